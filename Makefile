@@ -1,0 +1,88 @@
+# clocktiming's Makefile.  First what PGXS needs: make, make install, make installcheck, with PG_CONFIG= the
+# usual ones.  Then, below, targets for people, which also work before PostgreSQL is installed: make help.
+
+EXTENSION = clocktiming
+EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
+
+MODULE_big = clocktiming
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
+# PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
+PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
+
+DATA = $(wildcard sql/clocktiming--*.sql)
+
+# pg_regress takes its input from test/sql, and the expected output from expected.
+REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
+REGRESS_OPTS = --inputdir=test
+
+SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
+EXTRA_CLEAN = build $(SHIMS)
+
+# pg_config may be missing, or PGXS, or the server's headers: Debian has them in three different packages.
+PG_CONFIG ?= pg_config
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
+
+ifneq ($(and $(PGXS),$(POSTGRES_H)),)
+include $(PGXS)
+
+# PGXS does not track what an object includes.
+$(OBJS): $(wildcard src/*.h)
+else
+all install uninstall installcheck clean:
+	@echo "No server headers and PGXS: install PostgreSQL's development files (Debian: postgresql-server-dev-N, RHEL:"; \
+	echo "postgresqlN-devel), or say by PG_CONFIG= which pg_config to use.  make help shows what works without."; \
+	exit 1
+endif
+
+# ---------------------------------------------------------------------------------------------------------------
+# For people
+
+# The sources that know nothing of PostgreSQL, and what test/unit tests of them.
+UNIT_SRC = $(wildcard $(addprefix src/,tally.c sampler.c tsc.c reference.c granularity.c))
+UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
+UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-DCLOCKTIMING_STANDALONE -Isrc
+
+.PHONY: help demo test test-matrix bench unit unit-programs shims indent
+
+help:
+	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
+	@echo 'make demo          see it work: builds it, runs tools/demo.sql on a throwaway server'
+	@echo 'make test          all tests, on a throwaway server'
+	@echo 'make test-matrix   the tests on every supported PostgreSQL (VERSIONS="15 19": on these only)'
+	@echo 'make bench         measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
+	@echo 'make unit          only the tests of the C code that knows nothing of PostgreSQL'
+	@echo 'make indent        format src/ with pgindent'
+	@echo 'demo, test, test-matrix and bench install what is missing if they are run as root on Debian or Ubuntu;'
+	@echo 'they install nothing of clocktiming, and touch no PostgreSQL server that is there.'
+
+demo:
+	@tools/with-server psql -X -P pager=off -f tools/demo.sql
+
+test:
+	@tools/suite
+
+test-matrix:
+	@tools/matrix $(VERSIONS)
+
+bench:
+	@tools/bench $(BENCH_ARGS)
+
+unit: unit-programs
+	@tools/prove --exec '' $(UNIT_PROGRAMS)
+
+unit-programs: $(UNIT_PROGRAMS)
+
+build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/*.h test/unit/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_SRC) -lm
+
+# Libraries for LD_PRELOAD, with which tests make a system call lie or fail.
+shims: $(SHIMS)
+
+$(SHIMS): %.so: %.c
+	$(CC) -shared -fPIC -O2 -Wall -Wextra -Werror -o $@ $< -ldl
+
+indent:
+	@tools/in-tree 19 tools/indent

@@ -1,0 +1,238 @@
+/* sql/clocktiming--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
+
+--
+-- One run as a value.
+--
+CREATE TYPE clock_sample AS (
+    source             text,
+    clock              text,
+    started_at         timestamp with time zone,
+    duration_s         double precision,
+    frequency_hz       double precision,
+    resolution_ns      double precision,
+    granularity_ticks  double precision,
+    readings           bigint,
+    mean_error_ns      double precision,
+    advance_s          double precision,
+    reference_error_ns double precision,
+    longest_stall      bigint,
+    backward_steps     bigint,
+    backward_max_ticks bigint,
+    warps              bigint,
+    warp_max_ns        double precision,
+    warp_total_ns      double precision,
+    lags               bigint,
+    lag_max_ns         double precision,
+    lag_total_ns       double precision,
+    gaps               bigint,
+    gap_max_ns         double precision,
+    gap_total_ns       double precision,
+    cpus               integer[],
+    migrations         bigint,
+    precision_bits     integer,
+    ticks              bigint[],
+    counts             bigint[]
+);
+COMMENT ON TYPE clock_sample IS
+'one run of a clock: its exact durations in ticks with their counts, and what was found';
+
+-- A run in one row; NULL stands for what is not known.
+CREATE TYPE clock_summary_row AS (
+    source            text,
+    clock             text,
+    duration_s        numeric,
+    readings          bigint,
+    loop_ns           numeric,
+    mean_ns           numeric,
+    mean_error_ns     numeric,
+    stddev_ns         numeric,
+    min_ns            numeric,
+    p50_ns            numeric,
+    p90_ns            numeric,
+    p99_ns            numeric,
+    p999_ns           numeric,
+    p9999_ns          numeric,
+    max_ns            numeric,
+    granularity_ticks numeric,
+    granularity_ns    numeric,
+    stalls            bigint,
+    longest_stall     bigint,
+    backward_steps    bigint,
+    backward_max_ns   numeric,
+    warps             bigint,
+    warp_max_ns       numeric,
+    lags              bigint,
+    lag_max_ns        numeric,
+    gaps              bigint,
+    gap_max_ns        numeric,
+    lost_ms           numeric,
+    lost_percent      numeric,
+    rate_ppm          numeric,
+    rate_error_ppm    numeric,
+    cpus              integer[],
+    migrations        bigint
+);
+COMMENT ON TYPE clock_summary_row IS
+'one run of a clock in one row: what clock_summary() returns';
+
+--
+-- Measuring functions.  They keep a CPU busy for as long as they are told to,
+-- so they are not for everybody.
+--
+CREATE FUNCTION clock_measure(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 3
+) RETURNS clock_sample
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'clock_measure';
+COMMENT ON FUNCTION clock_measure(text, double precision) IS
+'samples a clock for a number of seconds and returns the run as one value';
+
+CREATE FUNCTION clock_histogram(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 3,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
+AS 'MODULE_PATHNAME', 'clock_histogram_source';
+COMMENT ON FUNCTION clock_histogram(text, double precision) IS
+'samples a clock and counts its durations in buckets of powers of two nanoseconds';
+
+CREATE FUNCTION clock_durations(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 3,
+    cutoff   double precision DEFAULT 99.99,
+    OUT ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_durations_source';
+COMMENT ON FUNCTION clock_durations(text, double precision, double precision) IS
+'samples a clock and counts each duration in nanoseconds, up to a cutoff in percent, and the largest';
+
+CREATE FUNCTION clock_summary(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 3
+) RETURNS clock_summary_row
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'clock_summary_source';
+COMMENT ON FUNCTION clock_summary(text, double precision) IS
+'samples a clock and sums up the run in one row: cost, spread, quantiles, and what was found';
+
+CREATE FUNCTION clock_report(
+    duration double precision DEFAULT 3,
+    cutoff   double precision DEFAULT 99.99
+) RETURNS SETOF text
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
+AS 'MODULE_PATHNAME', 'clock_report';
+COMMENT ON FUNCTION clock_report(double precision, double precision) IS
+'samples the system clock, RDTSCP and RDTSC and returns the lines that pg_test_timing of PostgreSQL 19 prints';
+
+--
+-- Views of a run that has been made.
+--
+CREATE FUNCTION clock_histogram(
+    sample clock_sample,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_histogram_sample';
+COMMENT ON FUNCTION clock_histogram(clock_sample) IS
+'counts the durations of a run in buckets of powers of two nanoseconds';
+
+CREATE FUNCTION clock_durations(
+    sample clock_sample,
+    cutoff double precision DEFAULT 99.99,
+    OUT ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100
+AS 'MODULE_PATHNAME', 'clock_durations_sample';
+COMMENT ON FUNCTION clock_durations(clock_sample, double precision) IS
+'counts each duration of a run in nanoseconds, up to a cutoff in percent, and the largest';
+
+CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_summary_sample';
+COMMENT ON FUNCTION clock_summary(clock_sample) IS
+'sums up a run in one row: cost, spread, quantiles, and what was found';
+
+CREATE FUNCTION clock_merge_add(internal, clock_sample) RETURNS internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_add';
+COMMENT ON FUNCTION clock_merge_add(internal, clock_sample) IS
+'transition function of clock_merge()';
+
+CREATE FUNCTION clock_merge_result(internal) RETURNS clock_sample
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_result';
+COMMENT ON FUNCTION clock_merge_result(internal) IS
+'final function of clock_merge()';
+
+-- a state is two tables of counters and a table of long durations
+CREATE AGGREGATE clock_merge(clock_sample) (
+    SFUNC = clock_merge_add,
+    STYPE = internal,
+    SSPACE = 400000,
+    FINALFUNC = clock_merge_result,
+    FINALFUNC_MODIFY = READ_ONLY,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE clock_merge(clock_sample) IS
+'one sample out of many of the same clock';
+
+--
+-- What there is to measure.
+--
+CREATE FUNCTION clock_list_sources(
+    OUT source text, OUT description text, OUT available boolean, OUT reason text,
+    OUT clock text, OUT frequency_hz double precision, OUT frequency_from text,
+    OUT resolution_ns double precision, OUT used_for text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
+AS 'MODULE_PATHNAME', 'clock_list_sources';
+COMMENT ON FUNCTION clock_list_sources() IS
+'the rows of the view clock_sources';
+
+CREATE VIEW clock_sources AS
+    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
+    FROM clock_list_sources();
+COMMENT ON VIEW clock_sources IS
+'clock sources known: whether each can be read here, or why not, and what this server uses it for';
+
+CREATE FUNCTION clock_list_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
+AS 'MODULE_PATHNAME', 'clock_list_platform';
+COMMENT ON FUNCTION clock_list_platform() IS
+'the rows of the view clock_platform';
+
+CREATE VIEW clock_platform AS
+    SELECT name, value, note
+    FROM clock_list_platform();
+COMMENT ON VIEW clock_platform IS
+'what processor, hypervisor, operating system and server say of their clocks';
+
+--
+-- Privileges: measuring and looking at the machine is for those who monitor
+-- the server, looking at a sample is for everybody who has one.
+--
+REVOKE ALL ON FUNCTION clock_measure(text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
+REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
+REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION clock_measure(text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
+GRANT SELECT ON TABLE clock_sources TO pg_monitor;
+GRANT SELECT ON TABLE clock_platform TO pg_monitor;

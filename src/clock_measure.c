@@ -1,0 +1,180 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_measure.c
+ *	  The SQL functions that measure: clock_measure() and what returns a view
+ *	  of one run at once.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "clock_measure.h"
+#include "progress.h"
+#include "sample_views.h"
+
+PG_FUNCTION_INFO_V1(clock_measure);
+PG_FUNCTION_INFO_V1(clock_histogram_source);
+PG_FUNCTION_INFO_V1(clock_durations_source);
+PG_FUNCTION_INFO_V1(clock_summary_source);
+
+/* Bounds of a run: shorter is one block anyway, longer is a typing error. */
+#define MIN_DURATION_S	1e-6
+#define MAX_DURATION_S	86400.0
+
+/*
+ * CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding.
+ */
+#define RATE_FINDING_PPM	600.0
+
+typedef struct RunState
+{
+	SamplerRun	run;
+	Progress	progress;
+} RunState;
+
+static void
+between_blocks(void *arg, double elapsed_s)
+{
+	RunState   *state = arg;
+
+	CHECK_FOR_INTERRUPTS();
+	progress_tick(&state->progress, elapsed_s, state->run.tally);
+}
+
+void
+check_duration(double duration_s)
+{
+	/* written so that NaN fails, too */
+	if (!(duration_s >= MIN_DURATION_S && duration_s <= MAX_DURATION_S))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("duration must be between 0.000001 and 86400 seconds"),
+				 errdetail("The duration given is %g seconds.", duration_s),
+				 errhint("3 seconds, the default, are enough for most purposes.")));
+}
+
+/* A clock that cannot be trusted is no error, but nobody shall overlook it. */
+static void
+warn_of_findings(const ClockSample *sample)
+{
+	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
+	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;
+	double		stall_ns = sample->longest_stall * sample->duration_s * 1e9 /
+		sample->readings;
+	double		step_ns = Max(sample->resolution_ns,
+							  sample_ns(sample, sample->granularity_ticks));
+	bool		stood_still = stall_ns > DISAGREEMENT_NS + 2 * step_ns;
+
+	if (sample->backward_steps > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" went backwards", sample->source),
+				 errdetail("Backward steps: " INT64_FORMAT ", the largest of %.0f ns, in " INT64_FORMAT " readings.",
+						   sample->backward_steps,
+						   sample_ns(sample, sample->backward_max_ticks),
+						   sample->readings)));
+	if (sample->warps.count > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" jumped ahead of the reference clock", sample->source),
+				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns.",
+						   sample->warps.count, sample->warps.max_ns)));
+	if (stood_still)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" stood still", sample->source),
+				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
+						   sample->longest_stall)));
+	else if (sample->lags.count > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" fell behind the reference clock", sample->source),
+				 errdetail("Lags: " INT64_FORMAT ", the largest of %.0f ns.",
+						   sample->lags.count, sample->lags.max_ns)));
+	if (sample->backward_steps == 0 && sample->warps.count == 0 &&
+		sample->lags.count == 0 && !stood_still &&
+		fabs(advance_ppm) - error_ppm > RATE_FINDING_PPM)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" runs too %s", sample->source,
+						advance_ppm > 0 ? "fast" : "slow"),
+				 errdetail("Its rate differs from the reference clock's by %.0f parts per million, with an error of at most %.0f.",
+						   advance_ppm, error_ppm)));
+}
+
+ClockSample *
+measure(const ClockSource *source, double duration_s)
+{
+	RunState   *state = palloc0(sizeof(RunState));
+	SamplerRun *run = &state->run;
+	ClockSample *sample;
+	TimestampTz started_at;
+	const char *from;
+
+	/* whatever has to be calibrated comes first */
+	run->frequency_hz = source->frequency_hz(&from);
+	run->resolution_ns = source->resolution_ns();
+	run->reader = source->reader;
+	run->duration_s = duration_s;
+	run->between_blocks = between_blocks;
+	run->arg = state;
+	run->tally = palloc(sizeof(Tally));
+	tally_init(run->tally);
+	progress_start(&state->progress, source->name, duration_s,
+				   run->frequency_hz);
+
+	started_at = GetCurrentTimestamp();
+	sampler_run(run);
+
+	sample = sample_from_run(run);
+	sample->source = source->name;
+	sample->clock = source->reads();
+	sample->started_at = started_at;
+	pfree(run->tally);
+	pfree(state);
+	warn_of_findings(sample);
+	return sample;
+}
+
+/* The run that the first two arguments, source and duration, ask for. */
+static ClockSample *
+measure_by_arguments(FunctionCallInfo fcinfo)
+{
+	double		duration_s;
+
+	check_not_null(fcinfo, 0, "source");
+	check_not_null(fcinfo, 1, "duration");
+	duration_s = PG_GETARG_FLOAT8(1);
+	check_duration(duration_s);
+	return measure(clock_source_get(text_to_cstring(PG_GETARG_TEXT_PP(0))),
+				   duration_s);
+}
+
+Datum
+clock_measure(PG_FUNCTION_ARGS)
+{
+	return return_sample(fcinfo, measure_by_arguments(fcinfo));
+}
+
+Datum
+clock_histogram_source(PG_FUNCTION_ARGS)
+{
+	return_histogram(fcinfo, measure_by_arguments(fcinfo));
+	return (Datum) 0;
+}
+
+Datum
+clock_durations_source(PG_FUNCTION_ARGS)
+{
+	check_not_null(fcinfo, 2, "cutoff");
+	check_cutoff(PG_GETARG_FLOAT8(2));
+	return_durations(fcinfo, measure_by_arguments(fcinfo), PG_GETARG_FLOAT8(2));
+	return (Datum) 0;
+}
+
+Datum
+clock_summary_source(PG_FUNCTION_ARGS)
+{
+	return return_summary(fcinfo, measure_by_arguments(fcinfo));
+}

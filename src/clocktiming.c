@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * clocktiming.c
+ *	  Module magic and settings.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+#include "progress.h"
+
+/* the name and the version are seen since 18, by pg_get_loaded_modules() */
+#ifdef PG_MODULE_MAGIC_EXT
+PG_MODULE_MAGIC_EXT(.name = "clocktiming",.version = CLOCKTIMING_VERSION);
+#else
+PG_MODULE_MAGIC;
+#endif
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("clocktiming.progress_interval",
+							"Time between two progress reports of a long run.",
+							"0 turns progress reports off.",
+							&progress_interval_ms,
+							5000, 0, PG_INT32_MAX,
+							PGC_USERSET,
+							GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	MarkGUCPrefixReserved("clocktiming");
+}

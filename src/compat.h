@@ -1,0 +1,41 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between the versions of PostgreSQL, 15 to 19.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_COMPAT_H
+#define CLOCKTIMING_COMPAT_H
+
+#include "portability/instr_time.h"
+
+#if PG_VERSION_NUM < 150000
+#error "clocktiming needs PostgreSQL 15 or later"
+#endif
+
+/* pg_noreturn came with 18, in place of pg_attribute_noreturn() */
+#ifndef pg_noreturn
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
+/* Timing by the TSC, and INSTR_TIME_SET_CURRENT_FAST, came with 19. */
+#if PG_VERSION_NUM >= 190000
+#define SERVER_HAS_TIMING_CLOCK_SOURCE 1
+#endif
+#ifndef INSTR_TIME_SET_CURRENT_FAST
+#define INSTR_TIME_SET_CURRENT_FAST(t) INSTR_TIME_SET_CURRENT(t)
+#endif
+
+/* The reading in an instr_time, in the ticks of the clock that it came from. */
+static inline uint64
+instr_time_ticks(instr_time t)
+{
+#if PG_VERSION_NUM >= 160000
+	return (uint64) t.ticks;
+#else
+	return (uint64) t.tv_sec * UINT64CONST(1000000000) + (uint64) t.tv_nsec;
+#endif
+}
+
+#endif							/* CLOCKTIMING_COMPAT_H */

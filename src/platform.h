@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * platform.h
+ *	  What the operating system says of its clocks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_PLATFORM_H
+#define CLOCKTIMING_PLATFORM_H
+
+/*
+ * The clock source that the kernel keeps time by, and those that it could;
+ * NULL if the operating system does not say.  Allocated by palloc.
+ */
+extern char *platform_kernel_clock_source(void);
+extern char *platform_kernel_clock_sources_available(void);
+
+/* Name, release and machine, as uname -srm prints them. */
+extern char *platform_operating_system(void);
+
+/* CPUs online and those that this backend may run on; 0 if not known. */
+extern int	platform_cpus_online(void);
+extern int	platform_cpus_allowed(void);
+
+#endif							/* CLOCKTIMING_PLATFORM_H */

@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * sample_views.h
+ *	  The views of a clock_sample: what SQL functions return of one.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_SAMPLE_VIEWS_H
+#define CLOCKTIMING_SAMPLE_VIEWS_H
+
+#include "fmgr.h"
+
+#include "clock_sample.h"
+
+/* Each fills in the result of the SQL function that fcinfo is a call of. */
+extern void return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample);
+extern void return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
+							 double cutoff);
+extern Datum return_summary(FunctionCallInfo fcinfo, const ClockSample *sample);
+extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
+
+/* ERROR if the argument is NULL, which "name" calls it. */
+extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
+
+#endif							/* CLOCKTIMING_SAMPLE_VIEWS_H */

@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * tsc.h
+ *	  The time-stamp counter of x86: whether it may be read here at all, its
+ *	  frequency, and where that comes from.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_TSC_H
+#define CLOCKTIMING_TSC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define CLOCKTIMING_HAVE_TSC 1
+#include <x86intrin.h>
+#endif
+
+/* What CPUID says.  All false, empty or zero where there is no CPUID. */
+typedef struct TscCpuid
+{
+	bool		readable;		/* CPUID itself may be executed */
+	bool		tsc;			/* leaf 1, EDX bit 4 */
+	bool		rdtscp;			/* leaf 0x80000001, EDX bit 27 */
+	bool		invariant;		/* leaf 0x80000007, EDX bit 8 */
+	bool		tsc_adjust;		/* leaf 7, EBX bit 1 */
+	bool		hypervisor;		/* leaf 1, ECX bit 31 */
+	char		vendor[13];		/* leaf 0 */
+	char		brand[49];		/* leaves 0x80000002 to 0x80000004 */
+	char		hypervisor_name[13];	/* leaf 0x40000000 */
+	double		cpuid_hz;		/* leaf 0x15, with 0x16 where that leaves the
+								 * crystal's frequency open; 0 if unknown */
+	double		hypervisor_hz;	/* leaf 0x40000010; 0 if unknown */
+} TscCpuid;
+
+/* The frequency, once known. */
+typedef struct TscFrequency
+{
+	double		hz;				/* in use; 0 if it could not be found */
+	const char *from;			/* "CPUID", "hypervisor" or "calibration" */
+	double		calibrated_hz;	/* 0 if calibration did not succeed */
+	double		calibrated_error_ppm;	/* bound of its error */
+} TscFrequency;
+
+/* Executes CPUID once a process; later calls return what it said then. */
+extern const TscCpuid *tsc_cpuid(void);
+
+/*
+ * NULL if RDTSC, or RDTSCP, may be executed by this process now, else the
+ * reason why not.  Asks the kernel anew each time, since prctl(PR_SET_TSC) can
+ * change its mind.
+ */
+extern const char *tsc_why_no_rdtsc(void);
+extern const char *tsc_why_no_rdtscp(void);
+
+/*
+ * The frequency, calibrated once a process against the reference clock, which
+ * takes 50 ms; "wait" is called while it does, with the time left in seconds,
+ * and may leave by longjmp.  NULL as long as the TSC may not be read.
+ *
+ * What CPUID or the hypervisor say is taken where the calibration confirms it
+ * to 100 ppm, since it is the same for every process; else the calibration.
+ */
+extern const TscFrequency *tsc_frequency(void (*wait) (double seconds));
+
+#ifdef CLOCKTIMING_HAVE_TSC
+static inline uint64_t
+tsc_read_rdtsc(void)
+{
+	return __rdtsc();
+}
+
+static inline uint64_t
+tsc_read_rdtscp(void)
+{
+	unsigned int aux;
+
+	return __rdtscp(&aux);
+}
+#endif
+
+/* Nothing after it begins before everything before it is done. */
+static inline void
+tsc_fence(void)
+{
+#ifdef CLOCKTIMING_HAVE_TSC
+	__builtin_ia32_lfence();
+#else
+	__asm__ volatile("" : : : "memory");
+#endif
+}
+
+#endif							/* CLOCKTIMING_TSC_H */
