@@ -13,7 +13,7 @@ DATA = $(wildcard sql/clocktiming--*.sql)
 
 # pg_regress takes its input from test/sql, and the expected output from expected.
 REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
-REGRESS_OPTS = --inputdir=test
+REGRESS_OPTS = --inputdir=test --load-extension=clocktiming
 
 SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
 EXTRA_CLEAN = build $(SHIMS)

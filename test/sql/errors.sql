@@ -1,0 +1,96 @@
+--
+-- Bad input: what went wrong and what would work, in words, with the SQLSTATE.
+--
+CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
+DECLARE
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE statement;
+    RETURN QUERY VALUES ('00000', 'no error');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN QUERY SELECT t.state, v.line
+        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
+             (SELECT state) t
+        WHERE v.line IS NOT NULL;
+END $$;
+
+\pset format unaligned
+\pset tuples_only on
+
+-- sources
+SELECT t.* FROM unnest(ARRAY[
+    $$SELECT clock_measure('sundial', 1)$$,
+    $$SELECT clock_measure('', 1)$$,
+    $$SELECT clock_measure(NULL, 1)$$,
+    $$SELECT clock_histogram(NULL)$$,
+    $$SELECT clock_histogram('sundial')$$,
+    $$SELECT clock_durations('sundial', 1)$$,
+    $$SELECT clock_summary('sundial', 1)$$
+]) AS s, pg_temp.try(s) AS t;
+
+-- durations
+SELECT d, t.* FROM unnest(ARRAY['NULL', '0', '-1', $$'NaN'$$, $$'Infinity'$$, $$'-Infinity'$$, '86400.1', '1e300', '1e-7',
+    '-0.0', '5e-324']) AS d,
+    pg_temp.try(format($$SELECT clock_measure('system', %s)$$, d)) AS t;
+SELECT f, t.* FROM unnest(ARRAY[
+    $$clock_histogram('system', 'NaN')$$, $$clock_durations('system', -1)$$, $$clock_summary('system', 1e6)$$,
+    $$clock_report(0)$$, $$clock_report(NULL)$$]) AS f,
+    pg_temp.try('SELECT ' || f) AS t;
+
+-- cutoffs; they are looked at before the run, not after it
+SELECT c, t.* FROM unnest(ARRAY['NULL', '-0.01', '100.01', $$'NaN'$$, $$'Infinity'$$]) AS c,
+    pg_temp.try(format($$SELECT clock_durations('system', 86400, %s)$$, c)) AS t;
+SELECT f, t.* FROM unnest(ARRAY['clock_report(86400, 101)', 'clock_report(86400, NULL)']) AS f,
+    pg_temp.try('SELECT ' || f) AS t;
+
+-- samples
+SELECT f, t.* FROM unnest(ARRAY[
+    'clock_histogram(NULL::clock_sample)', 'clock_durations(NULL::clock_sample)', 'clock_summary(NULL::clock_sample)'
+]) AS f, pg_temp.try('SELECT ' || f) AS t;
+
+CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample LANGUAGE sql AS $$
+    SELECT jsonb_populate_record(NULL::clock_sample, '{
+        "source": "made", "clock": "by hand", "started_at": "2026-01-01 00:00:00Z", "duration_s": 0.000001,
+        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "readings": 3, "mean_error_ns": 0.5,
+        "advance_s": 0.000001, "reference_error_ns": 0.1, "longest_stall": 0,
+        "backward_steps": 0, "backward_max_ticks": 0,
+        "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
+        "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64,
+        "ticks": [20, 30], "counts": [1, 2]}'::jsonb || changes) $$;
+SELECT t.* FROM pg_temp.try('SELECT clock_summary(pg_temp.sample())') AS t;
+SELECT c, t.said FROM unnest(ARRAY[
+    '{"ticks": [20]}', '{"ticks": []}', '{"counts": [1, 1, 1]}', '{"ticks": [30, 20]}', '{"ticks": [20, 20]}',
+    '{"ticks": [-1, 30]}', '{"ticks": [20, null]}', '{"counts": [null, 3]}', '{"counts": [0, 3]}', '{"counts": [-1, 4]}',
+    '{"ticks": null}', '{"counts": null}', '{"ticks": [[20], [30]]}',
+    '{"counts": [9223372036854775807, 1]}', '{"counts": [1, 3]}', '{"readings": -3}', '{"backward_steps": 1}',
+    '{"readings": -9223372036854775808}', '{"backward_steps": 9223372036854775807}',
+    '{"frequency_hz": 0}', '{"frequency_hz": -1}', '{"frequency_hz": "NaN"}', '{"frequency_hz": "Infinity"}',
+    '{"frequency_hz": 1e-300}', '{"frequency_hz": null}',
+    '{"duration_s": -1}', '{"duration_s": "NaN"}', '{"resolution_ns": -1}', '{"granularity_ticks": -1}',
+    '{"mean_error_ns": "NaN"}', '{"advance_s": "-Infinity"}', '{"advance_s": "NaN"}', '{"reference_error_ns": -1}',
+    '{"longest_stall": -1}', '{"backward_max_ticks": -1}', '{"warps": -1}', '{"warp_max_ns": "NaN"}',
+    '{"lags": -1}', '{"lag_total_ns": "Infinity"}', '{"gaps": -1}', '{"gap_max_ns": -1}', '{"gap_total_ns": -1}',
+    '{"cpus": [3, 1]}', '{"cpus": [-1]}', '{"cpus": [1, null]}', '{"cpus": [1, 1]}', '{"migrations": -1}',
+    '{"precision_bits": 0}', '{"precision_bits": 65}', '{"source": null}', '{"clock": null}', '{"started_at": null}',
+    '{"gaps": null}'
+]) AS c, pg_temp.try(format('SELECT clock_summary(pg_temp.sample(%L))', c)) AS t
+WHERE t.said LIKE 'DETAIL%' OR t.state NOT IN ('22023');
+-- each view looks, and so does the aggregate
+SELECT f, t.* FROM unnest(ARRAY['clock_histogram', 'clock_durations', 'clock_summary', 'clock_merge']) AS f,
+    pg_temp.try(format($$SELECT %I(pg_temp.sample('{"counts": [1]}'))$$, f)) AS t;
+SELECT t.* FROM pg_temp.try('SELECT clock_histogram(ROW(1, 2)::clock_sample)') AS t;
+SELECT t.* FROM pg_temp.try('SELECT clock_summary((SELECT NULL::clock_sample FROM generate_series(1, 1)))') AS t;
+
+-- an error loses nothing: the session goes on
+BEGIN;
+CREATE TEMP TABLE kept AS SELECT 1 AS a;
+SAVEPOINT before;
+SELECT clock_measure('sundial');
+ROLLBACK TO before;
+SELECT readings > 0 FROM clock_summary('system', 0.001);
+SELECT a FROM kept;
+COMMIT;

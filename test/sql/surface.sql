@@ -1,0 +1,64 @@
+--
+-- What the extension puts into a database: names, arguments, results,
+-- volatility, parallel safety, privileges, and a comment for each object.
+--
+\set VERBOSITY terse
+
+SELECT p.proname AS name, pg_get_function_arguments(p.oid) AS arguments
+FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
+JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming'
+ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
+
+SELECT p.oid::regprocedure AS function, p.provolatile AS vol, p.proparallel AS par,
+       has_function_privilege('pg_monitor', p.oid, 'EXECUTE') AS monitor,
+       coalesce(bool_or(a.grantee = 0), p.proacl IS NULL) AS everybody,
+       obj_description(p.oid, 'pg_proc') IS NOT NULL AS described
+FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
+JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming'
+LEFT JOIN LATERAL aclexplode(p.proacl) a ON a.grantee = 0
+GROUP BY p.oid, p.provolatile, p.proparallel, p.proacl
+ORDER BY p.oid::regprocedure::text COLLATE "C";
+
+-- views and types
+SELECT c.relname, c.relkind, obj_description(c.oid, 'pg_class') IS NOT NULL
+           OR obj_description(c.reltype, 'pg_type') IS NOT NULL AS described,
+       CASE c.relkind WHEN 'v' THEN has_table_privilege('pg_monitor', c.oid, 'SELECT') END AS monitor,
+       (SELECT bool_or(a.grantee = 0) FROM aclexplode(c.relacl) a) AS everybody
+FROM pg_class c
+WHERE c.relname ~ '^clock_'
+ORDER BY c.relname COLLATE "C";
+
+-- every object's name begins with clock_
+SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?clock_') AS all_begin_with_clock
+FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',
+     LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
+WHERE d.deptype = 'e';
+
+-- columns
+SELECT a.attname AS clock_sample, format_type(a.atttypid, a.atttypmod) AS type
+FROM pg_attribute a WHERE a.attrelid = 'clock_sample'::regclass ORDER BY a.attnum;
+SELECT a.attname AS clock_summary_row, format_type(a.atttypid, a.atttypmod) AS type
+FROM pg_attribute a WHERE a.attrelid = 'clock_summary_row'::regclass ORDER BY a.attnum;
+SELECT a.attrelid::regclass AS view, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
+FROM pg_attribute a WHERE a.attrelid IN ('clock_sources'::regclass, 'clock_platform'::regclass)
+ORDER BY a.attrelid::regclass::text COLLATE "C", a.attnum;
+
+-- the setting, which is there once the library is loaded
+SELECT count(*) FROM clock_sources;
+SHOW clocktiming.progress_interval;
+SET clocktiming.progress_interval = '2s';
+SHOW clocktiming.progress_interval;
+SET clocktiming.progress_interval = -1;
+SET clocktiming.no_such_setting = 1;
+RESET clocktiming.progress_interval;
+SHOW clocktiming.progress_interval;
+
+-- it can be moved, dropped and made again
+CREATE SCHEMA elsewhere;
+ALTER EXTENSION clocktiming SET SCHEMA elsewhere;
+SELECT count(*) FROM elsewhere.clock_sources;
+SELECT readings > 0 AS has_readings FROM elsewhere.clock_summary('system', 0.001);
+ALTER EXTENSION clocktiming SET SCHEMA public;
+DROP SCHEMA elsewhere;
+DROP EXTENSION clocktiming;
+CREATE EXTENSION clocktiming;
