@@ -1,0 +1,41 @@
+-- What is merged equals the parts.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE part AS SELECT n, clock_measure('system', 0.02) AS sample FROM generate_series(1, 5) AS n;
+CREATE TEMP TABLE whole AS SELECT clock_merge(sample) AS sample FROM part;
+
+SELECT is((w.sample).readings, (SELECT sum((sample).readings)::bigint FROM part), 'readings') FROM whole AS w;
+SELECT is((w.sample).gaps, (SELECT sum((sample).gaps)::bigint FROM part), 'gaps') FROM whole AS w;
+SELECT is((w.sample).migrations, (SELECT sum((sample).migrations)::bigint FROM part), 'migrations') FROM whole AS w;
+SELECT is((w.sample).gap_max_ns, (SELECT max((sample).gap_max_ns) FROM part), 'the longest gap') FROM whole AS w;
+SELECT is((w.sample).started_at, (SELECT min((sample).started_at) FROM part), 'started with the first') FROM whole AS w;
+SELECT is((w.sample).cpus, (SELECT array_agg(DISTINCT c ORDER BY c) FROM part, unnest((sample).cpus) AS c), 'CPUs')
+FROM whole AS w;
+SELECT results_eq(
+    'SELECT t, c FROM whole, unnest((sample).ticks, (sample).counts) AS u(t, c) ORDER BY t',
+    'SELECT t, sum(c)::bigint FROM part, unnest((sample).ticks, (sample).counts) AS u(t, c) GROUP BY t ORDER BY t',
+    'each duration');
+SELECT results_eq(
+    'SELECT h.le_ns, h.count FROM whole, clock_histogram(sample) AS h WHERE h.count > 0 ORDER BY 1',
+    'SELECT h.le_ns, sum(h.count)::bigint FROM part, clock_histogram(sample) AS h WHERE h.count > 0 GROUP BY 1 ORDER BY 1',
+    'each bucket');
+SELECT is(s.max_ns, (SELECT max(p.max_ns) FROM part, clock_summary(part.sample) AS p), 'the largest duration')
+FROM whole, clock_summary(whole.sample) AS s;
+SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(p.mean_ns * p.readings) / sum(p.readings) FROM part, clock_summary(part.sample) AS p)),
+              '<=', 0.01, 'the mean') FROM whole, clock_summary(whole.sample) AS s;
+SELECT cmp_ok(s.mean_error_ns, '<=', (SELECT max(p.mean_error_ns) FROM part, clock_summary(part.sample) AS p) + 0.01,
+              'merging does not make the mean less certain') FROM whole, clock_summary(whole.sample) AS s;
+
+-- in whatever order, in however many steps
+SELECT is((SELECT row((m).ticks, (m).counts, (m).readings, (m).started_at, (m).cpus)::text
+           FROM (SELECT clock_merge(sample ORDER BY n DESC) AS m FROM part) AS x),
+          (SELECT row((sample).ticks, (sample).counts, (sample).readings, (sample).started_at, (sample).cpus)::text FROM whole),
+          'the order does not matter');
+SELECT is((SELECT row((m).ticks, (m).counts, (m).readings)::text
+           FROM (SELECT clock_merge(g.m) AS m FROM (SELECT clock_merge(sample) AS m FROM part GROUP BY n % 2) AS g) AS x),
+          (SELECT row((sample).ticks, (sample).counts, (sample).readings)::text FROM whole),
+          'in two steps as in one');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,105 @@
+-- Invariants of real runs, for every source that this server can read.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE run AS
+    SELECT c.source, clock_measure(c.source, 0.1) AS sample FROM clock_sources AS c WHERE c.available;
+CREATE TEMP TABLE summary AS SELECT s.* FROM run, clock_summary(run.sample) AS s;
+
+SELECT cmp_ok((SELECT count(*)::int FROM run), '>=', 2, 'at least system and instr_time were run');
+
+-- counts add up
+SELECT is((SELECT sum(h.count)::bigint + (run.sample).backward_steps FROM clock_histogram(run.sample) AS h),
+          (run.sample).readings, source || ': the histogram counts every reading') FROM run;
+SELECT is((SELECT sum(d.count)::bigint + (run.sample).backward_steps FROM clock_durations(run.sample, 100) AS d),
+          (run.sample).readings, source || ': so do the durations') FROM run;
+SELECT is((SELECT sum(c)::bigint FROM unnest((run.sample).counts) AS c) + (run.sample).backward_steps,
+          (run.sample).readings, source || ': and so do the counts in the sample') FROM run;
+
+-- running percent ends at 100, never falls, and is the sum of percent
+SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1),
+          100.0000, source || ': running percent ends at 100') FROM run;
+SELECT is((SELECT d.running_percent FROM clock_durations(run.sample, cutoff) AS d ORDER BY d.ns DESC LIMIT 1),
+          100.0000, format('%s: running percent of the largest is 100, cutoff %s', source, cutoff))
+FROM run, unnest(ARRAY[0, 50, 99.99, 100]) AS cutoff;
+SELECT is((SELECT count(*)::int FROM (SELECT h.running_percent < lag(h.running_percent) OVER (ORDER BY h.le_ns) AS falls
+                                      FROM clock_histogram(run.sample) AS h) AS f WHERE falls),
+          0, source || ': running percent never falls') FROM run;
+SELECT cmp_ok((SELECT max(abs(x.running_percent - x.total))
+               FROM (SELECT h.running_percent, sum(h.percent) OVER (ORDER BY h.le_ns) AS total
+                     FROM clock_histogram(run.sample) AS h) AS x),
+              '<=', 0.0050, source || ': running percent is the sum of percent, but for rounding') FROM run;
+
+-- buckets are powers of two less one, without a hole, and the last is not empty
+SELECT is((SELECT array_agg(h.le_ns ORDER BY h.le_ns) FROM clock_histogram(run.sample) AS h),
+          (SELECT array_agg((1::bigint << i) - 1 ORDER BY i)
+           FROM generate_series(0, (SELECT count(*)::int - 1 FROM clock_histogram(run.sample))) AS i),
+          source || ': buckets are powers of two') FROM run;
+SELECT cmp_ok((SELECT h.count FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1), '>', 0::bigint,
+              source || ': the last bucket has the largest duration') FROM run;
+-- buckets hold just those durations that belong to them
+SELECT results_eq(
+    format($$SELECT h.le_ns, h.count FROM run, clock_histogram(run.sample) AS h WHERE run.source = %L AND h.count > 0
+             ORDER BY 1$$, source),
+    format($$SELECT CASE WHEN d.ns = 0 THEN 0 ELSE (1::bigint << (length(ltrim(d.ns::bit(64)::text, '0')))) - 1 END AS le,
+                    sum(d.count)::bigint
+             FROM run, clock_durations(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
+    source || ': each bucket holds the durations that belong to it') FROM run;
+
+-- the cutoff
+SELECT is((SELECT count(*)::int FROM clock_durations(run.sample, 90) AS d
+           WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
+          0, source || ': no row after the cutoff but the largest') FROM run;
+SELECT is((SELECT max(d.ns) FROM clock_durations(run.sample, cutoff) AS d),
+          (SELECT max(d.ns) FROM clock_durations(run.sample, 100) AS d),
+          format('%s: the largest is listed at a cutoff of %s', source, cutoff))
+FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
+
+-- the summary agrees with the rows
+SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns <= p999_ns AND p999_ns <= p9999_ns
+          AND p9999_ns <= max_ns, source || ': quantiles are in order') FROM summary;
+SELECT ok(min_ns <= mean_ns AND mean_ns <= max_ns, source || ': the mean is between the extremes') FROM summary;
+SELECT is(round(s.max_ns), (SELECT max(d.ns)::numeric FROM clock_durations(run.sample) AS d),
+          source || ': the largest duration is the maximum') FROM run JOIN summary AS s USING (source);
+SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c) WHERE t = 0),
+          source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
+SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them') FROM summary;
+-- against PostgreSQL's own aggregates over the exact durations, thinned out evenly
+SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c) FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c))
+                              * 1e9 / (run.sample).frequency_hz::numeric),
+              '<=', 0.01, source || ': the mean is that of the durations') FROM run JOIN summary AS s USING (source);
+SELECT cmp_ok(abs(s.stddev_ns / nullif((
+                  SELECT sqrt(sum(c * (t - m) ^ 2) / (sum(c) - 1)) FROM
+                      (SELECT t::numeric, c::numeric, sum(t::numeric * c) OVER () / sum(c) OVER () AS m
+                       FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c)) AS x)
+                  * 1e9 / (run.sample).frequency_hz::numeric, 0) - 1),
+              '<=', 0.001, source || ': the standard deviation is that of the durations') FROM run JOIN summary AS s USING (source);
+SELECT is(round(s.p99_ns, 1), round((
+              SELECT min(t) FROM (SELECT t, sum(c) OVER (ORDER BY t) AS running, sum(c) OVER () AS total
+                                  FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c)) AS x
+              WHERE running >= 0.99 * total) * 1e9 / (run.sample).frequency_hz::numeric, 1),
+          source || ': the 99th percentile is that of the durations') FROM run JOIN summary AS s USING (source);
+
+-- the run as a whole
+SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it was told') FROM summary;
+SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
+SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
+              source || ': the loop''s time is the duration over the readings') FROM summary;
+SELECT cmp_ok(mean_ns, '<=', loop_ns * 1.01, source || ': durations make up no more than the run') FROM summary;
+SELECT cmp_ok(lost_percent, '<=', 100.0, source || ': no more time is lost than there was') FROM summary;
+SELECT cmp_ok(gap_max_ns, '<=', greatest(max_ns, 0), source || ': no gap is longer than the longest duration') FROM summary;
+SELECT ok(gaps = 0 OR gap_max_ns >= 10000, source || ': a gap is at least 10 us long') FROM summary;
+SELECT ok(cpus <@ (SELECT array_agg(i) FROM generate_series(0, 4095) AS i) AND
+          (cardinality(cpus) = 1) <= (migrations = 0 OR cardinality(cpus) > 1), source || ': CPUs are plausible') FROM summary;
+SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is a tick at least') FROM summary
+WHERE granularity_ticks IS NOT NULL;
+
+-- clocks that agree with the reference do so within what is stated
+SELECT cmp_ok(abs(rate_ppm), '<=', 600 + rate_error_ppm, source || ': the rate is that of the reference') FROM summary;
+
+-- two clocks of one counter show one granularity
+SELECT is(count(DISTINCT granularity_ticks)::int, 1, 'rdtsc and rdtscp show the same granularity')
+FROM summary WHERE source IN ('rdtsc', 'rdtscp') HAVING count(*) = 2;
+
+SELECT * FROM finish();
+ROLLBACK;

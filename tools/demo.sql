@@ -1,0 +1,3 @@
+-- What `make demo` shows.
+CREATE EXTENSION clocktiming;
+\dx+ clocktiming
