@@ -91,7 +91,6 @@ SELECT clock_merge(s) FROM (VALUES (pg_temp.sample()), (pg_temp.sample('{"source
 SELECT clock_merge(s) FROM (VALUES (pg_temp.sample()), (pg_temp.sample('{"clock": "other"}'))) v(s);
 SELECT clock_merge(s) FROM (VALUES (pg_temp.sample('{"readings": 9223372036854775807, "ticks": [1], "counts": [9223372036854775807]}')),
                                    (pg_temp.sample())) v(s);
-SELECT clock_merge_add(NULL, pg_temp.sample());
 -- more distinct long durations than are kept exactly: rounded, never lost; the largest stays exact
 WITH many AS (
     SELECT pg_temp.sample(jsonb_build_object('readings', 20001, 'ticks', jsonb_agg(t), 'counts', jsonb_agg(1))) AS s

@@ -48,8 +48,11 @@ SELECT count(*) FROM clock_sources;
 SHOW clocktiming.progress_interval;
 SET clocktiming.progress_interval = '2s';
 SHOW clocktiming.progress_interval;
+-- (the words differ between versions)
+\set VERBOSITY sqlstate
 SET clocktiming.progress_interval = -1;
 SET clocktiming.no_such_setting = 1;
+\set VERBOSITY terse
 RESET clocktiming.progress_interval;
 SHOW clocktiming.progress_interval;
 
