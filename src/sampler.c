@@ -3,7 +3,7 @@
  * sampler.c
  *	  Samples one clock: a clock in, a finished tally and findings out.
  *
- * A run is a sequence of blocks of some 0.1 ms.  Within a block there is
+ * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block there is
  * nothing but the hot loop; between two blocks the reference clock is read,
  * which bounds the run, and tells what a long duration was: a gap, if the
  * reference moved as well, or a warp, if the clock alone did.
@@ -30,12 +30,25 @@
 
 /* pairs of readings in a block: few at first, since nobody knows their cost */
 #define MIN_PAIRS		16
-#define MAX_PAIRS		8192
-#define SHORT_BLOCK_NS	50000.0
+#define MAX_PAIRS		16384
+#define SHORT_BLOCK_NS	100000.0
 #define LONG_BLOCK_NS	400000.0
 
 /* brackets tried for a pair of clock and reference readings that matters */
-#define BRACKETS		9
+#define BRACKETS		9		/* at both ends of a run: the best of them */
+#define BRACKETS_WITHIN	25		/* for a finding: until one is good */
+
+/*
+ * A clock may run at another rate than the reference (NTP steers one of them,
+ * or it is wrong) without jumping.  Its rate is learnt from the last 20 ms or
+ * so; it is expected to be within UNKNOWN_RATE at first, and within
+ * RATE_TOLERANCE of what was learnt once that is more than a few times
+ * RATE_PRIOR_NS.
+ */
+#define RATE_MEMORY_NS	20e6
+#define RATE_PRIOR_NS	1e6
+#define RATE_TOLERANCE	100e-6
+#define UNKNOWN_RATE	1500e-6
 
 /* readings for the granularity, and the longest time to take for them */
 #define GRANULARITY_READINGS 1024
@@ -70,10 +83,13 @@ judge_reading(void *arg, uint64_t reading)
 	if (run->has_last)
 	{
 		uint64_t	ticks = reading - run->last;
+		double		ns = ticks * 1e9 / run->frequency_hz;
 
 		if (ticks == 0 || (int64_t) ticks < 0 ||
-			(run->started && ticks * 1e9 / run->frequency_hz >= GAP_NS))
+			(run->started && ns >= GAP_NS))
 			tally_unusual(run->tally, run->last, reading);
+		else if (ns >= DISAGREEMENT_NS)
+			tally_window_jump(run->tally, ticks);
 	}
 	run->last = reading;
 	run->has_last = true;
@@ -141,49 +157,72 @@ visit_cpu(SamplerRun *run, int *last_cpu)
 }
 
 /*
- * Tells gaps from warps.  "excess_ns" is what the clock has advanced by more
- * than the reference since the last look, a confirmed warp, or 0.  Jumps are
- * taken from the largest down: what the excess explains is a warp, what is
- * left of it was time off the CPU.
+ * Those jumps of the window, as a set of bits, that make up "excess_ns": the
+ * fewest that do to within the tolerance; none if none do.
  */
-static void
-sort_out_jumps(SamplerRun *run, double excess_ns, double reference_ns)
+static unsigned int
+jumps_that_explain(const SamplerRun *run, double excess_ns)
 {
-	TallyWindow *window = &run->tally->window;
+	const TallyWindow *window = &run->tally->window;
+	unsigned int best = 0;
 
-	for (int i = 0; i < window->njumps; i++)
+	for (unsigned int set = 1; set < 1U << window->njumps; set++)
 	{
-		int			largest = i;
-		uint64_t	ticks;
-		double		ns;
+		double		sum_ns = 0;
 
-		for (int j = i + 1; j < window->njumps; j++)
+		if (best != 0 && __builtin_popcount(set) >= __builtin_popcount(best))
+			continue;
+		for (int i = 0; i < window->njumps; i++)
 		{
-			if (window->jumps[j] > window->jumps[largest])
-				largest = j;
+			if (set & (1U << i))
+				sum_ns += window->jumps[i] * 1e9 / run->frequency_hz;
 		}
-		ticks = window->jumps[largest];
-		window->jumps[largest] = window->jumps[i];
-		window->jumps[i] = ticks;
-		ns = ticks * 1e9 / run->frequency_hz;
-
-		if (excess_ns > DISAGREEMENT_NS)
-		{
-			double		warp = ns < excess_ns ? ns : excess_ns;
-
-			event(&run->warps, warp);
-			excess_ns -= warp;
-			ns -= warp;
-		}
-		/* a coarse clock's step is no gap: less time has passed at all */
-		if (ns >= GAP_NS && ns <= reference_ns + DISAGREEMENT_NS)
-			event(&run->gaps, ns);
+		if (fabs(sum_ns - excess_ns) <= DISAGREEMENT_NS)
+			best = set;
 	}
-	if (excess_ns > DISAGREEMENT_NS)
-		event(&run->warps, excess_ns);
+	return best;
 }
 
-/* By how much more the clock has advanced than the reference, in ns. */
+/*
+ * Tells gaps from warps.  "excess_ns" is what the clock has advanced by more
+ * than the reference since the last look, a confirmed warp, or 0: long
+ * durations that make it up were warps, the others were time off the CPU.
+ */
+static void
+sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
+{
+	const TallyWindow *window = &run->tally->window;
+	unsigned int warps = 0;
+
+	if (excess_ns > 0)
+	{
+		warps = jumps_that_explain(run, excess_ns);
+		if (warps == 0)
+			event(&run->warps, excess_ns);
+	}
+	for (int i = 0; i < window->njumps; i++)
+	{
+		double		ns = window->jumps[i] * 1e9 / run->frequency_hz;
+
+		if (warps & (1U << i))
+			event(&run->warps, ns);
+		/* what is longer than the time that has passed is no gap */
+		else if (ns >= GAP_NS && ns <= stretch_ns + DISAGREEMENT_NS)
+			event(&run->gaps, ns);
+	}
+}
+
+static double
+passed_ns(const ReferencePair *from, const ReferencePair *to)
+{
+	return (double) (to->reference_ns - from->reference_ns);
+}
+
+/*
+ * By how much more the clock has advanced than the reference, in ns, besides
+ * what its rate of late explains: a clock that is steered is no clock that
+ * jumps.
+ */
 static double
 excess(const SamplerRun *run, const ReferencePair *from,
 	   const ReferencePair *to)
@@ -192,14 +231,55 @@ excess(const SamplerRun *run, const ReferencePair *from,
 	double		advance_ns = (double) (int64_t) (to->reading - from->reading) *
 		1e9 / run->frequency_hz;
 
-	return advance_ns - (double) (to->reference_ns - from->reference_ns);
+	return advance_ns - passed_ns(from, to) * (1 + run->recent_rate);
 }
 
-/* A pair good enough to judge by, at the price of many readings. */
+/* By how much the two may differ between two pairs without a finding. */
+static double
+tolerance(const SamplerRun *run, const ReferencePair *from,
+		  const ReferencePair *to)
+{
+	double		rate = RATE_TOLERANCE +
+		UNKNOWN_RATE * RATE_PRIOR_NS / (RATE_PRIOR_NS + run->learnt_ns);
+
+	return DISAGREEMENT_NS + run->resolution_ns +
+		passed_ns(from, to) * rate +
+		((double) from->width_ns + (double) to->width_ns) / 2;
+}
+
+/*
+ * Learns the clock's rate from a stretch without a finding: a mean at first,
+ * weighted by time and with a prior at zero, then an exponential moving one.
+ */
+static void
+learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
+{
+	run->recent_rate += excess_ns / (RATE_PRIOR_NS + run->learnt_ns + stretch_ns);
+	run->learnt_ns += stretch_ns;
+	if (run->learnt_ns > RATE_MEMORY_NS)
+		run->learnt_ns = RATE_MEMORY_NS;
+}
+
+/* The bracket around a reading of the clock that nothing interrupted. */
+static double
+good_width_ns(const SamplerRun *run)
+{
+	return run->usual_width_ns + DISAGREEMENT_NS / 2;
+}
+
+/* A pair good enough to judge by. */
 static ReferencePair
 careful_look(SamplerRun *run)
 {
-	return reference_pair(run->reader->read, BRACKETS, judge_reading, run);
+	return reference_pair(run->reader->read, BRACKETS_WITHIN,
+						  (uint64_t) good_width_ns(run), judge_reading, run);
+}
+
+/* The best pair to be had, for both ends of a run. */
+static ReferencePair
+best_look(SamplerRun *run)
+{
+	return reference_pair(run->reader->read, BRACKETS, 0, judge_reading, run);
 }
 
 /*
@@ -218,7 +298,7 @@ quick_look(SamplerRun *run, uint64_t last)
 	judge_reading(run, after);
 	width = (int64_t) (after - last);
 	pair.reading = last + width / 2;
-	pair.width_ns = width < 0 ? UINT64_MAX :
+	pair.width_ns = width < 0 ? UINT64_MAX / 4 :
 		(uint64_t) (width * 1e9 / run->frequency_hz);
 	return pair;
 }
@@ -231,23 +311,23 @@ static void
 compare_with_reference(SamplerRun *run, ReferencePair *anchor,
 					   ReferencePair now)
 {
-	double		passed_ns = (double) (now.reference_ns - anchor->reference_ns);
-	double		tolerance_ns = DISAGREEMENT_NS + run->usual_width_ns +
-		run->resolution_ns + passed_ns / 1000;
 	double		excess_ns = excess(run, anchor, &now);
+	double		tolerance_ns;
 
 	/*
-	 * A careful look where the two seem to disagree or where the quick one
-	 * was interrupted.  Together, the errors of both ends stay within the
-	 * tolerance then.
+	 * A careful look where the quick one was interrupted or finds something,
+	 * and another one to confirm that, since it may have hit upon the one
+	 * reading in many that is wrong.
 	 */
-	if (fabs(excess_ns) > tolerance_ns / 2 ||
-		now.width_ns > run->usual_width_ns + DISAGREEMENT_NS / 2)
+	if (now.width_ns > good_width_ns(run) ||
+		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
 		now = careful_look(run);
-		passed_ns = (double) (now.reference_ns - anchor->reference_ns);
+		if (fabs(excess(run, anchor, &now)) > tolerance(run, anchor, &now))
+			now = careful_look(run);
 		excess_ns = excess(run, anchor, &now);
 	}
+	tolerance_ns = tolerance(run, anchor, &now);
 
 	if (excess_ns < -tolerance_ns)
 	{
@@ -257,7 +337,10 @@ compare_with_reference(SamplerRun *run, ReferencePair *anchor,
 		if (-excess_ns - backward_ns > tolerance_ns)
 			event(&run->lags, -excess_ns - backward_ns);
 	}
-	sort_out_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0, passed_ns);
+	else if (excess_ns <= tolerance_ns)
+		learn_rate(run, excess_ns, passed_ns(anchor, &now));
+	sort_out_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
+				   passed_ns(anchor, &now));
 	tally_window_reset(run->tally);
 	*anchor = now;
 }
@@ -282,7 +365,7 @@ sampler_run(SamplerRun *run)
 	run->granularity_ticks = measure_granularity(run);
 	visit_cpu(run, &last_cpu);
 
-	start = careful_look(run);
+	start = best_look(run);
 	anchor = start;
 	run->usual_width_ns = (double) start.width_ns;
 	tally_window_reset(run->tally);
@@ -316,11 +399,10 @@ sampler_run(SamplerRun *run)
 
 		compare_with_reference(run, &anchor, now);
 		visit_cpu(run, &last_cpu);
-		if ((double) (anchor.reference_ns - start.reference_ns) >= target_ns)
+		if (passed_ns(&start, &anchor) >= target_ns)
 			break;
 		if (run->between_blocks != NULL)
-			run->between_blocks(run->arg,
-								(anchor.reference_ns - start.reference_ns) / 1e9);
+			run->between_blocks(run->arg, passed_ns(&start, &anchor) / 1e9);
 
 		block_ns = (double) (anchor.reference_ns - block_start);
 		if (block_ns < SHORT_BLOCK_NS && pairs < MAX_PAIRS)
@@ -329,8 +411,8 @@ sampler_run(SamplerRun *run)
 			pairs /= 2;
 	}
 
-	compare_with_reference(run, &anchor, careful_look(run));
-	run->elapsed_s = (anchor.reference_ns - start.reference_ns) / 1e9;
+	compare_with_reference(run, &anchor, best_look(run));
+	run->elapsed_s = passed_ns(&start, &anchor) / 1e9;
 	run->advance_ns = (double) (int64_t) (anchor.reading - start.reading) *
 		1e9 / run->frequency_hz;
 	run->reference_error_ns = (start.width_ns + anchor.width_ns) / 2.0;

@@ -21,7 +21,8 @@
 
 /*
  * The clock and the reference disagree if they differ by more than this after
- * one block, besides the clock's own resolution and 0.1 % of the time.
+ * one block, besides the clock's own resolution and rate, 0.01 % of the
+ * time, and what is not known of the moments when they were read.
  */
 #define DISAGREEMENT_NS	1000.0
 
@@ -90,6 +91,8 @@ typedef struct SamplerRun
 	bool		has_last;
 	bool		started;
 	double		usual_width_ns; /* of a bracket, undisturbed */
+	double		recent_rate;	/* of the clock less that of the reference */
+	double		learnt_ns;		/* time that this was learnt from */
 } SamplerRun;
 
 /*

@@ -111,10 +111,11 @@ tally_add(Tally *tally, uint64_t ticks, uint64_t count)
 		give_up_digits(tally);
 }
 
-/* Remembers a long duration, in place of the smallest if there is no room. */
-static void
-window_jump(TallyWindow *window, uint64_t ticks)
+/* Takes the place of the shortest if there is no room. */
+void
+tally_window_jump(Tally *tally, uint64_t ticks)
 {
+	TallyWindow *window = &tally->window;
 	int			smallest = 0;
 
 	if (window->njumps < TALLY_JUMPS)
@@ -161,7 +162,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 	{
 		tally_add(tally, ticks, 1);
 		if (ticks >= TALLY_DIRECT)
-			window_jump(&tally->window, ticks);
+			tally_window_jump(tally, ticks);
 	}
 }
 

@@ -24,7 +24,7 @@
 #define TALLY_DIRECT	4096	/* durations below this many ticks: by index */
 #define TALLY_LONG		8192	/* slots for longer ones, a power of two */
 #define TALLY_EXACT		64		/* precision_bits while nothing was rounded */
-#define TALLY_JUMPS		16		/* long durations remembered one by one */
+#define TALLY_JUMPS		12		/* long durations remembered one by one */
 
 typedef struct TallyEntry
 {
@@ -38,8 +38,8 @@ typedef struct TallyEntry
  */
 typedef struct TallyWindow
 {
-	int			njumps;			/* durations of TALLY_DIRECT ticks and more */
-	uint64_t	jumps[TALLY_JUMPS]; /* the largest of them, unordered */
+	int			njumps;			/* long durations, as tally_unusual() knows them */
+	uint64_t	jumps[TALLY_JUMPS]; /* the longest of them, unordered */
 	uint64_t	backward_ticks; /* sum of backward steps */
 } TallyWindow;
 
@@ -82,6 +82,9 @@ extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
  * pair is counted too.
  */
 extern void tally_unusual(Tally *tally, uint64_t a, uint64_t b);
+
+/* Lets the window know of a long duration that is not to be counted. */
+extern void tally_window_jump(Tally *tally, uint64_t ticks);
 
 /* Forgets the window. */
 extern void tally_window_reset(Tally *tally);

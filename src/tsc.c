@@ -262,7 +262,7 @@ tsc_frequency(void (*wait) (double seconds))
 	if (frequency.hz > 0)
 		return &frequency;
 
-	begin = reference_pair(fenced_rdtsc, CALIBRATION_TRIES, NULL, NULL);
+	begin = reference_pair(fenced_rdtsc, CALIBRATION_TRIES, 0, NULL, NULL);
 	for (;;)
 	{
 		double		left = CALIBRATION_S -
@@ -272,7 +272,7 @@ tsc_frequency(void (*wait) (double seconds))
 			break;
 		wait(left);
 	}
-	end = reference_pair(fenced_rdtsc, CALIBRATION_TRIES, NULL, NULL);
+	end = reference_pair(fenced_rdtsc, CALIBRATION_TRIES, 0, NULL, NULL);
 
 	passed_ns = (double) (end.reference_ns - begin.reference_ns);
 	if ((int64_t) (end.reading - begin.reading) > 0)

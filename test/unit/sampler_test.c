@@ -1,0 +1,304 @@
+/*
+ * sampler_test: clocks with faults made on purpose, which the sampler must
+ * find, one for one, and granularities of counters whose steps are known.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "granularity.h"
+#include "reference.h"
+#include "sampler.h"
+#include "sampler_loop.h"
+#include "tap.h"
+
+/*
+ * The clock under test: true nanoseconds plus an offset, with a fault on
+ * every "period"-th reading from "from" on.
+ */
+static struct
+{
+	uint64_t	readings;
+	uint64_t	from;
+	uint64_t	period;
+	int64_t		step;			/* added to the offset for good */
+	int64_t		once;			/* added to one reading only */
+	int			still;			/* readings that repeat the one before */
+	double		rate;			/* of the clock, 1: true */
+	int64_t		offset;
+	int			left;			/* readings still to be repeated */
+	uint64_t	last;
+	uint64_t	injected;
+} fake;
+
+static uint64_t
+true_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
+}
+
+static uint64_t
+fake_read(void)
+{
+	uint64_t	now;
+	int64_t		once = 0;
+
+	fake.readings++;
+	if (fake.left > 0)
+	{
+		fake.left--;
+		fake.injected++;
+		return fake.last;
+	}
+	if (fake.period > 0 && fake.readings > fake.from &&
+		fake.readings % fake.period == 0)
+	{
+		fake.offset += fake.step;
+		once = fake.once;
+		fake.left = fake.still;
+		fake.injected += fake.step != 0 || fake.once != 0;
+	}
+	now = (uint64_t) (true_ns() * fake.rate) + (uint64_t) (fake.offset + once);
+	fake.last = now;
+	return now;
+}
+
+extern const ClockReader reader_fake;
+
+DEFINE_CLOCK_READER(reader_fake, fake_read());
+
+static Tally *tally;
+static SamplerRun run;
+static int	calls;
+
+static void
+between_blocks(void *arg, double elapsed_s)
+{
+	calls += arg == &calls && elapsed_s > 0;
+}
+
+static void
+sample(double duration_s)
+{
+	memset(&run, 0, sizeof(run));
+	tally_init(tally);
+	run.reader = &reader_fake;
+	run.frequency_hz = 1e9;
+	run.resolution_ns = 1;
+	run.duration_s = duration_s;
+	run.tally = tally;
+	run.between_blocks = between_blocks;
+	run.arg = &calls;
+	sampler_run(&run);
+}
+
+static void
+reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.rate = 1;
+	/* the beginning is not compared with the reference */
+	fake.from = 20000;
+}
+
+static double
+rate_ppm(void)
+{
+	return (run.advance_ns / (run.elapsed_s * 1e9) - 1) * 1e6;
+}
+
+static void
+a_good_clock(void)
+{
+	reset();
+	sample(0.2);
+	ok(run.elapsed_s >= 0.2, "it runs as long as it is told");
+	ok(run.readings > 10000, "there are readings");
+	ok(tally->backward_steps == 0, "no backward step");
+	ok(run.warps.count == 0 && run.lags.count == 0, "no warp, no lag");
+	ok(tally->direct[0][0] == 0, "no stall");
+	ok(fabs(rate_ppm()) < 5 + run.reference_error_ns / 1e3 / run.elapsed_s, "its rate is right");
+	ok(calls > 100, "there is a chance to be interrupted between blocks");
+	ok(run.readings == (int64_t) tally_moments(tally).count, "every reading is counted");
+	ok(run.mean_error_ns > 0, "the mean has an error");
+}
+
+static void
+faults(void)
+{
+	uint64_t	expected;
+
+	reset();
+	fake.period = 5003;
+	/* by more than this process is ever taken off the CPU between two readings */
+	fake.step = -1000000000;
+	sample(0.2);
+	ok(tally->backward_steps == fake.injected && fake.injected > 10,
+	   "back for good, every 5003 readings: %d of %d found",
+	   (int) tally->backward_steps, (int) fake.injected);
+	ok(tally->backward_max <= 1000000000 && tally->backward_max > 999000000, "by 1 s less a reading");
+	ok(run.warps.count == 0, "which is no warp");
+
+	reset();
+	fake.period = 5003;
+	fake.once = -1000000000;
+	sample(0.2);
+	ok(tally->backward_steps == fake.injected && fake.injected > 10,
+	   "back for one reading: %d of %d found", (int) tally->backward_steps, (int) fake.injected);
+	ok(run.warps.count == 0 && run.lags.count == 0, "and nothing else");
+
+	reset();
+	fake.period = 1;
+	fake.from = 0;
+	fake.step = -1000000000;
+	sample(0.01);
+	ok(tally->backward_steps == (uint64_t) run.readings && run.readings > 0,
+	   "a clock that only goes backwards");
+	ok(run.elapsed_s >= 0.01 && run.elapsed_s < 10, "ends on time all the same");
+
+	reset();
+	fake.period = 5003;
+	fake.still = 7;
+	sample(0.2);
+	expected = fake.injected;
+	ok(tally->direct[0][0] == expected && expected > 100,
+	   "stalls of 7 readings: %d of %d found", (int) tally->direct[0][0], (int) expected);
+	ok(tally->longest_stall == 7, "the longest of 7");
+
+	reset();
+	fake.period = 50021;
+	fake.step = 5000;
+	sample(0.5);
+	ok(run.warps.count == (int64_t) fake.injected && fake.injected > 10,
+	   "jumps of 5 us: %d of %d found", (int) run.warps.count, (int) fake.injected);
+	ok(run.warps.max_ns > 4000 && run.warps.max_ns < 6500, "of about 5 us");
+	ok(tally->backward_steps == 0 && run.lags.count == 0, "and nothing else");
+	ok(run.gaps.max_ns < run.elapsed_s * 1e9, "gaps are apart from that");
+
+	reset();
+	fake.period = 1009;
+	fake.step = 5000;
+	sample(0.2);
+	/* but not where one of them falls together with an interrupt */
+	ok(run.warps.count <= (int64_t) fake.injected && run.warps.count >= fake.injected * 0.9,
+	   "jumps closer to each other than blocks are long: %d of %d found",
+	   (int) run.warps.count, (int) fake.injected);
+
+	reset();
+	fake.rate = 1.001;
+	sample(0.2);
+	ok(fabs(rate_ppm() - 1000) < 10 + run.reference_error_ns / 1e3 / run.elapsed_s,
+	   "0.1 %% fast: %+.0f ppm", rate_ppm());
+	ok(run.warps.count == 0, "which is no warp");
+
+	reset();
+	fake.period = 40000;
+	fake.still = 2000000000;
+	sample(0.05);
+	ok(run.elapsed_s >= 0.05 && run.elapsed_s < 10,
+	   "a clock that stands still for good: the run ends on time");
+	ok(tally->longest_stall > 10000, "and it is found");
+	ok(run.warps.count == 0 && tally->backward_steps == 0, "and nothing else");
+
+	reset();
+	fake.period = 1;
+	fake.from = 0;
+	fake.still = 2000000000;
+	sample(0.02);
+	ok(run.granularity_ticks == 0, "a clock that never moves shows no granularity");
+}
+
+/* Whoever stops this process stops both clocks. */
+static void
+a_gap(void *arg, double elapsed_s)
+{
+	static bool slept = false;
+	struct timespec nap = {0, 300000000};
+
+	(void) arg;
+	if (!slept && elapsed_s > 0.02)
+	{
+		slept = true;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static void
+gaps(void)
+{
+	reset();
+	memset(&run, 0, sizeof(run));
+	tally_init(tally);
+	run.reader = &reader_fake;
+	run.frequency_hz = 1e9;
+	run.resolution_ns = 1;
+	run.duration_s = 0.5;
+	run.tally = tally;
+	run.between_blocks = a_gap;
+	sampler_run(&run);
+	ok(run.gaps.max_ns >= 3e8, "a pause of 0.3 s is a gap");
+	ok(run.warps.count == 0 && run.lags.count == 0 && tally->backward_steps == 0, "and nothing else");
+	ok(tally->largest >= 300000000, "and the longest duration");
+}
+
+/* Advances of a counter of that step (in ns), read after random delays. */
+static double
+granularity_of(double step, bool whole, int strays)
+{
+	uint64_t	advances[1024];
+	uint64_t	previous = 0;
+	double		now = 1e6;
+
+	srand(7);
+	for (int i = 0; i < 1024; i++)
+	{
+		uint64_t	reading;
+
+		now += 200 + rand() % 400 + rand() / (double) RAND_MAX;
+		reading = whole ? (uint64_t) (floor(now / step)) * (uint64_t) step :
+			(uint64_t) floor(floor(now / step) * step);
+		advances[i] = i == 0 ? 300 : reading - previous;
+		previous = reading;
+	}
+	advances[0] = advances[1];
+	for (int i = 0; i < strays; i++)
+		advances[100 * i] += 1 + i;
+	return granularity(advances, 1024);
+}
+
+static void
+granularities(void)
+{
+	static const double real[] = {10.01, 41.666, 52.083, 5.5};
+	uint64_t	few[8] = {26, 52, 26, 52, 26, 52, 26, 52};
+
+	ok(granularity_of(26, true, 0) == 26, "a counter of 26 ticks");
+	ok(granularity_of(26, true, 5) == 26, "in spite of strays");
+	ok(granularity_of(2, true, 0) == 2, "a counter of 2 ticks");
+	ok(granularity_of(1, true, 0) == 1, "a counter of 1 tick");
+	ok(granularity_of(100, true, 0) == 100, "a counter of 100 ticks");
+	for (unsigned int i = 0; i < sizeof(real) / sizeof(real[0]); i++)
+	{
+		double		g = granularity_of(real[i], false, 3);
+
+		ok(fabs(g / real[i] - 1) < 0.005, "nanoseconds in steps of %.3f: %.3f", real[i], g);
+	}
+	ok(granularity_of(1.3, false, 0) == 1, "a step that rounding hides counts as one tick");
+	ok(granularity(few, 8) == 0, "too few readings say nothing");
+}
+
+int
+main(void)
+{
+	tally = malloc(sizeof(Tally));
+	a_good_clock();
+	faults();
+	gaps();
+	granularities();
+	free(tally);
+	return done();
+}

@@ -1,0 +1,190 @@
+/*
+ * tally_test: what a tally counts, merges, rounds and derives.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tally.h"
+#include "tap.h"
+
+static Tally *tally;
+
+static TallyEntry *
+exported(int *n)
+{
+	TallyEntry *entries = malloc(sizeof(TallyEntry) * (tally_distinct(tally) + 1));
+
+	*n = tally_export(tally, entries);
+	return entries;
+}
+
+static void
+counting(void)
+{
+	TallyEntry *e;
+	int			n;
+	TallyMoments m;
+
+	tally_init(tally);
+	tally->direct[0][26] = 3;
+	tally->direct[1][26] = 4;
+	tally_add(tally, 0, 2);
+	tally_add(tally, TALLY_DIRECT - 1, 1);
+	tally_add(tally, TALLY_DIRECT, 1);
+	tally_add(tally, UINT64_MAX / 2, 1);
+	tally_add(tally, 7, 0);
+	e = exported(&n);
+	ok(n == 5 && tally_distinct(tally) == 5, "five distinct durations");
+	ok(e[0].ticks == 0 && e[0].count == 2, "zeros");
+	ok(e[1].ticks == 26 && e[1].count == 7, "both tables are added up");
+	ok(e[2].ticks == TALLY_DIRECT - 1 && e[3].ticks == TALLY_DIRECT,
+	   "the edge of the tables");
+	ok(e[4].ticks == UINT64_MAX / 2 && e[4].count == 1, "a very long one is exact");
+	m = tally_moments(tally);
+	ok(m.count == 12, "moments count them all");
+	ok(fabs(m.sum / (26.0 * 7 + TALLY_DIRECT * 2 - 1 + (double) (UINT64_MAX / 2)) - 1) < 1e-12,
+	   "moments add them up");
+	free(e);
+}
+
+static void
+unusual(void)
+{
+	tally_init(tally);
+	tally_unusual(tally, 100, 100);
+	tally_unusual(tally, 100, 100);
+	tally_unusual(tally, 100, 100);
+	tally_unusual(tally, 200, 200);
+	ok(tally->direct[0][0] == 4, "four stalls");
+	ok(tally->longest_stall == 3, "the longest of three readings");
+	tally_unusual(tally, 200, 190);
+	tally_unusual(tally, 5, UINT64_MAX - 4);
+	ok(tally->backward_steps == 2 && tally->backward_max == 10, "two backward steps, the larger of 10");
+	ok(tally->window.backward_ticks == 20, "the window adds them up");
+	tally_unusual(tally, 0, 5000);
+	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 5000, "the window remembers a jump");
+	for (uint64_t i = 0; i < 40; i++)
+		tally_unusual(tally, 0, 6000 + i);
+	ok(tally->window.njumps == TALLY_JUMPS, "but no more than it has room for");
+	{
+		bool		all_large = true;
+
+		for (int i = 0; i < TALLY_JUMPS; i++)
+			all_large &= tally->window.jumps[i] >= 6000 + 40 - TALLY_JUMPS;
+		ok(all_large, "of which the largest");
+	}
+	tally_window_reset(tally);
+	ok(tally->window.njumps == 0 && tally->window.backward_ticks == 0, "it forgets");
+	ok(tally_moments(tally).count == 4 + 1 + 40, "backward steps are no durations");
+}
+
+/* More distinct long durations than fit: rounded, but none lost. */
+static void
+rounding(void)
+{
+	TallyEntry *e;
+	int			n;
+	double		sum = 0;
+	double		squares = 0;
+	uint64_t	largest = 0;
+	uint64_t	count = 0;
+	bool		ascending = true;
+	TallyMoments m;
+	const int	many = 300000;
+
+	tally_init(tally);
+	srand(1);
+	for (int i = 0; i < many; i++)
+	{
+		uint64_t	ticks = TALLY_DIRECT +
+			(((uint64_t) rand() << 31 | (uint64_t) rand()) >> (rand() % 50));
+
+		tally_add(tally, ticks, 1);
+		sum += ticks;
+		squares += (double) ticks * ticks;
+		if (ticks > largest)
+			largest = ticks;
+	}
+	m = tally_moments(tally);
+	ok(tally->precision_bits < TALLY_EXACT && tally->precision_bits >= 6,
+	   "rounded to %d bits", tally->precision_bits);
+	ok(m.count == (uint64_t) many, "none is lost");
+	ok(fabs(m.sum / sum - 1) < 1e-3, "the sum is kept to 0.1 %%");
+	ok(fabs(m.sumsq / squares - 1) < 1e-2, "the sum of squares to 1 %%");
+	e = exported(&n);
+	for (int i = 0; i < n; i++)
+	{
+		count += e[i].count;
+		ascending &= e[i].count > 0 && (i == 0 || e[i].ticks > e[i - 1].ticks);
+	}
+	ok(ascending, "exported in ascending order");
+	ok(count == (uint64_t) many, "exported completely");
+	ok(e[n - 1].ticks == largest, "the largest is exact");
+	free(e);
+
+	/* the largest in a class of its own, above it, below it, next to another */
+	for (uint64_t extra = 0; extra < 6; extra++)
+	{
+		uint64_t	base = UINT64_C(1) << 40;
+
+		tally_init(tally);
+		tally->precision_bits = 38;
+		tally_add(tally, base, 5);
+		tally_add(tally, base + 8, 2);
+		tally_add(tally, base + 8 + extra, 3);
+		e = exported(&n);
+		count = 0;
+		ascending = true;
+		for (int i = 0; i < n; i++)
+		{
+			count += e[i].count;
+			ascending &= e[i].count > 0 && (i == 0 || e[i].ticks > e[i - 1].ticks);
+		}
+		ok(ascending && count == 10 && e[n - 1].ticks == base + 8 + extra,
+		   "the largest is exact, %d above the one before", (int) extra);
+		free(e);
+	}
+}
+
+/* Against the definition, on all sizes from 1 to 40 and odd shares. */
+static void
+quantiles(void)
+{
+	static const double q[] = {0, 0.07, 0.1, 0.25, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999, 1};
+	bool		right = true;
+
+	for (int size = 1; size <= 40; size++)
+	{
+		TallyEntry	entries[40];
+
+		for (int i = 0; i < size; i++)
+		{
+			entries[i].ticks = 10 * i;
+			entries[i].count = 1;
+		}
+		for (unsigned int k = 0; k < sizeof(q) / sizeof(q[0]); k++)
+		{
+			/* the smallest i for which (i + 1) / size >= q, in integers */
+			long		shares = lrint(q[k] * 10000);
+			int			i = 0;
+
+			while ((i + 1) * 10000L < shares * size)
+				i++;
+			right &= tally_quantile(entries, size, size, q[k]) == (uint64_t) 10 * i;
+		}
+	}
+	ok(right, "quantiles are the inverse of the empirical distribution function");
+}
+
+int
+main(void)
+{
+	tally = malloc(sizeof(Tally));
+	counting();
+	unusual();
+	rounding();
+	quantiles();
+	free(tally);
+	return done();
+}
