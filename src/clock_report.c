@@ -31,10 +31,10 @@ typedef struct Report
 	double		cutoff;
 } Report;
 
-static void put_line(Report *report, const char *format,...) pg_attribute_printf(2, 3);
+static void put_line(Report *report, const char *format, ...) pg_attribute_printf(2, 3);
 
 static void
-put_line(Report *report, const char *format,...)
+put_line(Report *report, const char *format, ...)
 {
 	StringInfoData line;
 	Datum		values[1];

@@ -14,7 +14,7 @@
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
-PG_MODULE_MAGIC_EXT(.name = "clocktiming",.version = CLOCKTIMING_VERSION);
+PG_MODULE_MAGIC_EXT(.name = "clocktiming", .version = CLOCKTIMING_VERSION);
 #else
 PG_MODULE_MAGIC;
 #endif

@@ -150,8 +150,8 @@ granularity(uint64_t *advances, int n)
 
 	/*
 	 * Periods longer than half of the spread are indistinguishable from a
-	 * mere cluster.  The resultant changes over frequencies of about
-	 * 1 / spread: look eight times as often.
+	 * mere cluster.  The resultant changes over frequencies of about 1 /
+	 * spread: look eight times as often.
 	 */
 	spread = (double) (value[distinct - 1] - value[0]);
 	if (spread < 4 * MIN_PERIOD)

@@ -120,7 +120,7 @@ measure_granularity(SamplerRun *run)
 		random ^= random << 5;
 		/* one cycle a turn, so that the delay brings no period of its own */
 		for (uint32_t i = 256 + (random & 511); i > 0; i--)
-			__asm__ volatile("");
+			__asm__ volatile ("");
 
 		/*
 		 * A reading must not begin before the delay is over, which the

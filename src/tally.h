@@ -38,7 +38,8 @@ typedef struct TallyEntry
  */
 typedef struct TallyWindow
 {
-	int			njumps;			/* long durations, as tally_unusual() knows them */
+	int			njumps;			/* long durations, as tally_unusual() knows
+								 * them */
 	uint64_t	jumps[TALLY_JUMPS]; /* the longest of them, unordered */
 	uint64_t	backward_ticks; /* sum of backward steps */
 } TallyWindow;

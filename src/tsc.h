@@ -87,7 +87,7 @@ tsc_fence(void)
 #ifdef CLOCKTIMING_HAVE_TSC
 	__builtin_ia32_lfence();
 #else
-	__asm__ volatile("" : : : "memory");
+	__asm__ volatile ("":::"memory");
 #endif
 }
 
