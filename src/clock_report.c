@@ -111,6 +111,10 @@ put_tsc_frequency(Report *report)
 {
 	const TscFrequency *frequency = calibrated_tsc_frequency();
 
+	/* the tool's words: what the processor is, then where it had to look */
+	put_line(report, "TSC frequency source: x86%s%s",
+			 tsc_cpuid()->hypervisor ? ", hypervisor" : "",
+			 strcmp(frequency->from, "calibration") == 0 ? ", calibration" : "");
 	put_line(report, "TSC frequency in use: %.0f kHz", frequency->hz / 1e3);
 	if (frequency->calibrated_hz > 0)
 		put_line(report, "TSC frequency from calibration: %.0f kHz",
@@ -118,6 +122,7 @@ put_tsc_frequency(Report *report)
 	else
 		put_line(report, "TSC calibration did not converge");
 
+	put_line(report, "%s", "");
 	if (server_defaults_to_tsc())
 		put_line(report, "TSC clock source will be used by default, unless timing_clock_source is set to 'system'.");
 	else

@@ -365,10 +365,12 @@ sampler_run(SamplerRun *run)
 	run->granularity_ticks = measure_granularity(run);
 	visit_cpu(run, &last_cpu);
 
+	tally_window_reset(run->tally);
 	start = best_look(run);
 	anchor = start;
 	run->usual_width_ns = (double) start.width_ns;
-	tally_window_reset(run->tally);
+	/* but a step back among the brackets may have come after the best of them */
+	run->tally->window.njumps = 0;
 	run->started = true;
 	for (;;)
 	{

@@ -157,10 +157,21 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 		if (step > tally->backward_max)
 			tally->backward_max = step;
 		tally->window.backward_ticks += step;
+		tally->went_back = true;
+		tally->back_from = a;
 	}
 	else
 	{
 		tally_add(tally, ticks, 1);
+
+		/* the way back after a backward step is neither a gap nor a warp */
+		if (tally->went_back &&
+			(int64_t) (tally->back_from - a) > 0 &&
+			(int64_t) (b - tally->back_from) >= 0)
+		{
+			ticks = b - tally->back_from;
+			tally->went_back = false;
+		}
 		if (ticks >= TALLY_DIRECT)
 			tally_window_jump(tally, ticks);
 	}

@@ -59,6 +59,8 @@ typedef struct Tally
 
 	uint64_t	backward_steps;
 	uint64_t	backward_max;	/* ticks */
+	bool		went_back;		/* and has not been seen to return */
+	uint64_t	back_from;		/* the reading before that step */
 
 	TallyWindow window;
 } Tally;

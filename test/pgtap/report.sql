@@ -16,12 +16,12 @@ SELECT is_empty($$
         '|Histogram of timing durations:|Observed timing durations up to 99\.0000%:'
         '|              <= ns   % of total  running %      count|                 ns   % of total  running %      count'
         '|[ 0-9]{19}   [ 0-9]{5}\.[0-9]{4} [ 0-9]{5}\.[0-9]{4} [ 0-9]{10}|\.\.\.'
-        '|TSC frequency in use: [0-9]+ kHz|TSC frequency from calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
+        '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
     'every line is one of those that the tool prints');
 
 -- blocks: number the clocks, and within them the two tables
 CREATE TEMP TABLE line AS
-    SELECT n, l, count(*) FILTER (WHERE l ~ 'source: ') OVER w AS clock,
+    SELECT n, l, count(*) FILTER (WHERE l ~ 'lock source: ') OVER w AS clock,
            count(*) FILTER (WHERE l ~ '^(Histogram|Observed)') OVER w AS tab
     FROM report WINDOW w AS (ORDER BY n);
 CREATE TEMP TABLE cell AS
@@ -33,7 +33,7 @@ SELECT is((SELECT max(clock)::int FROM line),
           (SELECT 1 + 2 * bool_and(available)::int FROM clock_sources WHERE source IN ('rdtsc', 'rdtscp')),
           'all three clocks where there is a TSC, else one');
 SELECT is((SELECT max(tab) FROM line), 2 * (SELECT max(clock) FROM line), 'two tables a clock');
-SELECT is((SELECT array_agg(l ORDER BY n) FROM line WHERE l ~ 'source: ' AND clock > 1),
+SELECT is((SELECT array_agg(l ORDER BY n) FROM line WHERE l ~ 'lock source: ' AND clock > 1),
           (SELECT ARRAY['Clock source: RDTSCP', 'Fast clock source: RDTSC'] WHERE (SELECT max(clock) FROM line) > 1),
           'the TSC''s clocks go by the names that the tool has for them');
 
@@ -63,6 +63,9 @@ SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC fre
           'frequency in use') FROM clock_platform WHERE name = 'tsc_frequency_in_use_khz' AND value IS NOT NULL;
 SELECT is((SELECT split_part(l, ' ', 5)::numeric FROM report WHERE l ~ '^TSC frequency from'), round(value::numeric),
           'frequency from calibration') FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz' AND value IS NOT NULL;
+SELECT is((SELECT array_agg(left(l, 20) ORDER BY n) FROM report WHERE n > (SELECT max(n) FROM cell)),
+          ARRAY['', 'TSC frequency source', 'TSC frequency in use', 'TSC frequency from c', '', 'TSC clock source wil'],
+          'what comes after the last clock') WHERE (SELECT count(*) FROM report WHERE l ~ '^Fast clock') = 1;
 SELECT matches((SELECT l FROM report ORDER BY n DESC LIMIT 1), '^TSC clock source (will|will not) be used by default'
                '|^TSC clock source is not usable', 'the last line says which clock is the default');
 

@@ -152,6 +152,13 @@ faults(void)
 	ok(run.warps.count == 0 && run.lags.count == 0, "and nothing else");
 
 	reset();
+	fake.period = 333;
+	fake.once = -50000;
+	sample(0.05);
+	ok(run.warps.count == 0 && run.lags.count == 0 && run.gaps.count < (int64_t) fake.injected / 4,
+	   "the way back is no gap: %d gaps, %d steps", (int) run.gaps.count, (int) fake.injected);
+
+	reset();
 	fake.period = 1;
 	fake.from = 0;
 	fake.step = -1000000000;

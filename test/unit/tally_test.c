@@ -74,9 +74,20 @@ unusual(void)
 			all_large &= tally->window.jumps[i] >= 6000 + 40 - TALLY_JUMPS;
 		ok(all_large, "of which the largest");
 	}
+	tally_init(tally);
+	tally_unusual(tally, 1000000, 900000);
+	tally_unusual(tally, 900000, 1000010);
+	ok(tally->window.njumps == 0 && tally_moments(tally).count == 1,
+	   "the way back after a backward step is a duration, but no jump");
+	tally_unusual(tally, 1000010, 1100020);
+	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 100010, "the next one is");
+	tally_unusual(tally, 1100020, 1000020);
+	tally_unusual(tally, 1000020, 1150020);
+	ok(tally->window.njumps == 2 && tally->window.jumps[1] == 50000,
+	   "what goes beyond the way back is one, too");
 	tally_window_reset(tally);
 	ok(tally->window.njumps == 0 && tally->window.backward_ticks == 0, "it forgets");
-	ok(tally_moments(tally).count == 4 + 1 + 40, "backward steps are no durations");
+	ok(tally_moments(tally).count == 3, "backward steps are no durations");
 }
 
 /* More distinct long durations than fit: rounded, but none lost. */
