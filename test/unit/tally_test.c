@@ -62,6 +62,7 @@ unusual(void)
 	tally_unusual(tally, 5, UINT64_MAX - 4);
 	ok(tally->backward_steps == 2 && tally->backward_max == 10, "two backward steps, the larger of 10");
 	ok(tally->window.backward_ticks == 20, "the window adds them up");
+	tally_init(tally);
 	tally_unusual(tally, 0, 5000);
 	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 5000, "the window remembers a jump");
 	for (uint64_t i = 0; i < 40; i++)
