@@ -1,3 +1,41 @@
--- What `make demo` shows.
+-- What make demo shows.
+\set QUIET on
+\pset pager off
+\pset null -
+\pset footer off
 CREATE EXTENSION clocktiming;
-\dx+ clocktiming
+SELECT CASE WHEN bool_or(available AND source = 'rdtsc') THEN 'rdtsc' ELSE 'system' END AS fast FROM clock_sources \gset
+
+\echo
+\echo '1. What does this server read, and what can it read?'
+\echo '   SELECT source, available, clock, used_for, reason FROM clock_sources;'
+\echo
+SELECT source, available, clock, used_for, reason FROM clock_sources;
+
+\echo
+\echo '2. How long does one reading take?  Rows are buckets: at most le_ns nanoseconds, more than the row above.'
+\echo '   SELECT * FROM clock_histogram(':'fast'', 1);'
+\echo
+SELECT * FROM clock_histogram(:'fast', 1);
+
+\echo
+\echo '3. Each clock in one row.  EXPLAIN ANALYZE reads its clock twice for every row of every plan node.'
+\echo '   SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s WHERE c.available;'
+\echo
+CREATE TEMP TABLE summary AS
+    SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s WHERE c.available;
+SELECT source, loop_ns, mean_ns, mean_error_ns, p50_ns, p99_ns, p9999_ns, max_ns, granularity_ns FROM summary;
+
+\echo
+\echo '4. Can they be trusted?  All but gaps (time off the CPU) should be 0, the rate near 0 (NTP steers some clocks).'
+\echo
+SELECT source, readings, stalls, backward_steps, warps, lags, gaps, gap_max_ns, lost_percent, rate_ppm,
+       rate_error_ppm AS error_ppm, cpus
+FROM summary;
+
+\echo
+\echo '5. The machine.'
+\echo '   SELECT * FROM clock_platform;'
+\echo
+SELECT * FROM clock_platform;
+\echo 'What pg_test_timing of PostgreSQL 19 prints: SELECT clock_report(1);   README.md has more.'
