@@ -1,0 +1,347 @@
+
+# A clock that lies: what a run finds must be what was done to the clock, one
+# for one.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+use ClockSession;
+
+my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/fake_clock.so';
+plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f $shim;
+
+# The words of the control file: see fake_clock.c.
+my @schedule = qw(generation pid kind first every times size unused);
+my @counts = qw(seen calls faults repeats true_repeats backward_steps
+  backward_max gaps);
+my %kinds = (
+	nothing => 0,
+	back => 1,
+	back_once => 2,
+	still => 3,
+	still_for_good => 4,
+	jump => 5,
+	fast => 6);
+
+my $control = PostgreSQL::Test::Utils::tempdir() . '/fake_clock';
+my $generation = 0;
+
+sub write_control
+{
+	my ($offset, @words) = @_;
+	open(my $fh, '+<', $control) or die "$control: $!";
+	sysseek($fh, 8 * $offset, 0);
+	syswrite($fh, pack('q*', @words)) == 8 * @words or die "$control: $!";
+	close($fh);
+	return;
+}
+
+sub read_counts
+{
+	my %counts;
+	open(my $fh, '<', $control) or die "$control: $!";
+	binmode $fh;
+	sysread($fh, my $bytes, 8 * 16) == 8 * 16 or die "$control: $!";
+	close($fh);
+	(undef, @counts{@counts}) = unpack('x56 q9', $bytes);
+	return \%counts;
+}
+
+# Has the next call of that process and those after it follow the schedule.
+sub arm
+{
+	my ($pid, $kind, %fault) = @_;
+	write_control(1, $pid, $kinds{$kind}, map { $fault{$_} || 0 }
+		  qw(first every times size));
+	write_control(0, ++$generation);
+	return;
+}
+
+# The same, where the clock may lie as often as need be.
+sub disarm
+{
+	arm(0, 'nothing');
+	return;
+}
+
+open(my $fh, '>', $control) or die "$control: $!";
+print $fh pack('q16', (0) x 16);
+close($fh);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+{
+	# only the server's clock is to lie
+	local $ENV{LD_PRELOAD} = $shim;
+	local $ENV{FAKE_CLOCK_CONTROL} = $control;
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+my $session = ClockSession->new($node);
+my %available = map { split /\|/ } split /\n/,
+  $session->query('SELECT source, available FROM clock_sources')->{out};
+my $tsc = $available{rdtsc} eq 't' && $available{rdtscp} eq 't';
+diag 'the time-stamp counter cannot be read here: not tested against faults'
+  unless $tsc;
+
+# Columns of clock_summary that the sample alone has are taken from there.
+sub summary_of
+{
+	my ($source, $duration) = @_;
+	return "SELECT s.*, (r).warp_total_ns, (r).lag_total_ns"
+	  . " FROM clock_measure('$source', $duration) AS r, clock_summary(r) AS s";
+}
+
+# A run under a fault: its summary, its warnings, and what the clock did.
+sub measure
+{
+	my ($source, $duration, $kind, %fault) = @_;
+
+	arm($session->pid, $kind, %fault);
+	my ($row, $warnings) = $session->row(summary_of($source, $duration));
+	my $done = read_counts();
+	disarm();
+	is($done->{seen}, $generation - 1, 'the schedule was in force')
+	  if $source eq 'system';
+	is($done->{faults}, $fault{times}, "all $fault{times} faults were done")
+	  if $source eq 'system' && $fault{times};
+	return ($row, $warnings, $done);
+}
+
+# What an honest clock shows, whatever is going on in the machine.
+sub no_finding
+{
+	my ($row, $warnings, $what) = @_;
+
+	is_deeply(
+		{ map { $_ => $row->{$_} } qw(backward_steps warps lags stalls) },
+		{ map { $_ => 0 } qw(backward_steps warps lags stalls) },
+		"$what: no finding");
+	is($warnings, '', "$what: no warning");
+	return;
+}
+
+# Without a fault
+{
+	my ($row, $warnings) = $session->row(summary_of('system', 1));
+	no_finding($row, $warnings, 'shim loaded, but disarmed');
+
+	my $done;
+	($row, $warnings, $done) = measure('system', 1, 'nothing');
+	no_finding($row, $warnings, 'shim armed, without a fault');
+	cmp_ok($done->{calls}, '>=', $row->{readings},
+		'the shim sees all readings');
+}
+
+# One step or many, alone or in a row, in the probe for the granularity and in
+# the brackets after it (from call 1026 on) as well as in the hot loop
+foreach my $fault (
+	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
+	[ 'in the probe', first => 50, every => 10, times => 50, size => 10000 ],
+	[ 'in the brackets', first => 1018, every => 4, times => 6, size => 20000 ],
+	[ 'every 333', first => 2000, every => 333, times => 300, size => 10000 ],
+	[ 'every 1000', first => 500, every => 1000, times => 200, size => 3000 ],
+	[ 'rare', first => 20000, every => 20000, times => 10, size => 1000000 ])
+{
+	my ($name, %fault) = @$fault;
+	my ($row, $warnings, $done);
+
+	foreach my $kind ('back', 'back_once')
+	{
+		my $what = "$kind, $name";
+
+		($row, $warnings, $done) = measure('system', 0.5, $kind, %fault);
+		is($done->{backward_steps}, $fault{times},
+			"$what: each was a step back");
+		is($row->{backward_steps}, $done->{backward_steps},
+			"$what: each was found");
+		cmp_ok(abs($row->{backward_max_ns} - $done->{backward_max}),
+			'<', 1, "$what: the largest was found");
+		cmp_ok(
+			abs($row->{backward_max_ns} - $fault{size}),
+			'<',
+			0.5 * $fault{size},
+			"$what: its size");
+		is($row->{stalls}, $done->{repeats}, "$what: no stall");
+		is($row->{lags}, 0, "$what: a step back is no lag");
+		is($row->{warps}, 0, "$what: nor a step ahead after it a warp");
+		cmp_ok($row->{gaps}, '<=', $done->{gaps},
+			"$what: nor is it time off the CPU");
+		like(
+			$warnings,
+			qr/WARNING:  clock source "system" went backwards\nDETAIL:  Backward steps: $fault{times}, the largest of \d+ ns, in $row->{readings} readings\./,
+			"$what: warning");
+		unlike($warnings, qr/runs too|stood still|jumped|fell behind/,
+			"$what: no other warning");
+	}
+}
+
+# The clock stands still for a number of calls.
+foreach my $fault (
+	[ 'once', first => 50000, every => 1, times => 1, size => 5 ],
+	[ 'in the probe', first => 50, every => 10, times => 50, size => 2 ],
+	[ 'from the start', first => 2, every => 11, times => 300, size => 3 ],
+	[ 'single', first => 500, every => 100, times => 1000, size => 1 ],
+	[ 'rare', first => 20000, every => 20000, times => 10, size => 10 ])
+{
+	my ($name, %fault) = @$fault;
+	my $what = "still, $name";
+	my ($row, $warnings, $done) = measure('system', 0.5, 'still', %fault);
+
+	is($done->{repeats} - $done->{true_repeats},
+		$fault{times} * $fault{size}, "$what: readings repeated");
+	is($row->{stalls}, $done->{repeats}, "$what: each was found");
+	is($row->{longest_stall}, $fault{size}, "$what: the longest was found");
+	is($row->{backward_steps}, 0, "$what: no step back");
+	unlike($warnings, qr/backwards|runs too/, "$what: no false warning");
+}
+
+# The clock stands still for good, before the run or in its course.  The run
+# ends nevertheless.
+foreach my $first (2, 100, 50000)
+{
+	my $what = "still for good from call $first";
+	my $start = time;
+	my ($row, $warnings, $done) = measure('system', 0.5, 'still_for_good',
+		first => $first, times => 1);
+	my $elapsed = time - $start;
+
+	cmp_ok($elapsed, '<', 5.5, "$what: the run ends");
+	cmp_ok($row->{duration_s}, '>=', 0.5, "$what: not too early");
+	is($row->{stalls}, $row->{longest_stall}, "$what: one stall");
+	cmp_ok($row->{longest_stall}, '<=', $done->{repeats},
+		"$what: no more than the repeated readings");
+	cmp_ok($row->{longest_stall}, '>', $row->{readings} / 2,
+		"$what: nearly all of them");
+	like(
+		$warnings,
+		qr/WARNING:  clock source "system" stood still\nDETAIL:  It gave the same reading up to $row->{longest_stall} times in a row/,
+		"$what: warning");
+	unlike($warnings, qr/runs too/, "$what: it is not called slow as well");
+	is($row->{backward_steps}, 0, "$what: no step back");
+	is($row->{warps}, 0, "$what: no warp");
+}
+
+# The clock jumps ahead.  What comes before the run proper is not compared with
+# the reference clock, so the jumps begin later.
+foreach my $fault (
+	[ 'one', first => 50000, every => 1, times => 1, size => 5000 ],
+	[ 'one in a block', first => 30000, every => 20000, times => 30, size => 5000 ],
+	[ 'large', first => 30000, every => 20000, times => 10, size => 10000000 ])
+{
+	my ($name, %fault) = @$fault;
+	my $what = "jump, $name";
+	my ($row, $warnings, $done) = measure('system', 0.5, 'jump', %fault);
+
+	is($row->{warps}, $fault{times}, "$what: each was found");
+	cmp_ok(abs($row->{warp_max_ns} - $fault{size}),
+		'<', 1500 + $fault{size} / 1000, "$what: size of the largest");
+	cmp_ok(abs($row->{warp_total_ns} - $fault{times} * $fault{size}),
+		'<', $fault{times} * (1500 + $fault{size} / 1000),
+		"$what: their sum");
+	is($row->{backward_steps}, 0, "$what: no step back");
+	is($row->{lags}, 0, "$what: no lag");
+	cmp_ok($row->{gaps}, '<=', $done->{gaps}, "$what: no gap");
+	like(
+		$warnings,
+		qr/WARNING:  clock source "system" jumped ahead of the reference clock\nDETAIL:  Warps: $fault{times}, the largest of \d+ ns\./,
+		"$what: warning");
+	unlike($warnings, qr/went backwards|stood still|runs too/,
+		"$what: no other warning");
+}
+
+# Several jumps within a block: their sum is certain, and so is their number
+# unless the process loses the CPU in that block.
+{
+	my $what = 'jump, several in a block';
+	my ($row, $warnings, $done) = measure('system', 0.5, 'jump',
+		first => 30000, every => 700, times => 200, size => 5000);
+
+	cmp_ok($row->{warps}, '<=', 200, "$what: no more than there were");
+	cmp_ok($row->{warps}, '>', 150, "$what: told apart");
+	cmp_ok(abs($row->{warp_total_ns} - 200 * 5000),
+		'<', 200 * 1500, "$what: their sum");
+	diag "$row->{warps} of 200 jumps told apart, the largest of"
+	  . " $row->{warp_max_ns} ns";
+}
+
+# The clock runs fast by 0.1 %.  The kernel steers it against the reference
+# clock, so it is an honest run that it has to be compared with.
+{
+	my $honest = $session->row(summary_of('system', 1));
+	my ($row, $warnings, $done) =
+	  measure('system', 1, 'fast', first => 2, times => 1, size => 1000);
+
+	cmp_ok(
+		abs($row->{rate_ppm} - $honest->{rate_ppm} - 1000),
+		'<',
+		$row->{rate_error_ppm} + $honest->{rate_error_ppm} + 30,
+		"fast: rate_ppm, now $row->{rate_ppm}, before $honest->{rate_ppm}");
+	is($row->{warps}, 0, 'fast: no warp');
+	is($row->{backward_steps}, 0, 'fast: no step back');
+	like(
+		$warnings,
+		qr/WARNING:  clock source "system" runs too fast\nDETAIL:  Its rate differs from the reference clock's by \d+ parts per million/,
+		'fast: warning');
+	unlike($warnings, qr/jumped|backwards|still|behind/,
+		'fast: no other warning');
+}
+
+# The server's own timing sees the same clock, where that is the one it reads.
+$session->query(
+	q{SELECT set_config('timing_clock_source', 'system', false)
+		FROM pg_settings WHERE name = 'timing_clock_source'});
+foreach my $kind ('back', 'back_once')
+{
+	my ($row, $warnings, $done) = measure('instr_time', 0.5, $kind,
+		first => 2000, every => 1000, times => 100, size => 10000);
+
+	is($row->{backward_steps}, 100, "$kind: each was found in instr_time");
+	like($warnings, qr/clock source "instr_time" went backwards/,
+		"$kind: warning of instr_time");
+}
+
+# The faults leave the TSC and the reference clock alone, also while the TSC is
+# being calibrated: a session of its own for each.
+SKIP:
+{
+	skip 'no time-stamp counter here', 1 unless $tsc;
+
+	foreach my $kind ('back', 'back_once', 'still_for_good', 'jump', 'fast')
+	{
+		foreach my $source ('rdtsc', 'rdtscp')
+		{
+			my %fault = (
+				first => 2,
+				every => 1000,
+				times => 100,
+				size => $kind eq 'fast' ? 1000 : 1000000);
+
+			$session->quit;
+			$session = ClockSession->new($node);
+			arm($session->pid, $kind, %fault);
+			my ($row, $warnings) = $session->row(summary_of($source, 0.3));
+			no_finding($row, $warnings, "$source, $kind");
+
+			# for this test to be able to fail
+			$warnings = $session->query(
+				"SELECT count(*) FROM clock_summary('system', 0.3)")->{err};
+			like($warnings, qr/^WARNING:  clock source "system"/,
+				"$source, $kind: the clock was lying");
+			disarm();
+		}
+	}
+}
+
+# Nothing is left behind: the clock is right again.
+no_finding($session->row(summary_of('system', 0.3)), 'after all faults');
+$session->quit;
+$node->stop;
+done_testing();

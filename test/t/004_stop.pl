@@ -1,0 +1,94 @@
+
+# A backend that is stopped for seconds in the middle of a run: time off the
+# CPU, and no fault of the clock.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+my %available = map { split /\|/ } split /\n/,
+  $node->safe_psql('postgres', 'SELECT source, available FROM clock_sources');
+
+# All at once: they wait for most of the time.
+my @runs;
+foreach my $source ('system', 'rdtsc')
+{
+  SKIP:
+	{
+		skip "$source is not available", 1 unless $available{$source} eq 't';
+
+		my $session = ClockSession->new($node);
+
+		# no report of progress: any message but that would be a warning
+		$session->query('SET clocktiming.progress_interval = 0');
+
+		# what has to be calibrated shall not be stopped
+		$session->query("SELECT count(*) FROM clock_measure('$source', 0.01)");
+		$session->send(
+			"CREATE TEMP TABLE run AS SELECT s FROM clock_measure('$source', 6) AS s"
+		);
+		push @runs, { source => $source, session => $session };
+	}
+}
+foreach my $run (@runs)
+{
+	$node->poll_query_until('postgres',
+		"SELECT state = 'active' FROM pg_stat_activity WHERE pid = "
+		  . $run->{session}->pid)
+	  or die "no run of $run->{source}";
+}
+sleep 1;
+is(kill('STOP', $_->{session}->pid), 1, "$_->{source}: stopped") foreach @runs;
+sleep 3;
+is(kill('CONT', $_->{session}->pid), 1, "$_->{source}: goes on") foreach @runs;
+
+foreach my $run (@runs)
+{
+	my ($what, $session) = @$run{qw(source session)};
+	my $result = $session->result;
+	my $row;
+
+	is($result->{state}, '00000', "$what: the run ends well");
+	is($result->{err}, '', "$what: no warning");
+
+	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
+	cmp_ok($row->{gap_max_ns}, '>', 2.5e9, "$what: the pause is a gap");
+	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
+	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
+		'<', 1e6, "$what: it is the longest duration");
+	cmp_ok($row->{lost_ms}, '>', 2500, "$what: time lost");
+	cmp_ok($row->{lost_ms}, '<=', $row->{duration_s} * 1000,
+		"$what: no more than there was");
+	cmp_ok($row->{duration_s}, '>=', 6, "$what: duration");
+	is($row->{$_}, 0, "$what: $_") foreach qw(backward_steps warps lags);
+
+	is( $session->query(
+			q{SELECT count(*) > 30, min(le_ns) >= 0, min(percent) >= 0,
+				min(running_percent) >= 0, max(running_percent), min(count) >= 0,
+				sum(count) = (SELECT (s).readings FROM run)
+				FROM run, clock_histogram(s)}
+		)->{out},
+		't|t|t|t|100.0000|t|t',
+		"$what: histogram");
+	is( $session->query(
+			q{SELECT min(ns) >= 0, max(ns) > 2500000000, min(percent) >= 0,
+				min(count) > 0, sum(count) = (SELECT (s).readings FROM run)
+				FROM run, clock_durations(s, 100)}
+		)->{out},
+		't|t|t|t|t',
+		"$what: durations");
+	$session->quit;
+}
+$node->stop;
+
+done_testing();

@@ -1,0 +1,174 @@
+
+# Who may measure, and whether names in somebody else's schemas can get in the
+# way.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+
+# In a schema of its own, so that search_path has a say.
+$node->safe_psql(
+	'postgres', q{
+	CREATE SCHEMA timing;
+	CREATE EXTENSION clocktiming SCHEMA timing;
+	CREATE ROLE alice LOGIN;
+	CREATE ROLE monitor LOGIN IN ROLE pg_monitor;
+	GRANT USAGE ON SCHEMA timing TO alice, monitor;
+	GRANT CREATE ON SCHEMA public TO alice;
+	SET search_path = timing, public;
+	CREATE TABLE shown (s clock_sample);
+	CREATE TABLE hidden (s clock_sample);
+	INSERT INTO shown SELECT s FROM clock_measure('system', 0.05) AS s;
+	INSERT INTO shown SELECT s FROM clock_measure('system', 0.05) AS s;
+	INSERT INTO hidden SELECT * FROM shown;
+	GRANT SELECT ON shown TO alice, monitor;
+	ALTER ROLE ALL SET search_path = timing, public;
+	ALTER ROLE ALL SET clocktiming.progress_interval = 0});
+
+my $alice = ClockSession->new($node, user => 'alice');
+my $monitor = ClockSession->new($node, user => 'monitor');
+
+my @measuring = (
+	'clock_measure()',
+	q{clock_measure('system', 0.01)},
+	q{clock_histogram('system', 0.01)},
+	q{clock_durations('system', 0.01, 99)},
+	q{clock_summary('system', 0.01)},
+	'clock_report(0.01)',
+	'clock_list_sources()',
+	'clock_list_platform()',
+	'clock_sources',
+	'clock_platform');
+my @free = (
+	'shown, clock_histogram(s) AS v',
+	'shown, clock_durations(s) AS v',
+	'shown, clock_durations(s, 50) AS v',
+	'shown, clock_summary(s) AS v',
+	'(SELECT (clock_summary(clock_merge(s))).* FROM shown) AS v',
+	'(SELECT clock_merge(s) AS s FROM shown) AS m, clock_histogram(s) AS v');
+
+foreach my $from (@measuring)
+{
+	my $result = $alice->query("SELECT count(*) FROM $from");
+
+	is($result->{state}, '42501', "an ordinary role is refused: $from");
+	like($result->{err}, qr/^ERROR:  permission denied for /,
+		"message: $from");
+
+	# the default duration would be long
+	next if $from eq 'clock_measure()';
+	$result = $monitor->query("SELECT count(*) > 0 FROM $from");
+	is("$result->{state} $result->{out}",
+		'00000 t', "a member of pg_monitor may: $from");
+}
+foreach my $from (@free)
+{
+	foreach my $role ([ 'alice', $alice ], [ 'monitor', $monitor ])
+	{
+		my $result = $role->[1]->query("SELECT count(*) > 0 FROM $from");
+
+		is("$result->{state} $result->{out}",
+			'00000 t', "$role->[0] may: $from");
+	}
+}
+is($alice->query('SELECT (clock_summary(s)).readings FROM hidden')->{state},
+	'42501', 'a sample that may not be read cannot be looked at');
+is($alice->query('SELECT clock_merge(s) FROM hidden')->{state},
+	'42501', 'nor merged');
+is( $alice->query(
+		'CREATE VIEW public.through AS SELECT * FROM timing.clock_sources;
+		SELECT * FROM public.through')->{state},
+	'42501',
+	'nor is a view of a view a way to the sources');
+
+# Look-alikes of everything that a function body or a view could mean, in a
+# schema in front of all others, pg_catalog included.
+$node->safe_psql(
+	'postgres', q{
+	CREATE SCHEMA evil AUTHORIZATION alice;
+	GRANT USAGE ON SCHEMA evil TO PUBLIC;
+	SET ROLE alice;
+	CREATE TABLE evil.clock_sample (evil int);
+	CREATE TABLE evil.clock_summary_row (evil int);
+	CREATE FUNCTION evil.trap() RETURNS pg_catalog.text LANGUAGE plpgsql
+		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
+	CREATE FUNCTION evil.clock_list_sources(OUT source text, OUT description text,
+		OUT available boolean, OUT reason text, OUT clock text,
+		OUT frequency_hz double precision, OUT frequency_from text,
+		OUT resolution_ns double precision, OUT used_for text)
+		RETURNS SETOF record LANGUAGE plpgsql
+		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
+	CREATE FUNCTION evil.clock_list_platform(OUT name text, OUT value text, OUT note text)
+		RETURNS SETOF record LANGUAGE plpgsql
+		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
+	CREATE FUNCTION evil.clock_merge_result(timing.clock_sample) RETURNS timing.clock_sample
+		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
+	CREATE FUNCTION evil.traps(double precision, double precision) RETURNS boolean
+		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
+	CREATE FUNCTION evil.traps(text, text) RETURNS boolean
+		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
+	CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.traps);
+	CREATE OPERATOR evil.> (LEFTARG = double precision, RIGHTARG = double precision,
+		FUNCTION = evil.traps);
+	CREATE DOMAIN evil.text AS int;
+	CREATE DOMAIN evil.numeric AS int});
+
+# The views and the samples mean what they meant.  All names in these queries
+# are qualified, as a careful user's are: it is what is behind them that may
+# not be diverted.
+my @stable = (
+	'SELECT source, available, clock, description FROM timing.clock_sources',
+	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
+	'SELECT s, timing.clock_summary(s) FROM timing.shown',
+	'SELECT v.* FROM timing.shown, timing.clock_histogram(s) AS v',
+	'SELECT v.* FROM timing.shown, timing.clock_durations(s, 99) AS v',
+	'SELECT timing.clock_merge(s) FROM timing.shown');
+my $honest = 'pg_catalog, timing, public';
+my $malicious = 'evil, pg_catalog, timing, public';
+
+foreach my $sql (@stable)
+{
+	my @results = map {
+		$monitor->query("SET search_path = $_");
+		$monitor->query($sql)
+	} ($honest, $malicious);
+
+	is($results[0]{state}, '00000', "under an honest search_path: $sql");
+	is_deeply(
+		[ @{ $results[1] }{ 'state', 'out', 'err' } ],
+		[ @{ $results[0] }{ 'state', 'out', 'err' } ],
+		"the same under a malicious one: $sql");
+}
+foreach my $call (
+	q{timing.clock_measure('system', 0.02)},
+	q{timing.clock_histogram('system', 0.02)},
+	q{timing.clock_durations('system', 0.02)},
+	q{timing.clock_summary('system', 0.02)},
+	'timing.clock_report(0.02)')
+{
+	my $result =
+	  $monitor->query("SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>=) 1 FROM $call");
+
+	is("$result->{state} $result->{out}",
+		'00000 t', "under a malicious search_path: $call");
+}
+
+# for the test to be able to fail: the traps do work
+is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
+	'P0001', 'there is a trap');
+is($monitor->query('SELECT * FROM clock_list_sources()')->{state},
+	'P0001', 'and another one');
+
+$_->quit foreach ($alice, $monitor);
+$node->stop;
+
+done_testing();

@@ -1,0 +1,112 @@
+
+# Many sessions at once, and parallel queries that view samples.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $sessions = 8;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'max_parallel_workers = 8');
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE samples (session int, s clock_sample)});
+my @sources = split /\n/,
+  $node->safe_psql('postgres',
+	'SELECT source FROM clock_sources WHERE available ORDER BY 1');
+
+# More sessions than there are CPUs, perhaps: they take each other's time.
+foreach my $source (@sources)
+{
+	my @sessions = map { ClockSession->new($node) } 1 .. $sessions;
+	my @results;
+
+	for my $i (1 .. $sessions)
+	{
+		$sessions[ $i - 1 ]->send(
+			"INSERT INTO samples SELECT $i, s FROM clock_measure('$source', 0.5) AS s"
+		);
+	}
+	@results = map { $_->result } @sessions;
+	is_deeply(
+		[ map { "$_->{state} $_->{err}" } @results ],
+		[ ('00000 ') x $sessions ],
+		"$source: all $sessions sessions succeed without a warning");
+	$_->quit foreach @sessions;
+
+	is( $node->safe_psql(
+			'postgres', qq{
+			SELECT count(*), sum((s).backward_steps), sum((s).warps), sum((s).lags),
+				min((s).readings) > 0, min((s).duration_s) >= 0.5
+				FROM samples WHERE (s).source = '$source'}),
+		"$sessions|0|0|0|t|t",
+		"$source: no finding");
+	is( $node->safe_psql(
+			'postgres', qq{
+			SELECT (m).readings = (SELECT sum((s).readings) FROM samples WHERE (s).source = '$source')
+				FROM (SELECT clock_merge(s) AS m FROM samples WHERE (s).source = '$source') AS x}
+		),
+		't',
+		"$source: all of them merged");
+}
+
+# Views of samples in parallel workers, against the same without.
+my $force = $node->safe_psql('postgres',
+	q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')}
+);
+my $session = ClockSession->new($node);
+my $workers = qq{
+	SET $force = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+	SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 4};
+my $no_workers = qq{SET $force = off; SET max_parallel_workers_per_gather = 0};
+
+foreach my $sql (
+	'SELECT session, (clock_summary(s)).* FROM samples ORDER BY (s).source, session',
+	'SELECT session, v.* FROM samples, clock_histogram(s) AS v ORDER BY (s).source, session, le_ns',
+	'SELECT session, v.* FROM samples, clock_durations(s, 99) AS v ORDER BY (s).source, session, ns',
+	'SELECT (s).source, (clock_summary(clock_merge(s))).readings FROM samples GROUP BY 1 ORDER BY 1')
+{
+	my $serial;
+	my $parallel;
+
+	$session->query($no_workers);
+	$serial = $session->query($sql);
+	$session->query($workers);
+	$parallel = $session->query($sql);
+	is($serial->{state}, '00000', "serial: $sql");
+	is($parallel->{state}, '00000', "parallel: $sql");
+	is($parallel->{out}, $serial->{out}, "the same: $sql");
+	like(
+		$session->query("EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) $sql")
+		  ->{out},
+		qr/Workers Launched: [1-9]/,
+		"in a worker: $sql");
+}
+
+# A measuring function stays in the leader.
+{
+	my $sql =
+	  q{SELECT (clock_measure('system', 0.01)).readings > 0 FROM samples};
+	my $result = $session->query($sql);
+
+	is($result->{state}, '00000', 'measuring in a query that could be parallel');
+	is($result->{out}, join("\n", ('t') x ($sessions * @sources)),
+		'with its result');
+}
+
+$session->quit;
+is($node->safe_psql('postgres', 'SELECT 1'), 1, 'the server lives');
+$node->stop;
+unlike(slurp_file($node->logfile),
+	qr/terminated by signal/, 'no process has been killed');
+
+done_testing();

@@ -1,0 +1,158 @@
+
+# Reports of progress, and the memory that runs take.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+my $session = ClockSession->new($node);
+my @sources = split /\n/,
+  $session->query('SELECT source FROM clock_sources WHERE available')->{out};
+
+# The machine may be busy, but a report each 200 ms that the process is there
+# at all is certain.
+foreach my $source (@sources)
+{
+	my $notice =
+	  qr/NOTICE:  progress: $source: (\d+\.\d) s elapsed, (\d+\.\d) s remaining, mean (\d+\.\d\d) ns, stddev \d+\.\d\d ns\n/;
+	my $result;
+	my @elapsed;
+
+	$session->query(q{SET clocktiming.progress_interval = '200ms'});
+	$result =
+	  $session->query("SELECT count(*) FROM clock_summary('$source', 1)");
+	@elapsed = $result->{err} =~ /NOTICE:  progress: \w+: (\S+) s elapsed/g;
+	cmp_ok(scalar @elapsed, '>=', 2, "$source: reports");
+	cmp_ok(scalar @elapsed, '<=', 5, "$source: no more than one an interval");
+	is_deeply(
+		\@elapsed,
+		[ sort { $a <=> $b } @elapsed ],
+		"$source: in order");
+	while ($result->{err} =~ /$notice/g)
+	{
+		cmp_ok(abs($1 + $2 - 1), '<', 0.11,
+			"$source: $1 s and $2 s are the whole")
+		  if $1 <= 1;
+		cmp_ok($3, '>', 0, "$source: mean");
+	}
+	like($result->{err}, qr/^(?:$notice)+\z/, "$source: and nothing else");
+
+	$session->query('SET clocktiming.progress_interval = 0');
+	$result =
+	  $session->query("SELECT count(*) FROM clock_summary('$source', 0.5)");
+	is($result->{err}, '', "$source: none with progress_interval = 0");
+	$session->query('RESET clocktiming.progress_interval');
+	$result =
+	  $session->query("SELECT count(*) FROM clock_summary('$source', 0.5)");
+	is($result->{err}, '', "$source: none in so short a time by default");
+}
+
+# A clock_report is several runs, each with reports of its own.
+$session->query(q{SET clocktiming.progress_interval = '100ms'});
+my $report = $session->query('SELECT count(*) FROM clock_report(0.5)');
+like($report->{err}, qr/NOTICE:  progress: $_: /, "clock_report: $_")
+  foreach grep { $_ ne 'instr_time' } @sources;
+$session->query('SET clocktiming.progress_interval = 0');
+
+# Memory in use by the session, between two statements and within one.
+sub memory
+{
+	return $session->query('SELECT sum(used_bytes) FROM pg_backend_memory_contexts')
+	  ->{out};
+}
+
+my $megabyte = 1024 * 1024;
+my $per_source = 200;
+foreach my $source (@sources)
+{
+	my $calls = qq{
+		SELECT sum((clock_measure('$source', 0.0001)).readings) > 0,
+			sum((SELECT count(*) FROM clock_histogram('$source', 0.0001))) > 0
+			FROM generate_series(1, %d)};
+	my $before;
+	my $grown;
+
+	# caches are filled by the first ones
+	$session->query(sprintf $calls, 3) foreach 1 .. 3;
+	$before = memory();
+	is($session->query(sprintf $calls, $per_source)->{state},
+		'00000', "$source: many runs in a statement");
+	$grown = memory() - $before;
+	cmp_ok($grown, '<', $megabyte / 8, "$source: memory after them");
+
+	# statements of one run each
+	$session->query("DO \$\$ BEGIN FOR i IN 1 .. $per_source LOOP
+		PERFORM clock_measure('$source', 0.0001); END LOOP; END \$\$");
+	$before = memory();
+	$session->query(
+		join ';',
+		("SELECT count(*) FROM clock_measure('$source', 0.0001)")
+		  x $per_source);
+	$grown = memory() - $before;
+	cmp_ok($grown, '<', $megabyte / 8, "$source: memory after many statements");
+}
+
+# While a statement goes on it may keep no more than a run needs.  What a
+# backend uses is in the log, on request.
+sub logged_total
+{
+	my $pid = $session->pid;
+	my $offset = -s $node->logfile;
+	my $log;
+
+	$node->safe_psql('postgres', "SELECT pg_log_backend_memory_contexts($pid)");
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		$log = substr slurp_file($node->logfile), $offset;
+		return $1 if $log =~ /Grand total: (\d+) bytes/;
+		usleep(100_000);
+	}
+	die 'no memory contexts in the log';
+}
+
+{
+	my $idle = logged_total();
+	my $running;
+
+	$session->send(q{SELECT count(*) FROM clock_measure('system', 3)});
+	$node->poll_query_until('postgres',
+		"SELECT state = 'active' FROM pg_stat_activity WHERE pid = "
+		  . $session->pid);
+	$running = logged_total();
+	$session->result;
+	cmp_ok($running - $idle, '<', 2 * $megabyte, 'memory during a run');
+	cmp_ok($running - $idle, '>', 100_000, '... of which the tally is a part');
+	diag sprintf 'memory during a run: %.0f kB', ($running - $idle) / 1024;
+}
+
+{
+	my $idle = logged_total();
+	my $running;
+
+	$session->send(
+		q{SELECT count((clock_measure('system', 0.0005)).readings) FROM generate_series(1, 5000)}
+	);
+	usleep(2_000_000);
+	$running = logged_total();
+	$session->result;
+	cmp_ok($running - $idle, '<', 2 * $megabyte,
+		'memory after many runs of a statement that goes on');
+	diag sprintf 'memory in a statement of many runs: %.0f kB',
+	  ($running - $idle) / 1024;
+}
+
+$session->quit;
+$node->stop;
+
+done_testing();

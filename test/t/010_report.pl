@@ -1,0 +1,95 @@
+# clock_report() beside pg_test_timing of the same server: one reader, which
+# was written for the tool, reads both.  Only PostgreSQL 19 and later have the
+# tool whose text the report is.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# What kind of line it is; of a row, the four numbers in @$row.
+sub kind
+{
+	my ($line, $row) = @_;
+	return 'empty' if $line eq '';
+	return 'title' if $line =~ /^Testing timing overhead for [0-9.]+ seconds?\.$/;
+	return 'system' if $line =~ /^System clock source: clock_gettime \(\w+\)$/;
+	return 'rdtscp' if $line eq 'Clock source: RDTSCP';
+	return 'rdtsc' if $line eq 'Fast clock source: RDTSC';
+	return 'loop' if $line =~ /^Average loop time including overhead: \d+\.\d\d ns$/;
+	return 'histogram' if $line eq 'Histogram of timing durations:';
+	return 'durations' if $line =~ /^Observed timing durations up to \d+\.\d{4}%:$/;
+	return 'header' if $line =~ /^ {14}<= ns {3}% of total  running % {6}count$/;
+	return 'header' if $line =~ /^ {17}ns {3}% of total  running % {6}count$/;
+	return 'dots' if $line eq '...';
+	return 'frequency source' if $line =~ /^TSC frequency source: x86/;
+	return 'in use' if $line =~ /^TSC frequency in use: \d+ kHz$/;
+	return 'calibration' if $line =~ /^TSC frequency from calibration: \d+ kHz$/;
+	return 'default' if $line =~ /^TSC clock source will (not )?be used by default, unless timing_clock_source is set to '\w+'\.$/;
+	return 'unusable' if $line =~ /^TSC clock source is not usable\./;
+
+	if ($line =~ /^( *\d+) {3}( *\d+\.\d{4}) ( *\d+\.\d{4}) ( *\d+)$/
+		&& length $1 == 19 && length $2 == 10 && length $3 == 10 && length $4 >= 10)
+	{
+		@$row = ($1, $2, $3, $4);
+		return 'row';
+	}
+	return "unknown: \"$line\"";
+}
+
+# The sequence of kinds, rows of a table taken together, and the rows by table.
+sub read_report
+{
+	my ($text) = @_;
+	my (@kinds, @tables);
+
+	for my $line (split /\n/, $text)
+	{
+		my @row;
+		my $kind = kind($line, \@row);
+		push @tables, [] if $kind eq 'header';
+		push @{ $tables[-1] }, [@row] if $kind eq 'row';
+		push @kinds, $kind unless @kinds && $kind eq 'row' && $kinds[-1] eq 'row';
+	}
+	return (\@kinds, \@tables);
+}
+
+my $node = PostgreSQL::Test::Cluster->new('report');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+if ($node->pg_version < 19)
+{
+	my ($kinds) = read_report($node->safe_psql('postgres', 'SELECT clock_report(0.1)'));
+
+	is_deeply([ grep { /unknown/ && !/used by default: PostgreSQL/ } @$kinds ], [],
+		'every line is one that the tool prints, but for the last');
+	$node->stop;
+	done_testing();
+	exit;
+}
+
+my ($tool, $stderr) = run_command([ 'pg_test_timing', '-d', '1' ]);
+my ($tool_kinds, $tool_tables) = read_report("$tool\n");
+my ($our_kinds, $our_tables) = read_report($node->safe_psql('postgres', 'SELECT clock_report(1)'));
+
+is_deeply([ grep { /unknown/ } @$tool_kinds ], [], 'the reader knows the tool');
+# Whether the cutoff leaves something out depends on the run.
+is_deeply([ grep { $_ ne 'dots' } map { $_ } @$our_kinds ],
+	[ grep { $_ ne 'dots' } @$tool_kinds ], 'our lines are of the same kinds in the same order')
+  or diag("ours:\n@$our_kinds\ntool:\n@$tool_kinds");
+is(scalar(@$our_tables), scalar(@$tool_tables), 'as many tables');
+
+# The same story: the commonest duration is in the same bucket, or next to it.
+for my $t (grep { $_ % 2 == 0 } 0 .. $#$tool_tables)
+{
+	my ($ours, $theirs) =
+	  map { (sort { $b->[3] <=> $a->[3] } @{ $_->[$t] })[0][0] } ($our_tables, $tool_tables);
+	ok($ours <= 2 * $theirs + 1 && $theirs <= 2 * $ours + 1, 'the commonest duration is in the same bucket, or next to it')
+	  or diag("ours: $ours, the tool's: $theirs");
+}
+
+$node->stop;
+done_testing();
