@@ -162,10 +162,8 @@ sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc)
 	values[SAMPLE_FREQUENCY_HZ] = Float8GetDatum(sample->frequency_hz);
 	values[SAMPLE_RESOLUTION_NS] = Float8GetDatum(sample->resolution_ns);
 	values[SAMPLE_GRANULARITY_TICKS] = Float8GetDatum(sample->granularity_ticks);
-	nulls[SAMPLE_GRANULARITY_TICKS] = sample->granularity_ticks == 0;
 	values[SAMPLE_READINGS] = Int64GetDatum(sample->readings);
 	values[SAMPLE_MEAN_ERROR_NS] = Float8GetDatum(sample->mean_error_ns);
-	nulls[SAMPLE_MEAN_ERROR_NS] = isnan(sample->mean_error_ns);
 	values[SAMPLE_ADVANCE_S] = Float8GetDatum(sample->advance_s);
 	values[SAMPLE_REFERENCE_ERROR_NS] = Float8GetDatum(sample->reference_error_ns);
 	values[SAMPLE_LONGEST_STALL] = Int64GetDatum(sample->longest_stall);
@@ -305,8 +303,7 @@ sample_from_datum(Datum datum)
 
 	for (int i = 0; i < SAMPLE_NATTS; i++)
 	{
-		if (nulls[i] && i != SAMPLE_GRANULARITY_TICKS &&
-			i != SAMPLE_MEAN_ERROR_NS)
+		if (nulls[i])
 			malformed(psprintf("The attribute \"%s\" is null.",
 							   sample_attribute[i]));
 	}
@@ -319,11 +316,11 @@ sample_from_datum(Datum datum)
 	if (sample->frequency_hz == 0)
 		malformed("The attribute \"frequency_hz\" is 0.");
 	sample->resolution_ns = get_double(values, SAMPLE_RESOLUTION_NS, 0);
-	if (!nulls[SAMPLE_GRANULARITY_TICKS])
-		sample->granularity_ticks = get_double(values, SAMPLE_GRANULARITY_TICKS, 0);
+	sample->granularity_ticks = get_double(values, SAMPLE_GRANULARITY_TICKS, 0);
 	sample->readings = get_count(values, SAMPLE_READINGS);
-	sample->mean_error_ns = nulls[SAMPLE_MEAN_ERROR_NS] ? get_float8_nan() :
-		get_double(values, SAMPLE_MEAN_ERROR_NS, 0);
+	sample->mean_error_ns = DatumGetFloat8(values[SAMPLE_MEAN_ERROR_NS]);
+	if (!isnan(sample->mean_error_ns))
+		(void) get_double(values, SAMPLE_MEAN_ERROR_NS, 0);
 	sample->advance_s = get_double(values, SAMPLE_ADVANCE_S, -HUGE_VAL);
 	sample->reference_error_ns = get_double(values, SAMPLE_REFERENCE_ERROR_NS, 0);
 	sample->longest_stall = get_count(values, SAMPLE_LONGEST_STALL);

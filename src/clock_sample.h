@@ -14,7 +14,11 @@
 
 #include "sampler.h"
 
-/* What the attributes of clock_sample mean is said in doc/reference.md. */
+/*
+ * What the attributes of clock_sample mean is said in doc/reference.md.  None
+ * of them is ever null in SQL, since a composite value with a null in it is
+ * not "IS NOT NULL", which people will ask for.
+ */
 typedef struct ClockSample
 {
 	const char *source;
@@ -23,9 +27,9 @@ typedef struct ClockSample
 	double		duration_s;
 	double		frequency_hz;
 	double		resolution_ns;
-	double		granularity_ticks;	/* 0: not seen, NULL in SQL */
+	double		granularity_ticks;	/* 0: not seen */
 	int64		readings;
-	double		mean_error_ns;	/* NaN: not known, NULL in SQL */
+	double		mean_error_ns;	/* NaN: not known */
 	double		advance_s;
 	double		reference_error_ns;
 	int64		longest_stall;

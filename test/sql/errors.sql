@@ -71,7 +71,7 @@ SELECT c, t.said FROM unnest(ARRAY[
     '{"frequency_hz": 0}', '{"frequency_hz": -1}', '{"frequency_hz": "NaN"}', '{"frequency_hz": "Infinity"}',
     '{"frequency_hz": 1e-300}', '{"frequency_hz": null}',
     '{"duration_s": -1}', '{"duration_s": "NaN"}', '{"resolution_ns": -1}', '{"granularity_ticks": -1}',
-    '{"mean_error_ns": "NaN"}', '{"advance_s": "-Infinity"}', '{"advance_s": "NaN"}', '{"reference_error_ns": -1}',
+    '{"mean_error_ns": -1}', '{"mean_error_ns": "Infinity"}', '{"mean_error_ns": null}', '{"granularity_ticks": null}', '{"advance_s": "-Infinity"}', '{"advance_s": "NaN"}', '{"reference_error_ns": -1}',
     '{"longest_stall": -1}', '{"backward_max_ticks": -1}', '{"warps": -1}', '{"warp_max_ns": "NaN"}',
     '{"lags": -1}', '{"lag_total_ns": "Infinity"}', '{"gaps": -1}', '{"gap_max_ns": -1}', '{"gap_total_ns": -1}',
     '{"cpus": [3, 1]}', '{"cpus": [-1]}', '{"cpus": [1, null]}', '{"cpus": [1, 1]}', '{"migrations": -1}',

@@ -55,7 +55,7 @@ FROM clock_summary(pg_temp.sample('{"readings": 13, "duration_s": 2, "advance_s"
     "gaps": 4, "gap_max_ns": 1000000, "gap_total_ns": 3000000}')) \gx
 -- what is not known is null
 SELECT granularity_ticks, granularity_ns, mean_error_ns, cpus
-FROM clock_summary(pg_temp.sample('{"granularity_ticks": null, "mean_error_ns": null, "cpus": []}'));
+FROM clock_summary(pg_temp.sample('{"granularity_ticks": 0, "mean_error_ns": "NaN", "cpus": []}'));
 -- nothing but backward steps
 SELECT readings, mean_ns, stddev_ns, min_ns, p50_ns, max_ns, stalls, backward_steps
 FROM clock_summary(pg_temp.sample('{"readings": 5, "backward_steps": 5, "backward_max_ticks": 9, "ticks": [], "counts": []}'));

@@ -19,7 +19,7 @@ plan skip_all => 'this is not an x86 processor'
   unless `uname -m` =~ /^(x86_64|i.86)$/;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
-if ($node->pg_version >= 19)
+if ($node->pg_version->major >= 19)
 {
 	diag 'SKIPPED: PostgreSQL 19 reads the time-stamp counter itself';
 	plan skip_all => 'PostgreSQL 19 reads the time-stamp counter itself';

@@ -60,7 +60,7 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 
-if ($node->pg_version < 19)
+if ($node->pg_version->major < 19)
 {
 	my ($kinds) = read_report($node->safe_psql('postgres', 'SELECT clock_report(0.1)'));
 
