@@ -30,7 +30,7 @@ $node->safe_psql(
 	-- one with values that runs rarely have
 	INSERT INTO one
 		SELECT 100, ROW(s.source, 'a "clock", \ and a {brace}', 'infinity', s.duration_s, s.frequency_hz,
-			1e-7, NULL, 4 + 3, NULL, -0.1, 1.5, 2, 3, 1234567890123, 5, 6.5, 7.5, 8, 9.5, 10.5, 11, 12.5, 13.5,
+			1e-7, 0, 4 + 3, 'NaN', -0.1, 1.5, 2, 3, 1234567890123, 5, 6.5, 7.5, 8, 9.5, 10.5, 11, 12.5, 13.5,
 			ARRAY[0, 5, 4095], 14, 12, ARRAY[0, 25, 4000000000], ARRAY[2, 1, 1])::clock_sample
 		FROM clock_measure('system', 0.01) AS s;
 	INSERT INTO many SELECT id, ARRAY[s, s] FROM one;
