@@ -337,7 +337,7 @@ compare_with_reference(SamplerRun *run, ReferencePair *anchor,
 		if (-excess_ns - backward_ns > tolerance_ns)
 			event(&run->lags, -excess_ns - backward_ns);
 	}
-	else if (excess_ns <= tolerance_ns)
+	else if (excess_ns <= tolerance_ns && run->tally->window.backward_ticks == 0)
 		learn_rate(run, excess_ns, passed_ns(anchor, &now));
 	sort_out_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
 				   passed_ns(anchor, &now));
