@@ -1,0 +1,733 @@
+/*
+ * stats_test: means, trimmed means and Student's t against SciPy.
+ *
+ * The numbers in the tables are those of SciPy 1.17.1, by the expressions
+ * given there, printed by '%.17g'; p is that double, not the decimal that it
+ * comes from.  All of the t distribution have been checked against mpmath
+ * 1.4.1 with 60 digits (betainc(regularized=True), quadrature of the density
+ * for df from 1e6 on, Newton's method for quantiles).  Where SciPy differs from it
+ * by more than 1e-12, relative, as it does next to p = 0.5, the number is
+ * mpmath's and says so.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+#include "tap.h"
+
+#define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
+#define PRECISION	1e-9
+
+typedef struct Case
+{
+	double		x;
+	double		df;
+	double		expected;
+} Case;
+
+/* scipy.stats.t.ppf(p, df), as p, df, t */
+static const Case t_quantiles[] = {
+	{1e-10, 1, -3183098861.8379064},
+	{0.0025000000000000001, 1, -127.32133646887213},
+	{0.050000000000000003, 1, -6.3137515146750438},
+	{0.29999999999999999, 1, -0.7265425280053609},
+	{0.49999999989999999, 1, -3.1415929135263347e-10},	/* mpmath */
+	{0.49999999999900002, 1, -3.1415231561563748e-12},	/* mpmath */
+	{0.50000000000099998, 1, 3.1415231561563748e-12},	/* mpmath */
+	{0.50000000010000001, 1, 3.1415929135263347e-10},	/* mpmath */
+	{0.59999999999999998, 1, 0.32491969623290634},
+	{0.75, 1, 1.0000000000000002},
+	{0.94999999999999996, 1, 6.3137515146750367},
+	{0.97499999999999998, 1, 12.706204736174694},
+	{0.995, 1, 63.656741162871526},
+	{0.99999999989999999, 1, 3183098598.4671478},
+	{1e-300, 2, -7.0710678118654748e+149},
+	{1e-10, 2, -70710.67810804816},
+	{0.0025000000000000001, 2, -14.089047275555295},
+	{0.050000000000000003, 2, -2.9199855803537256},
+	{0.29999999999999999, 2, -0.61721339984836776},
+	{0.49999999989999999, 2, -2.8284273587712998e-10},
+	{0.49999999999900002, 2, -2.8283645550729522e-12},
+	{0.50000000000099998, 2, 2.8283645550729522e-12},
+	{0.50000000010000001, 2, 2.8284273587712998e-10},
+	{0.59999999999999998, 2, 0.28867513459481281},
+	{0.75, 2, 0.81649658092772615},
+	{0.94999999999999996, 2, 2.9199855803537242},
+	{0.97499999999999998, 2, 4.3026527297494619},
+	{0.995, 2, 9.9248432009182874},
+	{0.99999999989999999, 2, 70710.675182734471},
+	{1e-10, 3, -2225.7692846830928},
+	{0.0025000000000000001, 3, -7.4533185051506239},
+	{0.050000000000000003, 3, -2.3533634348018242},
+	{0.29999999999999999, 3, -0.58438972743981876},
+	{0.49999999989999999, 3, -2.7206992714629753e-10},	/* mpmath */
+	{0.49999999999900002, 3, -2.7206388598084885e-12},	/* mpmath */
+	{0.50000000000099998, 3, 2.7206388598084885e-12},	/* mpmath */
+	{0.50000000010000001, 3, 2.7206992714629753e-10},	/* mpmath */
+	{0.59999999999999998, 3, 0.27667066233268978},
+	{0.75, 3, 0.7648923284043444},
+	{0.94999999999999996, 3, 2.3533634348018233},
+	{0.97499999999999998, 3, 3.1824463052837078},
+	{0.995, 3, 5.8409093097333553},
+	{0.99999999989999999, 3, 2225.7692232960744},
+	{1e-10, 4.5, -241.11742919193401},
+	{0.0025000000000000001, 4.5, -5.1172185680030147},
+	{0.050000000000000003, 4.5, -2.0655758888785249},
+	{0.29999999999999999, 4.5, -0.56350580393937788},
+	{0.49999999989999999, 4.5, -2.648678329583141e-10},	/* mpmath */
+	{0.49999999999900002, 4.5, -2.6486195171146805e-12},	/* mpmath */
+	{0.50000000000099998, 4.5, 2.6486195171146805e-12},	/* mpmath */
+	{0.50000000010000001, 4.5, 2.648678329583141e-10},	/* mpmath */
+	{0.59999999999999998, 4.5, 0.26875183554217508},
+	{0.75, 4.5, 0.73286668623599438},
+	{0.94999999999999996, 4.5, 2.0655758888785241},
+	{0.97499999999999998, 4.5, 2.6589123472044034},
+	{0.995, 4.5, 4.2728239930112926},
+	{0.99999999989999999, 4.5, 241.11742475827822},
+	{1e-300, 29, -108873461155.49188},
+	{1e-10, 29, -9.5179655049378304},
+	{0.0025000000000000001, 29, -3.0380467448491748},
+	{0.050000000000000003, 29, -1.6991270265334977},
+	{0.29999999999999999, 29, -0.53021439570916096},
+	{0.49999999989999999, 29, -2.5283264448383717e-10},
+	{0.49999999999900002, 29, -2.5282703047183601e-12},
+	{0.50000000000099998, 29, 2.5282703047183601e-12},
+	{0.50000000010000001, 29, 2.5283264448383717e-10},
+	{0.59999999999999998, 29, 0.25568363457125604},
+	{0.75, 29, 0.68304386082161306},
+	{0.94999999999999996, 29, 1.6991270265334972},
+	{0.97499999999999998, 29, 2.045229642132703},
+	{0.995, 29, 2.7563859036706049},
+	{0.99999999989999999, 29, 9.5179654694487787},
+	{1e-10, 1000, -6.4278762831342133},
+	{0.0025000000000000001, 1000, -2.8132778604855457},
+	{0.050000000000000003, 1000, -1.6463788172854648},
+	{0.29999999999999999, 1000, -0.52456770730922697},
+	{0.49999999989999999, 1000, -2.5072552173850609e-10},
+	{0.49999999999900002, 1000, -2.5071995451402483e-12},
+	{0.50000000000099998, 1000, 2.5071995451402483e-12},
+	{0.50000000010000001, 1000, 2.5072552173850609e-10},
+	{0.59999999999999998, 1000, 0.25341451583949876},
+	{0.75, 1000, 0.67473516460700933},
+	{0.94999999999999996, 1000, 1.6463788172854643},
+	{0.97499999999999998, 1000, 1.9623390808264083},
+	{0.995, 1000, 2.580754698065951},
+	{0.99999999989999999, 1000, 6.4278762700330283},
+	{1e-10, 1000000, -6.3614068488767428},
+	{0.0025000000000000001, 1000000, -2.8070399995776372},
+	{0.050000000000000003, 1000000, -1.6448551507220406},
+	{0.29999999999999999, 1000000, -0.52440067986020922},
+	{0.49999999989999999, 1000000, -2.5066291086875526e-10},
+	{0.49999999999900002, 1000000, -2.506573450345145e-12},
+	{0.50000000000099998, 1000000, 2.506573450345145e-12},
+	{0.50000000010000001, 1000000, 2.5066291086875526e-10},
+	{0.59999999999999998, 1000000, 0.25334717053784184},
+	{0.75, 1000000, 0.67448999553108746},
+	{0.94999999999999996, 1000000, 1.6448551507220404},
+	{0.97499999999999998, 1000000, 1.959966356814107},
+	{0.995, 1000000, 2.5758342201053344},
+	{0.99999999989999999, 1000000, 6.3614068361697198},
+	{1e-10, 0.10000000000000001, -1.6044257056665468e+96},
+	{0.050000000000000003, 0.10000000000000001, -1642931922.6025643},
+	{0.50000000000099998, 0.10000000000000001, 6.752404201063521e-12},
+	{0.59999999999999998, 0.10000000000000001, 1.5129761706778602},
+	{0.97499999999999998, 0.10000000000000001, 1682362288745.0078},
+	{1e-10, 0.5, -1.02849115631634e+19},
+	{0.050000000000000003, 0.5, -41.136000092878263},
+	{0.50000000000099998, 0.5, 3.7080673239605531e-12},
+	{0.59999999999999998, 0.5, 0.3979754267847907},
+	{0.97499999999999998, 0.5, 164.55767348048818},
+	{1e-10, 1000000000, -6.3613409683499444},
+	{0.50000000010000001, 1000000000, 2.5066284826570109e-10},	/* mpmath */
+	{0.97499999999999998, 1000000000, 1.9599639869123251},
+	{1e-10, 1000000000000, -6.3613409024700021},
+	{0.50000000010000001, 1000000000000, 2.5066284820303539e-10},
+	{0.97499999999999998, 1000000000000, 1.9599639845424262},
+};
+
+/* scipy.stats.norm.ppf(p), as p, ignored, z */
+static const Case normal_quantiles[] = {
+	{1e-300, INFINITY, -37.047096299361201},
+	{1e-10, INFINITY, -6.3613409024040557},
+	{0.025000000000000001, INFINITY, -1.9599639845400545},
+	{0.49999999999900002, INFINITY, -2.5065728237018607e-12},
+	{0.50000000010000001, INFINITY, 2.5066284820303539e-10},
+	{0.75, INFINITY, 0.67448975019608171},
+	{0.97499999999999998, INFINITY, 1.959963984540054},
+	{0.99999999989999999, INFINITY, 6.3613408896974217},
+};
+
+/* scipy.stats.t.cdf(t, df), as t, df, p */
+static const Case t_cdfs[] = {
+	{-30, 0.29999999999999999, 0.12597936955160791},
+	{-6, 0.29999999999999999, 0.20403133932432374},
+	{-1.8, 0.29999999999999999, 0.29078806277995328},
+	{-1.0000000000000001e-05, 0.29999999999999999, 0.49999770680747163},
+	{0.29999999999999999, 0.29999999999999999, 0.56488423196045268},
+	{1.7, 0.29999999999999999, 0.70444346579254669},
+	{2.5, 0.29999999999999999, 0.73555728039082757},
+	{-30, 1, 0.010606402405535426},
+	{-6, 1, 0.052568456711253438},
+	{-1.8, 1, 0.16141446721709526},
+	{-1.0000000000000001e-05, 1, 0.49999681690100645},
+	{0.29999999999999999, 1, 0.59277357907774231},
+	{1.7, 1, 0.83074697266966724},
+	{2.5, 1, 0.87888105840915665},
+	{-30, 2, 0.00055463134097982953},
+	{-6, 2, 0.013335736607712385},
+	{-1.8, 2, 0.10683317450253291},
+	{-1.0000000000000001e-05, 2, 0.49999646446609414},
+	{0.29999999999999999, 2, 0.60375716957991121},
+	{1.7, 2, 0.88438328689921442},
+	{2.5, 2, 0.9351941398892446},
+	{-30, 5, 3.8593243102480265e-07},
+	{-6, 5, 0.00092306914479700717},
+	{-1.8, 5, 0.065878791635446132},
+	{-1.0000000000000001e-05, 5, 0.49999620393310185},
+	{0.29999999999999999, 5, 0.61187547886836269},
+	{1.7, 5, 0.92506160657583802},
+	{2.5, 5, 0.97275495032881187},
+	{-30, 7.25, 3.5821312680180587e-09},
+	{-6, 7.25, 0.00023705664785829812},
+	{-1.8, 7.25, 0.056708073737462582},
+	{-1.0000000000000001e-05, 7.25, 0.49999614538637643},
+	{0.29999999999999999, 7.25, 0.61370158311802636},
+	{1.7, 7.25, 0.93427529071652171},
+	{2.5, 7.25, 0.98006723962054276},
+	{-30, 30, 3.125895815304445e-24},
+	{-6, 30, 6.971384383602382e-07},
+	{-1.8, 30, 0.040962534304370142},
+	{-1.0000000000000001e-05, 30, 0.49999604367815115},
+	{0.29999999999999999, 30, 0.61687694735782361},
+	{1.7, 30, 0.95026106220574158},
+	{2.5, 30, 0.99094217546596663},
+	{-30, 10000, 1.0221635237126803e-189},
+	{-6, 10000, 1.0208092364613106e-09},
+	{-1.8, 10000, 0.035945382941464432},
+	{-1.0000000000000001e-05, 10000, 0.49999601067693039},
+	{0.29999999999999999, 10000, 0.61790830438533384},
+	{1.7, 10000, 0.95541898863614749},
+	{2.5, 10000, 0.99378239022470816},
+	{-6, 1000000, 9.8692490617721509e-10},
+	{-1.8, 1000000, 0.035930469749841709},
+	{-1.0000000000000001e-05, 1000000, 0.49999601057819337},
+	{0.29999999999999999, 1000000, 0.61791139101050296},
+	{1.7, 1000000, 0.95543438175482553},
+	{2.5, 1000000, 0.9937902552489184},
+};
+
+/* 2 * scipy.stats.t.sf(abs(t), df), as t, df, p */
+static const Case t_p_values[] = {
+	{0.01, 0.29999999999999999, 0.99541394612727085},
+	{1.5, 0.29999999999999999, 0.61232766682877837},
+	{-2.1000000000000001, 0.29999999999999999, 0.55638176781637427},
+	{9, 0.29999999999999999, 0.36146741240703689},
+	{30, 0.29999999999999999, 0.25195873910321581},
+	{1000000, 0.29999999999999999, 0.011078426345025877},
+	{0.01, 1, 0.99363401447018596},
+	{1.5, 1, 0.37433408362199772},
+	{-2.1000000000000001, 1, 0.28292605624301798},
+	{9, 1, 0.070446574954554558},
+	{30, 1, 0.021212804811070851},
+	{1000000, 1, 6.3661977236736911e-07},
+	{0.01, 2, 0.99292910895820097},
+	{1.5, 2, 0.27239312489100109},
+	{-2.1000000000000001, 2, 0.17054986918996751},
+	{9, 2, 0.01212166009278687},
+	{30, 2, 0.0011092626819596591},
+	{1000000, 2, 9.9999999999850011e-13},
+	{0.01, 4, 0.99250015624589849},
+	{1.5, 4, 0.20799999999999999},
+	{-2.1000000000000001, 4, 0.10365328631760218},
+	{9, 4, 0.0008438325176012779},
+	{30, 4, 7.3528560976613191e-06},
+	{1000000, 4, 5.99999999996e-24},
+	{0.01, 12.5, 0.99217912130691599},
+	{1.5, 12.5, 0.15844258698964986},
+	{-2.1000000000000001, 12.5, 0.056643307203214123},
+	{9, 12.5, 8.1201798234886918e-07},
+	{30, 12.5, 5.0306085416676064e-13},
+	{1000000, 12.5, 1.5867040919458815e-69},
+	{0.01, 58, 0.99205560494811684},
+	{1.5, 58, 0.13903853960760806},
+	{-2.1000000000000001, 58, 0.040088684737508991},
+	{9, 58, 1.3260497917425652e-12},
+	{30, 58, 5.1435442688739688e-37},
+	{1000000, 58, 1.4380235919093331e-298},
+	{0.01, 1000, 0.99202328193218725},
+	{1.5, 1000, 0.13393003882208626},
+	{-2.1000000000000001, 1000, 0.035978874310781971},
+	{9, 1000, 1.1129077171871453e-18},
+	{30, 1000, 1.5374687444043095e-141},
+	{0.01, 1000000, 0.99202128936554756},
+	{1.5, 1000000, 0.1336147182367928},
+	{-2.1000000000000001, 1000000, 0.035729090974635058},
+	{9, 1000000, 2.2609730334928616e-19},
+	{1.5, 1000000000, 0.13361440285341525},
+	{9, 1000000000, 2.2571806051471215e-19},
+	{1.5, 1000000000000, 0.13361440253803189},
+	{9, 1000000000000, 2.2571768157009147e-19},
+};
+
+typedef struct HalfWidth
+{
+	double		stddev;
+	int			n;
+	double		confidence;
+	double		expected;
+} HalfWidth;
+
+/* scipy.stats.t.isf((1 - confidence) / 2, n - 1) * stddev / sqrt(n) */
+static const HalfWidth half_widths[] = {
+	{2.5, 2, 0.94999999999999996, 22.461608830234383},
+	{1, 3, 0.5, 0.47140452079103179},
+	{0.125, 10, 0.98999999999999999, 0.12846102915497482},
+	{700000000, 1000, 0.94999999999999996, 43438279.949151382},
+	{1, 5, 0.99999999989999999, 221.33487335474393},
+	{1, 5, 1e-10, 5.962847939999439e-11},	/* mpmath */
+};
+
+static const double two[] = {3.5, 1.25};
+static const double three[] = {10, 7, 100};
+static const double five[] = {26.5, 24, 1000000, 25.25, 25.5};
+static const double nine[] = {8, 1.5, 3, 3, -4, 22, 3.25, 9, 2};
+static const double ten[] = {4, 4, 7, 7, 7, 7, 8, 8, 1, 90};
+static const double constant[] = {0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001};
+static double hundred[100];	/* see main() */
+
+typedef struct Moments
+{
+	const double *x;
+	int			n;
+	double		mean;
+	double		stddev;
+	double		min;
+	double		max;
+	double		median;
+} Moments;
+
+/*
+ * fractions.Fraction of all values, hence exact, and its square root by
+ * mpmath; min, max, numpy.median
+ */
+static const Moments moments[] = {
+	{two, LENGTH(two), 2.375, 1.5909902576697319, 1.25, 3.5, 2.375},
+	{three, LENGTH(three), 39, 52.848841046895245, 7, 100, 10},
+	{five, LENGTH(five), 200020.25, 447202.27540670842, 24, 1000000, 25.5},
+	{nine, LENGTH(nine), 5.3055555555555554, 7.3013031561343746, -4, 22, 3},
+	{ten, LENGTH(ten), 14.300000000000001, 26.691863096373687, 1, 90, 7},
+	{constant, LENGTH(constant), 0.10000000000000001, 0, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001},
+	{hundred, LENGTH(hundred), 1364.21875, 2522.9296457874361, -700.25, 25000, 1063.875},
+};
+
+typedef struct Trimmed
+{
+	const double *x;
+	int			n;
+	double		share;
+	double		confidence;
+	double		mean;
+	double		half_width;
+} Trimmed;
+
+/*
+ * scipy.stats.trim_mean(x, share), and with h = n - 2 * floor(share * n)
+ *
+ *	ssd = scipy.stats.mstats.winsorize(x, (share, share)).var(ddof=1) * (n - 1)
+ *	scipy.stats.t.ppf(0.5 + confidence / 2, h - 1) * sqrt(ssd / (h * (h - 1)))
+ *
+ * checked against exact arithmetic with fractions.Fraction; for constant data
+ * without SciPy's rounding.
+ */
+static const Trimmed trimmed[] = {
+	{two, LENGTH(two), 0, 0.94999999999999996, 2.375, 14.294480328196531},
+	{two, LENGTH(two), 0.10000000000000001, 0.94999999999999996, 2.375, 14.294480328196531},
+	{two, LENGTH(two), 0.20000000000000001, 0.94999999999999996, 2.375, 14.294480328196531},
+	{two, LENGTH(two), 0.25, 0.94999999999999996, 2.375, 14.294480328196531},
+	{two, LENGTH(two), 0.40000000000000002, 0.94999999999999996, 2.375, 14.294480328196531},
+	{two, LENGTH(two), 0.48999999999999999, 0.94999999999999996, 2.375, 14.294480328196531},
+	{three, LENGTH(three), 0, 0.94999999999999996, 39, 131.28379906689128},
+	{three, LENGTH(three), 0.40000000000000002, 0.94999999999999996, 10, NAN},
+	{three, LENGTH(three), 0.48999999999999999, 0.94999999999999996, 10, NAN},
+	{five, LENGTH(five), 0, 0.94999999999999996, 200020.25, 555274.96528731438},
+	{five, LENGTH(five), 0.20000000000000001, 0.94999999999999996, 25.75, 2.2733592749854541},
+	{five, LENGTH(five), 0.25, 0.94999999999999996, 25.75, 2.2733592749854541},
+	{five, LENGTH(five), 0.40000000000000002, 0.94999999999999996, 25.5, NAN},
+	{five, LENGTH(five), 0.48999999999999999, 0.94999999999999996, 25.5, NAN},
+	{nine, LENGTH(nine), 0, 0.94999999999999996, 5.3055555555555554, 5.6122784234750309},
+	{nine, LENGTH(nine), 0.20000000000000001, 0.94999999999999996, 4.25, 3.4409473138222166},
+	{nine, LENGTH(nine), 0.25, 0.94999999999999996, 3.8500000000000001, 4.8642846343713808},
+	{nine, LENGTH(nine), 0.40000000000000002, 0.94999999999999996, 3.0833333333333335, 0.65462776588748872},
+	{nine, LENGTH(nine), 0.48999999999999999, 0.94999999999999996, 3, NAN},
+	{ten, LENGTH(ten), 0, 0.94999999999999996, 14.300000000000001, 19.094208599214447},
+	{ten, LENGTH(ten), 0.10000000000000001, 0.94999999999999996, 6.5, 1.6235665285778547},
+	{ten, LENGTH(ten), 0.20000000000000001, 0.94999999999999996, 6.666666666666667, 2.4114195107568821},
+	{ten, LENGTH(ten), 0.25, 0.94999999999999996, 6.666666666666667, 2.4114195107568821},
+	{ten, LENGTH(ten), 0.40000000000000002, 0.94999999999999996, 7, 0},
+	{ten, LENGTH(ten), 0.48999999999999999, 0.94999999999999996, 7, 0},
+	{constant, LENGTH(constant), 0, 0.94999999999999996, 0.10000000000000001, 0},
+	{constant, LENGTH(constant), 0.20000000000000001, 0.94999999999999996, 0.10000000000000001, 0},
+	{constant, LENGTH(constant), 0.25, 0.94999999999999996, 0.10000000000000001, 0},
+	{constant, LENGTH(constant), 0.40000000000000002, 0.94999999999999996, 0.10000000000000001, 0},
+	{constant, LENGTH(constant), 0.48999999999999999, 0.94999999999999996, 0.10000000000000001, NAN},
+	{hundred, LENGTH(hundred), 0, 0.94999999999999996, 1364.21875, 500.60397708313468},
+	{hundred, LENGTH(hundred), 0, 0.999, 1364.21875, 855.65886382361191},
+	{hundred, LENGTH(hundred), 0.10000000000000001, 0.94999999999999996, 1063.6828125, 9.0654199428848212},
+	{hundred, LENGTH(hundred), 0.10000000000000001, 0.999, 1063.6828125, 15.567066235028513},
+	{hundred, LENGTH(hundred), 0.20000000000000001, 0.94999999999999996, 1063.6833333333334, 10.168916671121234},
+	{hundred, LENGTH(hundred), 0.20000000000000001, 0.999, 1063.6833333333334, 17.599789280508539},
+	{hundred, LENGTH(hundred), 0.25, 0.94999999999999996, 1063.6675, 10.827160905675427},
+	{hundred, LENGTH(hundred), 0.25, 0.999, 1063.6675, 18.859636467308441},
+	{hundred, LENGTH(hundred), 0.40000000000000002, 0.94999999999999996, 1063.7874999999999, 13.249209293372854},
+	{hundred, LENGTH(hundred), 0.40000000000000002, 0.999, 1063.7874999999999, 24.582640034037986},
+	{hundred, LENGTH(hundred), 0.48999999999999999, 0.94999999999999996, 1063.875, 22.461608830234383},
+	{hundred, LENGTH(hundred), 0.48999999999999999, 0.999, 1063.875, 1125.3944695957421},
+};
+
+static bool
+near(double value, double expected)
+{
+	if (isnan(expected))
+		return isnan(value);
+	if (expected == 0 || isinf(expected))
+		return value == expected;
+	return fabs(value - expected) <= PRECISION * fabs(expected);
+}
+
+static double *
+copied(const double *x, int n)
+{
+	double	   *copy = malloc(sizeof(double) * n);
+
+	memcpy(copy, x, sizeof(double) * n);
+	return copy;
+}
+
+static void
+distributions(void)
+{
+	double		value;
+
+	for (int i = 0; i < LENGTH(t_quantiles); i++)
+	{
+		const Case *c = &t_quantiles[i];
+
+		value = stats_t_quantile(c->x, c->df);
+		ok(near(value, c->expected), "t quantile at %.17g, df %g: %.17g", c->x, c->df, value);
+	}
+	for (int i = 0; i < LENGTH(normal_quantiles); i++)
+	{
+		const Case *c = &normal_quantiles[i];
+
+		value = stats_normal_quantile(c->x);
+		ok(near(value, c->expected), "normal quantile at %.17g: %.17g", c->x, value);
+	}
+	for (int i = 0; i < LENGTH(t_cdfs); i++)
+	{
+		const Case *c = &t_cdfs[i];
+
+		value = stats_t_cdf(c->x, c->df);
+		ok(near(value, c->expected), "CDF of t at %g, df %g: %.17g", c->x, c->df, value);
+	}
+	for (int i = 0; i < LENGTH(t_p_values); i++)
+	{
+		const Case *c = &t_p_values[i];
+
+		value = stats_t_p_value(c->x, c->df);
+		ok(near(value, c->expected) && value == stats_t_p_value(-c->x, c->df),
+		   "p-value of t = %g and %g, df %g: %.17g", c->x, -c->x, c->df, value);
+	}
+}
+
+/* What no table covers: every df, and that functions agree with each other. */
+static void
+consistency(void)
+{
+	bool		inverse = true;
+	bool		symmetric = true;
+	bool		rising = true;
+	bool		cauchy = true;
+	bool		df_2 = true;
+	bool		normal = true;
+
+	for (double df = 0.01; df < 1e20; df *= 1.37)
+	{
+		double		previous = 0;
+
+		for (double p = 1e-12; p < 0.4999; p *= 1.1)
+		{
+			double		t = stats_t_quantile(p, df);
+
+			if (isinf(t))
+				continue;			/* at the smallest df */
+			inverse &= near(stats_t_cdf(t, df), p);
+			inverse &= near(stats_t_p_value(t, df), 2 * p);
+			rising &= previous == 0 || t > previous;
+			previous = t;
+		}
+		for (double p = 0x1p-50; p < 0.5; p *= 2)
+		{
+			/* 1 - p is exact */
+			symmetric &= stats_t_quantile(1 - p, df) == -stats_t_quantile(p, df);
+			symmetric &= near(stats_t_quantile(0.5 + p / 2, df),
+							  -stats_t_quantile(0.5 - p / 2, df));
+		}
+		for (double t = 0.001; t < 100; t *= 1.3)
+			symmetric &= fabs(stats_t_cdf(t, df) + stats_t_cdf(-t, df) - 1) < 1e-15;
+	}
+	ok(inverse, "CDF and p-value are the inverse of the quantile, for df from 0.01 to 1e20");
+	ok(rising, "quantiles rise with p");
+	ok(symmetric, "all are symmetric");
+
+	for (double t = 1e-9; t < 1e9; t *= 1.7)
+	{
+		cauchy &= near(stats_t_p_value(t, 1), 2 / acos(-1) * atan(1 / t));
+		df_2 &= near(stats_t_p_value(t, 2),
+					 2 / (sqrt(2 + t * t) * (sqrt(2 + t * t) + t)));
+		if (t < 30)
+			normal &= near(stats_t_p_value(t, 1e16), stats_t_p_value(t, INFINITY));
+	}
+	ok(cauchy, "df 1 is the Cauchy distribution");
+	ok(df_2, "df 2 has a closed form");
+	ok(normal, "large df join the normal distribution");
+}
+
+static void
+limits(void)
+{
+	ok(stats_t_quantile(0.5, 3) == 0 && stats_normal_quantile(0.5) == 0, "the median of t is 0");
+	ok(stats_t_cdf(0, 3) == 0.5 && stats_t_p_value(0, 3) == 1, "which is not significant");
+	ok(stats_t_cdf(INFINITY, 3) == 1 && stats_t_cdf(-INFINITY, 3) == 0 &&
+	   stats_t_p_value(-INFINITY, 3) == 0 && stats_t_p_value(INFINITY, 0.01) == 0 &&
+	   stats_t_p_value(INFINITY, INFINITY) == 0, "t may be infinite");
+	ok(stats_t_cdf(DBL_MIN, 5) == 0.5 && stats_t_p_value(DBL_MIN, 5) == 1, "or next to nothing");
+	ok(stats_t_quantile(1 - 1e-10, 0.01) == INFINITY &&
+	   stats_t_quantile(1e-10, 0.01) == -INFINITY, "quantiles beyond double are infinite");
+	ok(isnan(stats_t_quantile(0, 3)) && isnan(stats_t_quantile(1, 3)) &&
+	   isnan(stats_t_quantile(-0.5, 3)) && isnan(stats_t_quantile(1.5, 3)) &&
+	   isnan(stats_normal_quantile(0)) && isnan(stats_normal_quantile(1)),
+	   "p has to be within (0, 1)");
+	ok(isnan(stats_t_quantile(0.7, 0)) && isnan(stats_t_quantile(0.7, -1)) &&
+	   isnan(stats_t_cdf(1, 0)) && isnan(stats_t_cdf(0, -1)) &&
+	   isnan(stats_t_p_value(1, 0)) && isnan(stats_t_p_value(0, -1)),
+	   "df has to be above 0");
+}
+
+static void
+describing(void)
+{
+	for (int i = 0; i < LENGTH(moments); i++)
+	{
+		const Moments *m = &moments[i];
+		double	   *x = copied(m->x, m->n);
+
+		ok(near(stats_mean(x, m->n), m->mean), "mean of %d: %.17g", m->n, stats_mean(x, m->n));
+		ok(near(stats_stddev(x, m->n), m->stddev), "standard deviation of %d: %.17g",
+		   m->n, stats_stddev(x, m->n));
+		ok(stats_min(x, m->n) == m->min && stats_max(x, m->n) == m->max, "min and max of %d", m->n);
+		ok(memcmp(x, m->x, sizeof(double) * m->n) == 0, "which leave them alone");
+		ok(stats_median(x, m->n) == m->median, "median of %d", m->n);
+		free(x);
+	}
+	ok(stats_mean(two, 1) == 3.5 && stats_min(two, 1) == 3.5 && stats_max(two, 1) == 3.5,
+	   "one value is all of that");
+	ok(isnan(stats_stddev(two, 1)), "but has no standard deviation");
+	ok(isnan(stats_mean(two, 0)) && isnan(stats_stddev(two, 0)) && isnan(stats_min(two, 0)) &&
+	   isnan(stats_max(two, 0)) && isnan(stats_median(NULL, 0)), "nothing has nothing");
+}
+
+/* Data far from 0, compared to their spread. */
+static void
+ill_conditioned(void)
+{
+	enum
+	{
+		MANY = 100000
+	};
+	static const double offsets[] = {0, 1e9, -1e9, 1e12, 1e15};
+	double	   *x = malloc(sizeof(double) * MANY);
+
+	for (int k = 0; k < LENGTH(offsets); k++)
+	{
+		x[0] = offsets[k] + 4;
+		x[1] = offsets[k] + 7;
+		x[2] = offsets[k] + 13;
+		x[3] = offsets[k] + 16;
+		ok(stats_mean(x, 4) == offsets[k] + 10 && near(stats_stddev(x, 4), sqrt(30)),
+		   "four values around %g", offsets[k]);
+	}
+
+	/* 0 to MANY - 1, in units of 2^-20, which are exact above 1e9, mixed */
+	for (int i = 0; i < MANY; i++)
+		x[i] = 1e9 + (i * 7919L) % MANY * 0x1p-20;
+	ok(stats_mean(x, MANY) == 1e9 + (MANY - 1) / 2.0 * 0x1p-20, "many values around 1e9: mean");
+	ok(near(stats_stddev(x, MANY), sqrt(MANY * (MANY + 1.0) / 12) * 0x1p-20),
+	   "many values around 1e9: standard deviation");
+
+	/* the mean itself cannot be represented */
+	x[0] = 1e15;
+	x[1] = x[2] = 1e15 + 0.125;
+	ok(near(stats_stddev(x, 3), 0.125 / sqrt(3)), "a spread of one unit in the last place");
+
+	/* Fraction again */
+	for (int i = 0; i < MANY; i++)
+		x[i] = 1.0 / (i + 1);
+	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many has not piled up roundings");
+
+	/* NIST StRD, NumAcc4: of the digits, double keeps 8 of the spread */
+	x[0] = 10000000.2;
+	for (int i = 1; i < 1001; i++)
+		x[i] = i % 2 == 1 ? 10000000.1 : 10000000.3;
+	ok(fabs(stats_mean(x, 1001) - 10000000.2) < 4e-9 &&
+	   fabs(stats_stddev(x, 1001) - 0.1) < 1e-8, "NIST NumAcc4");
+
+	/* the first value is the odd one out */
+	for (int i = 0; i < 1000; i++)
+		x[i] = i == 0 ? 1e15 : 0.125 * (i % 2);
+	ok(near(stats_mean(x, 1000), 1e12 + 0.0625), "an outlier first: mean");
+	ok(near(stats_stddev(x, 1000), 31622776601683.793), "an outlier first: standard deviation");
+
+	for (int i = 0; i < MANY; i++)
+		x[i] = 1e9 + 0.1;
+	ok(stats_mean(x, MANY) == 1e9 + 0.1 && stats_stddev(x, MANY) == 0, "constant data are exactly that");
+	ok(stats_trimmed_mean(x, MANY, 0.2) == 1e9 + 0.1 &&
+	   stats_trimmed_half_width(x, MANY, 0.2, 0.95) == 0, "trimmed, too");
+	free(x);
+}
+
+static void
+intervals(void)
+{
+	for (int i = 0; i < LENGTH(half_widths); i++)
+	{
+		const HalfWidth *h = &half_widths[i];
+		double		value = stats_half_width(h->stddev, h->n, h->confidence);
+
+		ok(near(value, h->expected), "half-width of %d, confidence %.17g: %.17g",
+		   h->n, h->confidence, value);
+	}
+	ok(stats_half_width(0, 5, 0.95) == 0 && stats_half_width(0, 2, 0.999) == 0,
+	   "none for constant data");
+	ok(isnan(stats_half_width(1, 1, 0.95)) && isnan(stats_half_width(1, 0, 0.95)) &&
+	   isnan(stats_half_width(NAN, 1, 0.95)), "undefined for less than two values");
+	ok(isnan(stats_half_width(1, 5, 0)) && isnan(stats_half_width(1, 5, 1)) &&
+	   isnan(stats_half_width(1, 5, 95)), "undefined for a confidence out of range");
+}
+
+static void
+trimming(void)
+{
+	static const double outliers[] = {-1000, 5, 5, 5, 5, 5, 5, 5, 5, 1000};
+	double		scratch[10];
+
+	for (int i = 0; i < LENGTH(trimmed); i++)
+	{
+		const Trimmed *t = &trimmed[i];
+		double	   *x = copied(t->x, t->n);
+		double		mean = stats_trimmed_mean(x, t->n, t->share);
+		double		half_width;
+
+		/* of unsorted data again */
+		memcpy(x, t->x, sizeof(double) * t->n);
+		half_width = stats_trimmed_half_width(x, t->n, t->share, t->confidence);
+		ok(near(mean, t->mean), "mean of %d, %g cut off: %.17g", t->n, t->share, mean);
+		ok(near(half_width, t->half_width), "its half-width: %.17g", half_width);
+		if (t->share == 0)
+			ok(near(half_width, stats_half_width(stats_stddev(t->x, t->n), t->n, t->confidence)) &&
+			   near(mean, stats_mean(t->x, t->n)), "nothing cut off: the mean's");
+		free(x);
+	}
+
+	memcpy(scratch, outliers, sizeof(outliers));
+	ok(stats_trimmed_mean(scratch, 10, 0.1) == 5 &&
+	   stats_trimmed_half_width(scratch, 10, 0.1, 0.95) == 0, "outliers are cut off");
+	scratch[0] = 7;
+	ok(stats_trimmed_mean(scratch, 1, 0.2) == 7 &&
+	   isnan(stats_trimmed_half_width(scratch, 1, 0.2, 0.95)), "one value has no half-width");
+	ok(isnan(stats_trimmed_mean(scratch, 10, 0.5)) &&
+	   isnan(stats_trimmed_half_width(scratch, 10, 0.5, 0.95)), "nothing is left of even n at 0.5");
+	ok(isnan(stats_trimmed_mean(scratch, 0, 0.1)) &&
+	   isnan(stats_trimmed_half_width(scratch, 0, 0.1, 0.95)), "nor of nothing");
+	ok(isnan(stats_trimmed_mean(scratch, 10, -0.1)) && isnan(stats_trimmed_mean(scratch, 10, 0.6)) &&
+	   isnan(stats_trimmed_half_width(scratch, 10, -0.1, 0.95)) &&
+	   isnan(stats_trimmed_half_width(scratch, 10, 0.6, 0.95)), "undefined for a share out of range");
+	ok(isnan(stats_trimmed_half_width(scratch, 10, 0.1, 0)) &&
+	   isnan(stats_trimmed_half_width(scratch, 10, 0.1, 1)), "undefined for a confidence out of range");
+}
+
+/* Means of the fastest, and how sure their difference is. */
+static void
+low_means(void)
+{
+	double		x[] = {5, 1, 4, 2, 3};
+	double		a[] = {4, 1, 3, 2};
+	double		b[] = {1, 1, 1, 1};
+	double		work[400];
+	double		limit;
+	double		half;
+	int			covered = 0;
+
+	ok(stats_low_mean(x, 5, 2, &limit) == 1.5 && limit == 2, "mean of the two smallest");
+	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "of all");
+	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "of none, of more than there are");
+	/* min(a, 2) - min(b, 1) is 1, 0, 1, 1, times 4 / 2: standard error 1 / 2 */
+	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
+	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);
+	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
+
+	/* 95 % of intervals contain the truth, whatever the noise adds */
+	srand(3);
+	for (int rep = 0; rep < 600; rep++)
+	{
+		double		slow[400];
+		double		fast[400];
+		double		sorted[400];
+		double		limit_slow;
+		double		limit_fast;
+		double		difference;
+
+		for (int i = 0; i < 400; i++)
+		{
+			/* nearly normal, and now and then a long delay */
+			double		u = 0;
+			double		v = 0;
+
+			for (int k = 0; k < 12; k++)
+			{
+				u += rand() / (double) RAND_MAX;
+				v += rand() / (double) RAND_MAX;
+			}
+			slow[i] = 15 + u / 10 + (rand() % 3 == 0 ? 40.0 * rand() / RAND_MAX : 0);
+			fast[i] = 10 + v / 10 + (rand() % 3 == 0 ? 40.0 * rand() / RAND_MAX : 0);
+		}
+		memcpy(sorted, slow, sizeof(sorted));
+		difference = stats_low_mean(sorted, 400, 100, &limit_slow);
+		memcpy(sorted, fast, sizeof(sorted));
+		difference -= stats_low_mean(sorted, 400, 100, &limit_fast);
+		half = stats_low_mean_half_width(slow, limit_slow, fast, limit_fast, 400, 100, 0.95, work);
+		covered += fabs(difference - 5) <= half;
+	}
+	ok(covered > 600 * 0.92 && covered < 600 * 0.985, "95 %% intervals: %d of 600 contain the truth", covered);
+}
+
+int
+main(void)
+{
+	for (int i = 0; i < 100; i++)
+		hundred[i] = 1000 + i * 7919 % 1009 / 8.0;
+	hundred[17] = 25000;
+	hundred[60] = 9000.5;
+	hundred[3] = -700.25;
+
+	distributions();
+	consistency();
+	limits();
+	describing();
+	ill_conditioned();
+	intervals();
+	trimming();
+	low_means();
+	return done();
+}
