@@ -16,6 +16,7 @@
 
 #include "clock_measure.h"
 #include "progress.h"
+#include "row.h"
 #include "sample_views.h"
 
 PG_FUNCTION_INFO_V1(clock_measure);
@@ -36,6 +37,7 @@ typedef struct RunState
 {
 	SamplerRun	run;
 	Progress	progress;
+	TallyMoments reported;		/* what had been counted at the last report */
 } RunState;
 
 static void
@@ -44,7 +46,20 @@ between_blocks(void *arg, double elapsed_s)
 	RunState   *state = arg;
 
 	CHECK_FOR_INTERRUPTS();
-	progress_tick(&state->progress, elapsed_s, state->run.tally);
+	if (progress_due(&state->progress, elapsed_s))
+	{
+		TallyMoments now = tally_moments(state->run.tally);
+		double		tick_ns = 1e9 / state->run.frequency_hz;
+		double		count = (double) (now.count - state->reported.count);
+		double		mean = count > 0 ? (now.sum - state->reported.sum) / count : 0;
+		double		variance = count > 0 ?
+			(now.sumsq - state->reported.sumsq) / count - mean * mean : 0;
+
+		progress_report(&state->progress, elapsed_s,
+						"mean %.2f ns, stddev %.2f ns",
+						mean * tick_ns, sqrt(Max(variance, 0)) * tick_ns);
+		state->reported = now;
+	}
 }
 
 void
@@ -121,8 +136,7 @@ measure(const ClockSource *source, double duration_s)
 	run->arg = state;
 	run->tally = palloc(sizeof(Tally));
 	tally_init(run->tally);
-	progress_start(&state->progress, source->name, duration_s,
-				   run->frequency_hz);
+	progress_start(&state->progress, source->name, duration_s);
 
 	started_at = GetCurrentTimestamp();
 	sampler_run(run);

@@ -18,6 +18,7 @@
 #include "clock_measure.h"
 #include "compat.h"
 #include "instr_clock.h"
+#include "row.h"
 #include "sample_views.h"
 #include "system_clock.h"
 #include "tsc.h"

@@ -9,17 +9,12 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
 #include "common/int.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/float.h"
-#include "utils/numeric.h"
-#include "utils/tuplestore.h"
 
+#include "row.h"
 #include "sample_views.h"
 
 PG_FUNCTION_INFO_V1(clock_histogram_sample);
@@ -28,30 +23,10 @@ PG_FUNCTION_INFO_V1(clock_summary_sample);
 PG_FUNCTION_INFO_V1(clock_merge_add);
 PG_FUNCTION_INFO_V1(clock_merge_result);
 
-void
-check_not_null(FunctionCallInfo fcinfo, int argno, const char *name)
-{
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-}
-
-/* A number with a fixed count of decimals, which is what people read. */
-static Datum
-fixed_numeric(double value, int decimals)
-{
-	double		scaled = rint(value * pow(10, decimals));
-
-	if (fabs(scaled) < 9e18)
-		return NumericGetDatum(int64_div_fast_to_numeric((int64) scaled, decimals));
-	return DirectFunctionCall1(float8_numeric, Float8GetDatum(value));
-}
-
-static Datum
+static double
 percent(uint64 part, uint64 total)
 {
-	return fixed_numeric((double) part * 100 / (double) total, 4);
+	return (double) part * 100 / (double) total;
 }
 
 /* Rows (nanoseconds, percent, running percent, count). */
@@ -59,22 +34,18 @@ static void
 put_rows(FunctionCallInfo fcinfo, const DurationRow *rows, int nrows,
 		 uint64 total)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int row = 0; row < nrows; row++)
+	row = row_of_set(fcinfo);
+	for (int i = 0; i < nrows; i++)
 	{
-		Datum		values[4];
-		bool		nulls[4] = {0};
-		int			i = 0;
-
 		CHECK_FOR_INTERRUPTS();
-		values[i++] = Int64GetDatum((int64) rows[row].ns);
-		values[i++] = percent(rows[row].count, total);
-		values[i++] = percent(rows[row].running, total);
-		values[i++] = Int64GetDatum((int64) rows[row].count);
-		Assert(i == rsinfo->setDesc->natts);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		row_put_count(&row, (int64) rows[i].ns);
+		row_put_number(&row, percent(rows[i].count, total), 4);
+		row_put_number(&row, percent(rows[i].running, total), 4);
+		row_put_count(&row, (int64) rows[i].count);
+		row_to_set(&row, fcinfo);
 	}
 }
 
@@ -126,52 +97,6 @@ return_sample(FunctionCallInfo fcinfo, const ClockSample *sample)
 	return HeapTupleGetDatum(sample_to_tuple(sample, BlessTupleDesc(tupdesc)));
 }
 
-/* A row being filled, column by column. */
-typedef struct Row
-{
-	TupleDesc	tupdesc;
-	Datum	   *values;
-	bool	   *nulls;
-	int			natts;			/* columns filled so far */
-} Row;
-
-static void
-put(Row *row, Datum value)
-{
-	Assert(row->natts < row->tupdesc->natts);
-	row->values[row->natts++] = value;
-}
-
-/* NaN stands for what is not known and becomes NULL. */
-static void
-put_number(Row *row, double value, int decimals)
-{
-	if (isnan(value))
-	{
-		row->nulls[row->natts] = true;
-		put(row, (Datum) 0);
-	}
-	else
-		put(row, fixed_numeric(value, decimals));
-}
-
-static void
-put_count(Row *row, int64 count)
-{
-	put(row, Int64GetDatum(count));
-}
-
-static void
-put_array(Row *row, const int32 *elements, int n)
-{
-	Datum	   *datums = palloc(sizeof(Datum) * ((Size) n + 1));
-
-	for (int i = 0; i < n; i++)
-		datums[i] = Int32GetDatum(elements[i]);
-	put(row, PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32),
-											 true, TYPALIGN_INT)));
-}
-
 Datum
 return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
@@ -183,12 +108,7 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	double		tick_ns = sample_ns(sample, 1);
 	double		mean = 0;
 	double		squares = 0;
-	Row			row = {0};
-
-	if (get_call_result_type(fcinfo, NULL, &row.tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	row.values = palloc0(sizeof(Datum) * row.tupdesc->natts);
-	row.nulls = palloc0(sizeof(bool) * row.tupdesc->natts);
+	Row			row = row_of_result(fcinfo);
 
 	/* the mean first, then deviations from it: nothing cancels out */
 	for (int i = 0; i < sample->n; i++)
@@ -200,52 +120,50 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 		squares += (double) entries[i].count * deviation * deviation;
 	}
 
-	put(&row, CStringGetTextDatum(sample->source));
-	put(&row, CStringGetTextDatum(sample->clock));
-	put_number(&row, sample->duration_s, 3);
-	put_count(&row, sample->readings);
-	put_number(&row, sample->readings > 0 ?
-			   duration_ns / (double) sample->readings : nan, 2);
+	row_put_text(&row, sample->source);
+	row_put_text(&row, sample->clock);
+	row_put_number(&row, sample->duration_s, 3);
+	row_put_count(&row, sample->readings);
+	row_put_number(&row, sample->readings > 0 ?
+				   duration_ns / (double) sample->readings : nan, 2);
 
-	put_number(&row, sample->n > 0 ? mean * tick_ns : nan, 2);
-	put_number(&row, sample->mean_error_ns, 2);
-	put_number(&row, sample->total > 1 ?
-			   sqrt(squares / (total - 1)) * tick_ns : nan, 2);
-	put_number(&row, sample->n > 0 ?
-			   (double) entries[0].ticks * tick_ns : nan, 2);
+	row_put_number(&row, sample->n > 0 ? mean * tick_ns : nan, 2);
+	row_put_number(&row, sample->mean_error_ns, 2);
+	row_put_number(&row, sample->total > 1 ?
+				   sqrt(squares / (total - 1)) * tick_ns : nan, 2);
+	row_put_number(&row, sample->n > 0 ?
+				   (double) entries[0].ticks * tick_ns : nan, 2);
 	for (int i = 0; i < (int) lengthof(quantiles); i++)
-		put_number(&row, sample->n > 0 ?
-				   (double) tally_quantile(entries, sample->n, sample->total,
-										   quantiles[i]) * tick_ns : nan, 2);
-	put_number(&row, sample->n > 0 ?
-			   (double) entries[sample->n - 1].ticks * tick_ns : nan, 2);
+		row_put_number(&row, sample->n > 0 ?
+					   (double) tally_quantile(entries, sample->n, sample->total,
+											   quantiles[i]) * tick_ns : nan, 2);
+	row_put_number(&row, sample->n > 0 ?
+				   (double) entries[sample->n - 1].ticks * tick_ns : nan, 2);
 
-	put_number(&row, sample->granularity_ticks > 0 ?
-			   sample->granularity_ticks : nan, 2);
-	put_number(&row, sample->granularity_ticks > 0 ?
-			   sample->granularity_ticks * tick_ns : nan, 2);
+	row_put_number(&row, sample->granularity_ticks > 0 ?
+				   sample->granularity_ticks : nan, 2);
+	row_put_number(&row, sample->granularity_ticks > 0 ?
+				   sample->granularity_ticks * tick_ns : nan, 2);
 
-	put_count(&row, sample->n > 0 && entries[0].ticks == 0 ?
-			  (int64) entries[0].count : 0);
-	put_count(&row, sample->longest_stall);
-	put_count(&row, sample->backward_steps);
-	put_number(&row, (double) sample->backward_max_ticks * tick_ns, 2);
-	put_count(&row, sample->warps.count);
-	put_number(&row, sample->warps.max_ns, 2);
-	put_count(&row, sample->lags.count);
-	put_number(&row, sample->lags.max_ns, 2);
-	put_count(&row, sample->gaps.count);
-	put_number(&row, sample->gaps.max_ns, 2);
-	put_number(&row, sample->gaps.total_ns / 1e6, 3);
-	put_number(&row, sample->gaps.total_ns / duration_ns * 100, 4);
+	row_put_count(&row, sample->n > 0 && entries[0].ticks == 0 ?
+				  (int64) entries[0].count : 0);
+	row_put_count(&row, sample->longest_stall);
+	row_put_count(&row, sample->backward_steps);
+	row_put_number(&row, (double) sample->backward_max_ticks * tick_ns, 2);
+	row_put_count(&row, sample->warps.count);
+	row_put_number(&row, sample->warps.max_ns, 2);
+	row_put_count(&row, sample->lags.count);
+	row_put_number(&row, sample->lags.max_ns, 2);
+	row_put_count(&row, sample->gaps.count);
+	row_put_number(&row, sample->gaps.max_ns, 2);
+	row_put_number(&row, sample->gaps.total_ns / 1e6, 3);
+	row_put_number(&row, sample->gaps.total_ns / duration_ns * 100, 4);
 
-	put_number(&row, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6, 3);
-	put_number(&row, sample->reference_error_ns / duration_ns * 1e6, 3);
-	put_array(&row, sample->cpus, sample->ncpus);
-	put_count(&row, sample->migrations);
-	Assert(row.natts == row.tupdesc->natts);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row.tupdesc),
-											 row.values, row.nulls));
+	row_put_number(&row, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6, 3);
+	row_put_number(&row, sample->reference_error_ns / duration_ns * 1e6, 3);
+	row_put_int_array(&row, sample->cpus, sample->ncpus);
+	row_put_count(&row, sample->migrations);
+	return row_result(&row);
 }
 
 Datum

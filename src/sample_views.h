@@ -19,7 +19,4 @@ extern void return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
 extern Datum return_summary(FunctionCallInfo fcinfo, const ClockSample *sample);
 extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
 
-/* ERROR if the argument is NULL, which "name" calls it. */
-extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
-
 #endif							/* CLOCKTIMING_SAMPLE_VIEWS_H */
