@@ -183,6 +183,66 @@ COMMENT ON AGGREGATE clock_merge(clock_sample) IS
 'one sample out of many of the same clock';
 
 --
+-- What timing costs queries.
+--
+CREATE PROCEDURE clock_executor_overhead(
+    INOUT rows                   bigint           DEFAULT 10000,
+    INOUT workload               text             DEFAULT 'generate_series',
+    IN    duration               double precision DEFAULT 3,
+    INOUT repetitions            bigint           DEFAULT NULL,
+    INOUT plain_ms               numeric          DEFAULT NULL,
+    INOUT analyze_ms             numeric          DEFAULT NULL,
+    INOUT counting_ns            numeric          DEFAULT NULL,
+    INOUT counting_error_ns      numeric          DEFAULT NULL,
+    INOUT timing_ns              numeric          DEFAULT NULL,
+    INOUT timing_error_ns        numeric          DEFAULT NULL,
+    INOUT overhead_ns            numeric          DEFAULT NULL,
+    INOUT overhead_error_ns      numeric          DEFAULT NULL,
+    INOUT slowdown_percent       numeric          DEFAULT NULL,
+    INOUT clock                  text             DEFAULT NULL,
+    INOUT reading_ns             numeric          DEFAULT NULL,
+    INOUT reading_error_ns       numeric          DEFAULT NULL,
+    INOUT predicted_ns           numeric          DEFAULT NULL,
+    INOUT measured_per_predicted numeric          DEFAULT NULL,
+    INOUT parallel               boolean          DEFAULT NULL,
+    INOUT jit                    boolean          DEFAULT NULL
+) LANGUAGE C
+AS 'MODULE_PATHNAME', 'clock_executor_overhead';
+COMMENT ON PROCEDURE clock_executor_overhead IS
+'what EXPLAIN ANALYZE costs in nanoseconds per row: count(*) against EXPLAIN ANALYZE of it';
+
+CREATE FUNCTION clock_executor_overhead_runs(
+    rows     bigint           DEFAULT 10000,
+    workload text             DEFAULT 'generate_series',
+    duration double precision DEFAULT 3,
+    path     text             DEFAULT 'executor',
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ns numeric, OUT overhead_error_ns numeric, OUT slowdown_percent numeric,
+    OUT parallel boolean, OUT jit boolean
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
+AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
+COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
+'the same, a row for each level of instrumentation';
+
+CREATE FUNCTION clock_query_overhead(
+    query         text,
+    duration      double precision DEFAULT 3,
+    allow_writes  boolean          DEFAULT false,
+    clock_sources text[]           DEFAULT NULL,
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ms numeric, OUT overhead_error_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_error_ns_per_call numeric,
+    OUT parallel boolean, OUT jit boolean
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
+AS 'MODULE_PATHNAME', 'clock_query_overhead';
+COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) IS
+'what EXPLAIN ANALYZE costs a statement of one''s own, a row for each level of instrumentation';
+
+--
 -- What there is to measure.
 --
 CREATE FUNCTION clock_list_sources(
@@ -222,6 +282,9 @@ REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
@@ -232,6 +295,9 @@ GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;

@@ -8,7 +8,9 @@
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
+#include "executor/executor.h"
 #include "portability/instr_time.h"
+#include "tcop/tcopprot.h"
 
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
@@ -35,6 +37,28 @@ instr_time_ticks(instr_time t)
 	return (uint64) t.ticks;
 #else
 	return (uint64) t.tv_sec * UINT64CONST(1000000000) + (uint64) t.tv_nsec;
+#endif
+}
+
+/* ExecutorRun() knows by itself since 18 whether a plan is executed once. */
+static inline void
+compat_ExecutorRun(QueryDesc *desc)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(desc, ForwardScanDirection, 0);
+#else
+	ExecutorRun(desc, ForwardScanDirection, 0, true);
+#endif
+}
+
+/* pg_plan_query() tells an EXPLAIN about the planning since 19. */
+static inline PlannedStmt *
+compat_plan_query(Query *query, const char *text, int cursor_options)
+{
+#if PG_VERSION_NUM >= 190000
+	return pg_plan_query(query, text, cursor_options, NULL, NULL);
+#else
+	return pg_plan_query(query, text, cursor_options, NULL);
 #endif
 }
 

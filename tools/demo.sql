@@ -34,7 +34,13 @@ SELECT source, readings, stalls, backward_steps, warps, lags, gaps, gap_max_ns, 
 FROM summary;
 
 \echo
-\echo '5. The machine.'
+\echo '5. What does EXPLAIN ANALYZE cost a query?  In nanoseconds per row, for being counted and for being timed.'
+\echo '   CALL clock_executor_overhead();'
+\echo
+CALL clock_executor_overhead() \gx
+
+\echo
+\echo '6. The machine.'
 \echo '   SELECT * FROM clock_platform;'
 \echo
 SELECT * FROM clock_platform;

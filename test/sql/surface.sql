@@ -4,10 +4,12 @@
 --
 \set VERBOSITY terse
 
+\pset format unaligned
 SELECT p.proname AS name, pg_get_function_arguments(p.oid) AS arguments
 FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass AND d.deptype = 'e'
 JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming'
 ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
+\pset format aligned
 
 SELECT p.oid::regprocedure AS function, p.provolatile AS vol, p.proparallel AS par,
        has_function_privilege('pg_monitor', p.oid, 'EXECUTE') AS monitor,

@@ -1,0 +1,64 @@
+-- Invariants of measured overheads.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE runs AS SELECT * FROM clock_executor_overhead_runs(20000, duration => 1.5);
+SELECT is((SELECT array_agg(mode) FROM runs), ARRAY['plain', 'timing off', 'timing on', 'timing on, buffers'], 'four modes');
+SELECT is((SELECT count(DISTINCT runs)::int FROM runs), 1, 'each was executed as often as the others');
+SELECT cmp_ok(runs, '>=', 10::bigint, mode || ': several times') FROM runs;
+SELECT ok(min_ms > 0 AND min_ms <= median_ms AND min_ms <= mean_ms AND stddev_ms >= 0, mode || ': times are in order') FROM runs;
+SELECT ok(overhead_ns IS NULL AND overhead_error_ns IS NULL AND slowdown_percent IS NULL, 'plain is what the others are compared to')
+FROM runs WHERE mode = 'plain';
+SELECT ok(overhead_error_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
+-- EXPLAIN ANALYZE is slower than the query, by more than could be an accident
+SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': an overhead') FROM runs WHERE mode LIKE 'timing on%';
+SELECT ok(slowdown_percent BETWEEN overhead_ns * 20000 / 1e6 / (SELECT median_ms FROM runs WHERE mode = 'plain') * 100 - 0.1
+          AND overhead_ns * 20000 / 1e6 / (SELECT min_ms FROM runs WHERE mode = 'plain') * 100 + 0.1,
+          mode || ': slowdown and overhead agree')
+FROM runs WHERE mode LIKE 'timing on%';
+-- two readings a row cannot be free: the least that a row costs is the
+-- minimum's difference, and that is more than a tenth of two readings
+SELECT cmp_ok(((SELECT min_ms FROM runs WHERE mode = 'timing on') - (SELECT min_ms FROM runs WHERE mode = 'timing off'))
+              * 1e6 / 20000, '>', (SELECT min_ns FROM clock_summary(duration => 0.1)) / 5, 'timing costs what readings cost');
+
+-- the way of a whole statement agrees with the executor's, where it counts
+-- (the fastest execution of each mode, which noise does not reach)
+CREATE TEMP TABLE statements AS SELECT * FROM clock_executor_overhead_runs(100000, duration => 4, path => 'statement');
+CREATE TEMP TABLE executions AS SELECT * FROM clock_executor_overhead_runs(100000, duration => 4, path => 'executor');
+SELECT cmp_ok(s.min_ms / e.min_ms, '>', 0.5, s.mode || ': a statement takes as long as the executor alone')
+FROM statements AS s JOIN executions AS e USING (mode);
+SELECT cmp_ok(s.min_ms / e.min_ms, '<', 2.0, s.mode || ': and no longer')
+FROM statements AS s JOIN executions AS e USING (mode);
+
+-- the workload does not spill
+SELECT is((SELECT temp_files FROM pg_stat_database WHERE datname = current_database()), 0::bigint, 'no temporary file');
+
+-- a query of one's own: calls are rows and ends of loops
+CREATE TEMP TABLE query AS SELECT * FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 20000)', 1);
+SELECT is((SELECT array_agg(DISTINCT node_calls) FROM query), ARRAY[20003::bigint], 'node calls');
+SELECT cmp_ok(abs(overhead_ns_per_call - overhead_ms * 1e6 / node_calls), '<=', 0.1, mode || ': per call') FROM query
+WHERE mode <> 'plain';
+
+-- parallel plans and compiled ones say so
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL min_parallel_index_scan_size = 0;
+SELECT is((SELECT array_agg(DISTINCT parallel) FROM clock_query_overhead('SELECT count(*) FROM pg_catalog.pg_class', 0.1)),
+          ARRAY[true], 'a parallel plan') WHERE current_setting('max_parallel_workers')::int > 0;
+SET LOCAL jit = on;
+SET LOCAL jit_above_cost = 0;
+SELECT is((SELECT array_agg(DISTINCT jit) FROM clock_query_overhead('SELECT count(*) FROM pg_catalog.pg_class', 0.1)),
+          ARRAY[true], 'a plan to be compiled') WHERE pg_jit_available();
+
+-- on servers that can choose their clock
+SELECT is((SELECT count(DISTINCT clock)::int FROM clock_query_overhead('SELECT 1', 0.1, clock_sources => '{system,tsc,system}')),
+          2, 'one set of rows for each clock')
+FROM clock_platform WHERE name = 'timing_clock_source' AND value IS NOT NULL
+    AND (SELECT available FROM clock_sources WHERE source = 'rdtsc');
+SELECT throws_ok($$SELECT clock_query_overhead('SELECT 1', 0.1, clock_sources => '{}')$$, NULL, 'an empty list of clocks');
+SELECT throws_ok($$SELECT clock_query_overhead('SELECT 1', 0.1, clock_sources => '{sundial}')$$, NULL, 'an unknown clock');
+SELECT throws_ok($$SELECT clock_query_overhead('SELECT 1', 0.1, clock_sources => ARRAY[NULL::text])$$, NULL, 'a clock that is null');
+
+SELECT * FROM finish();
+ROLLBACK;

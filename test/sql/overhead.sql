@@ -1,0 +1,144 @@
+--
+-- What EXPLAIN ANALYZE costs: shapes, errors, and that nothing of the caller's
+-- is changed.  The figures themselves are in test/pgtap and in bench/.
+--
+CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
+DECLARE
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE statement;
+    RETURN QUERY VALUES ('00000', 'no error');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN QUERY SELECT t.state, v.line
+        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
+             (SELECT state) t
+        WHERE v.line IS NOT NULL;
+END $$;
+CREATE TABLE overhead_test (id int PRIMARY KEY, v int);
+INSERT INTO overhead_test SELECT i, i % 10 FROM generate_series(1, 1000) AS i;
+CREATE TABLE overhead_settings AS
+    SELECT name, setting FROM pg_settings WHERE name NOT LIKE 'transaction%';
+
+-- the procedure: one row
+CALL clock_executor_overhead(rows => 1000, duration => 0.1) \gset
+SELECT :rows AS rows, :'workload' AS workload, :repetitions >= 1 AS repetitions,
+       :plain_ms > 0 AS plain, :analyze_ms > 0 AS analyzed, :reading_ns > 0 AS reading,
+       :predicted_ns BETWEEN 2 * :reading_ns - 0.02 AND 2 * :reading_ns + 0.02 AS predicted,
+       :'parallel' AS parallel, :'jit' AS jit,
+       :'clock' = (SELECT clock FROM clock_sources WHERE source = 'instr_time') AS clock;
+CALL clock_executor_overhead(1000, 'TABLE', 0.1) \gset
+SELECT :'workload' AS workload, :repetitions >= 1 AS repetitions, :plain_ms > 0 AS plain;
+CALL clock_executor_overhead(1, duration => 0.01) \gset
+SELECT :rows AS rows, :repetitions >= 1 AS repetitions;
+-- its table is gone
+SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL AS gone;
+
+-- a row a mode
+SELECT mode, runs >= 1 AS runs, min_ms <= median_ms AS median, min_ms <= mean_ms AS mean,
+       overhead_ns IS NULL AS no_overhead, slowdown_percent IS NULL AS no_slowdown, parallel, jit
+FROM clock_executor_overhead_runs(1000, duration => 0.1);
+SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, 'table', 0.1);
+SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, duration => 0.1, path => 'statement');
+
+-- a query of one's own, and how many node calls it is timed with: for each
+-- node its rows and the end of each loop
+SELECT mode, runs >= 1 AS runs, node_calls, parallel, jit
+FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', 0.05);
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.05);
+SELECT DISTINCT node_calls FROM clock_query_overhead('VALUES (1), (2), (3)', 0.05);
+SELECT DISTINCT node_calls FROM clock_query_overhead('WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x, x AS y', 0.05);
+SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;
+-- seq scan 1000 + 1, hash 1, seq scan 1000 + 1, hash join 1000 + 1
+ANALYZE overhead_test;
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM overhead_test AS a JOIN overhead_test AS b USING (id)', 0.05);
+RESET enable_nestloop; RESET enable_mergejoin; RESET max_parallel_workers_per_gather;
+SELECT count(*) FROM clock_query_overhead('TABLE overhead_test', 0.02);
+SELECT count(*) FROM clock_query_overhead('SELECT 1;', 0.02);
+SELECT count(*) FROM clock_query_overhead(query => '/* a comment */ SELECT 1 -- another', duration => 0.02);
+
+-- writes: refused, or rolled back each time
+\pset format unaligned
+\pset tuples_only on
+SELECT s, t.* FROM unnest(ARRAY[
+    'INSERT INTO overhead_test VALUES (-1, 1)',
+    'UPDATE overhead_test SET v = 0',
+    'DELETE FROM overhead_test',
+    'MERGE INTO overhead_test AS t USING (VALUES (1)) AS s(id) ON t.id = s.id WHEN MATCHED THEN DELETE',
+    'WITH d AS (DELETE FROM overhead_test RETURNING *) SELECT count(*) FROM d',
+    'SELECT * FROM overhead_test FOR UPDATE'
+]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02)', s)) AS t;
+SELECT s, t.* FROM unnest(ARRAY[
+    'INSERT INTO overhead_test VALUES (-1, 1)',
+    'UPDATE overhead_test SET v = 0',
+    'DELETE FROM overhead_test',
+    'MERGE INTO overhead_test AS t USING (VALUES (1)) AS s(id) ON t.id = s.id WHEN MATCHED THEN DELETE',
+    'WITH d AS (DELETE FROM overhead_test RETURNING *) SELECT count(*) FROM d',
+    'SELECT * FROM overhead_test FOR UPDATE'
+]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02, allow_writes => true)', s)) AS t;
+SELECT count(*), sum(v), min(id) FROM overhead_test;
+-- a SELECT that writes behind one's back
+CREATE FUNCTION overhead_writes() RETURNS int LANGUAGE sql VOLATILE AS
+    'INSERT INTO overhead_test VALUES (-2, 1) RETURNING 1';
+CREATE SEQUENCE overhead_sequence;
+SELECT s, t.* FROM unnest(ARRAY['SELECT overhead_writes()', $$SELECT nextval('overhead_sequence')$$]) AS s,
+    pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02)', s)) AS t;
+SELECT count(*) FROM overhead_test;
+
+-- what cannot be measured
+SELECT s, t.* FROM unnest(ARRAY[
+    '', '   ', ';', '-- nothing', 'SELECT 1; SELECT 2', 'SELEC 1', 'SELECT nosuchcolumn', 'SELECT $1',
+    'SELECT $1::int + $2', 'EXPLAIN SELECT 1', 'EXPLAIN ANALYZE SELECT 1', 'COPY overhead_test TO STDOUT',
+    'BEGIN', 'COMMIT', 'ROLLBACK', 'VACUUM', 'CREATE TABLE x (a int)', 'CREATE TABLE x AS SELECT 1',
+    'SELECT 1 INTO x', 'DO $d$BEGIN END$d$', 'SET work_mem = 64', 'CALL clock_executor_overhead()',
+    'DECLARE c CURSOR FOR SELECT 1', 'PREPARE p AS SELECT 1', 'EXECUTE p', 'LISTEN x', 'SELECT 1/0',
+    'SELECT clock_query_overhead($$SELECT 1/0$$)'
+]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02)', s)) AS t;
+SELECT s, t.* FROM unnest(ARRAY[
+    'SELECT clock_query_overhead(NULL)', 'SELECT clock_query_overhead($$SELECT 1$$, NULL)',
+    'SELECT clock_query_overhead($$SELECT 1$$, allow_writes => NULL)',
+    'SELECT clock_query_overhead($$SELECT 1$$, -1)', $$SELECT clock_query_overhead('SELECT 1', 'NaN')$$,
+    'CALL clock_executor_overhead(0)', 'CALL clock_executor_overhead(-5)', 'CALL clock_executor_overhead(NULL)',
+    'CALL clock_executor_overhead(10000001)', 'CALL clock_executor_overhead(9223372036854775807)',
+    $$CALL clock_executor_overhead(workload => 'nosuch')$$, 'CALL clock_executor_overhead(workload => NULL)',
+    'CALL clock_executor_overhead(duration => 0)', $$CALL clock_executor_overhead(duration => 'Infinity')$$,
+    $$SELECT clock_executor_overhead_runs(path => 'nosuch')$$, 'SELECT clock_executor_overhead_runs(path => NULL)',
+    'SELECT clock_executor_overhead_runs(0)', $$SELECT clock_executor_overhead_runs(workload => '')$$
+]) AS s, pg_temp.try(s) AS t;
+\pset format aligned
+\pset tuples_only off
+
+-- an error points into the query
+SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
+SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', 0.02);
+
+-- in a transaction, in a subtransaction, after an error, nested
+BEGIN;
+INSERT INTO overhead_test VALUES (-3, 1);
+SAVEPOINT s;
+SELECT clock_query_overhead('SELECT 1/0', 0.02);
+ROLLBACK TO s;
+SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.02);
+SELECT count(*) FROM clock_query_overhead('DELETE FROM overhead_test', 0.02, allow_writes => true);
+SELECT count(*) FROM overhead_test;
+SHOW transaction_read_only;
+CREATE TABLE overhead_made_later (a int);
+ROLLBACK;
+SELECT count(*) FROM clock_query_overhead('SELECT count(*) FROM clock_query_overhead($$SELECT 1$$, 0.01)', 0.02);
+BEGIN READ ONLY;
+SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.02);
+CALL clock_executor_overhead(100, duration => 0.02) \gset
+SELECT :rows AS rows;
+CALL clock_executor_overhead(100, 'table', duration => 0.02);
+ROLLBACK;
+
+-- nothing of the caller's settings has changed
+SELECT name, s.setting, o.setting AS before FROM pg_settings AS s JOIN overhead_settings AS o USING (name)
+WHERE s.setting IS DISTINCT FROM o.setting;
+SELECT count(*) FROM overhead_test;
+DROP TABLE overhead_test, overhead_settings;
+DROP FUNCTION overhead_writes;
+DROP SEQUENCE overhead_sequence;

@@ -1,0 +1,156 @@
+
+# Measuring queries: whatever ends it, the caller's session is as it was, and
+# nobody gets to see or to change more than without it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE ROLE ordinary LOGIN;
+	CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+	CREATE TABLE secret (a int);
+	INSERT INTO secret SELECT generate_series(1, 100);
+	CREATE TABLE shared (owner text, a int);
+	INSERT INTO shared SELECT CASE WHEN i <= 10 THEN 'watcher' ELSE 'other' END, i FROM generate_series(1, 100) AS i;
+	ALTER TABLE shared ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY own ON shared USING (owner = current_user);
+	GRANT SELECT ON shared TO watcher;
+	CREATE TABLE log (a int);
+	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+		'BEGIN INSERT INTO log VALUES (1); RETURN NULL; END';
+	CREATE TRIGGER note AFTER INSERT ON secret FOR EACH ROW EXECUTE FUNCTION note();
+});
+
+# Everything that a measurement changes for its own time.
+my $state = q{
+	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
+		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
+	SHOW transaction_read_only;
+	SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL;
+	SELECT count(*) FROM secret};
+my $session = ClockSession->new($node);
+# both libraries bring settings of their own
+$session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
+my $before = $session->query($state)->{out};
+like($before, qr/\noff\nt\n100$/, 'the state before');
+
+my $slow = 'SELECT count(*) FROM generate_series(1, 3000000)';
+my %long = (
+	'CALL clock_executor_overhead(duration => 60)' => 'the procedure',
+	"CALL clock_executor_overhead(1000000, 'table', duration => 60)" => 'the procedure with a table',
+	'SELECT clock_executor_overhead_runs(duration => 60)' => 'runs',
+	q{SELECT clock_executor_overhead_runs(duration => 60, path => 'statement')} => 'runs of statements',
+	"SELECT clock_query_overhead('$slow', 60)" => 'a query',
+	q{SELECT clock_query_overhead('INSERT INTO secret SELECT generate_series(1, 1000)', 60, true)} => 'a write');
+
+foreach my $statement (sort keys %long)
+{
+	my $what = $long{$statement};
+	my $result;
+
+	$session->query("SET statement_timeout = '400ms'");
+	$result = $session->query($statement);
+	is($result->{state}, '57014', "$what: times out");
+	cmp_ok($result->{seconds}, '<', 5, "$what: soon");
+	$session->query('RESET statement_timeout');
+	is($session->query($state)->{out}, $before, "$what: nothing is left behind");
+
+	$session->send($statement);
+	sleep 0.4;
+	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
+	is($session->result->{state}, '57014', "$what: is cancelled");
+	is($session->query($state)->{out}, $before, "$what: nothing is left behind then, either");
+
+	# in a subtransaction, whose transaction goes on
+	$session->query('BEGIN');
+	$session->query('INSERT INTO log VALUES (7)');
+	$session->query('SAVEPOINT s');
+	$session->query("SET LOCAL statement_timeout = '300ms'");
+	is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
+	$session->query('ROLLBACK TO s');
+	is($session->query('SELECT count(*) FROM log')->{out}, '1', "$what: the transaction goes on");
+	is($session->query('SHOW transaction_read_only')->{out}, 'off', "$what: and may write");
+	is($session->query('INSERT INTO log VALUES (8)')->{state}, '00000', "$what: and does");
+	$session->query('ROLLBACK');
+	is($session->query($state)->{out}, $before, "$what: nothing is left behind after it");
+}
+
+# A query that fails in the middle, caught by a handler
+is( $session->query(
+		q{DO $$BEGIN
+			PERFORM clock_query_overhead('SELECT 1 / (50 - a) FROM secret', 0.1);
+		EXCEPTION WHEN division_by_zero THEN
+			INSERT INTO log VALUES (9);
+		END$$})->{state}, '00000', 'an error that is caught');
+is($session->query('SELECT count(*) FROM log')->{out}, '1', 'the handler could write');
+is($session->query($state)->{out}, $before, 'nothing is left behind after an error');
+$session->query('TRUNCATE log');
+
+# Writes are rolled back, and what triggers do
+my $rows = $session->query(
+	q{SELECT count(*) FROM clock_query_overhead('INSERT INTO secret VALUES (-1)', 0.1, allow_writes => true)});
+is($rows->{out}, '4', 'a write is measured');
+is($session->query('SELECT count(*) FROM log')->{out}, '0', 'what its trigger did is rolled back');
+is($session->query($state)->{out}, $before, 'and the write itself');
+
+# Memory does not grow with runs
+my $used = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
+$session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)});
+my $first = $session->query($used)->{out};
+$session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)}) for 1 .. 5;
+cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not grow');
+
+# Progress
+$session->query("SET clocktiming.progress_interval = '200ms'");
+my $progress = $session->query("SELECT count(*) FROM clock_query_overhead('SELECT pg_sleep(0.001)', 1)")->{err};
+my $reports = () = $progress =~ /^NOTICE:  progress: clock_query_overhead: \d+\.\d s elapsed, \d+\.\d s remaining, \d+ rounds/mg;
+cmp_ok($reports, '>=', 2, 'progress is reported');
+$session->quit;
+
+# Another extension that instruments queries would spoil the comparison
+$session = ClockSession->new($node);
+SKIP:
+{
+	skip 'no auto_explain here', 2 if $session->query(q{LOAD 'auto_explain'})->{state} ne '00000';
+	$session->query('SET auto_explain.log_min_duration = 0');
+	$session->query('SET auto_explain.log_analyze = on');
+	is($session->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '55000',
+		'auto_explain.log_analyze is noticed');
+	$session->query('SET auto_explain.log_analyze = off');
+	is($session->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '00000',
+		'auto_explain without it does no harm');
+}
+$session->quit;
+
+# Privileges
+foreach my $statement (sort keys %long)
+{
+	my ($status, $stdout, $stderr) = $node->psql('postgres', $statement, extra_params => [ '-U', 'ordinary' ]);
+	like($stderr, qr/permission denied for (function|procedure) clock_/, "$long{$statement}: not for an ordinary role");
+}
+my $watcher = ClockSession->new($node, user => 'watcher');
+is($watcher->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '00000',
+	'a member of pg_monitor may measure');
+is($watcher->query(q{SELECT clock_query_overhead('SELECT * FROM secret', 0.05)})->{state}, '42501',
+	'but reads no table that is not for it');
+is($watcher->query(q{SELECT clock_query_overhead('INSERT INTO shared VALUES (1)', 0.05, true)})->{state}, '42501',
+	'nor writes to one');
+# 10 rows of 100 pass: 10 + the end of the loop
+is($watcher->query(q{SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM shared', 0.05)})->{out}, '11',
+	'row-level security is the caller\'s');
+$watcher->quit;
+
+$node->stop;
+done_testing();
