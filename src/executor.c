@@ -47,7 +47,7 @@
 #define CONFIDENCE		0.95
 
 /* The fastest executions, whose mean counts: this share, but some at least. */
-#define FASTEST_SHARE	0.25
+#define FASTEST_SHARE	0.1
 #define FASTEST_MIN		5
 
 /* Memory by which executions are moved about, see take_contexts(). */

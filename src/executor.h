@@ -96,7 +96,7 @@ typedef struct Estimate
 
 /*
  * How long an execution takes in one mode, in ms: the mean of its fastest
- * quarter.  What slows an execution down, it only ever slows down: the fastest
+ * tenth.  What slows an execution down, it only ever slows down: the fastest
  * are those that nothing has disturbed, and there are enough of them for a
  * mean that is surer than the minimum.
  */
