@@ -340,7 +340,7 @@ execute_and_roll_back(const ExecutorQuery *query, const ExecutorMode *mode,
  * to lie at the same place each time in the same mode: a bias that no number
  * of rounds shows, since memory contexts are handed out from a list of those
  * freed last.  Drawing at random which of them the executor gets makes that
- * rarer, and noise where it remains (Mytkowicz et al., Producing Wrong Data Without Doing Anything
+ * rarer (Mytkowicz et al., Producing Wrong Data Without Doing Anything
  * Obviously Wrong, ASPLOS 2009).
  *
  * What is taken here is a child of the current context, and goes with it.
