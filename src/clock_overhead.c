@@ -168,7 +168,6 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	double		duration_s = get_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
 	ClockSample *sample;
-	TallyMoments moments = {0, 0, 0};
 	ExecutorOptions options = {
 		.modes = modes, .nmodes = lengthof(modes),
 		.duration_s = duration_s * (1 - CLOCK_SHARE),
@@ -189,13 +188,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	runs = executor_measure(workload.query, &options);
 	end_workload(&workload);
 
-	for (int i = 0; i < sample->n; i++)
-	{
-		moments.count += sample->entries[i].count;
-		moments.sum += (double) sample->entries[i].count *
-			(double) sample->entries[i].ticks;
-	}
-	reading_ns = sample_ns(sample, moments.sum / (double) moments.count);
+	reading_ns = sample_ns(sample, sample_mean_ticks(sample));
 	counting = executor_overhead_ms(runs, COUNTING, PLAIN);
 	timing = executor_overhead_ms(runs, ANALYZE, COUNTING);
 	sum = executor_overhead_ms(runs, ANALYZE, PLAIN);

@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "funcapi.h"
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -32,48 +31,30 @@ typedef struct Report
 	double		cutoff;
 } Report;
 
-static void put_line(Report *report, const char *format, ...) pg_attribute_printf(2, 3);
-
 static void
-put_line(Report *report, const char *format, ...)
+put_line(Report *report, const char *line)
 {
-	StringInfoData line;
-	Datum		values[1];
+	Datum		values[1] = {CStringGetTextDatum(line)};
 	bool		nulls[1] = {false};
 
-	initStringInfo(&line);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&line, format, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&line, needed);
-	}
-	values[0] = CStringGetTextDatum(line.data);
 	tuplestore_putvalues(report->rsinfo->setResult, report->rsinfo->setDesc,
 						 values, nulls);
-	pfree(line.data);
 }
 
 static void
 put_header(Report *report, const char *first)
 {
-	put_line(report, "%19s   %10s %10s %10s",
-			 first, "% of total", "running %", "count");
+	put_line(report, psprintf("%19s   %10s %10s %10s",
+							  first, "% of total", "running %", "count"));
 }
 
 static void
 put_row(Report *report, const DurationRow *row, uint64 total)
 {
-	put_line(report, "%19llu   %10.4f %10.4f %10llu",
-			 (unsigned long long) row->ns, (double) row->count * 100 / total,
-			 (double) row->running * 100 / total,
-			 (unsigned long long) row->count);
+	put_line(report, psprintf("%19llu   %10.4f %10.4f %10llu",
+							  (unsigned long long) row->ns, (double) row->count * 100 / total,
+							  (double) row->running * 100 / total,
+							  (unsigned long long) row->count));
 }
 
 /* Both blocks of one clock. */
@@ -85,9 +66,9 @@ put_clock(Report *report, const char *label, const char *source)
 	int			nrows;
 	bool		stopped;
 
-	put_line(report, "%s: %s", label, sample->clock);
-	put_line(report, "Average loop time including overhead: %.2f ns",
-			 sample->duration_s * 1e9 / sample->readings);
+	put_line(report, psprintf("%s: %s", label, sample->clock));
+	put_line(report, psprintf("Average loop time including overhead: %.2f ns",
+							  sample->duration_s * 1e9 / sample->readings));
 
 	put_line(report, "Histogram of timing durations:");
 	put_header(report, "<= ns");
@@ -95,8 +76,8 @@ put_clock(Report *report, const char *label, const char *source)
 	for (int i = 0; i < nrows; i++)
 		put_row(report, &rows[i], Max(sample->total, 1));
 
-	put_line(report, "%s", "");
-	put_line(report, "Observed timing durations up to %.4f%%:", report->cutoff);
+	put_line(report, "");
+	put_line(report, psprintf("Observed timing durations up to %.4f%%:", report->cutoff));
 	put_header(report, "ns");
 	rows = sample_durations(sample, report->cutoff, &nrows, &stopped);
 	for (int i = 0; i < nrows; i++)
@@ -113,25 +94,25 @@ put_tsc_frequency(Report *report)
 	const TscFrequency *frequency = calibrated_tsc_frequency();
 
 	/* the tool's words: what the processor is, then where it had to look */
-	put_line(report, "TSC frequency source: x86%s%s",
-			 tsc_cpuid()->hypervisor ? ", hypervisor" : "",
-			 strcmp(frequency->from, "calibration") == 0 ? ", calibration" : "");
-	put_line(report, "TSC frequency in use: %.0f kHz", frequency->hz / 1e3);
+	put_line(report, psprintf("TSC frequency source: x86%s%s",
+							  tsc_cpuid()->hypervisor ? ", hypervisor" : "",
+							  strcmp(frequency->from, "calibration") == 0 ? ", calibration" : ""));
+	put_line(report, psprintf("TSC frequency in use: %.0f kHz", frequency->hz / 1e3));
 	if (frequency->calibrated_hz > 0)
-		put_line(report, "TSC frequency from calibration: %.0f kHz",
-				 frequency->calibrated_hz / 1e3);
+		put_line(report, psprintf("TSC frequency from calibration: %.0f kHz",
+								  frequency->calibrated_hz / 1e3));
 	else
 		put_line(report, "TSC calibration did not converge");
 
-	put_line(report, "%s", "");
+	put_line(report, "");
 	if (server_defaults_to_tsc())
 		put_line(report, "TSC clock source will be used by default, unless timing_clock_source is set to 'system'.");
 	else
 #ifdef SERVER_HAS_TIMING_CLOCK_SOURCE
 		put_line(report, "TSC clock source will not be used by default, unless timing_clock_source is set to 'tsc'.");
 #else
-		put_line(report, "TSC clock source will not be used by default: PostgreSQL %s always reads the system clock.",
-				 PG_MAJORVERSION);
+		put_line(report, psprintf("TSC clock source will not be used by default: PostgreSQL %s always reads the system clock.",
+								  PG_MAJORVERSION));
 #endif
 }
 
@@ -151,25 +132,23 @@ clock_report(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	put_line(&report, "Testing timing overhead for %g second%s.",
-			 report.duration_s, report.duration_s == 1 ? "" : "s");
-	put_line(&report, "%s", "");
+	put_line(&report, psprintf("Testing timing overhead for %g second%s.",
+							   report.duration_s, report.duration_s == 1 ? "" : "s"));
+	put_line(&report, "");
 	put_clock(&report, "System clock source", "system");
-	put_line(&report, "%s", "");
+	put_line(&report, "");
 
-	why_not = tsc_why_no_rdtscp();
-	if (why_not == NULL && calibrated_tsc_frequency() == NULL)
-		why_not = "its frequency could not be found";
+	why_not = clock_source_find("rdtscp")->why_not();
 	if (why_not != NULL)
 	{
-		put_line(&report, "TSC clock source is not usable. The reason is that %s.",
-				 why_not);
+		put_line(&report, psprintf("TSC clock source is not usable. The reason is that %s.",
+								   why_not));
 		return (Datum) 0;
 	}
 	put_clock(&report, "Clock source", "rdtscp");
-	put_line(&report, "%s", "");
+	put_line(&report, "");
 	put_clock(&report, "Fast clock source", "rdtsc");
-	put_line(&report, "%s", "");
+	put_line(&report, "");
 	put_tsc_frequency(&report);
 	return (Datum) 0;
 }

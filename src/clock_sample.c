@@ -348,6 +348,17 @@ sample_from_datum(Datum datum)
 	return sample;
 }
 
+double
+sample_mean_ticks(const ClockSample *sample)
+{
+	double		mean = 0;
+
+	for (int i = 0; i < sample->n; i++)
+		mean += (double) sample->entries[i].count / (double) sample->total *
+			(double) sample->entries[i].ticks;
+	return mean;
+}
+
 void
 check_cutoff(double cutoff)
 {

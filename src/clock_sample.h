@@ -62,6 +62,9 @@ sample_ns(const ClockSample *sample, double ticks)
 	return ticks * 1e9 / sample->frequency_hz;
 }
 
+/* Mean duration in ticks; 0 if there is none. */
+extern double sample_mean_ticks(const ClockSample *sample);
+
 /* Rows of a histogram or of durations. */
 typedef struct DurationRow
 {

@@ -163,18 +163,26 @@ const ClockSource clock_sources[] = {
 const int	n_clock_sources = lengthof(clock_sources);
 
 const ClockSource *
-clock_source_get(const char *name)
+clock_source_find(const char *name)
 {
-	StringInfoData known;
-	const char *why_not;
-
 	for (int i = 0; i < n_clock_sources; i++)
 	{
-		const ClockSource *source = &clock_sources[i];
+		if (pg_strcasecmp(clock_sources[i].name, name) == 0)
+			return &clock_sources[i];
+	}
+	return NULL;
+}
 
-		if (pg_strcasecmp(source->name, name) != 0)
-			continue;
-		why_not = source->why_not();
+const ClockSource *
+clock_source_get(const char *name)
+{
+	const ClockSource *source = clock_source_find(name);
+	StringInfoData known;
+
+	if (source != NULL)
+	{
+		const char *why_not = source->why_not();
+
 		if (why_not != NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

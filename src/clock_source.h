@@ -42,6 +42,9 @@ typedef struct ClockSource
 extern const ClockSource clock_sources[];
 extern const int n_clock_sources;
 
+/* The source of that name, whatever the case of its letters; NULL if none. */
+extern const ClockSource *clock_source_find(const char *name);
+
 /*
  * The source of that name, whatever the case of its letters, ready to be read.
  * ERROR if there is none or if it is not available.

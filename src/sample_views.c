@@ -106,13 +106,11 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	double		total = (double) sample->total;
 	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : nan;
 	double		tick_ns = sample_ns(sample, 1);
-	double		mean = 0;
+	double		mean = sample_mean_ticks(sample);
 	double		squares = 0;
 	Row			row = row_of_result(fcinfo);
 
 	/* the mean first, then deviations from it: nothing cancels out */
-	for (int i = 0; i < sample->n; i++)
-		mean += (double) entries[i].count / total * (double) entries[i].ticks;
 	for (int i = 0; i < sample->n; i++)
 	{
 		double		deviation = (double) entries[i].ticks - mean;
