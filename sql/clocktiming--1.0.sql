@@ -186,7 +186,7 @@ COMMENT ON AGGREGATE clock_merge(clock_sample) IS
 -- What timing costs queries.
 --
 CREATE PROCEDURE clock_executor_overhead(
-    INOUT rows                   bigint           DEFAULT 10000,
+    INOUT rows                   bigint           DEFAULT 1000,
     INOUT workload               text             DEFAULT 'generate_series',
     IN    duration               double precision DEFAULT 3,
     INOUT repetitions            bigint           DEFAULT NULL,
@@ -212,7 +212,7 @@ COMMENT ON PROCEDURE clock_executor_overhead IS
 'what EXPLAIN ANALYZE costs in nanoseconds per row: count(*) against EXPLAIN ANALYZE of it';
 
 CREATE FUNCTION clock_executor_overhead_runs(
-    rows     bigint           DEFAULT 10000,
+    rows     bigint           DEFAULT 1000,
     workload text             DEFAULT 'generate_series',
     duration double precision DEFAULT 3,
     path     text             DEFAULT 'executor',

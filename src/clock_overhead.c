@@ -73,7 +73,7 @@ begin_workload(int64 rows, const char *name)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rows must be between 1 and %d", MAX_ROWS),
 				 errdetail("The number given is " INT64_FORMAT ".", rows),
-				 errhint("10000, the default, are enough for most purposes.")));
+				 errhint("1000, the default, are enough for most purposes.")));
 	workload.rows = rows;
 	if (pg_strcasecmp(name, "table") == 0)
 		workload.table = true;
@@ -198,8 +198,8 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	row_put_count(&row, rows);
 	row_put_text(&row, workload.table ? "table" : "generate_series");
 	row_put_count(&row, runs->rounds);
-	row_put_number(&row, plain_ms, 3);
-	row_put_number(&row, executor_ms(runs, ANALYZE), 3);
+	row_put_number(&row, plain_ms, 4);
+	row_put_number(&row, executor_ms(runs, ANALYZE), 4);
 	row_put_number(&row, counting.value * ns, 2);
 	row_put_number(&row, counting.error * ns, 2);
 	row_put_number(&row, timing.value * ns, 2);
@@ -227,10 +227,10 @@ put_mode(Row *row, const ExecutorRuns *runs, int mode, const char *clock)
 	row_put_text(row, executor_modes[runs->modes[mode]].name);
 	row_put_text(row, clock);
 	row_put_count(row, n);
-	row_put_number(row, stats_min(ms, n), 3);
-	row_put_number(row, median_ms(runs, mode), 3);
-	row_put_number(row, stats_mean(ms, n), 3);
-	row_put_number(row, stats_stddev(ms, n), 3);
+	row_put_number(row, stats_min(ms, n), 4);
+	row_put_number(row, median_ms(runs, mode), 4);
+	row_put_number(row, stats_mean(ms, n), 4);
+	row_put_number(row, stats_stddev(ms, n), 4);
 }
 
 /* Nothing, for the mode that the others are compared to. */
@@ -312,8 +312,8 @@ put_query_runs(FunctionCallInfo fcinfo, const ExecutorQuery *query,
 		Estimate	overhead = overhead_or_nothing(runs, mode);
 
 		put_mode(&row, runs, mode, clock);
-		row_put_number(&row, overhead.value, 3);
-		row_put_number(&row, overhead.error, 3);
+		row_put_number(&row, overhead.value, 4);
+		row_put_number(&row, overhead.error, 4);
 		row_put_number(&row, overhead.value / executor_ms(runs, 0) * 100, 1);
 		row_put_count(&row, (int64) rint(runs->node_calls));
 		row_put_number(&row, overhead.value * ns, 2);

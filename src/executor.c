@@ -47,13 +47,26 @@
 #define CONFIDENCE		0.95
 
 /* The fastest executions, whose mean counts: this share, but some at least. */
-#define FASTEST_SHARE	0.1
+#define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
+
+/*
+ * Where a processor is disturbed by fits, undisturbed executions take nearly
+ * the same time, the others do not: while the fastest of this share are not
+ * within this ratio of the fastest that count, too few undisturbed ones have
+ * been seen, if any.
+ */
+#define SETTLED_SHARE	0.1
+#define SETTLED_RATIO	1.01
 
 /* Memory by which executions are moved about, see take_contexts(). */
 #define N_PADS			32
 #define PAD_STEPS		1024
 #define PAD_STEP		64
+
+/* The same for the stack: positions, and bytes between them. */
+#define STACK_STEPS		256
+#define STACK_STEP		16
 
 /* More than fits into a hole, and less than malloc() takes elsewhere. */
 #define HEAP_KEEPER_SIZE (120 * 1024)
@@ -340,8 +353,9 @@ execute_and_roll_back(const ExecutorQuery *query, const ExecutorMode *mode,
  * to lie at the same place each time in the same mode: a bias that no number
  * of rounds shows, since memory contexts are handed out from a list of those
  * freed last.  Drawing at random which of them the executor gets makes that
- * rarer (Mytkowicz et al., Producing Wrong Data Without Doing Anything
- * Obviously Wrong, ASPLOS 2009).
+ * rarer, and drawing the position of the stack in execute() ends it (Mytkowicz
+ * et al., Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS
+ * 2009).
  *
  * What is taken here is a child of the current context, and goes with it.
  */
@@ -358,16 +372,20 @@ take_contexts(int n, bool spread)
 	}
 }
 
-/* One execution, in a memory context of its own. */
+/* One execution, in a memory context of its own, at a random stack position. */
 static double
 execute(const ExecutorQuery *query, const ExecutorMode *mode,
 		const ExecutorOptions *options, double *node_calls,
 		MemoryContext heap_keeper, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
+	volatile char *pad;
 	double		ms;
 
 	CHECK_FOR_INTERRUPTS();
+	pad = __builtin_alloca(pg_prng_uint64_range(&pg_global_prng_state,
+												1, STACK_STEPS) * STACK_STEP);
+	*pad = 0;
 	take_contexts((int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
 	if (query->writes)
 		ms = execute_and_roll_back(query, mode, options->by_statement, node_calls,
@@ -381,22 +399,22 @@ execute(const ExecutorQuery *query, const ExecutorMode *mode,
 }
 
 static int
-fastest(const ExecutorRuns *runs)
+fastest(const ExecutorRuns *runs, double share)
 {
-	return Max((int) ceil(runs->rounds * FASTEST_SHARE),
+	return Max((int) ceil(runs->rounds * share),
 			   Min(runs->rounds, FASTEST_MIN));
 }
 
 /* The mean of the fastest, and the slowest of these. */
 static double
-fastest_ms(const ExecutorRuns *runs, int mode, double *limit)
+fastest_ms(const ExecutorRuns *runs, int mode, double share, double *limit)
 {
 	Size		size = sizeof(double) * runs->rounds;
 	double	   *sorted = palloc(size);
 	double		mean;
 
 	memcpy(sorted, runs->ms[mode], size);
-	mean = stats_low_mean(sorted, runs->rounds, fastest(runs), limit);
+	mean = stats_low_mean(sorted, runs->rounds, fastest(runs, share), limit);
 	pfree(sorted);
 	return mean;
 }
@@ -406,7 +424,16 @@ executor_ms(const ExecutorRuns *runs, int mode)
 {
 	double		limit;
 
-	return fastest_ms(runs, mode, &limit);
+	return fastest_ms(runs, mode, FASTEST_SHARE, &limit);
+}
+
+static bool
+settled(const ExecutorRuns *runs, int mode)
+{
+	double		limit;
+
+	return fastest_ms(runs, mode, SETTLED_SHARE, &limit) <=
+		executor_ms(runs, mode) * SETTLED_RATIO;
 }
 
 Estimate
@@ -417,11 +444,12 @@ executor_overhead_ms(const ExecutorRuns *runs, int mode, int base)
 	double		base_limit;
 	Estimate	result;
 
-	result.value = fastest_ms(runs, mode, &mode_limit) -
-		fastest_ms(runs, base, &base_limit);
+	result.value = fastest_ms(runs, mode, FASTEST_SHARE, &mode_limit) -
+		fastest_ms(runs, base, FASTEST_SHARE, &base_limit);
 	result.error = stats_low_mean_half_width(runs->ms[mode], mode_limit,
 											 runs->ms[base], base_limit,
-											 runs->rounds, fastest(runs),
+											 runs->rounds,
+											 fastest(runs, FASTEST_SHARE),
 											 CONFIDENCE, work);
 	pfree(work);
 	return result;
@@ -437,10 +465,11 @@ good_enough(const ExecutorRuns *runs, const ExecutorOptions *options,
 
 	if (progress_due(progress, elapsed_s))
 		progress_report(progress, elapsed_s,
-						"%d rounds, timing overhead %.3f ms, margin %.3f ms",
+						"%d rounds, timing overhead %.4f ms, margin %.4f ms",
 						runs->rounds, overhead.value, overhead.error);
 	return elapsed_s >= MIN_SHARE * options->duration_s &&
-		overhead.error <= GOOD_MARGIN * overhead.value;
+		overhead.error <= GOOD_MARGIN * overhead.value &&
+		settled(runs, options->target) && settled(runs, options->base);
 }
 
 /* All rounds.  Whatever has to be restored if one fails is the caller's. */

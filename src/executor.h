@@ -81,8 +81,9 @@ typedef struct ExecutorOptions
 
 /*
  * Executes the query in every mode by turns, the output thrown away, until
- * the margin of the target's overhead is below 2 % of it or the time is used
- * up; one round at least, after one that does not count.
+ * the margin of the target's overhead is below 2 % of it and undisturbed
+ * executions have been seen, or the time is used up; one round at least, after
+ * one that does not count.
  */
 extern ExecutorRuns *executor_measure(const ExecutorQuery *query,
 									  const ExecutorOptions *options);
@@ -96,9 +97,9 @@ typedef struct Estimate
 
 /*
  * How long an execution takes in one mode, in ms: the mean of its fastest
- * tenth.  What slows an execution down, it only ever slows down: the fastest
- * are those that nothing has disturbed, and there are enough of them for a
- * mean that is surer than the minimum.
+ * fiftieth, or five.  What slows an execution down, it only ever slows down:
+ * the fastest are those that nothing has disturbed, and there are enough of
+ * them for a mean that is surer than the minimum.
  */
 extern double executor_ms(const ExecutorRuns *runs, int mode);
 
