@@ -33,6 +33,12 @@ PG_FUNCTION_INFO_V1(clock_summary_source);
  */
 #define RATE_FINDING_PPM	600.0
 
+/*
+ * Ticks that a coarse clock may be late: it hangs on a timer interrupt, which
+ * a hypervisor can hold up for as long as it lets the CPU wait.
+ */
+#define COARSE_SLACK		25
+
 typedef struct RunState
 {
 	SamplerRun	run;
@@ -74,9 +80,15 @@ check_duration(double duration_s)
 				 errhint("3 seconds, the default, are enough for most purposes.")));
 }
 
+static double
+slack_ns(const ClockSource *source, double resolution_ns)
+{
+	return source->kind == CLOCK_COARSE ? COARSE_SLACK * resolution_ns : 0;
+}
+
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
 static void
-warn_of_findings(const ClockSample *sample)
+warn_of_findings(const ClockSource *source, const ClockSample *sample)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;
@@ -84,7 +96,9 @@ warn_of_findings(const ClockSample *sample)
 		sample->readings;
 	double		step_ns = Max(sample->resolution_ns,
 							  sample_ns(sample, sample->granularity_ticks));
-	bool		stood_still = stall_ns > DISAGREEMENT_NS + 2 * step_ns;
+	bool		cpu_time = source->kind == CLOCK_CPU_TIME;
+	bool		stood_still = !cpu_time &&
+		stall_ns > DISAGREEMENT_NS + 2 * step_ns + slack_ns(source, sample->resolution_ns);
 
 	if (sample->backward_steps > 0)
 		ereport(WARNING,
@@ -108,7 +122,7 @@ warn_of_findings(const ClockSample *sample)
 				(errmsg("clock source \"%s\" fell behind the reference clock", sample->source),
 				 errdetail("Lags: " INT64_FORMAT ", the largest of %.0f ns.",
 						   sample->lags.count, sample->lags.max_ns)));
-	if (sample->backward_steps == 0 && sample->warps.count == 0 &&
+	if (!cpu_time && sample->backward_steps == 0 && sample->warps.count == 0 &&
 		sample->lags.count == 0 && !stood_still &&
 		fabs(advance_ppm) - error_ppm > RATE_FINDING_PPM)
 		ereport(WARNING,
@@ -128,10 +142,12 @@ measure(const ClockSource *source, double duration_s)
 	const char *from;
 
 	/* whatever has to be calibrated comes first */
-	run->frequency_hz = source->frequency_hz(&from);
-	run->resolution_ns = source->resolution_ns();
+	run->frequency_hz = source->frequency_hz(source, &from);
+	run->resolution_ns = source->resolution_ns(source);
 	run->reader = source->reader;
 	run->duration_s = duration_s;
+	run->cpu_time = source->kind == CLOCK_CPU_TIME;
+	run->slack_ns = slack_ns(source, run->resolution_ns);
 	run->between_blocks = between_blocks;
 	run->arg = state;
 	run->tally = palloc(sizeof(Tally));
@@ -143,11 +159,11 @@ measure(const ClockSource *source, double duration_s)
 
 	sample = sample_from_run(run);
 	sample->source = source->name;
-	sample->clock = source->reads();
+	sample->clock = source->reads(source);
 	sample->started_at = started_at;
 	pfree(run->tally);
 	pfree(state);
-	warn_of_findings(sample);
+	warn_of_findings(source, sample);
 	return sample;
 }
 

@@ -259,7 +259,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 		.label = "clock_executor_overhead_runs"
 	};
 	double		ns = 1e6 / (double) rows;
-	const char *clock = clock_source_get("instr_time")->reads();
+	const char *clock = clock_of_explain();
 	Workload	workload;
 	ExecutorRuns *runs;
 	Row			row;
@@ -302,7 +302,7 @@ put_query_runs(FunctionCallInfo fcinfo, const ExecutorQuery *query,
 		.target = 2, .base = 1,
 		.label = "clock_query_overhead"
 	};
-	const char *clock = clock_source_get("instr_time")->reads();
+	const char *clock = clock_of_explain();
 	ExecutorRuns *runs = executor_measure(query, &options);
 	double		ns = runs->node_calls > 0 ? 1e6 / runs->node_calls : get_float8_nan();
 	Row			row = row_of_set(fcinfo);

@@ -120,6 +120,7 @@ Datum
 clock_report(PG_FUNCTION_ARGS)
 {
 	Report		report;
+	const ClockSource *rdtscp = clock_source_find("rdtscp");
 	const char *why_not;
 
 	check_not_null(fcinfo, 0, "duration");
@@ -138,7 +139,7 @@ clock_report(PG_FUNCTION_ARGS)
 	put_clock(&report, "System clock source", "system");
 	put_line(&report, "");
 
-	why_not = clock_source_find("rdtscp")->why_not();
+	why_not = rdtscp->why_not(rdtscp);
 	if (why_not != NULL)
 	{
 		put_line(&report, psprintf("TSC clock source is not usable. The reason is that %s.",

@@ -42,10 +42,10 @@ Datum
 clock_list_sources(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; i < n_clock_sources; i++)
+	for (int i = 0; i < clock_source_count(); i++)
 	{
-		const ClockSource *source = &clock_sources[i];
-		const char *why_not = source->why_not();
+		const ClockSource *source = clock_source_at(i);
+		const char *why_not = source->why_not(source);
 		Row			row = row_of_set(fcinfo);
 
 		row_put_text(&row, source->name);
@@ -55,10 +55,10 @@ clock_list_sources(PG_FUNCTION_ARGS)
 		if (why_not == NULL)
 		{
 			const char *from;
-			double		hz = source->frequency_hz(&from);
-			double		resolution_ns = source->resolution_ns();
+			double		hz = source->frequency_hz(source, &from);
+			double		resolution_ns = source->resolution_ns(source);
 
-			row_put_text(&row, source->reads());
+			row_put_text(&row, source->reads(source));
 			row_put(&row, Float8GetDatum(rint(hz)));
 			row_put_text(&row, from);
 			if (resolution_ns > 0)

@@ -47,16 +47,16 @@ reference_ns(void)
 }
 
 ReferencePair
-reference_pair(uint64_t (*read) (void), int tries, uint64_t good_width_ns,
-			   void (*seen) (void *arg, uint64_t reading), void *arg)
+reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
+			   uint64_t good_width_ns, void (*seen) (void *arg, uint64_t reading), void *arg)
 {
 	ReferencePair best = {0, 0, UINT64_MAX};
 
 	for (int i = 0; i < tries && best.width_ns > good_width_ns; i++)
 	{
-		uint64_t	before = reference_ns();
+		uint64_t	before = reference();
 		uint64_t	reading = read();
-		uint64_t	after = reference_ns();
+		uint64_t	after = reference();
 
 		if (seen != NULL)
 			seen(arg, reading);

@@ -31,12 +31,15 @@ typedef struct ReferencePair
 extern uint64_t reference_ns(void);
 
 /*
+ * "reference" is reference_ns() or another clock in nanoseconds.
+ *
  * Reads (reference, clock, reference) until the bracket is no wider than
  * good_width_ns, but at most "tries" times, and returns the triple with the
  * narrowest bracket.  "seen" (may be NULL) is told every reading of the clock,
  * in order, so that a caller can judge each of them.
  */
-extern ReferencePair reference_pair(uint64_t (*read) (void), int tries,
+extern ReferencePair reference_pair(uint64_t (*reference) (void),
+									uint64_t (*read) (void), int tries,
 									uint64_t good_width_ns,
 									void (*seen) (void *arg, uint64_t reading),
 									void *arg);

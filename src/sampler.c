@@ -69,6 +69,13 @@ event(Events *events, double ns)
 		events->max_ns = ns;
 }
 
+static void
+warp(SamplerRun *run, double ns)
+{
+	if (ns >= run->least_warp_ns)
+		event(&run->warps, ns);
+}
+
 /*
  * Judges a reading that was not taken in a block.  The time since the reading
  * before contains work of ours and is no duration of the clock, but a clock
@@ -198,14 +205,14 @@ sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	{
 		warps = jumps_that_explain(run, excess_ns);
 		if (warps == 0)
-			event(&run->warps, excess_ns);
+			warp(run, excess_ns);
 	}
 	for (int i = 0; i < window->njumps; i++)
 	{
 		double		ns = window->jumps[i] * 1e9 / run->frequency_hz;
 
 		if (warps & (1U << i))
-			event(&run->warps, ns);
+			warp(run, ns);
 		/* what is longer than the time that has passed is no gap */
 		else if (ns >= GAP_NS && ns <= stretch_ns + DISAGREEMENT_NS)
 			event(&run->gaps, ns);
@@ -215,7 +222,8 @@ sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 static double
 passed_ns(const ReferencePair *from, const ReferencePair *to)
 {
-	return (double) (to->reference_ns - from->reference_ns);
+	/* another reference than reference_ns() may go backwards */
+	return (double) (int64_t) (to->reference_ns - from->reference_ns);
 }
 
 /*
@@ -242,7 +250,7 @@ tolerance(const SamplerRun *run, const ReferencePair *from,
 	double		rate = RATE_TOLERANCE +
 		UNKNOWN_RATE * RATE_PRIOR_NS / (RATE_PRIOR_NS + run->learnt_ns);
 
-	return DISAGREEMENT_NS + run->resolution_ns +
+	return DISAGREEMENT_NS + run->resolution_ns + run->slack_ns +
 		passed_ns(from, to) * rate +
 		((double) from->width_ns + (double) to->width_ns) / 2;
 }
@@ -271,7 +279,7 @@ good_width_ns(const SamplerRun *run)
 static ReferencePair
 careful_look(SamplerRun *run)
 {
-	return reference_pair(run->reader->read, BRACKETS_WITHIN,
+	return reference_pair(run->reference, run->reader->read, BRACKETS_WITHIN,
 						  (uint64_t) good_width_ns(run), judge_reading, run);
 }
 
@@ -279,7 +287,8 @@ careful_look(SamplerRun *run)
 static ReferencePair
 best_look(SamplerRun *run)
 {
-	return reference_pair(run->reader->read, BRACKETS, 0, judge_reading, run);
+	return reference_pair(run->reference, run->reader->read, BRACKETS, 0,
+						  judge_reading, run);
 }
 
 /*
@@ -293,7 +302,7 @@ quick_look(SamplerRun *run, uint64_t last)
 	uint64_t	after;
 	int64_t		width;
 
-	pair.reference_ns = reference_ns();
+	pair.reference_ns = run->reference();
 	after = run->reader->read();
 	judge_reading(run, after);
 	width = (int64_t) (after - last);
@@ -334,7 +343,7 @@ compare_with_reference(SamplerRun *run, ReferencePair *anchor,
 		double		backward_ns = run->tally->window.backward_ticks *
 			1e9 / run->frequency_hz;
 
-		if (-excess_ns - backward_ns > tolerance_ns)
+		if (!run->cpu_time && -excess_ns - backward_ns > tolerance_ns)
 			event(&run->lags, -excess_ns - backward_ns);
 	}
 	else if (excess_ns <= tolerance_ns && run->tally->window.backward_ticks == 0)
@@ -351,6 +360,7 @@ sampler_run(SamplerRun *run)
 	int			pairs = MIN_PAIRS;
 	int			last_cpu = -1;
 	double		target_ns = run->duration_s * 1e9;
+	uint64_t	begin = reference_ns();
 	ReferencePair start;
 	ReferencePair anchor;
 
@@ -360,6 +370,8 @@ sampler_run(SamplerRun *run)
 	double		squares = 0;
 	int64_t		blocks = 0;
 
+	if (run->reference == NULL)
+		run->reference = reference_ns;
 	run->has_last = false;
 	run->started = false;
 	run->granularity_ticks = measure_granularity(run);
@@ -403,6 +415,10 @@ sampler_run(SamplerRun *run)
 		visit_cpu(run, &last_cpu);
 		if (passed_ns(&start, &anchor) >= target_ns)
 			break;
+		/* another reference may stand still */
+		if (run->reference != reference_ns &&
+			(double) (reference_ns() - begin) >= 2 * target_ns + GRANULARITY_NS)
+			break;
 		if (run->between_blocks != NULL)
 			run->between_blocks(run->arg, passed_ns(&start, &anchor) / 1e9);
 
@@ -417,7 +433,8 @@ sampler_run(SamplerRun *run)
 	run->elapsed_s = passed_ns(&start, &anchor) / 1e9;
 	run->advance_ns = (double) (int64_t) (anchor.reading - start.reading) *
 		1e9 / run->frequency_hz;
-	run->reference_error_ns = (start.width_ns + anchor.width_ns) / 2.0;
+	run->reference_error_ns = (start.width_ns + anchor.width_ns) / 2.0 +
+		run->resolution_ns;
 	run->readings = (int64_t) (tally_moments(run->tally).count +
 							   run->tally->backward_steps);
 

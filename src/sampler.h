@@ -31,12 +31,14 @@
 /*
  * How to read one clock.  "read" takes one reading.  "block" takes
  * 2 * pairs + 2 readings in a row, counts the durations between them, stores
- * the first reading and returns the last.
+ * the first reading and returns the last.  "repeat" takes n readings and does
+ * nothing but add them up.
  */
 typedef struct ClockReader
 {
 	uint64_t	(*read) (void);
 	uint64_t	(*block) (Tally *tally, int pairs, uint64_t *first);
+	uint64_t	(*repeat) (int n);
 } ClockReader;
 
 /* The readers that need nothing of PostgreSQL. */
@@ -61,6 +63,12 @@ typedef struct SamplerRun
 	double		frequency_hz;	/* ticks a second */
 	double		resolution_ns;	/* as reported, 0 if unknown */
 	double		duration_s;
+	bool		cpu_time;		/* the clock stands still while the process
+								 * does not run: that is no lag */
+	double		slack_ns;		/* by which it may fall behind and catch up by
+								 * its nature, besides its resolution */
+	double		least_warp_ns;	/* smaller ones are not counted */
+	uint64_t	(*reference) (void);	/* to judge by; NULL: reference_ns() */
 
 	/*
 	 * Called between blocks, every 0.1 ms or so; may leave by longjmp, the
@@ -76,7 +84,7 @@ typedef struct SamplerRun
 								 * reading to the last */
 	double		advance_ns;		/* of the clock in that time */
 	double		reference_error_ns; /* bound of the error of advance_ns less
-									 * elapsed_s */
+									 * elapsed_s, resolution included */
 	double		mean_error_ns;	/* half-width of the mean duration's 95 %
 								 * confidence interval, NAN if unknown */
 	double		granularity_ticks;	/* 0 if the clock did not show it */

@@ -4,7 +4,8 @@
  *	  The hot loop, as a template: one instance a clock.
  *
  * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name", where READ
- * is an expression that reads the clock once and gives uint64_t ticks.
+ * is an expression that reads the clock once and gives uint64_t ticks.  The two
+ * parts of it are there for a reader that only one file knows.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +36,7 @@
  * under way.  The two tables keep successive increments, which nearly always
  * hit the same counter, from waiting for each other.
  */
-#define DEFINE_CLOCK_READER(name, READ) \
+#define CLOCK_READER_FUNCTIONS(name, READ) \
 static uint64_t \
 name##_read(void) \
 { \
@@ -64,6 +65,20 @@ name##_block(Tally *tally, int pairs, uint64_t *first) \
 	return b; \
 } \
 \
-const ClockReader name = {name##_read, name##_block}
+static uint64_t \
+name##_repeat(int n) \
+{ \
+	uint64_t	sum = 0; \
+	\
+	for (int i = 0; i < n; i++) \
+		sum += (READ); \
+	return sum; \
+}
+
+#define CLOCK_READER(name) {name##_read, name##_block, name##_repeat}
+
+#define DEFINE_CLOCK_READER(name, READ) \
+CLOCK_READER_FUNCTIONS(name, READ) \
+const ClockReader name = CLOCK_READER(name)
 
 #endif							/* CLOCKTIMING_SAMPLER_LOOP_H */

@@ -147,6 +147,8 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 		tally->stall_value = b;
 		if (tally->stall_run > tally->longest_stall)
 			tally->longest_stall = tally->stall_run;
+		if (tally->stall_run % TALLY_FAILURE == 0)
+			tally->failures++;
 		tally->direct[0][0]++;
 	}
 	else if ((int64_t) ticks < 0)

@@ -24,6 +24,7 @@
 #define TALLY_DIRECT	4096	/* durations below this many ticks: by index */
 #define TALLY_LONG		8192	/* slots for longer ones, a power of two */
 #define TALLY_EXACT		64		/* precision_bits while nothing was rounded */
+#define TALLY_FAILURE	199		/* durations of 0 in a row: 200 equal readings */
 #define TALLY_JUMPS		12		/* long durations remembered one by one */
 
 typedef struct TallyEntry
@@ -56,6 +57,8 @@ typedef struct Tally
 	uint64_t	stall_value;	/* the reading that the clock last stood at */
 	uint64_t	stall_run;		/* how often it has repeated it */
 	uint64_t	longest_stall;	/* the longest such run */
+	uint64_t	failures;		/* times that it did so TALLY_FAILURE times in
+								 * a row */
 
 	uint64_t	backward_steps;
 	uint64_t	backward_max;	/* ticks */

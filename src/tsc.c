@@ -13,8 +13,6 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <string.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -22,6 +20,7 @@
 #include <unistd.h>
 #endif
 
+#include "probe.h"
 #include "reference.h"
 
 /* from Linux's asm/prctl.h, which not every C library installs */
@@ -139,45 +138,6 @@ tsc_cpuid(void)
 	return &id;
 }
 
-static sigjmp_buf probe_failed;
-
-static void
-probe_handler(int signo)
-{
-	siglongjmp(probe_failed, signo);
-}
-
-/*
- * Executes the instruction once with handlers in place for what an
- * unforeseen prohibition would raise (a hypervisor that intercepts it, say):
- * an unhandled signal in one backend ends every session of the server.
- */
-static bool
-probe(bool rdtscp)
-{
-	static const int signals[] = {SIGSEGV, SIGILL, SIGBUS};
-	struct sigaction action;
-	struct sigaction saved[3];
-	volatile bool survived = false;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = probe_handler;
-	sigemptyset(&action.sa_mask);
-	for (int i = 0; i < 3; i++)
-		sigaction(signals[i], &action, &saved[i]);
-	if (sigsetjmp(probe_failed, 1) == 0)
-	{
-		if (rdtscp)
-			(void) tsc_read_rdtscp();
-		else
-			(void) tsc_read_rdtsc();
-		survived = true;
-	}
-	for (int i = 0; i < 3; i++)
-		sigaction(signals[i], &saved[i], NULL);
-	return survived;
-}
-
 const char *
 tsc_why_no_rdtsc(void)
 {
@@ -200,7 +160,7 @@ tsc_why_no_rdtsc(void)
 #endif
 	if (!probed)
 	{
-		survived = probe(false);
+		survived = probe(tsc_read_rdtsc);
 		probed = true;
 	}
 	if (!survived)
@@ -221,7 +181,7 @@ tsc_why_no_rdtscp(void)
 		return "the processor has no RDTSCP instruction (CPUID leaf 0x80000001, EDX bit 27)";
 	if (!probed)
 	{
-		survived = probe(true);
+		survived = probe(tsc_read_rdtscp);
 		probed = true;
 	}
 	if (!survived)
@@ -262,7 +222,8 @@ tsc_frequency(void (*wait) (double seconds))
 	if (frequency.hz > 0)
 		return &frequency;
 
-	begin = reference_pair(fenced_rdtsc, CALIBRATION_TRIES, 0, NULL, NULL);
+	begin = reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0,
+						   NULL, NULL);
 	for (;;)
 	{
 		double		left = CALIBRATION_S -
@@ -272,7 +233,8 @@ tsc_frequency(void (*wait) (double seconds))
 			break;
 		wait(left);
 	}
-	end = reference_pair(fenced_rdtsc, CALIBRATION_TRIES, 0, NULL, NULL);
+	end = reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0,
+						   NULL, NULL);
 
 	passed_ns = (double) (end.reference_ns - begin.reference_ns);
 	if ((int64_t) (end.reading - begin.reading) > 0)

@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe.h
+ *	  Tries an instruction that may be forbidden.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_PROBE_H
+#define CLOCKTIMING_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Executes "read" once with handlers in place for what an unforeseen
+ * prohibition would raise (a hypervisor that intercepts it, say), and returns
+ * whether it came back: an unhandled signal in one backend ends every session
+ * of the server.
+ */
+extern bool probe(uint64_t (*read) (void));
+
+#endif							/* CLOCKTIMING_PROBE_H */
