@@ -130,6 +130,22 @@ AS 'MODULE_PATHNAME', 'clock_report';
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
 'samples the system clock, RDTSCP and RDTSC and returns the lines that pg_test_timing of PostgreSQL 19 prints';
 
+CREATE FUNCTION clock_survey(
+    sources   text[]           DEFAULT '{all}',
+    reference text             DEFAULT 'kernel',
+    duration  double precision DEFAULT 1.5,
+    OUT source text,
+    OUT cost_ns numeric, OUT cost_error_percent numeric, OUT read_by text,
+    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric, OUT granularity_ticks numeric,
+    OUT strictly_monotonic boolean,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT regressions bigint, OUT gaps bigint,
+    OUT clock text, OUT judged_by text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
+AS 'MODULE_PATHNAME', 'clock_survey';
+COMMENT ON FUNCTION clock_survey(text[], text, double precision) IS
+'all clocks side by side: what a reading costs, resolution, and what is wrong with each';
+
 --
 -- Views of a run that has been made.
 --
@@ -282,6 +298,7 @@ REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_survey(text[], text, double precision) FROM PUBLIC;
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
@@ -295,6 +312,7 @@ GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_survey(text[], text, double precision) TO pg_monitor;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;

@@ -132,6 +132,21 @@ warn_of_findings(const ClockSource *source, const ClockSample *sample)
 						   advance_ppm, error_ppm)));
 }
 
+void
+prepare_run(SamplerRun *run, const ClockSource *source)
+{
+	const char *from;
+
+	run->frequency_hz = source->frequency_hz(source, &from);
+	run->resolution_ns = source->resolution_ns(source);
+	run->slack_ns = slack_ns(source, run->resolution_ns);
+	run->cpu_time = source->kind == CLOCK_CPU_TIME;
+	run->reader = source->reader;
+	if (run->tally == NULL)
+		run->tally = palloc(sizeof(Tally));
+	tally_init(run->tally);
+}
+
 ClockSample *
 measure(const ClockSource *source, double duration_s)
 {
@@ -139,19 +154,12 @@ measure(const ClockSource *source, double duration_s)
 	SamplerRun *run = &state->run;
 	ClockSample *sample;
 	TimestampTz started_at;
-	const char *from;
 
 	/* whatever has to be calibrated comes first */
-	run->frequency_hz = source->frequency_hz(source, &from);
-	run->resolution_ns = source->resolution_ns(source);
-	run->reader = source->reader;
+	prepare_run(run, source);
 	run->duration_s = duration_s;
-	run->cpu_time = source->kind == CLOCK_CPU_TIME;
-	run->slack_ns = slack_ns(source, run->resolution_ns);
 	run->between_blocks = between_blocks;
 	run->arg = state;
-	run->tally = palloc(sizeof(Tally));
-	tally_init(run->tally);
 	progress_start(&state->progress, source->name, duration_s);
 
 	started_at = GetCurrentTimestamp();

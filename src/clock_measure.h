@@ -17,6 +17,12 @@
  */
 extern ClockSample *measure(const ClockSource *source, double duration_s);
 
+/*
+ * Fills in what a run has to know of a source, which must be available, and
+ * empties its tally, which is allocated if there is none.  May calibrate.
+ */
+extern void prepare_run(SamplerRun *run, const ClockSource *source);
+
 /* ERROR unless it is a number of seconds that makes sense for a run. */
 extern void check_duration(double duration_s);
 
