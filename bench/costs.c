@@ -1,0 +1,271 @@
+/*
+ * costs: what reading each clock costs in a loop that does nothing else.
+ *
+ * Short batches of readings, those of all clocks in turn, so that what
+ * disturbs the machine disturbs all of them, and the fastest are disturbed
+ * least.  With --unrolled the readings are in groups of eight, with nothing
+ * between them: what differs then is the loop's.
+ *
+ * usage: costs [--unrolled] [SECONDS]
+ * prints per clock: name, nanoseconds per reading as the mean of the fastest
+ * fiftieth of the batches, and as the median of all.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <time.h>
+
+#include "tsc.h"
+#ifdef CLOCKTIMING_HAVE_TSC
+#include <cpuid.h>
+#endif
+
+#define BATCH_NS 50000.0
+#define AT_LEAST 5
+#define UNROLLED 8
+
+/* no such clock: it cannot be read, and is left out */
+#ifndef CLOCK_REALTIME_COARSE
+#define CLOCK_REALTIME_COARSE ((clockid_t) -1)
+#endif
+#ifndef CLOCK_MONOTONIC_COARSE
+#define CLOCK_MONOTONIC_COARSE ((clockid_t) -1)
+#endif
+#ifndef CLOCK_MONOTONIC_RAW
+#define CLOCK_MONOTONIC_RAW ((clockid_t) -1)
+#define TIMER CLOCK_MONOTONIC
+#else
+#define TIMER CLOCK_MONOTONIC_RAW
+#endif
+#ifndef CLOCK_BOOTTIME
+#define CLOCK_BOOTTIME ((clockid_t) -1)
+#endif
+#ifndef CLOCK_TAI
+#define CLOCK_TAI ((clockid_t) -1)
+#endif
+
+static bool
+has(clockid_t id)
+{
+	struct timespec ts;
+
+	return clock_gettime(id, &ts) == 0;
+}
+
+static inline uint64_t
+read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	(void) clock_gettime(id, &ts);
+	return ts.tv_nsec;
+}
+
+static inline uint64_t
+read_gettimeofday(void)
+{
+	struct timeval tv;
+
+	(void) gettimeofday(&tv, NULL);
+	return tv.tv_usec;
+}
+
+static inline uint64_t
+read_getrusage(void)
+{
+	struct rusage usage;
+
+	(void) getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_utime.tv_usec;
+}
+
+static inline uint64_t
+read_times(void)
+{
+	struct tms	tms;
+
+	return times(&tms);
+}
+
+#ifdef CLOCKTIMING_HAVE_TSC
+static bool
+has_rdtscp(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (edx & 1 << 27);
+}
+
+#define TSC_CLOCKS(X) \
+	X(rdtscp, has_rdtscp(), tsc_read_rdtscp()) \
+	X(rdtsc, true, tsc_read_rdtsc())
+#else
+#define TSC_CLOCKS(X)
+#endif
+
+/* name, whether it can be read, and its reading */
+#define CLOCKS(X) \
+	X(realtime, has(CLOCK_REALTIME), read_clock(CLOCK_REALTIME)) \
+	X(realtime_coarse, has(CLOCK_REALTIME_COARSE), read_clock(CLOCK_REALTIME_COARSE)) \
+	X(monotonic, has(CLOCK_MONOTONIC), read_clock(CLOCK_MONOTONIC)) \
+	X(monotonic_coarse, has(CLOCK_MONOTONIC_COARSE), read_clock(CLOCK_MONOTONIC_COARSE)) \
+	X(monotonic_raw, has(CLOCK_MONOTONIC_RAW), read_clock(CLOCK_MONOTONIC_RAW)) \
+	X(boottime, has(CLOCK_BOOTTIME), read_clock(CLOCK_BOOTTIME)) \
+	X(tai, has(CLOCK_TAI), read_clock(CLOCK_TAI)) \
+	X(process_cputime, has(CLOCK_PROCESS_CPUTIME_ID), read_clock(CLOCK_PROCESS_CPUTIME_ID)) \
+	X(thread_cputime, has(CLOCK_THREAD_CPUTIME_ID), read_clock(CLOCK_THREAD_CPUTIME_ID)) \
+	X(gettimeofday, true, read_gettimeofday()) \
+	X(clock, true, (uint64_t) clock()) \
+	X(getrusage, true, read_getrusage()) \
+	X(times, true, read_times()) \
+	X(time, true, (uint64_t) time(NULL)) \
+	TSC_CLOCKS(X)
+
+#define DEFINE_LOOPS(name, available, READ) \
+static uint64_t \
+name##_plain(int readings) \
+{ \
+	uint64_t	sum = 0; \
+\
+	for (int i = 0; i < readings; i++) \
+		sum += (READ); \
+	return sum; \
+} \
+\
+static uint64_t \
+name##_unrolled(int readings) \
+{ \
+	uint64_t	sum = 0; \
+\
+	for (int i = 0; i < readings; i += UNROLLED) \
+	{ \
+		sum += (READ); \
+		sum += (READ); \
+		sum += (READ); \
+		sum += (READ); \
+		sum += (READ); \
+		sum += (READ); \
+		sum += (READ); \
+		sum += (READ); \
+	} \
+	return sum; \
+}
+
+CLOCKS(DEFINE_LOOPS)
+
+typedef struct Clock
+{
+	const char *name;
+	uint64_t	(*loops[2]) (int readings); /* plain and unrolled */
+	int			readings;		/* in a batch */
+	double	   *ns;				/* per reading, by batch */
+} Clock;
+
+static volatile uint64_t sink;
+
+/* Nanoseconds that so many readings take. */
+static double
+batch(uint64_t (*loop) (int), int readings)
+{
+	struct timespec start;
+	struct timespec end;
+
+	clock_gettime(TIMER, &start);
+	sink = loop(readings);
+	clock_gettime(TIMER, &end);
+	return (end.tv_sec - start.tv_sec) * 1e9 + (end.tv_nsec - start.tv_nsec);
+}
+
+/* How many readings make a batch. */
+static int
+readings_for(uint64_t (*loop) (int))
+{
+	int			readings = UNROLLED;
+
+	for (;;)
+	{
+		double		ns = batch(loop, readings);
+
+		/* the fastest of a few, lest a disturbed one decides */
+		for (int i = 0; i < 4; i++)
+		{
+			double		again = batch(loop, readings);
+
+			ns = again < ns ? again : ns;
+		}
+		if (ns >= BATCH_NS * 0.8)
+			return readings;
+		readings = ns < BATCH_NS / 4 ? readings * 2 :
+			((int) (readings * BATCH_NS / ns) / UNROLLED + 1) * UNROLLED;
+	}
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+int
+main(int argc, char **argv)
+{
+#define ENTRY(name, available, READ) {#name, {name##_plain, name##_unrolled}, 0, NULL},
+#define AVAILABLE(name, available, READ) (available),
+	Clock		clocks[] = {CLOCKS(ENTRY)};
+	bool		available[] = {CLOCKS(AVAILABLE)};
+	int			nclocks = 0;
+	bool		unrolled = argc > 1 && strcmp(argv[1], "--unrolled") == 0;
+	double		seconds = argc > 1 + unrolled ? atof(argv[1 + unrolled]) : 2;
+	int			rounds = 0;
+	int			room = 0;
+	struct timespec start;
+	struct timespec now;
+
+	if (argc > 2 + unrolled || seconds <= 0)
+	{
+		fprintf(stderr, "usage: costs [--unrolled] [SECONDS]\n");
+		return 1;
+	}
+	for (size_t c = 0; c < sizeof(clocks) / sizeof(clocks[0]); c++)
+		if (available[c])
+			clocks[nclocks++] = clocks[c];
+	for (int c = 0; c < nclocks; c++)
+		clocks[c].readings = readings_for(clocks[c].loops[unrolled]);
+
+	clock_gettime(TIMER, &start);
+	do
+	{
+		if (rounds == room)
+		{
+			room = room * 2 + 1000;
+			for (int c = 0; c < nclocks; c++)
+				if ((clocks[c].ns = realloc(clocks[c].ns, room * sizeof(double))) == NULL)
+					return 1;
+		}
+		for (int c = 0; c < nclocks; c++)
+			clocks[c].ns[rounds] = batch(clocks[c].loops[unrolled], clocks[c].readings) / clocks[c].readings;
+		rounds++;
+		clock_gettime(TIMER, &now);
+	} while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) / 1e9 < seconds || rounds < AT_LEAST);
+
+	for (int c = 0; c < nclocks; c++)
+	{
+		int			fastest = rounds / 50 > AT_LEAST ? rounds / 50 : AT_LEAST;
+		double		sum = 0;
+
+		qsort(clocks[c].ns, rounds, sizeof(double), compare);
+		for (int i = 0; i < fastest; i++)
+			sum += clocks[c].ns[i];
+		printf("%-16s %9.3f %9.3f\n", clocks[c].name, sum / fastest,
+			   (clocks[c].ns[(rounds - 1) / 2] + clocks[c].ns[rounds / 2]) / 2);
+	}
+	return 0;
+}
