@@ -24,13 +24,19 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* What reading costs: so many batches, of about so long, of each clock. */
+/*
+ * What reading costs: so many batches, of about so long, of each clock, but no
+ * more than half of the time goes into them.
+ */
 #define BATCHES			400
+#define MIN_BATCHES		10
+#define COST_SHARE		0.5
 #define BATCH_NS		40000.0
 #define MAX_BATCH		65536
 
 /* The fastest batches, whose mean counts, as for executions in executor.c. */
-#define FASTEST			(BATCHES / 50)
+#define FASTEST_SHARE	50
+#define FASTEST_MIN		5
 #define CONFIDENCE		0.95
 
 /* A clock is not read by a system call if it costs less than this share. */
@@ -39,7 +45,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* A warp of the survey, in ns: the one of clockperf. */
 #define WARP_NS			1e6
 
-/* How long to wait for a clock that has not ticked, in ns: a second does. */
+/* The longest to wait for a clock that has not ticked, in ns: a second does. */
 #define TICK_NS			1.1e9
 
 typedef struct ReadingCost
@@ -108,17 +114,18 @@ batch_size(const ClockSource *source, double bracket_ns)
 }
 
 static void
-sum_up(ReadingCost *cost)
+sum_up(ReadingCost *cost, int batches)
 {
-	static double zeros[BATCHES];
+	static const double zeros[BATCHES];
 	double		sorted[BATCHES];
 	double		work[BATCHES];
 	double		limit;
+	int			fastest = Max(batches / FASTEST_SHARE, FASTEST_MIN);
 
-	memcpy(sorted, cost->ns, sizeof(sorted));
-	cost->mean_ns = stats_low_mean(sorted, BATCHES, FASTEST, &limit);
-	cost->error_ns = stats_low_mean_half_width(cost->ns, limit, zeros, 0, BATCHES,
-											   FASTEST, CONFIDENCE, work);
+	memcpy(sorted, cost->ns, sizeof(double) * batches);
+	cost->mean_ns = stats_low_mean(sorted, batches, fastest, &limit);
+	cost->error_ns = stats_low_mean_half_width(cost->ns, limit, zeros, 0, batches,
+											   fastest, CONFIDENCE, work);
 }
 
 /*
@@ -126,9 +133,12 @@ sum_up(ReadingCost *cost)
  * turns, since others may disturb the processor for tenths of a second.
  */
 static void
-measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call)
+measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call,
+			  double duration_s)
 {
 	double		bracket_ns = empty_bracket_ns();
+	uint64		start = reference_ns();
+	int			rounds = 0;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -138,7 +148,8 @@ measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call)
 	}
 	system_call->batch = batch_size(NULL, bracket_ns);
 
-	for (int round = 0; round < BATCHES; round++)
+	while (rounds < MIN_BATCHES ||
+		   (rounds < BATCHES && (reference_ns() - start) / 1e9 < duration_s))
 	{
 		for (int i = 0; i <= n; i++)
 		{
@@ -147,32 +158,35 @@ measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call)
 
 			if (i < n && clocks[i].why_not != NULL)
 				continue;
-			cost->ns[round] = batch_ns(source, cost->batch, bracket_ns) / cost->batch;
+			cost->ns[rounds] = batch_ns(source, cost->batch, bracket_ns) / cost->batch;
 			CHECK_FOR_INTERRUPTS();
 		}
+		rounds++;
 	}
 	for (int i = 0; i < n; i++)
 	{
 		if (clocks[i].why_not == NULL)
-			sum_up(&clocks[i].cost);
+			sum_up(&clocks[i].cost, rounds);
 	}
-	sum_up(system_call);
+	sum_up(system_call, rounds);
 }
 
 static void
 check_interrupts(void *arg, double elapsed_s)
 {
+	(void) arg;
+	(void) elapsed_s;
 	CHECK_FOR_INTERRUPTS();
 }
 
 /* Waits for the clock's next tick and returns its size, NAN if none comes. */
 static double
-next_tick_ns(const SamplerRun *run)
+next_tick_ns(const SamplerRun *run, double longest_ns)
 {
 	uint64		start = reference_ns();
 	uint64		before = run->reader->read();
 
-	while ((double) (reference_ns() - start) < TICK_NS)
+	while ((double) (reference_ns() - start) < longest_ns)
 	{
 		uint64		now = run->reader->read();
 
@@ -184,9 +198,9 @@ next_tick_ns(const SamplerRun *run)
 	return get_float8_nan();
 }
 
-/* What the clock does in so many seconds. */
+/* What the clock does in so many seconds, and its next tick if it takes longer. */
 static void
-watch(SurveyedClock *clock, double duration_s)
+watch(SurveyedClock *clock, double duration_s, double longest_s)
 {
 	SamplerRun *run = &clock->run;
 	TallyEntry *entries;
@@ -207,7 +221,7 @@ watch(SurveyedClock *clock, double duration_s)
 	else if (n > 1)
 		clock->observed_ns = entries[1].ticks * 1e9 / run->frequency_hz;
 	else
-		clock->observed_ns = next_tick_ns(run);
+		clock->observed_ns = next_tick_ns(run, Min(TICK_NS, longest_s * 1e9));
 	pfree(entries);
 }
 
@@ -309,7 +323,7 @@ clock_survey(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	progress_start(&progress, "clock_survey", duration_s);
 	start = reference_ns();
-	measure_costs(clocks, n, system_call);
+	measure_costs(clocks, n, system_call, duration_s * COST_SHARE);
 	left_s = Max(duration_s - (reference_ns() - start) / 1e9, 0.001);
 
 	for (int i = 0; i < n; i++)
@@ -322,7 +336,7 @@ clock_survey(PG_FUNCTION_ARGS)
 			if (progress_due(&progress, elapsed_s))
 				progress_report(&progress, elapsed_s, "at clock source \"%s\"",
 								clocks[i].source->name);
-			watch(&clocks[i], left_s / available);
+			watch(&clocks[i], left_s / available, duration_s);
 		}
 		put_clock(fcinfo, &clocks[i], system_call);
 	}

@@ -308,6 +308,37 @@ foreach my $kind ('back', 'back_once')
 		"$kind: warning of instr_time");
 }
 
+# A survey finds the same.  Costs come first there, and what happens to the
+# clock meanwhile is not looked at: the faults come later.
+foreach my $fault (
+	[ 'back', times => 40, size => 5000, regressions => 40 ],
+	[ 'back_once', times => 40, size => 5000, regressions => 40 ],
+	[ 'jump', times => 12, size => 2000000, warps => 12 ],
+	[ 'still', times => 20, size => 500, fails => 40 ])
+{
+	my ($kind, %fault) = @$fault;
+	my $what = "survey, $kind";
+	my %expected = map { $_ => $fault{$_} || 0 } qw(regressions warps fails);
+
+	arm($session->pid, $kind, first => 3000000, every => 50000, %fault);
+	my ($row) = $session->row(
+		q{SELECT * FROM clock_survey('{system}', duration => 2)});
+	my $done = read_counts();
+	disarm();
+	is($done->{faults}, $fault{times}, "$what: all $fault{times} faults were done");
+	is_deeply({ map { $_ => $row->{$_} } keys %expected }, \%expected,
+		"$what: each was found, and nothing else");
+	is($row->{stalls}, $done->{repeats}, "$what: stalls") if $kind eq 'still';
+	is($row->{strictly_monotonic}, 'f', "$what: not monotonic");
+}
+{
+	my ($row) = $session->row(
+		q{SELECT * FROM clock_survey('{system}', duration => 0.3)});
+
+	is(join(' ', @$row{qw(regressions warps fails stalls strictly_monotonic)}),
+		'0 0 0 0 t', 'survey: no finding without a fault');
+}
+
 # The faults leave the TSC and the reference clock alone, also while the TSC is
 # being calibrated: a session of its own for each.
 SKIP:

@@ -1,0 +1,40 @@
+-- Invariants of a survey.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE survey AS SELECT * FROM clock_survey();
+CREATE TEMP VIEW available AS SELECT * FROM survey WHERE reason IS NULL;
+
+SELECT is((SELECT count(*)::int FROM survey), (SELECT count(*)::int FROM clock_sources), 'a row for each source');
+SELECT ok(s.reason IS NOT DISTINCT FROM c.reason, s.source || ': the reason is that of the view')
+FROM survey AS s JOIN clock_sources AS c USING (source);
+SELECT ok((s.cost_ns IS NOT NULL) = c.available AND (s.clock IS NOT DISTINCT FROM c.clock),
+          s.source || ': measured where it is available')
+FROM survey AS s JOIN clock_sources AS c USING (source);
+SELECT ok(cost_ns > 0 AND cost_error_percent >= 0, source || ': a cost and its error') FROM available;
+SELECT ok(fails >= 0 AND warps >= 0 AND regressions >= 0 AND gaps >= 0 AND fails <= stalls, source || ': counts') FROM available;
+SELECT is(strictly_monotonic, stalls = 0 AND regressions = 0 AND warps = 0, source || ': strictly monotonic') FROM available;
+SELECT is(warps + regressions, 0::bigint, source || ': an honest clock') FROM available;
+SELECT ok(abs(observed_hz * observed_ns / 1e9 - 1) < 0.01, source || ': rate and size of a tick') FROM available
+WHERE observed_hz >= 100;
+SELECT ok(observed_ns IS NULL, source || ': no tick where every reading advances') FROM available WHERE stalls = 0;
+-- ticks are as large as the system says
+SELECT cmp_ok(observed_ns, '>=', resolution_ns, source || ': no finer than reported') FROM available
+WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'gettimeofday', 'times', 'time');
+
+-- what the same clock costs by another name
+SELECT is(count(DISTINCT read_by)::int, 1, 'system and instr_time are read in the same way')
+FROM available WHERE source IN ('system', 'instr_time')
+    AND (SELECT clock FROM clock_sources WHERE source = 'instr_time') LIKE 'clock_gettime%';
+SELECT is(read_by, 'instruction', source || ': an instruction') FROM available WHERE source IN ('rdtsc', 'rdtscp');
+-- Linux has no vDSO for these
+SELECT is(read_by, 'system call', source || ': a system call') FROM available
+WHERE source IN ('getrusage', 'times', 'process_cputime') AND (SELECT value LIKE 'Linux%' FROM clock_platform WHERE name = 'operating_system');
+-- a coarse clock can be read without looking at any counter, so it costs less than a system call
+SELECT is(read_by, 'vDSO', source || ': the vDSO') FROM available
+WHERE source = 'monotonic_coarse' AND (SELECT value LIKE 'Linux%' FROM clock_platform WHERE name = 'operating_system');
+SELECT cmp_ok((SELECT cost_ns FROM available WHERE source = 'rdtsc'), '<', cost_ns, 'an instruction costs less than a system call')
+FROM available WHERE source = 'getrusage' AND EXISTS (SELECT FROM available WHERE source = 'rdtsc');
+
+SELECT * FROM finish();
+ROLLBACK;

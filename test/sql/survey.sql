@@ -1,0 +1,50 @@
+--
+-- clock_survey(): what is stable of it, and what it refuses.
+--
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+
+-- a row for every source, in the order of the view
+SELECT source FROM clock_survey(duration => 0.001);
+SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources) AS all_sources
+FROM clock_survey('{all}', duration => 0.001);
+
+-- as many as are asked for, each once, in that order
+SELECT source, judged_by FROM clock_survey('{time, SYSTEM, system, monotonic_raw, Time}', duration => 0.001);
+SELECT source, judged_by FROM clock_survey('{monotonic_raw, times}', 'system', 0.001);
+SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them, count(DISTINCT source) = count(*) AS each_once
+FROM clock_survey('{system, all}', duration => 0.001);
+
+-- the reference is judged by the kernel's clock, where all are asked for
+SELECT source, judged_by FROM clock_survey(reference => 'Monotonic', duration => 0.001)
+WHERE source IN ('monotonic', 'realtime');
+
+-- what every clock of a kind has in common
+SELECT source, read_by = 'instruction' AS instruction, observed_ns = resolution_ns AS as_reported, observed_hz,
+       strictly_monotonic
+FROM clock_survey('{realtime_coarse, monotonic_coarse, gettimeofday, times, time}', duration => 1.2)
+WHERE source NOT LIKE '%coarse';
+SELECT source, resolution_ns, observed_ns, observed_hz, strictly_monotonic, fails, stalls, regressions, clock
+FROM clock_survey('{system}', duration => 0.1);
+
+-- refused
+SELECT clock_survey(NULL);
+SELECT clock_survey('{}');
+SELECT clock_survey('{NULL}');
+SELECT clock_survey('{system, NULL}');
+SELECT clock_survey('{sundial}');
+SELECT clock_survey('{system, ""}');
+SELECT clock_survey('{{system, time}, {system, rdtsc}}', duration => 0) IS NULL;
+SELECT clock_survey(reference => NULL);
+SELECT clock_survey(reference => 'sundial');
+SELECT clock_survey('{system}', 'system');
+SELECT clock_survey('{system, MONOTONIC}', 'monotonic');
+\set VERBOSITY default
+SELECT clock_survey('{system}', 'realtime_coarse') /* 4 ms or 1 ms */ WHERE false;
+SELECT clock_survey('{system}', 'times');
+SELECT clock_survey('{system}', 'process_cputime');
+\set VERBOSITY terse
+SELECT clock_survey(duration => NULL);
+SELECT clock_survey(duration => 0);
+SELECT clock_survey(duration => 'NaN');
+SELECT clock_survey(duration => 1e9);
