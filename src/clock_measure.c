@@ -92,8 +92,8 @@ warn_of_findings(const ClockSource *source, const ClockSample *sample)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;
-	double		stall_ns = sample->longest_stall * sample->duration_s * 1e9 /
-		sample->readings;
+	double		stall_ns = sample->longest_stall *
+		(sample->duration_s * 1e9 - sample->gaps.total_ns) / sample->readings;
 	double		step_ns = Max(sample->resolution_ns,
 							  sample_ns(sample, sample->granularity_ticks));
 	bool		cpu_time = source->kind == CLOCK_CPU_TIME;

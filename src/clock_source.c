@@ -22,7 +22,6 @@
 #include "system_clock.h"
 #include "tsc.h"
 
-#define BY_DEFINITION	"by definition"
 
 /* Waits a little, so that a cancel takes effect while calibrating. */
 static void
@@ -56,7 +55,7 @@ static double
 nanoseconds(const ClockSource *source, const char **from)
 {
 	(void) source;
-	*from = BY_DEFINITION;
+	*from = "nanoseconds by definition";
 	return 1e9;
 }
 
@@ -191,16 +190,9 @@ reads_os_clock(const ClockSource *source)
 }
 
 static double
-os_clock_hz(const ClockSource *source, const char **from)
-{
-	*from = BY_DEFINITION;
-	return source->os->hz();
-}
-
-static double
 os_clock_resolution(const ClockSource *source)
 {
-	return os_clock_resolution_ns(source->os);
+	return source->os->resolution_ns(source->os->id);
 }
 
 #ifdef CLOCKTIMING_HAVE_TSC
@@ -275,7 +267,7 @@ clock_source_at(int i)
 			source->reader = source->os->reader;
 			source->why_not = why_no_os_clock;
 			source->reads = reads_os_clock;
-			source->frequency_hz = os_clock_hz;
+			source->frequency_hz = nanoseconds;
 			source->resolution_ns = os_clock_resolution;
 		}
 		others = table;

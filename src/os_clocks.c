@@ -50,71 +50,89 @@
 #define CLOCK_THREAD_CPUTIME_ID NO_CLOCK
 #endif
 
+#define NS_PER_S	UINT64_C(1000000000)
+
 static inline uint64_t
 clock_gettime_ns(clockid_t id)
 {
 	struct timespec ts;
 
 	(void) clock_gettime(id, &ts);
-	return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+	return (uint64_t) ts.tv_sec * NS_PER_S + (uint64_t) ts.tv_nsec;
+}
+
+static double
+clock_getres_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	if (clock_getres(id, &ts) != 0)
+		return 0;
+	return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
 }
 
 static inline uint64_t
-gettimeofday_us(void)
+gettimeofday_ns(void)
 {
 	struct timeval tv;
 
 	(void) gettimeofday(&tv, NULL);
-	return (uint64_t) tv.tv_sec * UINT64_C(1000000) + (uint64_t) tv.tv_usec;
+	return (uint64_t) tv.tv_sec * NS_PER_S + (uint64_t) tv.tv_usec * 1000;
 }
 
 static inline uint64_t
-getrusage_us(void)
+getrusage_ns(void)
 {
 	struct rusage usage;
 
 	(void) getrusage(RUSAGE_SELF, &usage);
-	return ((uint64_t) usage.ru_utime.tv_sec + (uint64_t) usage.ru_stime.tv_sec) *
-		UINT64_C(1000000) +
-		(uint64_t) usage.ru_utime.tv_usec + (uint64_t) usage.ru_stime.tv_usec;
-}
-
-static inline uint64_t
-times_ticks(void)
-{
-	struct tms	unused;
-
-	return (uint64_t) times(&unused);
+	return ((uint64_t) usage.ru_utime.tv_sec + (uint64_t) usage.ru_stime.tv_sec) * NS_PER_S +
+		((uint64_t) usage.ru_utime.tv_usec + (uint64_t) usage.ru_stime.tv_usec) * 1000;
 }
 
 static double
-nanoseconds(void)
+microsecond(clockid_t id)
 {
+	(void) id;
+	return 1e3;
+}
+
+static double
+second(clockid_t id)
+{
+	(void) id;
 	return 1e9;
 }
 
-static double
-microseconds(void)
+static inline uint64_t
+clock_ns(void)
 {
-	return 1e6;
+	return (uint64_t) clock() * (NS_PER_S / CLOCKS_PER_SEC);
 }
 
 static double
-seconds(void)
+clock_resolution(clockid_t id)
 {
-	return 1;
+	(void) id;
+	return 1e9 / CLOCKS_PER_SEC;
+}
+
+/* Set by os_clock_works(). */
+static uint64_t times_tick_ns;
+
+static inline uint64_t
+times_ns(void)
+{
+	struct tms	unused;
+
+	return (uint64_t) times(&unused) * times_tick_ns;
 }
 
 static double
-clock_hz(void)
+times_resolution(clockid_t id)
 {
-	return CLOCKS_PER_SEC;
-}
-
-static double
-times_hz(void)
-{
-	return (double) sysconf(_SC_CLK_TCK);
+	(void) id;
+	return (double) times_tick_ns;
 }
 
 #define OS_CLOCK_READER(name, READ) \
@@ -130,11 +148,11 @@ OS_CLOCK_READER(boottime, clock_gettime_ns(CLOCK_BOOTTIME));
 OS_CLOCK_READER(tai, clock_gettime_ns(CLOCK_TAI));
 OS_CLOCK_READER(process_cputime, clock_gettime_ns(CLOCK_PROCESS_CPUTIME_ID));
 OS_CLOCK_READER(thread_cputime, clock_gettime_ns(CLOCK_THREAD_CPUTIME_ID));
-OS_CLOCK_READER(gettimeofday, gettimeofday_us());
-OS_CLOCK_READER(clock, (uint64_t) clock());
-OS_CLOCK_READER(getrusage, getrusage_us());
-OS_CLOCK_READER(times, times_ticks());
-OS_CLOCK_READER(time, (uint64_t) time(NULL));
+OS_CLOCK_READER(gettimeofday, gettimeofday_ns());
+OS_CLOCK_READER(clock, clock_ns());
+OS_CLOCK_READER(getrusage, getrusage_ns());
+OS_CLOCK_READER(times, times_ns());
+OS_CLOCK_READER(time, (uint64_t) time(NULL) * NS_PER_S);
 
 #ifdef __FreeBSD__
 OS_CLOCK_READER(realtime_fast, clock_gettime_ns(CLOCK_REALTIME_FAST));
@@ -147,27 +165,33 @@ OS_CLOCK_READER(second, clock_gettime_ns(CLOCK_SECOND));
 #endif
 
 #ifdef __APPLE__
-OS_CLOCK_READER(mach_absolute_time, mach_absolute_time());
+static mach_timebase_info_data_t mach_timebase;	/* by os_clock_works() */
+
+static inline uint64_t
+mach_absolute_time_ns(void)
+{
+	/* a tick takes numer / denom nanoseconds */
+	return (uint64_t) ((unsigned __int128) mach_absolute_time() *
+					   mach_timebase.numer / mach_timebase.denom);
+}
+
+static double
+mach_absolute_time_resolution(clockid_t id)
+{
+	(void) id;
+	return (double) mach_timebase.numer / mach_timebase.denom;
+}
+
+OS_CLOCK_READER(mach_absolute_time, mach_absolute_time_ns());
 OS_CLOCK_READER(uptime_raw, clock_gettime_ns(CLOCK_UPTIME_RAW));
 OS_CLOCK_READER(uptime_raw_approx, clock_gettime_ns(CLOCK_UPTIME_RAW_APPROX));
 OS_CLOCK_READER(monotonic_raw_approx, clock_gettime_ns(CLOCK_MONOTONIC_RAW_APPROX));
-
-static double
-mach_absolute_time_hz(void)
-{
-	mach_timebase_info_data_t base;
-
-	/* a tick takes numer / denom nanoseconds */
-	if (mach_timebase_info(&base) != KERN_SUCCESS || base.numer == 0)
-		return 1e9;
-	return 1e9 * base.denom / base.numer;
-}
 #endif
 
 #define BY_ID(name, id, kind, description) \
-	{#name, "clock_gettime (" #id ")", kind, description, &reader_##name, nanoseconds, id, true}
-#define BY_CALL(name, hz, kind, description) \
-	{#name, #name, kind, description, &reader_##name, hz, NO_CLOCK, false}
+	{#name, "clock_gettime (" #id ")", kind, description, &reader_##name, clock_getres_ns, id}
+#define BY_CALL(name, resolution, kind, description) \
+	{#name, #name, kind, description, &reader_##name, resolution, NO_CLOCK}
 
 const OsClock os_clocks[] = {
 	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE,
@@ -188,15 +212,15 @@ const OsClock os_clocks[] = {
 		  "CPU time of this process"),
 	BY_ID(thread_cputime, CLOCK_THREAD_CPUTIME_ID, CLOCK_CPU_TIME,
 		  "CPU time of this thread"),
-	BY_CALL(gettimeofday, microseconds, CLOCK_FINE,
+	BY_CALL(gettimeofday, microsecond, CLOCK_FINE,
 			"time of day in microseconds"),
-	BY_CALL(clock, clock_hz, CLOCK_CPU_TIME,
+	BY_CALL(clock, clock_resolution, CLOCK_CPU_TIME,
 			"CPU time of this process by the C library"),
-	BY_CALL(getrusage, microseconds, CLOCK_CPU_TIME,
+	BY_CALL(getrusage, microsecond, CLOCK_CPU_TIME,
 			"CPU time of this process, user and system"),
-	BY_CALL(times, times_hz, CLOCK_COARSE,
+	BY_CALL(times, times_resolution, CLOCK_COARSE,
 			"time since some moment in timer ticks"),
-	BY_CALL(time, seconds, CLOCK_COARSE,
+	BY_CALL(time, second, CLOCK_COARSE,
 			"time of day in seconds"),
 #ifdef __FreeBSD__
 	BY_ID(realtime_fast, CLOCK_REALTIME_FAST, CLOCK_COARSE,
@@ -215,7 +239,7 @@ const OsClock os_clocks[] = {
 		  "time of day in seconds"),
 #endif
 #ifdef __APPLE__
-	BY_CALL(mach_absolute_time, mach_absolute_time_hz, CLOCK_FINE,
+	BY_CALL(mach_absolute_time, mach_absolute_time_resolution, CLOCK_FINE,
 			"time that the system has run, as the processor counts"),
 	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE,
 		  "time that the system has run, steered by nobody"),
@@ -233,21 +257,23 @@ os_clock_works(const OsClock *clock)
 {
 	struct timespec ts;
 
-	if (!clock->by_id)
-		return clock->hz() > 0;
+	if (clock->reader == &reader_times)
+	{
+		long		hz = sysconf(_SC_CLK_TCK);
+
+		if (hz <= 0)
+			return false;
+		times_tick_ns = NS_PER_S / (uint64_t) hz;
+		return true;
+	}
+#ifdef __APPLE__
+	if (clock->reader == &reader_mach_absolute_time)
+		return mach_timebase_info(&mach_timebase) == KERN_SUCCESS &&
+			mach_timebase.numer > 0 && mach_timebase.denom > 0;
+#endif
+	if (clock->resolution_ns != clock_getres_ns)
+		return true;
 	return clock->id != NO_CLOCK && clock_gettime(clock->id, &ts) == 0;
-}
-
-double
-os_clock_resolution_ns(const OsClock *clock)
-{
-	struct timespec ts;
-
-	if (!clock->by_id)
-		return 1e9 / clock->hz();
-	if (clock_getres(clock->id, &ts) != 0)
-		return 0;
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
 }
 
 bool

@@ -26,24 +26,25 @@ typedef struct OsClock
 	const char *call;			/* how it is read */
 	ClockKind	kind;
 	const char *description;
+
+	/*
+	 * Reads it in nanoseconds, whatever its own unit is, so that a duration
+	 * is known to be long by the same number of ticks for all clocks.
+	 */
 	const ClockReader *reader;
-	double		(*hz) (void);	/* ticks a second */
+	double		(*resolution_ns) (clockid_t id);	/* as it is reported */
 	clockid_t	id;				/* for clock_gettime(), else NO_CLOCK */
-	bool		by_id;			/* is read by clock_gettime() */
 } OsClock;
 
 /* Those of Linux, whatever the platform, then what else this one has. */
 extern const OsClock os_clocks[];
 extern const int n_os_clocks;
 
-/* Whether it can be read here: kernels know fewer than headers do. */
-extern bool os_clock_works(const OsClock *clock);
-
 /*
- * Its resolution in nanoseconds as the system reports it: by clock_getres(),
- * else the unit that it is read in.
+ * Whether it can be read here: kernels know fewer than headers do.  To be asked
+ * before it is read.
  */
-extern double os_clock_resolution_ns(const OsClock *clock);
+extern bool os_clock_works(const OsClock *clock);
 
 /*
  * Makes "n" of the cheapest real system calls; false where there is no knowing
