@@ -17,6 +17,7 @@
 #include "utils/float.h"
 
 #include "clock_measure.h"
+#include "clock_survey.h"
 #include "progress.h"
 #include "reference.h"
 #include "row.h"
@@ -48,23 +49,12 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* The longest to wait for a clock that has not ticked, in ns: a second does. */
 #define TICK_NS			1.1e9
 
-typedef struct ReadingCost
+/* Batches of readings of one clock, or of system calls. */
+typedef struct Batches
 {
-	int			batch;			/* readings in a batch */
+	int			readings;		/* in a batch */
 	double		ns[BATCHES];	/* per reading, batch by batch */
-	double		mean_ns;		/* of the fastest */
-	double		error_ns;		/* half of its 95 % confidence interval */
-} ReadingCost;
-
-typedef struct SurveyedClock
-{
-	const ClockSource *source;
-	const char *why_not;		/* NULL if it is available */
-	ClockReference reference;
-	ReadingCost		cost;
-	SamplerRun	run;
-	double		observed_ns;	/* smallest advance; NAN if it always advances */
-} SurveyedClock;
+} Batches;
 
 /* Makes n of what a cost is of. */
 static void
@@ -113,19 +103,21 @@ batch_size(const ClockSource *source, double bracket_ns)
 	return n;
 }
 
-static void
-sum_up(ReadingCost *cost, int batches)
+static ReadingCost
+sum_up(const Batches *batches, int n)
 {
 	static const double zeros[BATCHES];
 	double		sorted[BATCHES];
 	double		work[BATCHES];
 	double		limit;
-	int			fastest = Max(batches / FASTEST_SHARE, FASTEST_MIN);
+	int			fastest = Max(n / FASTEST_SHARE, FASTEST_MIN);
+	ReadingCost cost;
 
-	memcpy(sorted, cost->ns, sizeof(double) * batches);
-	cost->mean_ns = stats_low_mean(sorted, batches, fastest, &limit);
-	cost->error_ns = stats_low_mean_half_width(cost->ns, limit, zeros, 0, batches,
-											   fastest, CONFIDENCE, work);
+	memcpy(sorted, batches->ns, sizeof(double) * n);
+	cost.ns = stats_low_mean(sorted, n, fastest, &limit);
+	cost.error_ns = stats_low_mean_half_width(batches->ns, limit, zeros, 0, n,
+											  fastest, CONFIDENCE, work);
+	return cost;
 }
 
 /*
@@ -136,39 +128,42 @@ static void
 measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call,
 			  double duration_s)
 {
+	Batches    *batches = palloc0(sizeof(Batches) * (n + 1));
 	double		bracket_ns = empty_bracket_ns();
 	uint64		start = reference_ns();
 	int			rounds = 0;
 
-	for (int i = 0; i < n; i++)
+	/* the last place is the system call's */
+	for (int i = 0; i <= n; i++)
 	{
-		if (clocks[i].why_not == NULL)
-			clocks[i].cost.batch = batch_size(clocks[i].source, bracket_ns);
+		if (i == n || clocks[i].why_not == NULL)
+			batches[i].readings = batch_size(i < n ? clocks[i].source : NULL, bracket_ns);
 		CHECK_FOR_INTERRUPTS();
 	}
-	system_call->batch = batch_size(NULL, bracket_ns);
 
 	while (rounds < MIN_BATCHES ||
 		   (rounds < BATCHES && (reference_ns() - start) / 1e9 < duration_s))
 	{
 		for (int i = 0; i <= n; i++)
 		{
-			const ClockSource *source = i < n ? clocks[i].source : NULL;
-			ReadingCost	   *cost = i < n ? &clocks[i].cost : system_call;
+			int			readings = batches[i].readings;
 
-			if (i < n && clocks[i].why_not != NULL)
+			if (readings == 0)
 				continue;
-			cost->ns[rounds] = batch_ns(source, cost->batch, bracket_ns) / cost->batch;
+			batches[i].ns[rounds] = batch_ns(i < n ? clocks[i].source : NULL,
+											 readings, bracket_ns) / readings;
 			CHECK_FOR_INTERRUPTS();
 		}
 		rounds++;
 	}
+
 	for (int i = 0; i < n; i++)
 	{
 		if (clocks[i].why_not == NULL)
-			sum_up(&clocks[i].cost, rounds);
+			clocks[i].cost = sum_up(&batches[i], rounds);
 	}
-	sum_up(system_call, rounds);
+	*system_call = sum_up(&batches[n], rounds);
+	pfree(batches);
 }
 
 static void
@@ -200,12 +195,13 @@ next_tick_ns(const SamplerRun *run, double longest_ns)
 
 /* What the clock does in so many seconds, and its next tick if it takes longer. */
 static void
-watch(SurveyedClock *clock, double duration_s, double longest_s)
+watch(SurveyedClock *clock, Tally *tally, double duration_s, double longest_s)
 {
 	SamplerRun *run = &clock->run;
 	TallyEntry *entries;
 	int			n;
 
+	run->tally = tally;
 	prepare_run(run, clock->source);
 	run->duration_s = duration_s;
 	run->least_warp_ns = WARP_NS;
@@ -223,28 +219,66 @@ watch(SurveyedClock *clock, double duration_s, double longest_s)
 	else
 		clock->observed_ns = next_tick_ns(run, Min(TICK_NS, longest_s * 1e9));
 	pfree(entries);
+	clock->stalls = tally->direct[0][0] + tally->direct[1][0];
+	clock->failures = tally->failures;
+	clock->backward_steps = tally->backward_steps;
+	run->tally = NULL;
 }
 
-/* How it is read, judged by what that costs; NULL if there is no knowing. */
+/* How it is read, judged by what that costs. */
 static const char *
 read_by(const SurveyedClock *clock, const ReadingCost *system_call)
 {
 	if (clock_source_is_instruction(clock->source))
 		return "instruction";
-	if (!os_system_calls(0))
+	if (isnan(system_call->ns))
 		return NULL;
-	return clock->cost.mean_ns < SYSTEM_CALL_SHARE * system_call->mean_ns ?
+	return clock->cost.ns < SYSTEM_CALL_SHARE * system_call->ns ?
 		"vDSO" : "system call";
 }
 
+void
+survey(SurveyedClock *clocks, int n, double duration_s, ReadingCost *system_call)
+{
+	uint64		start = reference_ns();
+	Tally	   *tally = palloc(sizeof(Tally));
+	int			available = 0;
+	double		left_s;
+	Progress	progress;
+
+	for (int i = 0; i < n; i++)
+	{
+		clocks[i].why_not = clocks[i].source->why_not(clocks[i].source);
+		if (clocks[i].why_not == NULL)
+			available++;
+	}
+	progress_start(&progress, "clock_survey", duration_s);
+	measure_costs(clocks, n, system_call, duration_s * COST_SHARE);
+	if (!os_system_calls(0))
+		system_call->ns = get_float8_nan();
+	left_s = Max(duration_s - (reference_ns() - start) / 1e9, 0.001);
+
+	for (int i = 0; i < n; i++)
+	{
+		double		elapsed_s = (reference_ns() - start) / 1e9;
+
+		if (clocks[i].why_not != NULL)
+			continue;
+		if (progress_due(&progress, elapsed_s))
+			progress_report(&progress, elapsed_s, "at clock source \"%s\"",
+							clocks[i].source->name);
+		watch(&clocks[i], tally, left_s / available, duration_s);
+		clocks[i].read_by = read_by(&clocks[i], system_call);
+	}
+	pfree(tally);
+}
+
 static void
-put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock, const ReadingCost *system_call)
+put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 {
 	const ClockSource *source = clock->source;
 	const SamplerRun *run = &clock->run;
-	const ReadingCost *cost = &clock->cost;
 	Row			row = row_of_set(fcinfo);
-	int64		stalls;
 
 	row_put_text(&row, source->name);
 	if (clock->why_not != NULL)
@@ -255,20 +289,19 @@ put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock, const ReadingCost
 		row_to_set(&row, fcinfo);
 		return;
 	}
-	stalls = run->tally->direct[0][0] + run->tally->direct[1][0];
-
-	row_put_number(&row, cost->mean_ns, 2);
-	row_put_number(&row, cost->error_ns / cost->mean_ns * 100, 2);
-	row_put_text(&row, read_by(clock, system_call));
+	row_put_number(&row, clock->cost.ns, 2);
+	row_put_number(&row, clock->cost.error_ns / clock->cost.ns * 100, 2);
+	row_put_text(&row, clock->read_by);
 	row_put_number(&row, run->resolution_ns, 2);
 	row_put_number(&row, clock->observed_ns, 2);
 	row_put_number(&row, 1e9 / clock->observed_ns, 0);
 	row_put_number(&row, run->granularity_ticks > 0 ? run->granularity_ticks : get_float8_nan(), 2);
-	row_put_bool(&row, stalls == 0 && run->tally->backward_steps == 0 && run->warps.count == 0);
-	row_put_count(&row, run->tally->failures);
+	row_put_bool(&row, clock->stalls == 0 && clock->backward_steps == 0 &&
+				 run->warps.count == 0);
+	row_put_count(&row, clock->failures);
 	row_put_count(&row, run->warps.count);
-	row_put_count(&row, stalls);
-	row_put_count(&row, run->tally->backward_steps);
+	row_put_count(&row, clock->stalls);
+	row_put_count(&row, clock->backward_steps);
 	row_put_count(&row, run->gaps.count);
 	row_put_text(&row, source->reads(source));
 	row_put_text(&row, clock->reference.name);
@@ -280,18 +313,11 @@ Datum
 clock_survey(PG_FUNCTION_ARGS)
 {
 	List	   *sources;
-	ClockReference kernel = clock_reference_get(REFERENCE_BY_DEFAULT);
 	ClockReference reference;
 	SurveyedClock *clocks;
-	ReadingCost	   *system_call = palloc0(sizeof(ReadingCost));
-	Tally	   *tally = palloc(sizeof(Tally));
-	Progress	progress;
+	ReadingCost system_call;
 	double		duration_s;
-	double		left_s;
-	uint64		start;
 	int			n;
-	int			available = 0;
-	bool		all;
 
 	check_not_null(fcinfo, 0, "sources");
 	check_not_null(fcinfo, 1, "reference");
@@ -302,43 +328,21 @@ clock_survey(PG_FUNCTION_ARGS)
 	check_duration(duration_s);
 
 	n = list_length(sources);
-	all = n == clock_source_count();
 	clocks = palloc0(sizeof(SurveyedClock) * n);
 	for (int i = 0; i < n; i++)
 	{
-		SurveyedClock *clock = &clocks[i];
-
-		clock->source = list_nth(sources, i);
-		clock->why_not = clock->source->why_not(clock->source);
-		if (clock->why_not == NULL)
-			available++;
+		clocks[i].source = list_nth(sources, i);
+		clocks[i].reference = reference;
 		/* a clock cannot be its own reference, but all are asked for */
-		if (all && strcmp(clock->source->name, reference.name) == 0)
-			clock->reference = kernel;
-		else
-			clock->reference = reference;
-		check_reference(&clock->reference, clock->source);
+		if (n == clock_source_count() &&
+			strcmp(clocks[i].source->name, reference.name) == 0)
+			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);
+		check_reference(&clocks[i].reference, clocks[i].source);
 	}
 
 	InitMaterializedSRF(fcinfo, 0);
-	progress_start(&progress, "clock_survey", duration_s);
-	start = reference_ns();
-	measure_costs(clocks, n, system_call, duration_s * COST_SHARE);
-	left_s = Max(duration_s - (reference_ns() - start) / 1e9, 0.001);
-
+	survey(clocks, n, duration_s, &system_call);
 	for (int i = 0; i < n; i++)
-	{
-		double		elapsed_s = (reference_ns() - start) / 1e9;
-
-		if (clocks[i].why_not == NULL)
-		{
-			clocks[i].run.tally = tally;
-			if (progress_due(&progress, elapsed_s))
-				progress_report(&progress, elapsed_s, "at clock source \"%s\"",
-								clocks[i].source->name);
-			watch(&clocks[i], left_s / available, duration_s);
-		}
-		put_clock(fcinfo, &clocks[i], system_call);
-	}
+		put_clock(fcinfo, &clocks[i]);
 	return (Datum) 0;
 }

@@ -1,0 +1,47 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_survey.h
+ *	  All clocks side by side.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_CLOCK_SURVEY_H
+#define CLOCKTIMING_CLOCK_SURVEY_H
+
+#include "clock_source.h"
+#include "sampler.h"
+
+/* What one reading costs in a loop that does nothing else. */
+typedef struct ReadingCost
+{
+	double		ns;
+	double		error_ns;		/* half of its 95 % confidence interval */
+} ReadingCost;
+
+typedef struct SurveyedClock
+{
+	/* in */
+	const ClockSource *source;
+	ClockReference reference;
+
+	/* out; all but why_not only if that is NULL */
+	const char *why_not;		/* it cannot be read */
+	ReadingCost cost;
+	const char *read_by;		/* instruction, vDSO or system call; NULL if
+								 * not known */
+	SamplerRun	run;			/* whose tally is gone */
+	int64		stalls;
+	int64		failures;
+	int64		backward_steps;
+	double		observed_ns;	/* smallest advance; NAN if it always advances */
+} SurveyedClock;
+
+/*
+ * Surveys n clocks in so many seconds, with progress reports.  Can be
+ * cancelled.  *system_call is what the cheapest system call costs, NAN if not
+ * known.
+ */
+extern void survey(SurveyedClock *clocks, int n, double duration_s,
+				   ReadingCost *system_call);
+
+#endif							/* CLOCKTIMING_CLOCK_SURVEY_H */
