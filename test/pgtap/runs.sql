@@ -59,8 +59,8 @@ FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns <= p999_ns AND p999_ns <= p9999_ns
           AND p9999_ns <= max_ns, source || ': quantiles are in order') FROM summary;
 SELECT ok(min_ns <= mean_ns AND mean_ns <= max_ns, source || ': the mean is between the extremes') FROM summary;
-SELECT is(round(s.max_ns), (SELECT max(d.ns)::numeric FROM clock_durations(run.sample) AS d),
-          source || ': the largest duration is the maximum') FROM run JOIN summary AS s USING (source);
+SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.ns)::numeric FROM clock_durations(run.sample) AS d)), '<=', 0.505,
+              source || ': the largest duration is the maximum, but for rounding') FROM run JOIN summary AS s USING (source);
 SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them') FROM summary;
