@@ -195,7 +195,8 @@ next_tick_ns(const SamplerRun *run, double longest_ns)
 
 /* What the clock does in so many seconds, and its next tick if it takes longer. */
 static void
-watch(SurveyedClock *clock, Tally *tally, double duration_s, double longest_s)
+watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
+	  double duration_s, double longest_s)
 {
 	SamplerRun *run = &clock->run;
 	TallyEntry *entries;
@@ -204,7 +205,7 @@ watch(SurveyedClock *clock, Tally *tally, double duration_s, double longest_s)
 	run->tally = tally;
 	prepare_run(run, clock->source);
 	run->duration_s = duration_s;
-	run->least_warp_ns = WARP_NS;
+	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
 	run->between_blocks = check_interrupts;
 	sampler_run(run);
@@ -238,7 +239,8 @@ read_by(const SurveyedClock *clock, const ReadingCost *system_call)
 }
 
 void
-survey(SurveyedClock *clocks, int n, double duration_s, ReadingCost *system_call)
+survey(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns,
+	   ReadingCost *system_call)
 {
 	uint64		start = reference_ns();
 	Tally	   *tally = palloc(sizeof(Tally));
@@ -267,7 +269,7 @@ survey(SurveyedClock *clocks, int n, double duration_s, ReadingCost *system_call
 		if (progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "at clock source \"%s\"",
 							clocks[i].source->name);
-		watch(&clocks[i], tally, left_s / available, duration_s);
+		watch(&clocks[i], tally, least_warp_ns, left_s / available, duration_s);
 		clocks[i].read_by = read_by(&clocks[i], system_call);
 	}
 	pfree(tally);
@@ -341,7 +343,7 @@ clock_survey(PG_FUNCTION_ARGS)
 	}
 
 	InitMaterializedSRF(fcinfo, 0);
-	survey(clocks, n, duration_s, &system_call);
+	survey(clocks, n, duration_s, WARP_NS, &system_call);
 	for (int i = 0; i < n; i++)
 		put_clock(fcinfo, &clocks[i]);
 	return (Datum) 0;

@@ -37,11 +37,11 @@ typedef struct SurveyedClock
 } SurveyedClock;
 
 /*
- * Surveys n clocks in so many seconds, with progress reports.  Can be
- * cancelled.  *system_call is what the cheapest system call costs, NAN if not
+ * Surveys n clocks in so many seconds, with progress reports; warps that are
+ * smaller than least_warp_ns are not counted.  Can be cancelled.  *system_call is what the cheapest system call costs, NAN if not
  * known.
  */
 extern void survey(SurveyedClock *clocks, int n, double duration_s,
-				   ReadingCost *system_call);
+				   double least_warp_ns, ReadingCost *system_call);
 
 #endif							/* CLOCKTIMING_CLOCK_SURVEY_H */
