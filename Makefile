@@ -39,7 +39,7 @@ endif
 # For people
 
 # The sources that know nothing of PostgreSQL, and what test/unit tests of them.
-UNIT_SRC = $(wildcard $(addprefix src/,tally.c sampler.c tsc.c reference.c granularity.c stats.c os_clocks.c probe.c))
+UNIT_SRC = $(wildcard $(addprefix src/,tally.c sampler.c tsc.c reference.c granularity.c stats.c os_clocks.c probe.c cpu_skew.c))
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
@@ -76,7 +76,7 @@ unit-programs: $(UNIT_PROGRAMS)
 
 build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/*.h test/unit/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_SRC) -lm
+	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_SRC) -lm -pthread
 
 # Libraries for LD_PRELOAD, with which tests make a system call lie or fail.
 shims: $(SHIMS)

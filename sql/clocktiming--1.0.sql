@@ -199,6 +199,21 @@ COMMENT ON AGGREGATE clock_merge(clock_sample) IS
 'one sample out of many of the same clock';
 
 --
+-- Whether the clocks of all CPUs agree.
+--
+CREATE FUNCTION clock_cpu_skew(
+    duration double precision DEFAULT 3,
+    source   text             DEFAULT NULL,
+    OUT cpu integer, OUT clock text, OUT reading_ns numeric,
+    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric, OUT round_trip_ns numeric,
+    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
+AS 'MODULE_PATHNAME', 'clock_cpu_skew';
+COMMENT ON FUNCTION clock_cpu_skew(double precision, text) IS
+'compares the clock of each CPU with the first one''s: offset with hard bounds, warps, and the cost of a reading';
+
+--
 -- What timing costs queries.
 --
 CREATE PROCEDURE clock_executor_overhead(
@@ -299,6 +314,7 @@ REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision)
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_survey(text[], text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_cpu_skew(double precision, text) FROM PUBLIC;
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
@@ -313,6 +329,7 @@ GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precisi
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_survey(text[], text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_cpu_skew(double precision, text) TO pg_monitor;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;

@@ -1,0 +1,42 @@
+-- Invariants of the comparison of CPUs, for every source that can be compared.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE skew AS
+    SELECT c.source, s.* FROM clock_sources AS c, clock_cpu_skew(0.2, c.source) AS s
+    WHERE c.available AND c.source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
+CREATE TEMP TABLE first_cpu AS SELECT DISTINCT ON (source) * FROM skew ORDER BY source, cpu;
+CREATE TEMP TABLE others AS SELECT * FROM skew EXCEPT SELECT * FROM first_cpu;
+
+SELECT cmp_ok((SELECT count(DISTINCT source)::int FROM skew), '>=', 2, 'at least system and instr_time were compared');
+SELECT is((SELECT count(DISTINCT cpus)::int FROM (SELECT array_agg(cpu ORDER BY cpu) AS cpus FROM skew GROUP BY source) AS x),
+          1, 'the same CPUs each time');
+SELECT is((SELECT count(*)::int FROM skew), (SELECT count(DISTINCT (source, cpu))::int FROM skew), 'each CPU once');
+SELECT is((SELECT count(*)::text FROM skew WHERE source = 'system'),
+          (SELECT value FROM clock_platform WHERE name = 'cpus_allowed'), 'each CPU that the server may run on')
+WHERE (SELECT value FROM clock_platform WHERE name = 'cpus_allowed') IS NOT NULL;
+
+SELECT ok(offset_ns = 0 AND offset_min_ns = 0 AND offset_max_ns = 0 AND round_trip_ns IS NULL AND exchanges = 0
+          AND warps = 0 AND warp_max_ns = 0, source || ': the first CPU is what the others are compared to') FROM first_cpu;
+SELECT cmp_ok(reading_ns, '>', 0::numeric, format('%s, CPU %s: a reading costs something', source, cpu)) FROM skew;
+SELECT is(s.clock, c.clock, format('%s, CPU %s: the clock', s.source, s.cpu)) FROM skew AS s JOIN clock_sources AS c USING (source);
+SELECT ok(offset_min_ns <= offset_ns AND offset_ns <= offset_max_ns, format('%s, CPU %s: the offset is within its bounds', source, cpu))
+FROM skew;
+SELECT cmp_ok(exchanges, '>=', 2::bigint, format('%s, CPU %s: readings were seen both ways', source, cpu)) FROM others;
+SELECT ok((warps > 0) = (warp_max_ns > 0), format('%s, CPU %s: warps have a size', source, cpu)) FROM others;
+SELECT ok(warps <= exchanges, format('%s, CPU %s: a warp is seen in an exchange', source, cpu)) FROM others;
+
+-- bounds that contain 0 and warps exclude each other
+SELECT ok((warps > 0) = (offset_min_ns > 0 OR offset_max_ns < 0), format('%s, CPU %s: a warp bounds the offset away from 0', source, cpu))
+FROM others WHERE offset_max_ns - offset_min_ns <= round_trip_ns;
+-- an offset that did not change has bounds no farther apart than a round trip
+SELECT cmp_ok(offset_max_ns - offset_min_ns, '<=', round_trip_ns + 0.03, format('%s, CPU %s: the round trip bounds the offset', source, cpu))
+FROM others WHERE source <> 'realtime_coarse' AND source <> 'monotonic_coarse';
+
+-- the TSC by default
+SELECT is((SELECT DISTINCT clock FROM clock_cpu_skew(0.02)),
+          (SELECT clock FROM clock_sources WHERE source = CASE WHEN r.available THEN 'rdtscp' ELSE 'system' END), 'the default source')
+FROM clock_sources AS r WHERE r.source = 'rdtscp';
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,438 @@
+
+# clock_cpu_skew: an offset that is put on one CPU's clock lies within the
+# bounds, and no worker outlives its call, whatever ends it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use ClockSession;
+
+my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/cpu_offset.so';
+plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f $shim;
+plan skip_all => 'processes cannot be pinned to CPUs here' unless -d '/proc/self';
+plan skip_all => 'there is no taskset' unless `taskset -V` =~ /taskset/;
+
+# What /proc/<pid>/status says; nothing if there is no such process, or only
+# its exit status is still to be collected.
+sub status_of
+{
+	my ($pid) = @_;
+	my %status;
+
+	open(my $fh, '<', "/proc/$pid/status") or return;
+	while (<$fh>)
+	{
+		$status{$1} = $2 if /^(\w+):\s+(.*)$/;
+	}
+	close($fh);
+	return if ($status{State} || 'Z') =~ /^Z/;
+	return \%status;
+}
+
+sub affinity
+{
+	my ($pid) = @_;
+	return status_of($pid)->{Cpus_allowed_list};
+}
+
+sub cpus_of
+{
+	my ($list) = @_;
+	return map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } split /,/, $list;
+}
+
+# Four CPUs are enough, where there are many.
+my @cpus = cpus_of(affinity($$));
+plan skip_all => 'there is only one CPU' unless @cpus > 1;
+splice(@cpus, 4) if @cpus > 4;
+
+# Servers started from here on inherit it.
+sub run_on
+{
+	system_log('taskset', '-c', '-p', join(',', @_), $$) == 0
+	  or die 'taskset failed';
+	return;
+}
+run_on(@cpus);
+
+my $control = PostgreSQL::Test::Utils::tempdir() . '/cpu_offset';
+
+sub set_offset
+{
+	my ($cpu, $ns) = @_;
+	open(my $fh, '+<', $control) or die "$control: $!";
+	syswrite($fh, pack('q2', $cpu, $ns)) == 16 or die "$control: $!";
+	close($fh);
+	return;
+}
+open(my $fh, '>', $control) or die "$control: $!";
+print $fh pack('q2', 0, 0);
+close($fh);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'clocktiming.progress_interval = 0');
+{
+	# only the server's clock is to lie
+	local $ENV{LD_PRELOAD} = $shim;
+	local $ENV{CPU_OFFSET_CONTROL} = $control;
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
+my $allowed = affinity($session->pid);
+my $duration = 0.1 * $#cpus;
+
+# The pids of workers that are children of this server now.
+sub workers
+{
+	my ($server) = @_;
+	my $postmaster = slurp_file($server->data_dir . '/postmaster.pid');
+	my @pids;
+
+	$postmaster =~ s/\n.*//s;
+	foreach my $pid (map { m{(\d+)} } glob('/proc/[0-9]*'))
+	{
+		my $status = status_of($pid);
+		next unless $status && $status->{PPid} eq $postmaster;
+		open(my $cmdline, '<', "/proc/$pid/cmdline") or next;
+		push @pids, $pid if (<$cmdline> // '') =~ /clock_cpu_skew/;
+		close($cmdline);
+	}
+	return @pids;
+}
+
+# Waits until something is true.
+sub wait_for
+{
+	my ($what, $condition) = @_;
+
+	foreach my $i (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $condition->();
+		usleep(10_000);
+	}
+	diag "timed out waiting for $what";
+	return 0;
+}
+
+# Sends a statement that takes long, and waits until its worker is at work on
+# another CPU than the first.  Returns the worker's pid.
+sub send_and_wait
+{
+	my ($from, $seconds) = @_;
+	my $pid;
+
+	$from->send("SELECT count(*) FROM clock_cpu_skew($seconds, 'system')");
+	wait_for(
+		'a worker',
+		sub {
+			($pid) = workers($node);
+			my $status = $pid && status_of($pid);
+			return $status && grep { $status->{Cpus_allowed_list} eq $_ } @cpus[ 1 .. $#cpus ];
+		}) or die 'no worker';
+	is(affinity($from->pid), $cpus[0], 'the backend is on the first CPU meanwhile');
+	return $pid;
+}
+
+# All is as it was before.
+sub all_is_well
+{
+	my ($what) = @_;
+
+	is_deeply([ workers($node) ], [], "$what: no worker is left");
+	is(affinity($session->pid), $allowed, "$what: the backend may run where it could");
+	return;
+}
+
+my @columns = qw(cpu clock reading_ns offset_ns offset_min_ns offset_max_ns
+  round_trip_ns exchanges warps warp_max_ns);
+
+# The rows, and what was warned of.
+sub skew
+{
+	my (@arguments) = @_;
+	my $result = $session->query(
+		'SELECT * FROM clock_cpu_skew(' . join(', ', @arguments) . ')');
+	my @rows;
+
+	is($result->{state}, '00000', 'clock_cpu_skew(' . join(', ', @arguments) . ')');
+	foreach (split /\n/, $result->{out})
+	{
+		my %row;
+		@row{@columns} = split /\|/, $_, -1;
+		push @rows, \%row;
+	}
+	is_deeply([ map { $_->{cpu} } @rows ], \@cpus, 'a row for each CPU');
+	return ($result->{err}, @rows);
+}
+
+# No injected offset
+{
+	my ($warnings, @rows) = skew($duration, "'system'");
+
+	is($warnings, '', 'no offset: no warning');
+	foreach my $row (@rows)
+	{
+		my $what = "no offset, CPU $row->{cpu}";
+
+		cmp_ok($row->{offset_min_ns}, '<=', 0, "$what: lower bound");
+		cmp_ok($row->{offset_max_ns}, '>=', 0, "$what: upper bound");
+		is($row->{warps}, 0, "$what: no warp");
+	}
+	all_is_well('after a run');
+}
+
+# An offset of one CPU
+foreach my $cpu ($cpus[0], $cpus[-1])
+{
+	foreach my $ns (map { ($_, -$_) } 30, 100, 1000, 10000, 1000000)
+	{
+		set_offset($cpu, $ns);
+		my ($warnings, @rows) = skew($duration, "'system'");
+		my $found = 0;
+
+		set_offset(0, 0);
+		shift @rows;
+		foreach my $row (@rows)
+		{
+			my $what = "$ns ns on CPU $cpu, CPU $row->{cpu}";
+			my $truth =
+			  $cpu == $cpus[0] ? -$ns : $row->{cpu} == $cpu ? $ns : 0;
+
+			cmp_ok($row->{offset_min_ns}, '<=', $truth, "$what: lower bound");
+			cmp_ok($row->{offset_max_ns}, '>=', $truth, "$what: upper bound");
+			cmp_ok($row->{offset_max_ns} - $row->{offset_min_ns},
+				'<=', $row->{round_trip_ns},
+				"$what: the round trip bounds the offset");
+			cmp_ok($row->{warp_max_ns}, '<=', abs($truth),
+				"$what: no warp is larger than the offset");
+			diag "$what: $row->{offset_min_ns} to $row->{offset_max_ns}";
+
+			# A way takes less than the round trip.
+			next if $row->{round_trip_ns} >= abs($truth);
+			$found = 1;
+			ok( $row->{offset_min_ns} > 0 || $row->{offset_max_ns} < 0,
+				"$what: 0 is excluded");
+			cmp_ok($row->{warps}, '>', 0, "$what: warps");
+			cmp_ok($row->{warp_max_ns}, '>=',
+				abs($truth) - $row->{round_trip_ns},
+				"$what: size of the largest warp");
+		}
+		like(
+			$warnings,
+			qr/^WARNING:  clock source "system" went backwards between CPUs\nDETAIL:  Warps: \d+, the largest of \d+ ns, between CPU $cpus[0] and \d+ of $#cpus others\.\n\z/,
+			"$ns ns on CPU $cpu: warning") if $found;
+		is($found, 1, "$ns ns on CPU $cpu: found") if abs($ns) >= 1000000;
+	}
+}
+
+# An offset that changes in the course of the run
+{
+	$session->send('SELECT * FROM clock_cpu_skew(' . 10 * $duration . ", 'system')");
+	wait_for('a worker', sub { workers($node) });
+	foreach my $i (1 .. 10)
+	{
+		set_offset($cpus[1], 1000000 * ($i % 2));
+		usleep(40_000);
+	}
+	set_offset(0, 0);
+	my $result = $session->result;
+	my ($row) = $result->{out} =~ /^($cpus[1]\|.*)$/m;
+
+	like(
+		$result->{err},
+		qr/^WARNING:  the offset of clock source "system" on CPU $cpus[1] changed$/m,
+		'an offset that changes: warning');
+	my @values = split /\|/, $row;
+	cmp_ok($values[4], '<=', 0, 'the lower bound is that of all that it was');
+	cmp_ok($values[5], '>=', 1000000, 'and so is the upper one');
+	all_is_well('an offset that changes');
+}
+
+# Timeouts, from the very first to the midst of it, and cancel
+foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
+{
+	my $what = "statement_timeout of $ms ms";
+
+	$session->query("SET statement_timeout = $ms");
+	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew(600, 'system')});
+	$session->query('RESET statement_timeout');
+	is($result->{state}, '57014', $what);
+	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
+		"$what: and nothing else is said");
+	diag sprintf('%s: after %.1f ms', $what, $result->{seconds} * 1000);
+	all_is_well($what);
+}
+foreach my $i (1 .. 5)
+{
+	my $result;
+
+	send_and_wait($session, 600);
+	$killer->query('SELECT pg_cancel_backend(' . $session->pid . ')');
+	$result = $session->result;
+	is($result->{state}, '57014', 'cancel');
+	is($result->{err}, "ERROR:  canceling statement due to user request\n",
+		'cancel: and nothing else is said');
+	all_is_well('cancel');
+}
+
+# An error in a subtransaction that goes on
+{
+	$session->query('BEGIN; SAVEPOINT s; SET LOCAL statement_timeout = 50');
+	is($session->query(q{SELECT count(*) FROM clock_cpu_skew(600, 'system')})->{state},
+		'57014', 'in a subtransaction');
+	$session->query('ROLLBACK TO s');
+	all_is_well('in a subtransaction');
+	is($session->query(q{SELECT count(*) FROM clock_cpu_skew(0.01, 'system')})->{out},
+		scalar(@cpus), 'it goes on after that');
+	$session->query('COMMIT');
+}
+
+# The worker is ended by somebody else.
+{
+	my $pid = send_and_wait($session, 600);
+	my $result;
+
+	kill('TERM', $pid);
+	$result = $session->result;
+	is($result->{state}, '57000',
+		'the worker is terminated');
+	like(
+		$result->{err},
+		qr/^ERROR:  background worker of clock_cpu_skew\(\) could not start or ended early\nHINT:/,
+		'the worker is terminated: message');
+	all_is_well('the worker is terminated');
+}
+
+# The backend is stopped for a while.
+{
+	send_and_wait($session, 2);
+	kill('STOP', $session->pid);
+	usleep(500_000);
+	kill('CONT', $session->pid);
+	is($session->result->{state}, '00000', 'the backend is stopped for a while');
+	all_is_well('the backend is stopped for a while');
+}
+
+# Progress
+{
+	$session->query(q{SET clocktiming.progress_interval = '100ms'});
+	like(
+		$session->query(q{SELECT count(*) FROM clock_cpu_skew(0.5, 'system')})->{err},
+		qr/^(NOTICE:  progress: clock_cpu_skew: 0\.\d s elapsed, 0\.\d s remaining, CPU \d+, \d of \d\n)+\z/,
+		'progress is reported');
+	$session->query('RESET clocktiming.progress_interval');
+}
+
+# Two at once
+{
+	$killer->send(q{SELECT count(*) FROM clock_cpu_skew(0.5, 'system')});
+	is($session->query(q{SELECT count(*) FROM clock_cpu_skew(0.5, 'system')})->{out},
+		scalar(@cpus), 'one of two at once');
+	is($killer->result->{out}, scalar(@cpus), 'the other');
+	all_is_well('two at once');
+}
+
+# The backend is terminated.
+{
+	my $fresh = ClockSession->new($node);
+	my $pid = send_and_wait($fresh, 600);
+
+	$killer->query('SELECT pg_terminate_backend(' . $fresh->pid . ')');
+	is($fresh->result->{state}, 'session ended', 'the backend is terminated');
+	wait_for('the backend to end', sub { !status_of($fresh->pid) });
+	ok(!status_of($pid), 'its worker ended before it');
+	all_is_well('the backend is terminated');
+	$fresh->quit;
+}
+
+# The server is stopped.
+{
+	my $pid = send_and_wait($session, 600);
+
+	$node->stop('fast');
+	is($session->result->{state}, 'session ended', 'the server is stopped');
+	ok(!status_of($pid), 'the server is stopped: no worker is left');
+	$session->quit;
+	$killer->quit;
+	unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/,
+		'no process has died');
+}
+
+# The backend is killed, and with it the server's other processes.
+{
+	my $pid;
+
+	$node->start;
+	$session = ClockSession->new($node);
+	$pid = send_and_wait($session, 600);
+	kill('KILL', $session->pid);
+	is($session->result->{state}, 'session ended', 'the backend is killed');
+	ok(wait_for('the worker to end', sub { !status_of($pid) }),
+		'the backend is killed: no worker is left');
+	$session->quit;
+	$node->stop('immediate', fail_ok => 1);
+	$node->{_pid} = undef;
+}
+
+# The postmaster is killed.
+{
+	my $pid;
+
+	$node->start;
+	$session = ClockSession->new($node);
+	$pid = send_and_wait($session, 3);
+	$node->kill9;
+	ok(wait_for('the worker to end', sub { !status_of($pid) }),
+		'the postmaster is killed: no worker is left');
+	ok( wait_for('the backend to end', sub { !status_of($session->pid) }),
+		'the postmaster is killed: nor is the backend');
+	$session->result;
+
+	# psql has ended, too
+	eval { $session->quit };
+}
+
+# No worker can be had.
+{
+	$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
+	$node->start;
+	$session = ClockSession->new($node);
+	my $result = $session->query('SELECT count(*) FROM clock_cpu_skew(0.1)');
+	is($result->{state}, '53400', 'no slot for a worker');
+	is( $result->{err},
+		"ERROR:  out of background worker slots\n"
+		  . "DETAIL:  Comparing the clocks of CPUs takes one background worker.\n"
+		  . "HINT:  You might need to increase max_worker_processes, or try again later.\n",
+		'no slot for a worker: message');
+	all_is_well('no slot for a worker');
+	$session->quit;
+	$node->stop;
+}
+
+# The server may run on one CPU only, and needs no worker then.
+{
+	run_on($cpus[1]);
+	$node->start;
+	$session = ClockSession->new($node);
+	is( $session->query(
+			q{SELECT cpu, clock <> '', reading_ns > 0, offset_ns = 0, offset_min_ns = 0,
+				offset_max_ns = 0, round_trip_ns, exchanges, warps, warp_max_ns = 0
+				FROM clock_cpu_skew(0.1, 'system')})->{out},
+		"$cpus[1]|t|t|t|t|t||0|0|t",
+		'one CPU: one row');
+	is(affinity($session->pid), $cpus[1], 'one CPU: as before');
+	$session->quit;
+	$node->stop;
+}
+
+done_testing();

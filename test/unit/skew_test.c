@@ -1,0 +1,286 @@
+/*
+ * skew_test: the offset between two CPUs' clocks is always within its bounds.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <stdlib.h>
+#include <time.h>
+
+#include "cpu_skew.h"
+#include "reference.h"
+#include "tap.h"
+#include "tsc.h"
+
+#define RUN_NS			100000000
+#define READINGS		500
+#define MAX_SECONDS		20
+
+/* ---------------------------------------------------------------------
+ * Made-up clocks, and two sides that take turns: all is known.
+ */
+
+static uint64_t now_ticks = 1000000;
+
+/* a clock that is ahead by that much; each reading takes 100 ticks */
+static uint64_t
+made_up(const void *arg)
+{
+	return (now_ticks += 100) + *(const int64_t *) arg;
+}
+
+static void
+take_turns(SkewSide *sides, const int64_t *ahead, int turns)
+{
+	SkewClock	first = {made_up, &ahead[0]};
+	SkewClock	second = {made_up, &ahead[1]};
+
+	for (int i = 0; i < turns; i++)
+	{
+		skew_exchange(&sides[0], &sides[1], &first, 1);
+		skew_exchange(&sides[1], &sides[0], &second, 1);
+	}
+}
+
+static void
+test_made_up(void)
+{
+	static SkewSide sides[2];
+	static const int64_t offsets[] = {0, 1, -1, 99, 100, 101, -100, -101, 5000, -5000, 1000000007, -900000};
+
+	for (unsigned int i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
+	{
+		int64_t		ahead[2] = {0, offsets[i]};
+		int64_t		o = offsets[i];
+		int64_t		size = o < 0 ? -o : o;
+		SkewResult	r;
+
+		skew_init(&sides[0]);
+		skew_init(&sides[1]);
+		r = skew_result(&sides[0], &sides[1]);
+		ok(!r.known && r.exchanges == 0, "made up, %+ld: nothing known yet", (long) o);
+		ok(!skew_has_seen(&sides[0]), "and nothing seen");
+		take_turns(sides, ahead, 50);
+		ok(skew_has_seen(&sides[0]) && skew_has_seen(&sides[1]), "readings were seen");
+		r = skew_result(&sides[0], &sides[1]);
+		ok(r.known && r.steady, "one offset explains all");
+		ok(r.offset_min == o - 100 && r.offset_max == o + 100,
+		   "bounds %ld, %ld", (long) r.offset_min, (long) r.offset_max);
+		ok(r.round_trip == 200, "round trip %ld", (long) r.round_trip);
+		ok(r.exchanges == 99, "exchanges %ld", (long) r.exchanges);
+		ok(r.warps == (size <= 100 ? 0 : o > 0 ? 49 : 50), "warps %ld", (long) r.warps);
+		ok(r.warp_max == (size <= 100 ? 0 : size - 100), "the largest %ld", (long) r.warp_max);
+	}
+}
+
+static void
+test_unsteady(void)
+{
+	static SkewSide sides[2];
+	int64_t		ahead[2] = {0, 0};
+	SkewResult	r;
+
+	/* it drifts, and back again */
+	skew_init(&sides[0]);
+	skew_init(&sides[1]);
+	for (int i = 0; i < 16; i++)
+	{
+		ahead[1] = 300 * (i < 8 ? i : 15 - i);
+		take_turns(sides, ahead, 2 * SKEW_BATCH);
+	}
+	r = skew_result(&sides[0], &sides[1]);
+	ok(r.known && !r.steady, "a drift is no steady offset");
+	ok(r.offset_min <= 0 && r.offset_max >= 2100, "bounds contain all offsets that were");
+	ok(r.offset_min >= -200 && r.offset_max <= 2300, "and little more: %ld, %ld",
+	   (long) r.offset_min, (long) r.offset_max);
+
+	/* it jumps, which a single reading that comes late does not undo */
+	skew_init(&sides[0]);
+	skew_init(&sides[1]);
+	ahead[1] = 700;
+	take_turns(sides, ahead, 3 * SKEW_BATCH);
+	now_ticks += 1000000;
+	ahead[1] = -5000;
+	take_turns(sides, ahead, 3 * SKEW_BATCH);
+	r = skew_result(&sides[0], &sides[1]);
+	ok(r.known && !r.steady && r.offset_min == -5100 && r.offset_max == 800, "a jump: %ld, %ld",
+	   (long) r.offset_min, (long) r.offset_max);
+
+	/* it jumps before there is a batch */
+	skew_init(&sides[0]);
+	skew_init(&sides[1]);
+	ahead[1] = 0;
+	take_turns(sides, ahead, 10);
+	ahead[1] = -5000;
+	take_turns(sides, ahead, 10);
+	r = skew_result(&sides[0], &sides[1]);
+	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: %ld, %ld",
+	   (long) r.offset_min, (long) r.offset_max);
+
+	/* one side sees nothing at all */
+	skew_init(&sides[1]);
+	r = skew_result(&sides[0], &sides[1]);
+	ok(!r.known, "one side's readings alone bound nothing");
+}
+
+/* ---------------------------------------------------------------------
+ * Two threads, each on a CPU of its own, and real clocks.
+ */
+
+#ifdef __linux__
+
+static SkewSide sides[2];
+static int	cpus[2];
+static volatile bool stop;
+
+/* ticks ahead, in place of a true offset */
+static int64_t ahead[2];
+
+static uint64_t
+reference(const void *arg)
+{
+	return reference_ns() + *(const int64_t *) arg;
+}
+
+#ifdef CLOCKTIMING_HAVE_TSC
+static uint64_t
+rdtsc(const void *arg)
+{
+	return tsc_read_rdtsc() + *(const int64_t *) arg;
+}
+#endif
+
+static uint64_t (*read_clock) (const void *arg);
+
+static bool
+pin(int side)
+{
+	cpu_set_t	set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpus[side], &set);
+	return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+static void *
+second_side(void *arg)
+{
+	SkewClock	clock = {read_clock, &ahead[1]};
+
+	(void) arg;
+	if (!pin(1))
+		return NULL;
+	while (!stop)
+		skew_exchange(&sides[1], &sides[0], &clock, READINGS);
+	return NULL;
+}
+
+static SkewResult
+run(void)
+{
+	SkewClock	clock = {read_clock, &ahead[0]};
+	uint64_t	start;
+	pthread_t	thread;
+
+	skew_init(&sides[0]);
+	skew_init(&sides[1]);
+	stop = false;
+	if (!pin(0) || pthread_create(&thread, NULL, second_side, NULL) != 0)
+		exit(1);
+	start = reference_ns();
+	for (;;)
+	{
+		uint64_t	passed;
+
+		skew_exchange(&sides[0], &sides[1], &clock, READINGS);
+		passed = reference_ns() - start;
+		if ((passed > RUN_NS && skew_has_seen(&sides[0]) && skew_has_seen(&sides[1])) ||
+			passed > MAX_SECONDS * UINT64_C(1000000000))
+			break;
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+	return skew_result(&sides[0], &sides[1]);
+}
+
+static void
+test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_ns)
+{
+	static const double injected_ns[] = {0, 30, 100, 1000, 10000, 1e9};
+
+	read_clock = clock;
+	for (unsigned int i = 0; i < sizeof(injected_ns) / sizeof(injected_ns[0]); i++)
+	{
+		for (int side = 0; side < 2; side++)
+		{
+			int64_t		ticks = (int64_t) (injected_ns[i] / tick_ns);
+			int64_t		truth = side == 1 ? ticks : -ticks;
+			SkewResult	r;
+
+			ahead[side] = ticks;
+			ahead[1 - side] = 0;
+			r = run();
+			ok(r.known, "%s, %+.0f ns on side %d: readings were exchanged", name, injected_ns[i], side);
+			printf("# %.1f to %.1f ns, width %.1f, round trip %.1f, exchanges %ld\n", r.offset_min * tick_ns,
+				   r.offset_max * tick_ns, (r.offset_max - r.offset_min) * tick_ns, r.round_trip * tick_ns,
+				   (long) r.exchanges);
+			/* what is injected adds to a true offset of 0 */
+			ok(r.offset_min <= truth && r.offset_max >= truth, "it is within the bounds");
+			ok(r.steady, "and steady");
+			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "bounds are no farther apart than a round trip");
+			/* where a round trip is shorter than the offset, it must be seen */
+			if (ticks > r.round_trip)
+			{
+				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");
+				ok(r.warps > 0 && r.warp_max <= ticks && r.warp_max >= ticks - r.round_trip, "warps: %ld, the largest of %.1f ns", (long) r.warps, r.warp_max * tick_ns);
+			}
+			if (ticks == 0)
+				ok(r.warps == 0, "no warp");
+		}
+	}
+}
+
+#endif							/* __linux__ */
+
+int
+main(void)
+{
+	test_made_up();
+	test_unsteady();
+#ifdef __linux__
+	{
+		cpu_set_t	set;
+		int			found = 0;
+
+		CPU_ZERO(&set);
+		(void) sched_getaffinity(0, sizeof(set), &set);
+		for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+		{
+			if (CPU_ISSET(cpu, &set))
+				cpus[found++] = cpu;
+		}
+		if (found < 2)
+			ok(true, "threads # SKIP fewer than two CPUs");
+		else
+		{
+			test_threads("reference clock", reference, 1);
+#ifdef CLOCKTIMING_HAVE_TSC
+			if (tsc_why_no_rdtsc() == NULL)
+			{
+				uint64_t	ns = reference_ns();
+				uint64_t	ticks = tsc_read_rdtsc();
+
+				while (reference_ns() - ns < 10000000)
+					;
+				test_threads("rdtsc", rdtsc, (double) (reference_ns() - ns) / (tsc_read_rdtsc() - ticks));
+			}
+#endif
+		}
+	}
+#endif
+	return done();
+}
