@@ -274,6 +274,35 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
 'what EXPLAIN ANALYZE costs a statement of one''s own, a row for each level of instrumentation';
 
 --
+-- Clocks beside each other.
+--
+CREATE FUNCTION clock_drift(
+    source    text             DEFAULT 'system',
+    reference text             DEFAULT 'kernel',
+    duration  double precision DEFAULT 1,
+    OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
+    OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_error_ppm numeric,
+    OUT residual_max_ns numeric, OUT bracket_ns numeric
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'clock_drift';
+COMMENT ON FUNCTION clock_drift(text, text, double precision) IS
+'by how many parts per million a clock runs faster than a reference, with a 95 % interval';
+
+CREATE FUNCTION clock_monitor(
+    sources   text[]           DEFAULT '{all}',
+    duration  double precision DEFAULT 5,
+    every     double precision DEFAULT 1,
+    reference text             DEFAULT 'kernel',
+    OUT elapsed_s numeric, OUT source text, OUT advance_ms numeric,
+    OUT against_reference_us numeric, OUT bracket_ns numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_monitor';
+COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
+'how far each clock has advanced, and by how much more than a reference, interval by interval';
+
+--
 -- What there is to measure.
 --
 CREATE FUNCTION clock_list_sources(
@@ -318,6 +347,8 @@ REVOKE ALL ON FUNCTION clock_cpu_skew(double precision, text) FROM PUBLIC;
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_drift(text, text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
@@ -333,6 +364,8 @@ GRANT EXECUTE ON FUNCTION clock_cpu_skew(double precision, text) TO pg_monitor;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_drift(text, text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;

@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * stats.c
- *	  What a handful of measurements says: means, how sure they are, and
- *	  Student's t, with which two of them are told apart.
+ *	  What a handful of measurements says: means and straight lines, how sure
+ *	  they are, and Student's t, with which two of them are told apart.
  *
  *-------------------------------------------------------------------------
  */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "stats.h"
@@ -417,4 +418,87 @@ stats_low_mean_half_width(const double *a, double limit_a,
 		work[i] = (fmin(a[i], limit_a) - fmin(b[i], limit_b)) * n / k;
 	return stats_t_quantile(0.5 + confidence / 2, k - 1) *
 		stats_stddev(work, n) / sqrt(n);
+}
+
+/*
+ * Deviations are those from the first point less their mean, so that no digits
+ * are lost where the points lie close together far from 0.
+ */
+StatsLine
+stats_line(const double *x, const double *y, int n)
+{
+	StatsLine	line = {NAN, NAN, NAN, NAN, NAN, NAN};
+	double		dx_mean = 0;
+	double		dy_mean = 0;
+	double		sxx = 0;
+	double		sxy = 0;
+	double		rest = 0;
+
+	if (n < 1)
+		return line;
+	for (int i = 0; i < n; i++)
+	{
+		dx_mean += (x[i] - x[0]) / n;
+		dy_mean += (y[i] - y[0]) / n;
+	}
+	line.x_mean = x[0] + dx_mean;
+	line.y_mean = y[0] + dy_mean;
+	for (int i = 0; i < n; i++)
+	{
+		double		dx = x[i] - x[0] - dx_mean;
+
+		sxx += dx * dx;
+		sxy += dx * (y[i] - y[0] - dy_mean);
+	}
+	line.x_ssd = sxx;
+	if (!(sxx > 0))
+		return line;
+	line.slope = sxy / sxx;
+
+	line.residual_max = 0;
+	for (int i = 0; i < n; i++)
+	{
+		double		residual = y[i] - y[0] - dy_mean - line.slope * (x[i] - x[0] - dx_mean);
+
+		rest += residual * residual;
+		line.residual_max = fmax(line.residual_max, fabs(residual));
+	}
+	if (n > 2)
+		line.slope_stderr = sqrt(rest / (n - 2) / sxx);
+	return line;
+}
+
+double
+stats_line_half_width(const double *x, const double *y, int n, int batches,
+					  double confidence)
+{
+	double		x_means[STATS_MAX_BATCHES];
+	double		y_means[STATS_MAX_BATCHES];
+
+	if (batches < 3 || batches > STATS_MAX_BATCHES || batches > n ||
+		!(confidence > 0 && confidence < 1))
+		return NAN;
+	for (int i = 0; i < batches; i++)
+	{
+		int			first = (int) ((int64_t) n * i / batches);
+		int			end = (int) ((int64_t) n * (i + 1) / batches);
+
+		x_means[i] = stats_mean(x + first, end - first);
+		y_means[i] = stats_mean(y + first, end - first);
+	}
+	return two_sided_quantile(1 - confidence, confidence, batches - 2) *
+		stats_line(x_means, y_means, batches).slope_stderr;
+}
+
+double
+stats_line_bound(const double *x, const double *bound, int n)
+{
+	StatsLine	line = stats_line(x, bound, n);
+	double		sum = 0;
+
+	if (isnan(line.slope))
+		return NAN;
+	for (int i = 0; i < n; i++)
+		sum += fabs(x[i] - line.x_mean) * bound[i];
+	return sum / line.x_ssd;
 }

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * stats.h
- *	  What a handful of measurements says: means, how sure they are, and
- *	  Student's t, with which two of them are told apart.
+ *	  What a handful of measurements says: means and straight lines, how sure
+ *	  they are, and Student's t, with which two of them are told apart.
  *
  * Everywhere, "x" are "n" finite numbers of any unit, below 1e150 in absolute
  * value, and results are in that unit.  NaN never goes in.  What is not
@@ -91,6 +91,49 @@ extern double stats_trimmed_mean(double *x, int n, double share);
  */
 extern double stats_trimmed_half_width(double *x, int n, double share,
 									   double confidence);
+
+/*
+ * A straight line through n points by ordinary least squares.  x and y may lie
+ * far from 0 (times in nanoseconds since 1970, say): all sums are those of
+ * differences.
+ */
+typedef struct StatsLine
+{
+	double		x_mean;			/* the line goes through this point */
+	double		y_mean;
+	double		slope;			/* NAN for n < 2 and if no two x differ */
+	double		slope_stderr;	/* its standard error where deviations are
+								 * independent; NAN for n < 3, too */
+	double		residual_max;	/* largest distance of a point from the line,
+								 * in the direction of y, either way */
+	double		x_ssd;			/* sum of squared deviations of x */
+} StatsLine;
+
+extern StatsLine stats_line(const double *x, const double *y, int n);
+
+#define STATS_MAX_BATCHES	30
+
+/*
+ * Half the width of the confidence interval of the slope of that line where the
+ * deviations of successive points have to do with each other: n is divided into
+ * this many batches of successive points, as equal as can be, and the interval
+ * is that of the line through the batches' means, which are nearly independent
+ * if a batch is longer than the deviations last: Student's t with batches - 2
+ * degrees of freedom * its standard error.  (Batch means: Law, Simulation
+ * Modeling and Analysis, 2015, section 9.5.3.  Schmeiser, Operations Research
+ * 30(3), 1982, recommends 10 to 30 batches.)  NAN for less than 3 batches, more
+ * than STATS_MAX_BATCHES or n, and a confidence out of range.
+ */
+extern double stats_line_half_width(const double *x, const double *y, int n,
+									int batches, double confidence);
+
+/*
+ * By how much the slope of that line can be wrong at most where y[i] is known
+ * to within "bound[i]" either side, apart from what all have in common: the sum
+ * of |x[i] - mean| * bound[i], over that of (x[i] - mean)^2.  NAN where the
+ * slope is.
+ */
+extern double stats_line_bound(const double *x, const double *bound, int n);
 
 /*
  * Student's t distribution.  "df", the degrees of freedom, is any number above

@@ -1,5 +1,6 @@
 /*
- * stats_test: means, trimmed means and Student's t against SciPy.
+ * stats_test: means, trimmed means, straight lines and Student's t against
+ * SciPy.
  *
  * The numbers in the tables are those of SciPy 1.17.1, by the expressions
  * given there, printed by '%.17g'; p is that double, not the decimal that it
@@ -712,6 +713,152 @@ low_means(void)
 	ok(covered > 600 * 0.92 && covered < 600 * 0.985, "95 %% intervals: %d of 600 contain the truth", covered);
 }
 
+typedef struct LineCase
+{
+	const char *name;
+	double		x_offset;
+	double		y_offset;
+	double		y_factor;
+	double		slope;
+	double		intercept;
+	double		stderr_of_slope;
+	double		residual_max;
+} LineCase;
+
+/*
+ * Times in ns and what a clock 200 ppm fast leads by; all numbers are whole and
+ * exact as double even with an offset of 1e18.  scipy.stats.linregress(x, y)
+ * for the first and the second, and by rational arithmetic (fractions.Fraction)
+ * for all: from an offset of 1e15 on SciPy loses digits, 6 of them at the end.
+ */
+static const LineCase line_cases[] = {
+	{"times from 0", 0, 0, 1,
+	0.00019995718850256424, 18.248587757827277, 6.8967875543667286e-08, 41.492204158057682},
+	{"times from 1e9", 1e9, 0, 1,
+	0.00019995718850256424, -199938.93991480643, 6.8967875543667286e-08, 41.492204158057682},
+	{"times from 1e18", 1e18, 0, 1,
+	0.00019995718850256424, -199957188502546, 6.8967875543667286e-08, 41.492204158057682},
+	{"both from 1e18", 1e18, 1e18, 128,
+	0.025594520128328222, 9.7440547987167411e+17, 8.8278880695894126e-06, 5311.0021322313833},
+	{"leads from 1e15", 0, 1e15, 1,
+	0.00019995718850256424, 1000000000000018.2, 6.8967875543667286e-08, 41.492204158057682},
+};
+
+static void
+lines(void)
+{
+	/* scipy.stats.linregress() */
+	static const double x[] = {1, 2, 3, 4, 5, 6, 7.5};
+	static const double y[] = {2.1, 3.9, 6.2, 7.8, 10.1, 11.7, 15.3};
+	static const double same[] = {4, 4, 4};
+	static const double straight[] = {-1, 1, 3};
+	double		index[100];
+	double		leads[100];
+	double		bound[100];
+	double		slope;
+	StatsLine	line = stats_line(x, y, 7);
+
+	ok(fabs(line.slope / 2.0077803203661326 - 1) < PRECISION &&
+	   fabs(line.y_mean - line.slope * line.x_mean - -0.017391304347825098) < PRECISION &&
+	   fabs(line.slope_stderr / 0.042858646440554135 - 1) < PRECISION &&
+	   fabs(line.residual_max / 0.32929061784897096 - 1) < PRECISION, "a line through seven points");
+	for (int i = 0; i < 100; i++)
+		index[i] = i;
+	line = stats_line(index, hundred, 100);
+	ok(fabs(line.slope / -7.3462848784878485 - 1) < PRECISION &&
+	   fabs((line.y_mean - line.slope * line.x_mean) / 1727.8598514851485 - 1) < PRECISION &&
+	   fabs(line.slope_stderr / 8.7532006192495846 - 1) < PRECISION &&
+	   fabs(line.residual_max / 23397.026991449144 - 1) < PRECISION, "a line through a hundred");
+	for (int c = 0; c < LENGTH(line_cases); c++)
+	{
+		const LineCase *l = &line_cases[c];
+		double		times[100];
+
+		for (int i = 0; i < 100; i++)
+		{
+			times[i] = l->x_offset + i * 1000064.0 + i * 7919 % 1009 * 128;
+			leads[i] = l->y_offset + l->y_factor * (200.0 * i + i * 104729 % 61);
+		}
+		line = stats_line(times, leads, 100);
+		ok(fabs(line.slope / l->slope - 1) < PRECISION, "%s: slope %.17g", l->name, line.slope);
+		ok(fabs((line.y_mean - line.slope * line.x_mean) / l->intercept - 1) < PRECISION,
+		   "%s: intercept", l->name);
+		ok(fabs(line.slope_stderr / l->stderr_of_slope - 1) < PRECISION,
+		   "%s: standard error %.17g", l->name, line.slope_stderr);
+		ok(fabs(line.residual_max / l->residual_max - 1) < PRECISION,
+		   "%s: largest residual %.17g", l->name, line.residual_max);
+	}
+
+	line = stats_line(straight, straight, 3);
+	ok(line.slope == 1 && line.slope_stderr == 0 && line.residual_max == 0 && line.x_ssd == 8,
+	   "points on a line");
+	line = stats_line(x, y, 2);
+	ok(fabs(line.slope - 1.8) < PRECISION && isnan(line.slope_stderr), "two points have no error");
+	line = stats_line(x, y, 1);
+	ok(line.x_mean == 1 && isnan(line.slope) && isnan(line.residual_max), "one point has no slope");
+	ok(isnan(stats_line(x, y, 0).x_mean), "no point at all");
+	ok(isnan(stats_line(same, straight, 3).slope) && stats_line(same, straight, 3).y_mean == 1,
+	   "nor have points above each other");
+
+	/* scipy.stats.t.ppf(0.975, m - 2) * linregress(means).stderr */
+	ok(fabs(stats_line_half_width(index, hundred, 100, 3, 0.95) / 21.737724397465687 - 1) < PRECISION,
+	   "interval by 3 batches");
+	ok(fabs(stats_line_half_width(index, hundred, 100, 7, 0.95) / 23.580370283833805 - 1) < PRECISION,
+	   "by 7, which are not of one size");
+	ok(fabs(stats_line_half_width(index, hundred, 100, 10, 0.95) / 19.973002802367269 - 1) < PRECISION,
+	   "by 10");
+	ok(fabs(stats_line_half_width(index, hundred, 100, 30, 0.95) / 15.539161640655166 - 1) < PRECISION,
+	   "by 30");
+	ok(isnan(stats_line_half_width(index, hundred, 100, 2, 0.95)) &&
+	   isnan(stats_line_half_width(index, hundred, 100, STATS_MAX_BATCHES + 1, 0.95)) &&
+	   isnan(stats_line_half_width(index, hundred, 9, 10, 0.95)) &&
+	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "undefined for what is out of range");
+
+	/* the bound is reached where each point is as far off as it can be */
+	for (int i = 0; i < 100; i++)
+	{
+		bound[i] = 1 + i % 7;
+		leads[i] = 5 + 2 * index[i] + (i < 50 ? -bound[i] : bound[i]);
+	}
+	slope = stats_line_bound(index, bound, 100);
+	ok(fabs(stats_line(index, leads, 100).slope - 2 - slope) < PRECISION, "bound %.6f of the slope's error", slope);
+	ok(isnan(stats_line_bound(same, bound, 3)) && isnan(stats_line_bound(index, bound, 1)),
+	   "no bound where there is no slope");
+}
+
+/* Deviations that last: 95 % of intervals by batches contain the truth. */
+static void
+line_coverage(void)
+{
+	double		x[1000];
+	double		y[1000];
+	int			by_batches = 0;
+	int			naive = 0;
+
+	srand(5);
+	for (int rep = 0; rep < 1000; rep++)
+	{
+		double		deviation = 0;
+		StatsLine	line;
+
+		for (int i = 0; i < 1000; i++)
+		{
+			/* autoregressive, forgotten after some ten points */
+			for (int k = 0; k < 4; k++)
+				deviation += rand() / (double) RAND_MAX - 0.5;
+			deviation *= 0.9;
+			x[i] = 1e15 + i * 1e6;
+			y[i] = -50e-6 * i * 1e6 + 30 * deviation;
+		}
+		line = stats_line(x, y, 1000);
+		naive += fabs(line.slope - -50e-6) <= 1.96 * line.slope_stderr;
+		by_batches += fabs(line.slope - -50e-6) <= stats_line_half_width(x, y, 1000, 10, 0.95);
+	}
+	ok(by_batches > 1000 * 0.92 && by_batches < 1000 * 0.98,
+	   "intervals by batches: %d of 1000 contain the truth", by_batches);
+	ok(naive < 1000 * 0.7, "those for independent points would not: %d", naive);
+}
+
 int
 main(void)
 {
@@ -729,5 +876,7 @@ main(void)
 	intervals();
 	trimming();
 	low_means();
+	lines();
+	line_coverage();
 	return done();
 }

@@ -1,0 +1,73 @@
+-- Clocks beside each other: what is true of every drift and every interval.
+BEGIN;
+SELECT * FROM no_plan();
+
+CREATE TEMP TABLE drift AS
+    SELECT s.reads, s.cpu_time, d.*
+    FROM (SELECT source, clock AS reads, source IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage') AS cpu_time
+          FROM clock_sources WHERE available) AS s,
+         clock_drift(s.source, 'kernel', 0.1) AS d;
+
+SELECT cmp_ok((SELECT count(*)::int FROM drift), '>=', 2, 'at least system and instr_time were compared');
+SELECT is(clock, reads, source || ': the clock is what the source reads') FROM drift;
+SELECT is(reference, 'kernel', source || ': the reference') FROM drift;
+SELECT cmp_ok(pairs, '>', 10::bigint, source || ': there are pairs') FROM drift;
+SELECT cmp_ok(pairs + rejected, '<=', 1000::bigint, source || ': and not too many') FROM drift;
+SELECT cmp_ok(rejected, '<=', pairs, source || ': no more than half of them rejected') FROM drift;
+SELECT cmp_ok(duration_s, '>=', 0.1, source || ': it lasted as long as it was told') FROM drift;
+SELECT cmp_ok(drift_error_ppm, '>', 0.0, source || ': there is an interval') FROM drift;
+SELECT cmp_ok(residual_max_ns, '>=', 0.0, source || ': the largest residual') FROM drift;
+SELECT cmp_ok(bracket_ns, '>', 0.0, source || ': brackets by system calls have a width') FROM drift;
+-- NTP steers clocks by up to 500 ppm, and sets the time of day
+SELECT cmp_ok(abs(drift_ppm), '<=', 600 + drift_error_ppm, source || ': the rate is that of the kernel') FROM drift
+WHERE NOT cpu_time AND source <> 'time';
+SELECT cmp_ok(drift_ppm, '<=', drift_error_ppm, source || ': no more CPU time than time') FROM drift WHERE cpu_time;
+-- the resolution is in the interval
+SELECT cmp_ok(drift_error_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float8)::numeric, d.source || ': its resolution is in the interval')
+FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;
+
+-- where the truth is known
+SELECT cmp_ok(abs(drift_ppm), '<=', drift_error_ppm, 'monotonic_raw does not drift against the same clock by system call')
+FROM drift WHERE source = 'monotonic_raw';
+SELECT cmp_ok(abs(d.drift_ppm), '<=', d.drift_error_ppm, 'rdtsc does not drift against rdtscp')
+FROM (SELECT count(*) AS n FROM clock_sources WHERE source IN ('rdtsc', 'rdtscp') AND available) AS s,
+     LATERAL clock_drift(CASE s.n WHEN 2 THEN 'rdtsc' ELSE 'system' END, CASE s.n WHEN 2 THEN 'rdtscp' ELSE 'kernel' END, 0.2) AS d
+WHERE s.n = 2;
+SELECT cmp_ok(abs(d.drift_ppm), '<=', d.drift_error_ppm, 'nor boottime against monotonic')
+FROM clock_sources AS c, clock_drift(c.source, 'monotonic', 0.2) AS d WHERE c.source = 'boottime' AND c.available;
+-- there and back
+SELECT cmp_ok(abs(a.drift_ppm + b.drift_ppm), '<=', a.drift_error_ppm + b.drift_error_ppm + 0.001, 'a drift seen from the other clock')
+FROM clock_drift('system', 'instr_time', 0.2) AS a, clock_drift('instr_time', 'system', 0.2) AS b;
+
+-- the shortest run
+SELECT is(source || ' ' || (pairs + rejected >= 30), 'system true', 'a few pairs even in the shortest time')
+FROM clock_drift(duration => 0.000001);
+
+-- the monitor
+CREATE TEMP TABLE monitor AS SELECT * FROM clock_monitor(duration => 0.3, every => 0.1);
+SELECT is((SELECT array_agg(DISTINCT source ORDER BY source) FROM monitor),
+          (SELECT array_agg(source ORDER BY source) FROM clock_sources WHERE available), 'all that are available');
+SELECT is(count(*)::int, 1, elapsed_s || ', ' || source || ': one row') FROM monitor GROUP BY elapsed_s, source;
+SELECT cmp_ok(count(DISTINCT elapsed_s)::int, '<=', 3, 'no more edges than asked for') FROM monitor;
+SELECT cmp_ok(elapsed_s, '>=', 0.1 * n, format('edge %s is not early', n))
+FROM (SELECT elapsed_s, row_number() OVER (ORDER BY elapsed_s) AS n FROM (SELECT DISTINCT elapsed_s FROM monitor) AS e) AS e;
+SELECT cmp_ok(min(advance_ms - lag), '>=', 0.0, source || ': never goes backwards')
+FROM (SELECT source, advance_ms, lag(advance_ms) OVER (PARTITION BY source ORDER BY elapsed_s) AS lag FROM monitor) AS m
+GROUP BY source HAVING count(lag) > 0;
+SELECT cmp_ok(abs(against_reference_us), '<=',
+              (advance_ms * 0.6 + bracket_ns * 2 / 1000 + (c.resolution_ns / 1000)::numeric + 100), format('%s after %s s: with the kernel''s clock', m.source, elapsed_s))
+FROM monitor AS m JOIN clock_sources AS c USING (source)
+WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage', 'realtime_coarse', 'monotonic_coarse', 'times', 'time');
+SELECT cmp_ok(abs(against_reference_us), '<=', 2.0, format('monotonic_raw after %s s: the same clock', elapsed_s))
+FROM monitor WHERE source = 'monotonic_raw' AND bracket_ns < 1000;
+-- the reference is left out of all, whatever it is
+SELECT is((SELECT array_agg(DISTINCT m.source ORDER BY m.source) FROM clock_monitor('{ALL}', 0.01, 0.01, 'system') AS m),
+          (SELECT array_agg(source ORDER BY source) FROM clock_sources WHERE available AND source <> 'system'),
+          'all but the reference');
+SELECT is((SELECT array_agg(m.source) FROM clock_monitor('{system,instr_time,SYSTEM}', 0.01, 0.01) AS m),
+          '{system,instr_time}', 'each once, in the order given');
+-- what is left of the duration is not waited for
+SELECT is((SELECT count(*)::int FROM clock_monitor('{system}', 0.0199, 0.01)), 1, 'whole intervals only');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,273 @@
+
+# A clock at a wrong rate: the drift that is found must be what was injected.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use ClockSession;
+
+my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/drift_clock.so';
+plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f $shim;
+
+# A loaded machine may let a process wait for long.  On a quiet one it should
+# be 10 ms.
+my $allowed = 1;
+
+my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
+
+# Has that process's CLOCK_MONOTONIC run ppm fast, be that many ns ahead, and now
+# and then be read that many ns late.
+sub inject
+{
+	my ($pid, $ppm, $ahead, $delay) = @_;
+
+	open(my $fh, '+<', $control) or die "$control: $!";
+	syswrite($fh, pack('q4', $pid, $ppm * 1000, $ahead || 0, $delay || 0)) == 32
+	  or die "$control: $!";
+	close($fh);
+	return;
+}
+
+open(my $fh, '>', $control) or die "$control: $!";
+print $fh pack('q4', 0, 0, 0, 0);
+close($fh);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+{
+	# only the server's clock is to lie
+	local $ENV{LD_PRELOAD} = $shim;
+	local $ENV{DRIFT_CLOCK_CONTROL} = $control;
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
+my $pid = $session->pid;
+my $tsc = $node->safe_psql('postgres',
+	q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) eq 't';
+
+# whatever has to be calibrated comes first
+$session->query('SELECT count(*) FROM clock_sources');
+
+# The truth in the interval, and 0 outside of it unless it is the truth.
+sub contains
+{
+	my ($row, $truth, $what) = @_;
+	my ($drift, $error) = @$row{qw(drift_ppm drift_error_ppm)};
+
+	diag "$what: $drift +- $error ppm, residuals up to $row->{residual_max_ns} ns";
+	cmp_ok($error, '>', 0, "$what: there is an interval");
+	cmp_ok(abs($drift - $truth),
+		'<=', $error, "$what: $drift +- $error contains $truth");
+	cmp_ok(abs($drift), '>', $error, "$what: and not 0") if $truth != 0;
+	return;
+}
+
+sub drift_of
+{
+	my ($source, $reference, $duration) = @_;
+	return $session->row(
+		"SELECT * FROM clock_drift('$source', '$reference', $duration)");
+}
+
+# The rates
+foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
+{
+	inject($pid, $ppm);
+	foreach my $source ('system', 'monotonic')
+	{
+		my ($row, $said) = drift_of($source, 'kernel', 0.5);
+
+		contains($row, $ppm, "$source at $ppm ppm");
+		is($said, '', "$source at $ppm ppm: no warning");
+	}
+	contains(scalar drift_of('monotonic_raw', 'kernel', 0.5),
+		0, "an honest clock beside one at $ppm ppm");
+
+	# seen from the clock that is wrong, the honest ones drift
+	contains(
+		scalar drift_of('monotonic_raw', 'system', 0.5),
+		(1 / (1 + $ppm / 1e6) - 1) * 1e6,
+		"monotonic_raw against a reference at $ppm ppm");
+}
+
+# For longer, and the interval becomes narrower
+{
+	inject($pid, 200);
+	my $short = drift_of('system', 'kernel', 0.02);
+	my $long = drift_of('system', 'kernel', 2);
+
+	contains($short, 200, '200 ppm in 0.02 s');
+	contains($long, 200, '200 ppm in 2 s');
+	cmp_ok($long->{drift_error_ppm},
+		'<', $short->{drift_error_ppm}, 'more is known after a longer time');
+}
+
+# Wide brackets are left out: the middle of one is half of the delay too early
+{
+	my $delay = 20_000;
+
+	inject($pid, 200, 0, $delay);
+	my $row = drift_of('system', 'kernel', 1);
+
+	contains($row, 200, '200 ppm, readings that take long');
+	diag "$row->{rejected} rejected, $row->{pairs} not";
+	cmp_ok($row->{rejected}, '>=', 10, 'pairs with a wide bracket are rejected');
+	cmp_ok($row->{pairs}, '>', $row->{rejected}, 'but most are used');
+	cmp_ok($row->{residual_max_ns}, '<', $delay / 4, 'a delay is no residual');
+	cmp_ok($row->{bracket_ns}, '<', $delay, 'nor is it in the median bracket');
+}
+
+# Only relative to others can a rate be seen
+if ($tsc)
+{
+	contains(scalar drift_of('rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
+}
+contains(scalar drift_of('system', 'monotonic', 0.3),
+	0, 'two names of the clock that is wrong');
+
+# The monitor: lead and advance grow as injected
+foreach my $ppm (200, -200)
+{
+	inject($pid, $ppm);
+	my @rows = split /\n/, $session->query(
+		"SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)")->{out};
+	my $edges = 0;
+
+	foreach (@rows)
+	{
+		my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
+		my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
+
+		# half of both brackets, of which that at the start is not known
+		cmp_ok(abs($against - $truth),
+			'<=', 0.001 + $bracket / 1000 + 1,
+			"monitor at $ppm ppm: $source after $elapsed s leads by $against us");
+		$edges++ if $source eq 'system';
+	}
+	cmp_ok($edges, '>=', 1, 'there are edges');
+	cmp_ok($edges, '<=', 3, 'and no more than asked for');
+}
+
+# Jumps within a run are no rate: they show as residuals, those back as a
+# warning.
+foreach my $step (2_000_000, -3_000_000)
+{
+	inject($pid, 0);
+	$session->query('\pset tuples_only off');
+	$session->send(q{SELECT residual_max_ns, drift_error_ppm FROM clock_drift('system', 'kernel', 1.5)});
+	usleep(700_000);
+	inject($pid, 0, $step);
+	my $result = $session->result;
+	$session->query('\pset tuples_only on');
+	my ($residual, $error) = $result->{out} =~ /^([\d.]+)\|([\d.]+)$/m;
+
+	# the points next to it are as far apart, so one is off by half of it
+	cmp_ok($residual, '>=', abs($step) * 0.49, "a step of $step ns: residual");
+	cmp_ok($residual, '<=', abs($step) * 1.01, "a step of $step ns: no more than it");
+	cmp_ok($error, '>', 100, "a step of $step ns: no rate can be told");
+	if ($step > 0)
+	{
+		is($result->{err}, '', 'a step ahead: no warning');
+	}
+	else
+	{
+		like(
+			$result->{err},
+			qr/^WARNING:  clock source "system" went backwards\nDETAIL:  Backward steps: 1, the largest of \d+ ns\.\n\z/,
+			'a step back: warning');
+	}
+}
+
+# Clocks that stand still or go backwards, as source and as reference
+foreach my $ppm (-1e6, -3e6)
+{
+	my $what = $ppm == -1e6 ? 'stands still' : 'goes backwards';
+	inject($pid, $ppm);
+	my $start = time;
+	my ($row, $said) = drift_of('system', 'kernel', 0.2);
+
+	contains($row, $ppm, "a clock that $what");
+	like($said, qr/^WARNING:  clock source "system" went backwards\n/,
+		"a clock that $what: warning")
+	  if $ppm < -1e6;
+	($row, $said) = drift_of('monotonic_raw', 'system', 0.2);
+	like(
+		$said,
+		qr/^WARNING:  no drift of clock source "monotonic_raw" can be told\nDETAIL:  The reference "system" did not advance\.\n/,
+		"a reference that $what: warning");
+	is($row->{drift_ppm}, '', "a reference that $what: no drift");
+	is($row->{drift_error_ppm}, '', "a reference that $what: no interval");
+	my $result = $session->query(
+		q{SELECT count(*) FROM clock_monitor('{monotonic_raw,system}', 0.2, 0.1)});
+	is($result->{state}, '00000', "a clock that $what: the monitor ends");
+	$result = $session->query(
+		q{SELECT count(*) FROM clock_monitor('{monotonic_raw}', 0.2, 0.1, 'system')});
+	is($result->{state}, '00000', "a reference that $what: the monitor ends");
+	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
+}
+inject(0, 0);
+
+# Progress
+$session->query(q{SET clocktiming.progress_interval = '200ms'});
+foreach my $call (
+	[ q{clock_drift('system', 'kernel', 0.9)}, 'system', qr/drift so far -?\d+\.\d{3} ppm/ ],
+	[ q{clock_monitor('{system}', 0.9, 0.3)}, 'clock_monitor', qr/\d of 3 intervals/ ])
+{
+	my ($from, $label, $detail) = @$call;
+	my $notice =
+	  qr/NOTICE:  progress: $label: \d\.\d s elapsed, \d\.\d s remaining, $detail\n/;
+	my $result = $session->query("SELECT count(*) FROM $from");
+
+	like($result->{err}, qr/^(?:$notice){1,4}\z/, "$from: reports");
+}
+$session->query('SET clocktiming.progress_interval = 0');
+
+# Cancel, timeout and termination
+my @calls = (
+	q{clock_drift('system', 'kernel', 60)},
+	q{clock_drift('system', 'kernel', 86400)},
+	q{clock_monitor('{all}', 86400, 86400)},
+	q{clock_monitor('{all}', 60, 0.001)});
+
+foreach my $call (@calls)
+{
+	my $result;
+	my $start;
+
+	$session->query(q{SET statement_timeout = '200ms'});
+	$result = $session->query("SELECT count(*) FROM $call");
+	is($result->{state}, '57014', "statement_timeout of $call");
+	cmp_ok($result->{seconds}, '<', 0.2 + $allowed, "statement_timeout of $call: in time");
+	diag sprintf('statement_timeout of %s: after %.1f ms', $call, ($result->{seconds} - 0.2) * 1000);
+	$session->query('RESET statement_timeout');
+
+	$session->send("SELECT count(*) FROM $call");
+	$node->poll_query_until('postgres',
+		"SELECT state = 'active' AND query LIKE '%clock_%' FROM pg_stat_activity WHERE pid = $pid"
+	) or die "$call does not run";
+	usleep(100_000);
+	$start = time;
+	$killer->query("SELECT pg_cancel_backend($pid)");
+	$result = $session->result;
+	is($result->{state}, '57014', "pg_cancel_backend of $call");
+	cmp_ok(time - $start, '<', $allowed, "pg_cancel_backend of $call: in time");
+	diag sprintf('pg_cancel_backend of %s: after %.1f ms', $call, (time - $start) * 1000);
+	contains(scalar drift_of('monotonic_raw', 'kernel', 0.05),
+		0, "after $call the session goes on");
+}
+
+$_->quit foreach ($session, $killer);
+$node->stop;
+unlike(slurp_file($node->logfile),
+	qr/terminated by signal/, 'no process has been killed');
+
+done_testing();
