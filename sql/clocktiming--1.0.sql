@@ -334,6 +334,55 @@ COMMENT ON VIEW clock_platform IS
 'what processor, hypervisor, operating system and server say of their clocks';
 
 --
+-- What to think of it.
+--
+CREATE FUNCTION clock_list_advice(
+    OUT "check" text, OUT severity text, OUT finding text, OUT evidence text,
+    OUT do_now text, OUT do_persistently text, OUT ask_provider text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
+AS 'MODULE_PATHNAME', 'clock_list_advice';
+COMMENT ON FUNCTION clock_list_advice() IS
+'the rows of the view clock_advice';
+
+CREATE VIEW clock_advice AS
+    SELECT "check", severity, finding, evidence, do_now, do_persistently, ask_provider
+    FROM clock_list_advice();
+COMMENT ON VIEW clock_advice IS
+'what to think of this server''s clocks, by what is measured as the view is read, and what to do';
+
+CREATE FUNCTION clock_check_detail(
+    max_cost_ns      double precision DEFAULT 200,
+    max_skew_ns      double precision DEFAULT 1000,
+    max_drift_ppm    double precision DEFAULT 600,
+    max_lost_percent double precision DEFAULT 90,
+    duration         double precision DEFAULT 1,
+    OUT "check" text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 7
+AS 'MODULE_PATHNAME', 'clock_check_detail';
+COMMENT ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) IS
+'checks of the clocks, with the figures behind each';
+
+CREATE FUNCTION clock_check(
+    max_cost_ns      double precision DEFAULT 200,
+    max_skew_ns      double precision DEFAULT 1000,
+    max_drift_ppm    double precision DEFAULT 600,
+    max_lost_percent double precision DEFAULT 90,
+    duration         double precision DEFAULT 1,
+    OUT "check" text, OUT ok boolean
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 7
+BEGIN ATOMIC
+    SELECT d."check", d.ok
+    FROM clock_check_detail(max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent, duration)
+         WITH ORDINALITY AS d("check", ok, figure, threshold, unit, detail, n)
+    ORDER BY d.n;
+END;
+COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
+'checks of the clocks with nothing that varies: for expected output of tests';
+
+--
 -- Privileges: measuring and looking at the machine is for those who monitor
 -- the server, looking at a sample is for everybody who has one.
 --
@@ -349,10 +398,14 @@ REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precisi
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_drift(text, text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_list_advice() FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
+REVOKE ALL ON TABLE clock_advice FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
@@ -366,7 +419,11 @@ GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double prec
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_drift(text, text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_list_advice() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
+GRANT SELECT ON TABLE clock_advice TO pg_monitor;

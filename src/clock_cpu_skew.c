@@ -32,6 +32,7 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
+#include "clock_cpu_skew.h"
 #include "clock_measure.h"
 #include "compat.h"
 #include "cpu_skew.h"
@@ -62,6 +63,9 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
  */
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
+
+/* How long it waits for readings to be seen both ways when its time is over. */
+#define SEEN_NS				UINT64CONST(60000000000)
 
 /* How often the backend makes sure that its worker is there. */
 #define WORKER_CHECK_NS		UINT64CONST(10000000)
@@ -270,7 +274,7 @@ may_read(const ClockSource *source)
 	if (source->reader == &reader_rdtscp)
 		return tsc_why_no_rdtscp() == NULL;
 #endif
-	return true;
+	return source->why_not(source) == NULL;
 }
 
 static void
@@ -521,11 +525,17 @@ compare_cpu(SkewRun *run, int i, uint64 end_ns)
 			checked_ns = now_ns;
 		}
 	} while (now_ns < end_ns ||
-			 !skew_has_seen(&shared->backend_side) ||
-			 !skew_has_seen(&shared->worker_side));
+			 (now_ns < end_ns + SEEN_NS &&
+			  (!skew_has_seen(&shared->backend_side) ||
+			   !skew_has_seen(&shared->worker_side))));
 
 	give_order(run, NO_CPU);
 	skew.result = skew_result(&shared->backend_side, &shared->worker_side);
+	if (!skew.result.known)
+		ereport(ERROR,
+				(errcode(ERRCODE_OPERATOR_INTERVENTION),
+				 errmsg("CPUs %d and %d did not see each other's readings of clock source \"%s\"",
+						run->cpus[0], run->cpus[i], run->source->name)));
 	return skew;
 }
 
@@ -584,15 +594,20 @@ warn_of_findings(const SkewRun *run, const CpuSkew *skews, double tick_ns)
 }
 
 static const ClockSource *
+default_source(void)
+{
+	const ClockSource *source = clock_source_find("rdtscp");
+
+	return source->why_not(source) == NULL ? source : clock_source_get("system");
+}
+
+static const ClockSource *
 get_source(FunctionCallInfo fcinfo)
 {
 	const ClockSource *source;
 
 	if (PG_ARGISNULL(1))
-	{
-		source = clock_source_find("rdtscp");
-		return source->why_not(source) == NULL ? source : clock_source_get("system");
-	}
+		return default_source();
 	source = clock_source_get(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 
 	/* which is what this session has set, and the worker would not know */
@@ -605,6 +620,65 @@ get_source(FunctionCallInfo fcinfo)
 						source->name),
 				 errdetail("It counts CPU time, each process its own.")));
 	return source;
+}
+
+/* Compares all CPUs; *tick_ns is how long a tick of the source takes. */
+static CpuSkew *
+measure_skew(SkewRun *run, const ClockSource *source, double duration_s,
+			 double *tick_ns)
+{
+	CpuSkew    *skews;
+	const char *from;
+
+	run->source = source;
+	/* whatever has to be calibrated comes first */
+	*tick_ns = 1e9 / source->frequency_hz(source, &from);
+	run->clock.read = read_source;
+	run->clock.arg = source->reader;
+	find_cpus(run);
+	run->cost_s = Min(duration_s * COST_SHARE / run->ncpus, COST_MAX_S);
+	skews = palloc(sizeof(CpuSkew) * run->ncpus);
+
+	progress_start(&run->progress, "clock_cpu_skew", duration_s);
+	run->start_ns = reference_ns();
+	PG_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
+	{
+		run_skew(run, duration_s, skews);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
+	clean_up(0, PointerGetDatum(run));
+	return skews;
+}
+
+SkewSummary
+cpu_skew_summary(double duration_s)
+{
+	SkewRun    *run = palloc0(sizeof(SkewRun));
+	const ClockSource *source = default_source();
+	double		tick_ns;
+	CpuSkew    *skews = measure_skew(run, source, duration_s, &tick_ns);
+	SkewSummary summary = {0};
+
+	summary.ncpus = run->ncpus;
+	summary.clock = source->reads(source);
+	summary.cpu = run->cpus[0];
+	for (int i = 0; i < run->ncpus; i++)
+	{
+		const SkewResult *result = &skews[i].result;
+		double		certain_ns = Max(Max(result->offset_min, -result->offset_max), 0) * tick_ns;
+
+		summary.reading_ns = Max(summary.reading_ns, skews[i].reading_ns);
+		summary.warps += result->warps;
+		summary.warp_max_ns = Max(summary.warp_max_ns, result->warp_max * tick_ns);
+		if (i == 1 || certain_ns > summary.certain_ns)
+		{
+			summary.cpu = run->cpus[i];
+			summary.offset_min_ns = result->offset_min * tick_ns;
+			summary.offset_max_ns = result->offset_max * tick_ns;
+			summary.certain_ns = certain_ns;
+		}
+	}
+	return summary;
 }
 
 /* To two decimals, outwards: a bound must remain one. */
@@ -621,30 +695,13 @@ clock_cpu_skew(PG_FUNCTION_ARGS)
 	SkewRun    *run = palloc0(sizeof(SkewRun));
 	CpuSkew    *skews;
 	double		tick_ns;
-	const char *from;
 	Row			row;
 
 	check_not_null(fcinfo, 0, "duration");
 	duration_s = PG_GETARG_FLOAT8(0);
 	check_duration(duration_s);
-	run->source = get_source(fcinfo);
-	/* whatever has to be calibrated comes first */
-	tick_ns = 1e9 / run->source->frequency_hz(run->source, &from);
-	run->clock.read = read_source;
-	run->clock.arg = run->source->reader;
-	find_cpus(run);
-	run->cost_s = Min(duration_s * COST_SHARE / run->ncpus, COST_MAX_S);
-	skews = palloc(sizeof(CpuSkew) * run->ncpus);
 	InitMaterializedSRF(fcinfo, 0);
-
-	progress_start(&run->progress, "clock_cpu_skew", duration_s);
-	run->start_ns = reference_ns();
-	PG_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
-	{
-		run_skew(run, duration_s, skews);
-	}
-	PG_END_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
-	clean_up(0, PointerGetDatum(run));
+	skews = measure_skew(run, get_source(fcinfo), duration_s, &tick_ns);
 
 	row = row_of_set(fcinfo);
 	for (int i = 0; i < run->ncpus; i++)

@@ -1,0 +1,31 @@
+--
+-- clock_check(), as other people's pg_regress suites use it, and what is
+-- stable of clock_advice.
+--
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+
+-- thresholds that every machine is within
+SELECT * FROM clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100,
+                          duration => 0.1);
+-- and none can be
+SELECT * FROM clock_check(0, 'infinity', 'infinity', 'infinity', 0.01) WHERE NOT ok;
+SELECT "check", ok, figure IS NOT NULL AS has_figure, threshold, unit, detail IS NOT NULL AS has_detail
+FROM clock_check_detail(1e6, 'infinity', 1e5, 100, 0.1);
+
+SELECT "check", severity IN ('ok', 'notice', 'warning') AS severity, finding <> '' AS finding, evidence <> '' AS evidence,
+       severity <> 'ok' OR do_now IS NULL AS nothing_to_do
+FROM clock_advice;
+
+-- refused
+SELECT clock_check(max_cost_ns => -1);
+SELECT clock_check(max_skew_ns => 'NaN');
+SELECT clock_check(max_drift_ppm => NULL);
+SELECT clock_check(max_lost_percent => '-infinity');
+SELECT clock_check(duration => 0);
+SELECT clock_check_detail(duration => NULL);
+-- whatever the search path holds
+CREATE FUNCTION pg_temp.clock_check_detail(double precision, double precision, double precision, double precision, double precision)
+RETURNS SETOF record LANGUAGE sql AS 'SELECT 1/0';
+SET search_path = pg_temp, public;
+SELECT count(*) FROM public.clock_check(1e6, 'infinity', 1e5, 'infinity', 0.01);
