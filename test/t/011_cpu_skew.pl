@@ -407,7 +407,7 @@ foreach my $i (1 .. 5)
 
 	$node->start;
 	$session = ClockSession->new($node);
-	$pid = send_and_wait($session, 3);
+	$pid = send_and_wait($session, 600);
 	$node->kill9;
 	ok(wait_for('the worker to end', sub { !status_of($pid) }),
 		'the postmaster is killed: no worker is left');
