@@ -420,9 +420,13 @@ static void
 check_worker(const SkewRun *run)
 {
 	pid_t		pid;
-	BgwHandleStatus status = GetBackgroundWorkerPid(run->worker, &pid);
 
-	if (status == BGWH_STOPPED || status == BGWH_POSTMASTER_DIED)
+	/* its worker leaves then, and nobody would say so */
+	if (!PostmasterIsAlive())
+		ereport(FATAL,
+				(errcode(ERRCODE_ADMIN_SHUTDOWN),
+				 errmsg("terminating connection due to unexpected postmaster exit")));
+	if (GetBackgroundWorkerPid(run->worker, &pid) == BGWH_STOPPED)
 		ereport(ERROR,
 				(errcode(ERRCODE_OPERATOR_INTERVENTION),
 				 errmsg("background worker of clock_cpu_skew() could not start or ended early"),

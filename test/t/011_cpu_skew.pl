@@ -285,6 +285,23 @@ foreach my $i (1 .. 5)
 	all_is_well('cancel');
 }
 
+# However long the worker takes to end, the call does not return before.
+{
+	my $pid = send_and_wait($session, 600);
+
+	kill('STOP', $pid);
+	$killer->query('SELECT pg_cancel_backend(' . $session->pid . ')');
+	usleep(300_000);
+	is( $killer->query(
+			'SELECT state FROM pg_stat_activity WHERE pid = ' . $session->pid)->{out},
+		'active',
+		'the call waits for its worker');
+	kill('CONT', $pid);
+	is($session->result->{state}, '57014', 'and then ends');
+	ok(!status_of($pid), 'as does the worker');
+	all_is_well('a worker that takes its time');
+}
+
 # An error in a subtransaction that goes on
 {
 	$session->query('BEGIN; SAVEPOINT s; SET LOCAL statement_timeout = 50');
@@ -390,7 +407,7 @@ foreach my $i (1 .. 5)
 
 	$node->start;
 	$session = ClockSession->new($node);
-	$pid = send_and_wait($session, 3);
+	$pid = send_and_wait($session, 600);
 	$node->kill9;
 	ok(wait_for('the worker to end', sub { !status_of($pid) }),
 		'the postmaster is killed: no worker is left');
