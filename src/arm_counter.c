@@ -12,6 +12,8 @@
 
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 
+#include <stddef.h>
+
 #include "probe.h"
 #include "sampler_loop.h"
 

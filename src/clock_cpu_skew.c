@@ -231,7 +231,7 @@ read_source(const void *arg)
  * many batches as the time allows.
  */
 static double
-reading_cost(const ClockReader *reader, double time_s)
+cost_here(const ClockReader *reader, double time_s)
 {
 	uint64		end = reference_ns() + (uint64) (time_s * 1e9);
 	uint64		now;
@@ -287,7 +287,7 @@ carry_out(SkewShared *shared, const ClockSource *source)
 	else
 		shared->failure = pin(shared->cpu);
 	if (shared->failure == 0)
-		shared->reading_ns = reading_cost(source->reader, shared->cost_s);
+		shared->reading_ns = cost_here(source->reader, shared->cost_s);
 }
 
 void
@@ -556,7 +556,7 @@ run_skew(SkewRun *run, double duration_s, CpuSkew *skews)
 		start_worker(run);
 
 	/* the first CPU is what the others are compared to */
-	skews[0].reading_ns = reading_cost(run->source->reader, run->cost_s);
+	skews[0].reading_ns = cost_here(run->source->reader, run->cost_s);
 	memset(&skews[0].result, 0, sizeof(SkewResult));
 	skews[0].result.steady = true;
 	skews[0].result.round_trip = INT64_MAX;

@@ -20,6 +20,7 @@
 #include "utils/guc.h"
 
 #include "clock_measure.h"
+#include "clock_survey.h"
 #include "compat.h"
 #include "executor.h"
 #include "row.h"
@@ -167,7 +168,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	char	   *name = get_text(fcinfo, 1, "workload");
 	double		duration_s = get_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
-	ClockSample *sample;
+	ReadingCost reading;
 	ExecutorOptions options = {
 		.modes = modes, .nmodes = lengthof(modes),
 		.duration_s = duration_s * (1 - CLOCK_SHARE),
@@ -181,14 +182,12 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	Estimate	sum;
 	double		ns = 1e6 / (double) rows;
 	double		plain_ms;
-	double		reading_ns;
 	Row			row;
 
-	sample = measure(clock, duration_s * CLOCK_SHARE);
+	reading = reading_cost(clock, duration_s * CLOCK_SHARE);
 	runs = executor_measure(workload.query, &options);
 	end_workload(&workload);
 
-	reading_ns = sample_ns(sample, sample_mean_ticks(sample));
 	counting = executor_overhead_ms(runs, COUNTING, PLAIN);
 	timing = executor_overhead_ms(runs, ANALYZE, COUNTING);
 	sum = executor_overhead_ms(runs, ANALYZE, PLAIN);
@@ -207,11 +206,11 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	row_put_number(&row, sum.value * ns, 2);
 	row_put_number(&row, sum.error * ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 1);
-	row_put_text(&row, sample->clock);
-	row_put_number(&row, reading_ns, 2);
-	row_put_number(&row, sample->mean_error_ns, 2);
-	row_put_number(&row, 2 * reading_ns, 2);
-	row_put_number(&row, timing.value * ns / (2 * reading_ns), 2);
+	row_put_text(&row, clock->reads(clock));
+	row_put_number(&row, reading.ns, 2);
+	row_put_number(&row, reading.error_ns, 2);
+	row_put_number(&row, 2 * reading.ns, 2);
+	row_put_number(&row, timing.value * ns / (2 * reading.ns), 2);
 	row_put_bool(&row, workload.query->parallel);
 	row_put_bool(&row, workload.query->jit);
 	return row_result(&row);

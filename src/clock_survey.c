@@ -27,10 +27,11 @@ PG_FUNCTION_INFO_V1(clock_survey);
 
 /*
  * What reading costs: so many batches, of about so long, of each clock, but no
- * more than half of the time goes into them.
+ * more than half of the survey's time goes into them.
  */
-#define BATCHES			400
+#define SURVEY_BATCHES	400
 #define MIN_BATCHES		10
+#define MAX_BATCHES		20000
 #define COST_SHARE		0.5
 #define BATCH_NS		40000.0
 #define MAX_BATCH		65536
@@ -53,7 +54,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
 typedef struct Batches
 {
 	int			readings;		/* in a batch */
-	double		ns[BATCHES];	/* per reading, batch by batch */
+	double	   *ns;				/* per reading, batch by batch */
 } Batches;
 
 /* Makes n of what a cost is of. */
@@ -106,17 +107,18 @@ batch_size(const ClockSource *source, double bracket_ns)
 static ReadingCost
 sum_up(const Batches *batches, int n)
 {
-	static const double zeros[BATCHES];
-	double		sorted[BATCHES];
-	double		work[BATCHES];
+	double	   *zeros = palloc0(sizeof(double) * n);
+	double	   *work = palloc(sizeof(double) * n);
 	double		limit;
 	int			fastest = Max(n / FASTEST_SHARE, FASTEST_MIN);
 	ReadingCost cost;
 
-	memcpy(sorted, batches->ns, sizeof(double) * n);
-	cost.ns = stats_low_mean(sorted, n, fastest, &limit);
+	memcpy(work, batches->ns, sizeof(double) * n);
+	cost.ns = stats_low_mean(work, n, fastest, &limit);
 	cost.error_ns = stats_low_mean_half_width(batches->ns, limit, zeros, 0, n,
 											  fastest, CONFIDENCE, work);
+	pfree(zeros);
+	pfree(work);
 	return cost;
 }
 
@@ -126,7 +128,7 @@ sum_up(const Batches *batches, int n)
  */
 static void
 measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call,
-			  double duration_s)
+			  double duration_s, int max_rounds)
 {
 	Batches    *batches = palloc0(sizeof(Batches) * (n + 1));
 	double		bracket_ns = empty_bracket_ns();
@@ -136,13 +138,15 @@ measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call,
 	/* the last place is the system call's */
 	for (int i = 0; i <= n; i++)
 	{
-		if (i == n || clocks[i].why_not == NULL)
-			batches[i].readings = batch_size(i < n ? clocks[i].source : NULL, bracket_ns);
+		if (i < n && clocks[i].why_not != NULL)
+			continue;
+		batches[i].readings = batch_size(i < n ? clocks[i].source : NULL, bracket_ns);
+		batches[i].ns = palloc(sizeof(double) * max_rounds);
 		CHECK_FOR_INTERRUPTS();
 	}
 
 	while (rounds < MIN_BATCHES ||
-		   (rounds < BATCHES && (reference_ns() - start) / 1e9 < duration_s))
+		   (rounds < max_rounds && (reference_ns() - start) / 1e9 < duration_s))
 	{
 		for (int i = 0; i <= n; i++)
 		{
@@ -163,7 +167,22 @@ measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call,
 			clocks[i].cost = sum_up(&batches[i], rounds);
 	}
 	*system_call = sum_up(&batches[n], rounds);
+	for (int i = 0; i <= n; i++)
+	{
+		if (batches[i].ns != NULL)
+			pfree(batches[i].ns);
+	}
 	pfree(batches);
+}
+
+ReadingCost
+reading_cost(const ClockSource *source, double duration_s)
+{
+	SurveyedClock clock = {.source = source};
+	ReadingCost system_call;
+
+	measure_costs(&clock, 1, &system_call, duration_s, MAX_BATCHES);
+	return clock.cost;
 }
 
 static void
@@ -255,7 +274,7 @@ survey(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns,
 			available++;
 	}
 	progress_start(&progress, "clock_survey", duration_s);
-	measure_costs(clocks, n, system_call, duration_s * COST_SHARE);
+	measure_costs(clocks, n, system_call, duration_s * COST_SHARE, SURVEY_BATCHES);
 	if (!os_system_calls(0))
 		system_call->ns = get_float8_nan();
 	left_s = Max(duration_s - (reference_ns() - start) / 1e9, 0.001);

@@ -44,4 +44,10 @@ typedef struct SurveyedClock
 extern void survey(SurveyedClock *clocks, int n, double duration_s,
 				   double least_warp_ns, ReadingCost *system_call);
 
+/*
+ * The cost alone, of a source that is available, from readings in so many
+ * seconds.  Can be cancelled.
+ */
+extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
+
 #endif							/* CLOCKTIMING_CLOCK_SURVEY_H */

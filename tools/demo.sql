@@ -19,16 +19,22 @@ SELECT source, available, clock, used_for, reason FROM clock_sources;
 SELECT * FROM clock_histogram(:'fast', 1);
 
 \echo
-\echo '3. Each clock in one row.  EXPLAIN ANALYZE reads its clock twice for every row of every plan node.'
-\echo '   SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s WHERE c.available;'
+\echo '3. All clocks side by side: what a reading costs, how it is read, and what is wrong with each.'
+\echo '   SELECT source, cost_ns, read_by, ... FROM clock_survey();'
 \echo
-CREATE TEMP TABLE summary AS
-    SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s WHERE c.available;
-SELECT source, loop_ns, mean_ns, mean_error_ns, p50_ns, p99_ns, p9999_ns, max_ns, granularity_ns FROM summary;
+SELECT source, cost_ns, cost_error_percent AS error_percent, read_by, observed_hz, strictly_monotonic AS monotonic, fails,
+       warps, stalls, regressions, gaps
+FROM clock_survey() WHERE reason IS NULL;
 
 \echo
-\echo '4. Can they be trusted?  All but gaps (time off the CPU) should be 0, the rate near 0 (NTP steers some clocks).'
+\echo '4. Those that PostgreSQL reads, at length.  EXPLAIN ANALYZE reads its clock twice for every row of every plan node.'
+\echo '   All but gaps (time off the CPU) should be 0, the rate near 0 (NTP steers some clocks).'
+\echo '   SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s WHERE c.available AND ...;'
 \echo
+CREATE TEMP TABLE summary AS
+    SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s
+    WHERE c.available AND c.source IN ('system', 'rdtscp', 'rdtsc', 'instr_time');
+SELECT source, loop_ns, mean_ns, mean_error_ns, p50_ns, p99_ns, p9999_ns, max_ns, granularity_ns FROM summary;
 SELECT source, readings, stalls, backward_steps, warps, lags, gaps, gap_max_ns, lost_percent, rate_ppm,
        rate_error_ppm AS error_ppm, cpus
 FROM summary;
@@ -40,7 +46,13 @@ FROM summary;
 CALL clock_executor_overhead() \gx
 
 \echo
-\echo '6. The machine.'
+\echo '6. What to think of all that, and what to do.'
+\echo '   SELECT * FROM clock_advice;'
+\echo
+SELECT "check", severity, finding FROM clock_advice;
+
+\echo
+\echo '7. The machine.'
 \echo '   SELECT * FROM clock_platform;'
 \echo
 SELECT * FROM clock_platform;
