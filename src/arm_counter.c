@@ -23,6 +23,7 @@ cntvct(void)
 	uint64_t	ticks;
 
 	__asm__ volatile ("mrs %0, cntvct_el0":"=r" (ticks));
+
 	return ticks;
 }
 
@@ -32,6 +33,7 @@ cntvct_isb(void)
 	uint64_t	ticks;
 
 	__asm__ volatile ("isb\n\tmrs %0, cntvct_el0":"=r" (ticks)::"memory");
+
 	return ticks;
 }
 
@@ -44,6 +46,7 @@ read_both_registers(void)
 	uint64_t	hz;
 
 	__asm__ volatile ("mrs %0, cntfrq_el0":"=r" (hz));
+
 	return hz + cntvct();
 }
 
@@ -71,6 +74,7 @@ arm_counter_hz(void)
 	uint64_t	hz;
 
 	__asm__ volatile ("mrs %0, cntfrq_el0":"=r" (hz));
+
 	return (double) (hz & 0xffffffff);
 }
 

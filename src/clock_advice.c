@@ -114,8 +114,8 @@ static Facts *
 gather(double duration_s, bool skew)
 {
 	static const char *const names[N_CLOCKS] = {
-		[SYSTEM] = "system", [INSTR_TIME] = "instr_time",
-		[RDTSCP] = "rdtscp", [RDTSC] = "rdtsc"
+		[SYSTEM] = "system",[INSTR_TIME] = "instr_time",
+		[RDTSCP] = "rdtscp",[RDTSC] = "rdtsc"
 	};
 	Facts	   *facts = palloc0(sizeof(Facts));
 

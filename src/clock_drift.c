@@ -154,7 +154,7 @@ bracket_is_reversed(const ReferencePair *pair)
 }
 
 static ReferencePair
-compare(ComparedClock *clock, const ClockReference * reference)
+compare(ComparedClock *clock, const ClockReference *reference)
 {
 	uint64		good_ns = clock->narrowest_ns == UINT64_MAX ? 0 :
 		clock->narrowest_ns + clock->narrowest_ns / 8;
@@ -168,7 +168,7 @@ compare(ComparedClock *clock, const ClockReference * reference)
 
 static void
 compare_first(ComparedClock *clock, const ClockSource *source,
-			  const ClockReference * reference)
+			  const ClockReference *reference)
 {
 	const char *from;
 
@@ -229,7 +229,7 @@ keep_pair(Drift *drift, const ReferencePair *pair)
 }
 
 static void
-take_pairs(Drift *drift, const ClockReference * reference, double duration_s)
+take_pairs(Drift *drift, const ClockReference *reference, double duration_s)
 {
 	double		step_s = duration_s / (MAX_PAIRS - 1);
 	double		due_s = 0;
@@ -311,7 +311,7 @@ rate_half_width(const Drift *drift, double resolutions_ns)
 }
 
 static double
-reference_resolution_ns(const ClockReference * reference)
+reference_resolution_ns(const ClockReference *reference)
 {
 	const ClockSource *source = clock_source_find(reference->name);
 
@@ -411,7 +411,7 @@ is_named(ArrayType *array, const char *name)
  * which are available and not the reference.
  */
 static List *
-sources_to_compare(ArrayType *array, const ClockReference * reference)
+sources_to_compare(ArrayType *array, const ClockReference *reference)
 {
 	List	   *result = NIL;
 	ListCell   *cell;

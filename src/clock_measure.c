@@ -77,7 +77,7 @@ check_duration(double duration_s)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("duration must be between 0.000001 and 86400 seconds"),
 				 errdetail("The duration given is %g seconds.", duration_s),
-				 errhint("3 seconds, the default, are enough for most purposes.")));
+				 errhint("A few seconds are enough for most purposes.")));
 }
 
 static double

@@ -165,7 +165,7 @@ OS_CLOCK_READER(second, clock_gettime_ns(CLOCK_SECOND));
 #endif
 
 #ifdef __APPLE__
-static mach_timebase_info_data_t mach_timebase;	/* by os_clock_works() */
+static mach_timebase_info_data_t mach_timebase; /* by os_clock_works() */
 
 static inline uint64_t
 mach_absolute_time_ns(void)

@@ -16,7 +16,8 @@
 typedef enum ClockKind
 {
 	CLOCK_FINE,
-	CLOCK_COARSE,				/* advances with the timer interrupt, or slower */
+	CLOCK_COARSE,				/* advances with the timer interrupt, or
+								 * slower */
 	CLOCK_CPU_TIME				/* stands still while the process does not run */
 } ClockKind;
 

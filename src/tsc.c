@@ -234,7 +234,7 @@ tsc_frequency(void (*wait) (double seconds))
 		wait(left);
 	}
 	end = reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0,
-						   NULL, NULL);
+						 NULL, NULL);
 
 	passed_ns = (double) (end.reference_ns - begin.reference_ns);
 	if ((int64_t) (end.reading - begin.reading) > 0)
