@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use Cwd qw(abs_path);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -408,6 +409,8 @@ foreach my $i (1 .. 5)
 	$node->start;
 	$session = ClockSession->new($node);
 	$pid = send_and_wait($session, 600);
+	my $directory = abs_path($node->data_dir);
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 	$node->kill9;
 	ok(wait_for('the worker to end', sub { !status_of($pid) }),
 		'the postmaster is killed: no worker is left');
@@ -417,6 +420,14 @@ foreach my $i (1 .. 5)
 
 	# psql has ended, too
 	eval { $session->quit };
+
+	# a server can be started again once all of this one is gone
+	wait_for(
+		'the server to end',
+		sub {
+			return !-d "/proc/$postmaster"
+			  && !grep { (readlink($_) || '') eq $directory } glob('/proc/[0-9]*/cwd');
+		});
 }
 
 # No worker can be had.
