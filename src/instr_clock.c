@@ -35,15 +35,17 @@ server_times_by_tsc(void)
 bool
 server_defaults_to_tsc(void)
 {
+	TimingClockSourceType set = (TimingClockSourceType) timing_clock_source;
 	bool		by_tsc;
 
 	/*
-	 * The server resolves "auto" only as it sets it.  Nothing between these
-	 * calls can fail or reads a clock.
+	 * The server resolves "auto" only as it sets it, and that sets the
+	 * setting's variable, too.  Nothing between these calls can fail or reads
+	 * a clock.
 	 */
 	pg_set_timing_clock_source(TIMING_CLOCK_SOURCE_AUTO);
 	by_tsc = timing_tsc_enabled;
-	pg_set_timing_clock_source((TimingClockSourceType) timing_clock_source);
+	pg_set_timing_clock_source(set);
 	return by_tsc;
 }
 

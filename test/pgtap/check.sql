@@ -20,6 +20,12 @@ SELECT ok(coalesce(do_now, do_persistently, ask_provider) IS NOT NULL, "check" |
 WHERE severity <> 'ok';
 SELECT ok(coalesce(do_now, do_persistently, ask_provider) IS NULL, "check" || ': there is nothing to do') FROM advice
 WHERE severity = 'ok';
+-- looking changes nothing that the session has set
+SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings WHERE name = 'timing_clock_source';
+SELECT is((SELECT count(*)::int FROM clock_list_advice()), 9, 'advice where the server reads the system clock');
+SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
+SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings WHERE name = 'timing_clock_source';
+
 -- no false alarm: the vDSO reads the clock, so its name is no matter
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
