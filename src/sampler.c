@@ -524,8 +524,9 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 		readings[i] = read();
 	end_ns = reference_ns();
 
-	ticks = (double) (run->stopwatch() - before);
-	instant->at_ns = end_ns - (uint64_t) (ticks * 1e9 / run->stopwatch_hz);
+	ticks = (double) (int64_t) (run->stopwatch() - before);
+	instant->all_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+	instant->at_ns = end_ns - (uint64_t) instant->all_ns;
 	ticks = (double) (int64_t) (after - before - run->stopwatch_ticks);
 	instant->first_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
 

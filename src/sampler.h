@@ -157,6 +157,7 @@ typedef struct SamplerInstant
 {
 	uint64_t	at_ns;			/* when it began, on reference_ns() */
 	double		first_ns;		/* what the first reading took */
+	double		all_ns;			/* from the first to the last */
 } SamplerInstant;
 
 /* Durations counted at an instant. */
