@@ -36,13 +36,15 @@ PG_FUNCTION_INFO_V1(clock_throttled);
 #define REACHED			0.95
 
 /*
- * A latch's timeout is in whole milliseconds, so the last part of a wait is an
- * ordinary sleep, which a signal ends as well.  It is that long because each
- * wake-up costs some 35 us of CPU time, and so that what wakes up for it is
- * over when the instant comes.  A latch is waited for no longer than
+ * A latch's timeout is in whole milliseconds, so what is left of a wait is an
+ * ordinary sleep, which a signal ends at once as well.  (If it comes just
+ * before the sleep, it is not seen until that is over: hence not longer than
+ * twice this.)  Each wake-up costs some 35 us of CPU time, so few waits may
+ * need both; and what the first one brings into the caches shall have left
+ * them when the instant comes.  A latch is waited for no longer than
  * LONGEST_SLEEP_MS, because of the reports of progress.
  */
-#define LAST_SLEEP_MS	5.0
+#define LAST_SLEEP_MS	10.0
 #define LONGEST_SLEEP_MS 100.0
 
 /* Instants that a pause has delayed by more than this are left out. */
@@ -211,7 +213,7 @@ throttled_warn(const ThrottledRun *throttled, const char *source,
 	if (instants == 0)
 		ereport(WARNING,
 				(errmsg("no reading of clock source \"%s\" was due", source),
-				 errdetail("The run took %g seconds, the rate is %g a second.",
+				 errdetail("The duration is %g seconds, the rate %g a second.",
 						   elapsed, throttled->rate),
 				 errhint("Choose a longer duration or a higher rate.")));
 	else if (missing > 0 && (double) instants < REACHED * ((double) instants + missing))
@@ -262,7 +264,7 @@ measure_throttled_by_arguments(FunctionCallInfo fcinfo, ThrottledRun *throttled)
 	pfree(run->tally);
 	run->tally = NULL;
 	warn_of_sample(source, sample, throttled->sampled_s);
-	throttled_warn(throttled, source->name, throttled->instants, run->elapsed_s);
+	throttled_warn(throttled, source->name, throttled->instants, duration_s);
 	return sample;
 }
 

@@ -95,8 +95,11 @@ judge_reading(void *arg, uint64_t reading)
 		uint64_t	ticks = reading - run->last;
 		double		ns = ticks * 1e9 / run->frequency_hz;
 
-		if (ticks == 0 || (int64_t) ticks < 0 ||
-			(run->started && ns >= GAP_NS))
+		if ((int64_t) ticks < 0)
+			tally_unusual(run->tally, run->last, reading);
+		else if (run->stopwatch != NULL)
+			;					/* throttled: only durations of instants count */
+		else if (ticks == 0 || (run->started && ns >= GAP_NS))
 			tally_unusual(run->tally, run->last, reading);
 		else if (ns >= DISAGREEMENT_NS)
 			tally_window_jump(run->tally, ticks);
@@ -510,8 +513,6 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	uint64_t	after;
 	uint64_t	end_ns;
 	double		ticks;
-	int			njumps;
-	ReferencePair now;
 
 	/* the stopwatch's own code comes into the caches */
 	(void) run->stopwatch();
@@ -541,13 +542,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	run->has_last = true;
 	count_block(run, readings[1], run->last, INSTANT_DURATIONS);
 
-	/* only durations can be gaps */
-	njumps = run->tally->window.njumps;
-	run->started = false;
-	now = careful_look(run);
-	run->started = true;
-	run->tally->window.njumps = njumps;
-	compare_with_reference(run, now);
+	compare_with_reference(run, careful_look(run));
 	visit_cpu(run);
 }
 

@@ -79,8 +79,8 @@ typedef struct SamplerRun
 	void	   *arg;
 
 	/*
-	 * With what sampler_instant() times the first reading after a sleep, and
-	 * its ticks a second.  Not needed for anything else.
+	 * Set for a throttled run, NULL for any other: with what sampler_instant()
+	 * times the first reading after a sleep, and its ticks a second.
 	 */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
