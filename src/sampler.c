@@ -471,17 +471,31 @@ sampler_until(SamplerRun *run, double until_s)
 	}
 }
 
+/*
+ * The latest pair after a pause.  A step back in it was larger than readings
+ * show, by the time that the pause took, lest the rest of it pass for a lag.
+ */
+static void
+compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
+{
+	if (stepped_back)
+		run->tally->window.backward_ticks +=
+			(uint64_t) (passed_ns(&run->anchor, &now) * run->frequency_hz / 1e9);
+	compare_with_reference(run, now);
+	visit_cpu(run);
+}
+
 void
 sampler_resume(SamplerRun *run)
 {
+	uint64_t	backward_steps = run->tally->backward_steps;
 	ReferencePair now;
 
 	run->started = false;
 	now = careful_look(run);
 	run->started = true;
 	run->tally->window.njumps = 0;
-	compare_with_reference(run, now);
-	visit_cpu(run);
+	compare_after_pause(run, now, run->tally->backward_steps != backward_steps);
 }
 
 void
@@ -511,8 +525,8 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	uint64_t	(*read) (void) = run->reader->read;
 	uint64_t	before;
 	uint64_t	after;
-	uint64_t	end_ns;
 	double		ticks;
+	bool		stepped_back;
 
 	/* the stopwatch's own code comes into the caches */
 	(void) run->stopwatch();
@@ -523,16 +537,15 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	after = run->stopwatch();
 	for (int i = 1; i < INSTANT_DURATIONS + 2; i++)
 		readings[i] = read();
-	end_ns = reference_ns();
-
 	ticks = (double) (int64_t) (run->stopwatch() - before);
 	instant->all_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
-	instant->at_ns = end_ns - (uint64_t) instant->all_ns;
+	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
 	ticks = (double) (int64_t) (after - before - run->stopwatch_ticks);
 	instant->first_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
 
 	/* over the pause and to the second reading: no durations */
-	if (run->has_last && (int64_t) (readings[0] - run->last) < 0)
+	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
+	if (stepped_back)
 		tally_unusual(run->tally, run->last, readings[0]);
 	if ((int64_t) (readings[1] - readings[0]) < 0)
 		tally_unusual(run->tally, readings[0], readings[1]);
@@ -542,8 +555,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	run->has_last = true;
 	count_block(run, readings[1], run->last, INSTANT_DURATIONS);
 
-	compare_with_reference(run, careful_look(run));
-	visit_cpu(run);
+	compare_after_pause(run, careful_look(run), stepped_back);
 }
 
 void

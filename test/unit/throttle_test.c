@@ -1,9 +1,16 @@
 /*
  * throttle_test: the gaps between the instants of a throttled run, by
- * themselves, without any clock.
+ * themselves, without any clock; and what the sampler makes of instants, of
+ * intervals, and of what a clock does between them.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
+#include "reference.h"
+#include "sampler.h"
+#include "sampler_loop.h"
 #include "tap.h"
 #include "throttle.h"
 
@@ -142,6 +149,141 @@ schedule(void)
 	ok(fabs(previous / 5000 - 1) < 6e-3, "a million of them at 200 a second take 5000 s: %.1f", previous);
 }
 
+/* A clock with an offset, whose every reading takes a little longer if asked. */
+static int64_t offset;
+static int64_t next_takes_ns;
+
+static uint64_t
+fake_read(void)
+{
+	uint64_t	start = reference_ns();
+
+	while ((int64_t) (reference_ns() - start) < next_takes_ns)
+		;
+	next_takes_ns = 0;
+	return reference_ns() + (uint64_t) offset;
+}
+
+extern const ClockReader reader_fake;
+
+DEFINE_CLOCK_READER(reader_fake, fake_read());
+
+static SamplerRun run;
+
+static void
+begin(uint64_t (*stopwatch) (void))
+{
+	Tally	   *tally = run.tally != NULL ? run.tally : malloc(sizeof(Tally));
+
+	memset(&run, 0, sizeof(run));
+	tally_init(tally);
+	offset = 0;
+	run.reader = &reader_fake;
+	run.frequency_hz = 1e9;
+	run.resolution_ns = 1;
+	run.tally = tally;
+	run.stopwatch = stopwatch;
+	run.stopwatch_hz = 1e9;
+	sampler_begin(&run);
+	sampler_clear(&run);
+}
+
+static void
+pause_ms(int ms)
+{
+	struct timespec ts = {0, ms * 1000000L};
+
+	nanosleep(&ts, NULL);
+}
+
+static void
+instants(void)
+{
+	SamplerInstant instant;
+	int64_t		n = 0;
+	bool		moments = true;
+
+	begin(reference_ns);
+	for (; n < 50; n++)
+	{
+		uint64_t	before;
+
+		pause_ms(2);
+		before = reference_ns();
+		sampler_instant(&run, &instant);
+		moments &= instant.at_ns >= before && instant.at_ns <= reference_ns();
+	}
+	ok(moments, "instants are when they are");
+	sampler_end(&run);
+	ok(run.readings == n * INSTANT_DURATIONS, "readings are those of instants: %d", (int) run.readings);
+	ok(run.elapsed_s >= 0.1, "pauses are part of the run");
+	ok(run.advance_ns / 1e9 >= 0.1, "and of the clock's advance");
+	ok(run.mean_error_ns > 0, "the mean has an error");
+	ok(run.warps.count == 0 && run.lags.count == 0 && run.tally->backward_steps == 0, "a good clock");
+
+	begin(reference_ns);
+	next_takes_ns = 30000000;
+	sampler_instant(&run, &instant);
+	ok(instant.first_ns >= 30e6, "the first reading is timed as a whole: %.0f ns", instant.first_ns);
+	ok(instant.all_ns >= instant.first_ns, "and is part of the time awake");
+	ok(run.gaps.count == 0 || run.gaps.max_ns < 30e6, "it is no gap");
+	ok(run.tally->largest < 30000000, "and no duration");
+
+	pause_ms(2);
+	offset += 5000000;
+	sampler_instant(&run, &instant);
+	ok(run.warps.count == 1 && fabs(run.warps.max_ns - 5e6) < 1e5, "a jump ahead in a pause is a warp");
+	ok(run.tally->largest < 5000000, "and no duration");
+	pause_ms(2);
+	offset -= 50000000;
+	sampler_instant(&run, &instant);
+	ok(run.tally->backward_steps == 1, "a step back in a pause is one");
+	ok(run.lags.count == 0, "and no lag");
+	sampler_end(&run);
+	ok(run.readings == 3 * INSTANT_DURATIONS + 1, "which counts as a reading: %d", (int) run.readings);
+}
+
+static void
+intervals(void)
+{
+	int64_t		readings = 0;
+	double		edge_s = 0;
+	bool		late = true;
+
+	begin(NULL);
+	for (int i = 0; i < 5; i++)
+	{
+		edge_s += 0.02;
+		sampler_clear(&run);
+		ok(tally_moments(run.tally).count == 0 && run.gaps.count == 0, "interval %d begins with nothing", i);
+		sampler_resume(&run);
+		sampler_until(&run, edge_s);
+		late &= sampler_elapsed(&run) >= edge_s;
+		readings += tally_moments(run.tally).count;
+	}
+	ok(late, "no interval ends before its edge");
+	ok(readings > 1000, "readings of all");
+
+	/* a pause between intervals is no gap of either */
+	sampler_clear(&run);
+	pause_ms(100);
+	sampler_resume(&run);
+	ok(tally_moments(run.tally).count == 0 && run.gaps.count == 0, "a pause is no duration and no gap");
+	ok(run.warps.count == 0 && run.lags.count == 0, "and nothing that the clock did wrong");
+	offset += 7000000;
+	pause_ms(10);
+	sampler_resume(&run);
+	ok(run.warps.count == 1 && fabs(run.warps.max_ns - 7e6) < 1e5, "what it did wrong in a pause is found");
+	offset -= 90000000;
+	pause_ms(10);
+	sampler_resume(&run);
+	ok(run.tally->backward_steps == 1 && run.lags.count == 0, "a step back is, too, and no lag");
+	sampler_clear(&run);
+	ok(run.warps.count == 0 && run.tally->backward_steps == 0, "and belongs to that interval only");
+	sampler_end(&run);
+	ok(run.elapsed_s >= edge_s + 0.12, "the run as a whole has all of it");
+}
+
 int
 main(void)
 {
@@ -149,5 +291,8 @@ main(void)
 	distribution(1);
 	ends();
 	schedule();
+	instants();
+	intervals();
+	free(run.tally);
 	return done();
 }
