@@ -112,7 +112,7 @@ slack_ns(const ClockSource *source, double resolution_ns)
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
 void
 warn_of_sample(const ClockSource *source, const ClockSample *sample,
-				 double sampled_s)
+			   double sampled_s)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;

@@ -49,7 +49,7 @@ extern void prepare_run(SamplerRun *run, const ClockSource *source);
  * taking its readings.
  */
 extern void warn_of_sample(const ClockSource *source,
-							 const ClockSample *sample, double sampled_s);
+						   const ClockSample *sample, double sampled_s);
 
 /* ERROR unless it is a number of seconds that makes sense for a run. */
 extern void check_duration(double duration_s);

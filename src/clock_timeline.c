@@ -173,7 +173,7 @@ sample_interval(Timeline *timeline, double edge_s)
 {
 	SamplerRun *run = &timeline->run;
 	Tally	   *tally = run->tally;
-	IntervalFigures	interval = {0};
+	IntervalFigures interval = {0};
 	TallyEntry *entries;
 	int			n;
 	TallyMoments moments;
@@ -268,7 +268,7 @@ timeline_row(FunctionCallInfo fcinfo, Timeline *timeline)
 	const SamplerRun *run = &timeline->run;
 	double		edge_s = (double) (timeline->done + 1) * timeline->every_s;
 	double		every_ms = timeline->every_s * 1e3;
-	IntervalFigures	interval;
+	IntervalFigures interval;
 	Row			row;
 
 	check_same_clock(timeline);
@@ -323,8 +323,8 @@ timeline_end(Timeline *timeline)
 	total->advance_s = run->advance_ns / 1e9;
 	total->reference_error_ns = run->reference_error_ns;
 	warn_of_sample(timeline->source, total,
-					 timeline->is_throttled ? timeline->throttled.sampled_s :
-					 timeline->sampled_s);
+				   timeline->is_throttled ? timeline->throttled.sampled_s :
+				   timeline->sampled_s);
 	if (timeline->is_throttled)
 		throttled_warn(&timeline->throttled, total->source, timeline->instants,
 					   elapsed_s);

@@ -79,8 +79,9 @@ typedef struct SamplerRun
 	void	   *arg;
 
 	/*
-	 * Set for a throttled run, NULL for any other: with what sampler_instant()
-	 * times the first reading after a sleep, and its ticks a second.
+	 * Set for a throttled run, NULL for any other: with what
+	 * sampler_instant() times the first reading after a sleep, and its ticks
+	 * a second.
 	 */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
