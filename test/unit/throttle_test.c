@@ -149,19 +149,19 @@ schedule(void)
 	ok(fabs(previous / 5000 - 1) < 6e-3, "a million of them at 200 a second take 5000 s: %.1f", previous);
 }
 
-/* A clock with an offset, whose every reading takes a little longer if asked. */
+/* A clock with an offset, whose next reading comes back late if asked to. */
 static int64_t offset;
 static int64_t next_takes_ns;
 
 static uint64_t
 fake_read(void)
 {
-	uint64_t	start = reference_ns();
+	uint64_t	now = reference_ns();
 
-	while ((int64_t) (reference_ns() - start) < next_takes_ns)
+	while ((int64_t) (reference_ns() - now) < next_takes_ns)
 		;
 	next_takes_ns = 0;
-	return reference_ns() + (uint64_t) offset;
+	return now + (uint64_t) offset;
 }
 
 extern const ClockReader reader_fake;
