@@ -84,11 +84,12 @@ COMMENT ON TYPE clock_summary_row IS
 --
 CREATE FUNCTION clock_measure(
     source   text             DEFAULT 'instr_time',
-    duration double precision DEFAULT 3
+    duration double precision DEFAULT 3,
+    rate     double precision DEFAULT NULL
 ) RETURNS clock_sample
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
-COMMENT ON FUNCTION clock_measure(text, double precision) IS
+COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
 'samples a clock for a number of seconds and returns the run as one value';
 
 CREATE FUNCTION clock_histogram(
@@ -120,6 +121,37 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
 'samples a clock and sums up the run in one row: cost, spread, quantiles, and what was found';
+
+CREATE FUNCTION clock_throttled(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 3,
+    rate     double precision DEFAULT 200,
+    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT rate_reached numeric,
+    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric, OUT cold_max_ns numeric,
+    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric, OUT warm_max_ns numeric,
+    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric, OUT late_max_us numeric,
+    OUT cpu_percent numeric
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'clock_throttled';
+COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
+'samples a clock at random instants and sleeps in between: the first reading after a sleep, those right after it, and how late it woke';
+
+CREATE FUNCTION clock_timeline(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 10,
+    every    double precision DEFAULT 1,
+    rate     double precision DEFAULT NULL,
+    OUT elapsed_s numeric, OUT readings bigint, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT p50_ns numeric, OUT p99_ns numeric, OUT max_ns numeric,
+    OUT gaps bigint, OUT lost_ms numeric, OUT backward_steps bigint,
+    OUT sampled_s numeric, OUT cpu_percent numeric,
+    OUT instants bigint, OUT cold_mean_ns numeric, OUT late_mean_us numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
+AS 'MODULE_PATHNAME', 'clock_timeline';
+COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
+'samples a clock and gives a row an interval, when the interval ends';
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
@@ -386,10 +418,12 @@ COMMENT ON FUNCTION clock_check(double precision, double precision, double preci
 -- Privileges: measuring and looking at the machine is for those who monitor
 -- the server, looking at a sample is for everybody who has one.
 --
-REVOKE ALL ON FUNCTION clock_measure(text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_survey(text[], text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_cpu_skew(double precision, text) FROM PUBLIC;
@@ -407,10 +441,12 @@ REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 REVOKE ALL ON TABLE clock_advice FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION clock_measure(text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_survey(text[], text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_cpu_skew(double precision, text) TO pg_monitor;

@@ -15,7 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "clock_measure.h"
-#include "progress.h"
+#include "clock_throttled.h"
 #include "row.h"
 #include "sample_views.h"
 
@@ -42,30 +42,53 @@ PG_FUNCTION_INFO_V1(clock_summary_source);
 typedef struct RunState
 {
 	SamplerRun	run;
-	Progress	progress;
-	TallyMoments reported;		/* what had been counted at the last report */
+	RunProgress progress;
 } RunState;
 
-static void
-between_blocks(void *arg, double elapsed_s)
+void
+run_progress_start(RunProgress *progress, const SamplerRun *run,
+				   const char *label, double total_s)
 {
-	RunState   *state = arg;
+	memset(progress, 0, sizeof(*progress));
+	progress->run = run;
+	progress_start(&progress->progress, label, total_s);
+}
 
+void
+run_progress(RunProgress *progress, double elapsed_s)
+{
 	CHECK_FOR_INTERRUPTS();
-	if (progress_due(&state->progress, elapsed_s))
+	if (progress_due(&progress->progress, elapsed_s))
 	{
-		TallyMoments now = tally_moments(state->run.tally);
-		double		tick_ns = 1e9 / state->run.frequency_hz;
-		double		count = (double) (now.count - state->reported.count);
-		double		mean = count > 0 ? (now.sum - state->reported.sum) / count : 0;
+		TallyMoments now = tally_moments(progress->run->tally);
+		double		tick_ns = 1e9 / progress->run->frequency_hz;
+		double		count = (double) (now.count - progress->reported.count);
+		double		mean = count > 0 ? (now.sum - progress->reported.sum) / count : 0;
 		double		variance = count > 0 ?
-			(now.sumsq - state->reported.sumsq) / count - mean * mean : 0;
+			(now.sumsq - progress->reported.sumsq) / count - mean * mean : 0;
 
-		progress_report(&state->progress, elapsed_s,
+		progress_report(&progress->progress, elapsed_s,
 						"mean %.2f ns, stddev %.2f ns",
 						mean * tick_ns, sqrt(Max(variance, 0)) * tick_ns);
-		state->reported = now;
+		progress->reported = now;
 	}
+}
+
+/* What is not reported yet shall be: the rest goes below zero, as it were. */
+void
+run_progress_clear(RunProgress *progress)
+{
+	TallyMoments now = tally_moments(progress->run->tally);
+
+	progress->reported.count -= now.count;
+	progress->reported.sum -= now.sum;
+	progress->reported.sumsq -= now.sumsq;
+}
+
+void
+run_progress_between_blocks(void *arg, double elapsed_s)
+{
+	run_progress(arg, elapsed_s);
 }
 
 void
@@ -87,13 +110,14 @@ slack_ns(const ClockSource *source, double resolution_ns)
 }
 
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
-static void
-warn_of_findings(const ClockSource *source, const ClockSample *sample)
+void
+warn_of_sample(const ClockSource *source, const ClockSample *sample,
+			   double sampled_s)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;
 	double		stall_ns = sample->longest_stall *
-		(sample->duration_s * 1e9 - sample->gaps.total_ns) / sample->readings;
+		(sampled_s * 1e9 - sample->gaps.total_ns) / sample->readings;
 	double		step_ns = Max(sample->resolution_ns,
 							  sample_ns(sample, sample->granularity_ticks));
 	bool		cpu_time = source->kind == CLOCK_CPU_TIME;
@@ -158,9 +182,9 @@ measure(const ClockSource *source, double duration_s)
 	/* whatever has to be calibrated comes first */
 	prepare_run(run, source);
 	run->duration_s = duration_s;
-	run->between_blocks = between_blocks;
-	run->arg = state;
-	progress_start(&state->progress, source->name, duration_s);
+	run->between_blocks = run_progress_between_blocks;
+	run->arg = &state->progress;
+	run_progress_start(&state->progress, run, source->name, duration_s);
 
 	started_at = GetCurrentTimestamp();
 	sampler_run(run);
@@ -171,7 +195,7 @@ measure(const ClockSource *source, double duration_s)
 	sample->started_at = started_at;
 	pfree(run->tally);
 	pfree(state);
-	warn_of_findings(source, sample);
+	warn_of_sample(source, sample, sample->duration_s);
 	return sample;
 }
 
@@ -192,7 +216,11 @@ measure_by_arguments(FunctionCallInfo fcinfo)
 Datum
 clock_measure(PG_FUNCTION_ARGS)
 {
-	return return_sample(fcinfo, measure_by_arguments(fcinfo));
+	ThrottledRun throttled;
+
+	if (PG_ARGISNULL(2))
+		return return_sample(fcinfo, measure_by_arguments(fcinfo));
+	return return_sample(fcinfo, measure_throttled_by_arguments(fcinfo, &throttled));
 }
 
 Datum

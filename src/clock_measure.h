@@ -10,6 +10,27 @@
 
 #include "clock_sample.h"
 #include "clock_source.h"
+#include "progress.h"
+
+/* The reports of a run, which are the same for all that sample a clock. */
+typedef struct RunProgress
+{
+	Progress	progress;
+	const SamplerRun *run;
+	TallyMoments reported;		/* what had been counted at the last report */
+} RunProgress;
+
+extern void run_progress_start(RunProgress *progress, const SamplerRun *run,
+							   const char *label, double total_s);
+
+/* Lets itself be interrupted, and reports if it is time to. */
+extern void run_progress(RunProgress *progress, double elapsed_s);
+
+/* To be called before sampler_clear(). */
+extern void run_progress_clear(RunProgress *progress);
+
+/* The same as run_progress(), to be SamplerRun's between_blocks. */
+extern void run_progress_between_blocks(void *arg, double elapsed_s);
 
 /*
  * Samples a source, which clock_source_get() gave, for that many seconds, with
@@ -22,6 +43,13 @@ extern ClockSample *measure(const ClockSource *source, double duration_s);
  * empties its tally, which is allocated if there is none.  May calibrate.
  */
 extern void prepare_run(SamplerRun *run, const ClockSource *source);
+
+/*
+ * Warns of what was found in a run, of which "sampled_s" seconds were spent on
+ * taking its readings.
+ */
+extern void warn_of_sample(const ClockSource *source,
+						   const ClockSample *sample, double sampled_s);
 
 /* ERROR unless it is a number of seconds that makes sense for a run. */
 extern void check_duration(double duration_s);

@@ -54,6 +54,9 @@
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
+/* trials of how long the stopwatch itself takes */
+#define STOPWATCH_READINGS 64
+
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
 #if defined(__x86_64__) || defined(__i386__)
 DEFINE_CLOCK_READER(reader_rdtscp, tsc_read_rdtscp());
@@ -92,8 +95,11 @@ judge_reading(void *arg, uint64_t reading)
 		uint64_t	ticks = reading - run->last;
 		double		ns = ticks * 1e9 / run->frequency_hz;
 
-		if (ticks == 0 || (int64_t) ticks < 0 ||
-			(run->started && ns >= GAP_NS))
+		if ((int64_t) ticks < 0)
+			tally_unusual(run->tally, run->last, reading);
+		else if (run->stopwatch != NULL)
+			;					/* throttled: only durations of instants count */
+		else if (ticks == 0 || (run->started && ns >= GAP_NS))
 			tally_unusual(run->tally, run->last, reading);
 		else if (ns >= DISAGREEMENT_NS)
 			tally_window_jump(run->tally, ticks);
@@ -146,7 +152,7 @@ measure_granularity(SamplerRun *run)
 }
 
 static void
-visit_cpu(SamplerRun *run, int *last_cpu)
+visit_cpu(SamplerRun *run)
 {
 #ifdef __linux__
 	int			cpu = sched_getcpu();
@@ -154,12 +160,11 @@ visit_cpu(SamplerRun *run, int *last_cpu)
 	if (cpu < 0 || cpu >= SAMPLER_MAX_CPUS)
 		return;
 	run->cpus[cpu / 8] |= 1 << (cpu % 8);
-	if (*last_cpu >= 0 && cpu != *last_cpu)
+	if (run->last_cpu >= 0 && cpu != run->last_cpu)
 		run->migrations++;
-	*last_cpu = cpu;
+	run->last_cpu = cpu;
 #else
 	(void) run;
-	(void) last_cpu;
 #endif
 }
 
@@ -313,13 +318,13 @@ quick_look(SamplerRun *run, uint64_t last)
 }
 
 /*
- * Compares the clock's advance with the reference's since "anchor", records
- * what it finds, and makes the present the new anchor.
+ * Compares the clock's advance with the reference's since the latest
+ * look, records what it finds, and makes the present the latest.
  */
 static void
-compare_with_reference(SamplerRun *run, ReferencePair *anchor,
-					   ReferencePair now)
+compare_with_reference(SamplerRun *run, ReferencePair now)
 {
+	const ReferencePair *anchor = &run->anchor;
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
@@ -351,97 +356,229 @@ compare_with_reference(SamplerRun *run, ReferencePair *anchor,
 	sort_out_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
 				   passed_ns(anchor, &now));
 	tally_window_reset(run->tally);
-	*anchor = now;
+	run->anchor = now;
+}
+
+/*
+ * Readings in a row as one more block: successive durations are anything but
+ * independent; the means of blocks nearly are.
+ */
+static void
+count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
+{
+	double		mean = (double) (int64_t) (last - first) *
+		1e9 / run->frequency_hz / durations;
+	double		delta = mean - run->block_mean;
+
+	run->blocks++;
+	run->block_weight += durations;
+	run->block_mean += delta * durations / run->block_weight;
+	run->block_squares += durations * delta * (mean - run->block_mean);
+}
+
+/* What the stopwatch shows when there is nothing to time. */
+static uint64_t
+measure_stopwatch(const SamplerRun *run)
+{
+	uint64_t	least = UINT64_MAX;
+
+	for (int i = 0; i < STOPWATCH_READINGS; i++)
+	{
+		uint64_t	before = run->stopwatch();
+		uint64_t	after;
+
+		tsc_fence();
+		tsc_fence();
+		after = run->stopwatch();
+		if (after - before < least)
+			least = after - before;
+	}
+	return least;
 }
 
 void
-sampler_run(SamplerRun *run)
+sampler_begin(SamplerRun *run)
 {
-	int			pairs = MIN_PAIRS;
-	int			last_cpu = -1;
-	double		target_ns = run->duration_s * 1e9;
-	uint64_t	begin = reference_ns();
-	ReferencePair start;
-	ReferencePair anchor;
-
-	/* mean of the blocks' mean durations and its error (Welford, weighted) */
-	double		weight = 0;
-	double		mean = 0;
-	double		squares = 0;
-	int64_t		blocks = 0;
-
+	run->begin_ns = reference_ns();
+	run->pairs = MIN_PAIRS;
+	run->last_cpu = -1;
+	run->block_weight = 0;
+	run->block_mean = 0;
+	run->block_squares = 0;
+	run->blocks = 0;
 	if (run->reference == NULL)
 		run->reference = reference_ns;
+	if (run->stopwatch != NULL)
+		run->stopwatch_ticks = measure_stopwatch(run);
 	run->has_last = false;
 	run->started = false;
 	run->granularity_ticks = measure_granularity(run);
-	visit_cpu(run, &last_cpu);
+	visit_cpu(run);
 
 	tally_window_reset(run->tally);
-	start = best_look(run);
-	anchor = start;
-	run->usual_width_ns = (double) start.width_ns;
+	run->start = best_look(run);
+	run->anchor = run->start;
+	run->usual_width_ns = (double) run->start.width_ns;
 	/* but a step back among the brackets may have come after the best of them */
 	run->tally->window.njumps = 0;
 	run->started = true;
+}
+
+double
+sampler_elapsed(const SamplerRun *run)
+{
+	return passed_ns(&run->start, &run->anchor) / 1e9;
+}
+
+void
+sampler_until(SamplerRun *run, double until_s)
+{
+	double		target_ns = until_s * 1e9;
+
 	for (;;)
 	{
-		uint64_t	block_start = anchor.reference_ns;
+		uint64_t	block_start = run->anchor.reference_ns;
 		uint64_t	first;
 		uint64_t	last;
 		double		block_ns;
 		ReferencePair now;
 
-		last = run->reader->block(run->tally, pairs, &first);
+		last = run->reader->block(run->tally, run->pairs, &first);
 		judge_reading(run, first);
 		run->last = last;
 		now = quick_look(run, last);
 
 		/* blocks as short as the first ones are mostly overhead */
-		if (pairs > MIN_PAIRS)
-		{
-			double		durations = 2.0 * pairs + 1;
-			double		block_mean = (double) (int64_t) (last - first) *
-				1e9 / run->frequency_hz / durations;
-			double		delta = block_mean - mean;
+		if (run->pairs > MIN_PAIRS)
+			count_block(run, first, last, 2.0 * run->pairs + 1);
 
-			blocks++;
-			weight += durations;
-			mean += delta * durations / weight;
-			squares += durations * delta * (block_mean - mean);
-		}
-
-		compare_with_reference(run, &anchor, now);
-		visit_cpu(run, &last_cpu);
-		if (passed_ns(&start, &anchor) >= target_ns)
+		compare_with_reference(run, now);
+		visit_cpu(run);
+		if (passed_ns(&run->start, &run->anchor) >= target_ns)
 			break;
 		/* another reference may stand still */
 		if (run->reference != reference_ns &&
-			(double) (reference_ns() - begin) >= 2 * target_ns + GRANULARITY_NS)
+			(double) (reference_ns() - run->begin_ns) >= 2 * target_ns + GRANULARITY_NS)
 			break;
 		if (run->between_blocks != NULL)
-			run->between_blocks(run->arg, passed_ns(&start, &anchor) / 1e9);
+			run->between_blocks(run->arg, sampler_elapsed(run));
 
-		block_ns = (double) (anchor.reference_ns - block_start);
-		if (block_ns < SHORT_BLOCK_NS && pairs < MAX_PAIRS)
-			pairs *= 2;
-		else if (block_ns > LONG_BLOCK_NS && pairs > MIN_PAIRS)
-			pairs /= 2;
+		block_ns = (double) (run->anchor.reference_ns - block_start);
+		if (block_ns < SHORT_BLOCK_NS && run->pairs < MAX_PAIRS)
+			run->pairs *= 2;
+		else if (block_ns > LONG_BLOCK_NS && run->pairs > MIN_PAIRS)
+			run->pairs /= 2;
 	}
+}
 
-	compare_with_reference(run, &anchor, best_look(run));
-	run->elapsed_s = passed_ns(&start, &anchor) / 1e9;
-	run->advance_ns = (double) (int64_t) (anchor.reading - start.reading) *
+/*
+ * The latest pair after a pause.  A step back in it was larger than readings
+ * show, by the time that the pause took, lest the rest of it pass for a lag.
+ */
+static void
+compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
+{
+	if (stepped_back)
+		run->tally->window.backward_ticks +=
+			(uint64_t) (passed_ns(&run->anchor, &now) * run->frequency_hz / 1e9);
+	compare_with_reference(run, now);
+	visit_cpu(run);
+}
+
+void
+sampler_resume(SamplerRun *run)
+{
+	uint64_t	backward_steps = run->tally->backward_steps;
+	ReferencePair now;
+
+	run->started = false;
+	now = careful_look(run);
+	run->started = true;
+	run->tally->window.njumps = 0;
+	compare_after_pause(run, now, run->tally->backward_steps != backward_steps);
+}
+
+void
+sampler_clear(SamplerRun *run)
+{
+	bool		went_back = run->tally->went_back;
+	uint64_t	back_from = run->tally->back_from;
+
+	tally_init(run->tally);
+	/* the way back may come in another interval than the step did */
+	run->tally->went_back = went_back;
+	run->tally->back_from = back_from;
+	memset(&run->warps, 0, sizeof(Events));
+	memset(&run->lags, 0, sizeof(Events));
+	memset(&run->gaps, 0, sizeof(Events));
+}
+
+/*
+ * Readings are stored first and accounted for when all have been taken: where
+ * they are counted is cold as well, and the time to get there is none of the
+ * clock's.
+ */
+void
+sampler_instant(SamplerRun *run, SamplerInstant *instant)
+{
+	uint64_t	readings[INSTANT_DURATIONS + 2];
+	uint64_t	(*read) (void) = run->reader->read;
+	uint64_t	before;
+	uint64_t	after;
+	double		ticks;
+	bool		stepped_back;
+
+	/* the stopwatch's own code comes into the caches */
+	(void) run->stopwatch();
+	before = run->stopwatch();
+	tsc_fence();
+	readings[0] = read();
+	tsc_fence();
+	after = run->stopwatch();
+	for (int i = 1; i < INSTANT_DURATIONS + 2; i++)
+		readings[i] = read();
+	ticks = (double) (int64_t) (run->stopwatch() - before);
+	instant->all_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
+	ticks = (double) (int64_t) (after - before - run->stopwatch_ticks);
+	instant->first_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+
+	/* over the pause and to the second reading: no durations */
+	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
+	if (stepped_back)
+		tally_unusual(run->tally, run->last, readings[0]);
+	if ((int64_t) (readings[1] - readings[0]) < 0)
+		tally_unusual(run->tally, readings[0], readings[1]);
+	for (int i = 1; i < INSTANT_DURATIONS + 1; i++)
+		CLOCK_STEP(run->tally, i % 2, readings[i], readings[i + 1]);
+	run->last = readings[INSTANT_DURATIONS + 1];
+	run->has_last = true;
+	count_block(run, readings[1], run->last, INSTANT_DURATIONS);
+
+	compare_after_pause(run, careful_look(run), stepped_back);
+}
+
+void
+sampler_end(SamplerRun *run)
+{
+	compare_with_reference(run, best_look(run));
+	run->elapsed_s = sampler_elapsed(run);
+	run->advance_ns = (double) (int64_t) (run->anchor.reading - run->start.reading) *
 		1e9 / run->frequency_hz;
-	run->reference_error_ns = (start.width_ns + anchor.width_ns) / 2.0 +
+	run->reference_error_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
 		run->resolution_ns;
 	run->readings = (int64_t) (tally_moments(run->tally).count +
 							   run->tally->backward_steps);
 
-	/*
-	 * Successive durations are anything but independent; the means of blocks
-	 * nearly are.  1.96, since any run that is worth an error has hundreds.
-	 */
-	run->mean_error_ns = blocks < 30 ? NAN :
-		1.96 * sqrt(squares / weight / (blocks - 1));
+	/* 1.96, since any run that is worth an error has hundreds of blocks */
+	run->mean_error_ns = run->blocks < 30 ? NAN :
+		1.96 * sqrt(run->block_squares / run->block_weight / (run->blocks - 1));
+}
+
+void
+sampler_run(SamplerRun *run)
+{
+	sampler_begin(run);
+	sampler_until(run, run->duration_s);
+	sampler_end(run);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reference.h"
 #include "tally.h"
 
 /*
@@ -77,6 +78,14 @@ typedef struct SamplerRun
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
+	/*
+	 * Set for a throttled run, NULL for any other: with what
+	 * sampler_instant() times the first reading after a sleep, and its ticks
+	 * a second.
+	 */
+	uint64_t	(*stopwatch) (void);
+	double		stopwatch_hz;
+
 	/* out */
 	Tally	   *tally;
 	int64_t		readings;		/* durations counted + backward steps */
@@ -101,6 +110,18 @@ typedef struct SamplerRun
 	double		usual_width_ns; /* of a bracket, undisturbed */
 	double		recent_rate;	/* of the clock less that of the reference */
 	double		learnt_ns;		/* time that this was learnt from */
+	uint64_t	begin_ns;		/* of the run, on reference_ns() */
+	ReferencePair start;		/* the run's first look at both clocks */
+	ReferencePair anchor;		/* the latest one */
+	int			pairs;			/* of readings in a block, at present */
+	int			last_cpu;		/* -1: unknown */
+	uint64_t	stopwatch_ticks;	/* that the stopwatch itself takes */
+
+	/* mean of the blocks' mean durations and its error (Welford, weighted) */
+	double		block_weight;
+	double		block_mean;
+	double		block_squares;
+	int64_t		blocks;
 } SamplerRun;
 
 /*
@@ -108,5 +129,46 @@ typedef struct SamplerRun
  * itself does.  tally must have been initialised.
  */
 extern void sampler_run(SamplerRun *run);
+
+/*
+ * The same in parts.  A run begins; goes on until so many seconds of it are
+ * over, in the first block that is not over before, as often as one likes; and
+ * ends, which gives the findings that are of the run as a whole.  duration_s is
+ * not looked at.
+ */
+extern void sampler_begin(SamplerRun *run);
+extern void sampler_until(SamplerRun *run, double until_s);
+extern void sampler_end(SamplerRun *run);
+
+/* Seconds from the beginning to the latest look at the reference. */
+extern double sampler_elapsed(const SamplerRun *run);
+
+/*
+ * To be called before going on, if something else has been done meanwhile: the
+ * time that this took is no duration and no gap.  Steps of the clock in it are
+ * found nevertheless.
+ */
+extern void sampler_resume(SamplerRun *run);
+
+/* Empties the tally and forgets warps, lags and gaps: an interval is over. */
+extern void sampler_clear(SamplerRun *run);
+
+/* What came of one instant of a throttled run. */
+typedef struct SamplerInstant
+{
+	uint64_t	at_ns;			/* when it began, on reference_ns() */
+	double		first_ns;		/* what the first reading took */
+	double		all_ns;			/* from the first to the last */
+} SamplerInstant;
+
+/* Durations counted at an instant. */
+#define INSTANT_DURATIONS 32
+
+/*
+ * Takes readings after a pause, in which nothing is known of the process, in
+ * place of sampler_until().  The first one is timed by the stopwatch, and not
+ * counted; the durations of those right after it are.
+ */
+extern void sampler_instant(SamplerRun *run, SamplerInstant *instant);
 
 #endif							/* CLOCKTIMING_SAMPLER_H */

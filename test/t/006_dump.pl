@@ -35,7 +35,7 @@ $node->safe_psql(
 		FROM clock_measure('system', 0.01) AS s;
 	INSERT INTO many SELECT id, ARRAY[s, s] FROM one;
 	INSERT INTO many SELECT 101, array_agg(s ORDER BY id) FROM one;
-	GRANT EXECUTE ON FUNCTION clock_measure(text, double precision) TO alice;
+	GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO alice;
 	REVOKE EXECUTE ON FUNCTION clock_report(double precision, double precision) FROM pg_monitor;
 	REVOKE EXECUTE ON FUNCTION clock_summary(clock_sample) FROM PUBLIC;
 	GRANT SELECT ON clock_sources TO alice});

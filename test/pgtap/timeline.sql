@@ -1,0 +1,85 @@
+-- Intervals and throttled runs: what is true of every one of them.
+BEGIN;
+SELECT * FROM no_plan();
+
+-- every source that there is
+CREATE TEMP TABLE timeline AS
+    SELECT s.source, t.*, row_number() OVER (PARTITION BY s.source ORDER BY t.elapsed_s) AS n
+    FROM (SELECT source FROM clock_sources WHERE available) AS s,
+         clock_timeline(s.source, 0.15, 0.05) AS t;
+SELECT cmp_ok(count(DISTINCT source)::int, '>=', 2, 'at least system and instr_time') FROM timeline;
+SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.050, 0.100, 0.150], source || ': edges are multiples of the interval')
+FROM timeline GROUP BY source;
+-- where the process did not run there are no readings, but nowhere else
+SELECT cmp_ok(readings, '>', 0::bigint, format('%s, %s s: readings', source, elapsed_s)) FROM timeline WHERE sampled_s > 0.01;
+SELECT is((sampled_s > 0, readings > 0, mean_ns IS NOT NULL, p50_ns IS NOT NULL, p99_ns IS NOT NULL, max_ns IS NOT NULL),
+          (readings > 0, readings > 0, readings > 0, readings > 0, readings > 0, readings > 0), format('%s, %s s: figures if there are readings', source, elapsed_s))
+FROM timeline;
+SELECT cmp_ok(p50_ns, '<=', p99_ns, format('%s, %s s: p50, p99', source, elapsed_s)) FROM timeline WHERE readings > 0;
+SELECT cmp_ok(p99_ns, '<=', max_ns, format('%s, %s s: p99, max', source, elapsed_s)) FROM timeline WHERE readings > 0;
+SELECT cmp_ok(lost_ms, '>=', gaps * 0.01, format('%s, %s s: no gap is shorter than 10 us', source, elapsed_s)) FROM timeline;
+SELECT is(backward_steps, 0::bigint, format('%s, %s s: no backward step', source, elapsed_s)) FROM timeline
+WHERE source NOT LIKE 'realtime%' AND source NOT IN ('tai', 'gettimeofday', 'time');
+SELECT is((instants, cold_mean_ns, late_mean_us), (NULL::bigint, NULL::numeric, NULL::numeric), format('%s, %s s: nothing of a throttled run', source, elapsed_s))
+FROM timeline;
+-- intervals do not drift, and do not overlap: what is sampled too long is missing in the next
+SELECT cmp_ok(sum(sampled_s), '<=', max(elapsed_s) + 0.002 + max(sampled_s) - min(sampled_s) + sum(lost_ms) / 1000, source || ': no more was sampled than there was')
+FROM timeline GROUP BY source;
+-- the set-up, which takes some 50 ms with the TSC, is in no interval; the first one is like the others
+SELECT cmp_ok(sampled_s, '<=', 0.05 + 0.002 + lost_ms / 1000 + 0.05, source || ': the first interval') FROM timeline WHERE n = 1 AND gaps = 0;
+
+-- the durations of an interval add up to the time that was sampled
+SELECT cmp_ok(t.readings * t.mean_ns, '<=', t.sampled_s * 1.001e9, t.elapsed_s || ' s: the sum of durations') FROM clock_timeline('system', 0.3, 0.1) AS t;
+
+-- gaps are those of their own interval
+SELECT cmp_ok(sum(lost_ms), '<=', sum(sampled_s) * 1000, 'no more time was lost than sampled') FROM timeline;
+
+-- throttled
+CREATE TEMP TABLE throttled AS SELECT * FROM clock_timeline('system', 2, 0.5, 200);
+SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.500, 1.000, 1.500, 2.000], 'throttled: edges') FROM throttled;
+SELECT is(readings - backward_steps, instants * 32, format('throttled, %s s: warm durations are those of instants, and no others', elapsed_s)) FROM throttled;
+-- Poisson; a busy machine only takes instants late, which the last may be too much
+SELECT cmp_ok(sum(instants), '<=', 400 + 6 * sqrt(400::numeric), 'throttled: no more instants than six standard deviations') FROM throttled;
+SELECT cmp_ok(sum(instants), '>', 0::numeric, 'throttled: instants') FROM throttled;
+SELECT cmp_ok(cold_mean_ns, '>=', 0.0, format('throttled, %s s: cold', elapsed_s)) FROM throttled WHERE instants > 20;
+SELECT cmp_ok(late_mean_us, '>=', 0.0, format('throttled, %s s: late', elapsed_s)) FROM throttled WHERE instants > 0;
+SELECT cmp_ok(cpu_percent, '<', 50.0, format('throttled, %s s: CPU', elapsed_s)) FROM throttled;
+
+CREATE TEMP TABLE run AS
+    SELECT t.* FROM (SELECT source FROM clock_sources WHERE available AND source IN ('system', 'instr_time', 'rdtsc', 'rdtscp', 'realtime_coarse', 'gettimeofday')) AS s,
+        clock_throttled(s.source, 1, 500) AS t;
+SELECT is(r.clock, c.clock, r.source || ': the clock') FROM run AS r JOIN clock_sources AS c ON c.source = r.source;
+SELECT cmp_ok(instants, '<=', (500 + 6 * sqrt(500))::bigint, source || ': instants') FROM run;
+SELECT cmp_ok(wakeups, '<=', instants, source || ': instants that were slept for') FROM run;
+SELECT cmp_ok(wakeups, '>', 0::bigint, source || ': some were') FROM run;
+SELECT cmp_ok(rate_reached, '<=', instants::numeric, source || ': the rate reached') FROM run;
+SELECT ok(cold_mean_ns <= cold_max_ns AND cold_p50_ns <= cold_p99_ns AND cold_p99_ns <= cold_max_ns AND cold_p50_ns >= 0, source || ': cold') FROM run;
+SELECT ok(warm_mean_ns <= warm_max_ns AND warm_p50_ns <= warm_p99_ns AND warm_p99_ns <= warm_max_ns AND warm_p50_ns >= 0, source || ': warm') FROM run;
+SELECT ok(late_mean_us <= late_max_us AND late_p50_us <= late_p99_us AND late_p99_us <= late_max_us AND late_p50_us > 0, source || ': late') FROM run;
+-- not to the kernel's word on when a tick was, so no bounds but wide ones
+SELECT cmp_ok(cpu_percent, '>', 0.0, source || ': it used some CPU time') FROM run;
+SELECT cmp_ok(cpu_percent, '<', 50.0, source || ': and did not spin') FROM run;
+-- the pauses between instants are no durations: half of those are 1.4 ms or longer
+SELECT cmp_ok(warm_p99_ns, '<', 500000.0, source || ': pauses are in no figure') FROM run WHERE source <> 'realtime_coarse';
+SELECT cmp_ok(cold_p50_ns, '<', 500000.0, source || ': nor in that one') FROM run;
+
+-- a rate of clock_measure: the warm durations, in a sample like any other
+CREATE TEMP TABLE sample AS SELECT clock_measure('system', 1, 200) AS s;
+SELECT is((s).readings % 32, (s).backward_steps, 'a throttled sample has the durations of its instants') FROM sample;
+SELECT cmp_ok((s).readings, '<=', (32 * (200 + 6 * sqrt(200)))::bigint, 'and no more instants than six standard deviations') FROM sample;
+SELECT cmp_ok((s).duration_s, '>=', 1::float8, 'it lasts as long as it was told') FROM sample;
+SELECT is((SELECT sum(count) FROM clock_histogram(s)), (s).readings - (s).backward_steps::numeric, 'a histogram of it') FROM sample;
+SELECT is(readings, (s).readings, 'a summary of it') FROM sample, clock_summary(s);
+CREATE TEMP TABLE both_kinds AS SELECT s FROM sample UNION ALL SELECT clock_measure('system', 0.01);
+SELECT is((SELECT (clock_merge(s)).readings FROM both_kinds), (SELECT sum((s).readings)::bigint FROM both_kinds), 'merged with another');
+
+-- a rate that cannot be reached
+CREATE TEMP TABLE fast AS SELECT * FROM clock_throttled('system', 0.2, 1000000);
+SELECT cmp_ok(rate_reached, '<', 950000.0, 'what was reached of a million a second') FROM fast;
+-- the schedule is kept: the last ones are as late as the run is behind
+SELECT cmp_ok(late_max_us, '>', 0.2e6 * (1 - rate_reached / 1e6) / 2, 'lateness adds up') FROM fast;
+-- what was not slept for has no cold reading
+SELECT cmp_ok(wakeups, '<', instants / 2, 'next to nothing was slept for') FROM fast;
+
+SELECT * FROM finish();
+ROLLBACK;

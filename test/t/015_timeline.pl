@@ -1,0 +1,227 @@
+
+# Rows that arrive while a run is going on, and throttled runs that are cancelled,
+# time out or are left before their end.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use ClockSession;
+
+# A loaded machine may let a process wait for long.  On a quiet one it should
+# be 10 ms.
+my $allowed = 1;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
+
+sub wait_until_running
+{
+	my ($pid) = @_;
+
+	$node->poll_query_until('postgres',
+		"SELECT state = 'active' AND query LIKE '%clock_%' FROM pg_stat_activity WHERE pid = $pid"
+	) or die 'it does not run';
+	usleep(300_000);
+	return;
+}
+
+sub goes_on
+{
+	my ($what) = @_;
+
+	is( $session->query(
+			q{SELECT readings > 0, backward_steps FROM clock_summary('system', 0.05)}
+		)->{out},
+		't|0',
+		"$what: the session can measure again");
+	return;
+}
+
+my @calls = (
+	q{SELECT * FROM clock_timeline('system', 60, 1, 1)},
+	q{SELECT * FROM clock_timeline('system', 60, 60, 0.001)},
+	q{SELECT * FROM clock_timeline('system', 60, 0.001)},
+	q{SELECT clock_timeline('system', 60, 60)},
+	q{SELECT clock_timeline('system', 60, 1, 1000000)},
+	q{SELECT clock_throttled('system', 60, 1)},
+	q{SELECT clock_throttled('system', 86400, 0.001)},
+	q{SELECT clock_throttled('system', 60, 200)},
+	q{SELECT count(*) FROM clock_measure('system', 60, 1)});
+
+foreach my $call (@calls)
+{
+	my $result;
+	my $start;
+
+	$session->query(q{SET statement_timeout = '200ms'});
+	$result = $session->query($call);
+	is($result->{state}, '57014', "statement_timeout of $call");
+	cmp_ok($result->{seconds}, '>=', 0.2, "statement_timeout of $call: not too early");
+	cmp_ok($result->{seconds}, '<', 0.2 + $allowed, "statement_timeout of $call: in time");
+	diag sprintf('statement_timeout of %s: after %.1f ms', $call, ($result->{seconds} - 0.2) * 1000);
+	$session->query('RESET statement_timeout');
+
+	$session->send($call);
+	wait_until_running($session->pid);
+	$start = time;
+	$killer->query('SELECT pg_cancel_backend(' . $session->pid . ')');
+	$result = $session->result;
+	is($result->{state}, '57014', "pg_cancel_backend of $call");
+	cmp_ok(time - $start, '<', $allowed, "pg_cancel_backend of $call: in time");
+	diag sprintf('pg_cancel_backend of %s: after %.1f ms', $call, (time - $start) * 1000);
+	goes_on($call);
+}
+
+foreach my $call (@calls[ 0, 3, 6 ])
+{
+	my $fresh = ClockSession->new($node);
+	my $result;
+	my $start;
+
+	$fresh->send($call);
+	wait_until_running($fresh->pid);
+	$start = time;
+	$killer->query('SELECT pg_terminate_backend(' . $fresh->pid . ')');
+	$result = $fresh->result;
+	is($result->{state}, 'session ended', "pg_terminate_backend of $call");
+	like($result->{err},
+		qr/FATAL:  terminating connection due to administrator command/,
+		"pg_terminate_backend of $call: message");
+	cmp_ok(time - $start, '<', $allowed, "pg_terminate_backend of $call: in time");
+	$fresh->quit;
+}
+
+# Rows arrive one by one.  The whole run would take longer than any test.
+$session->query('SET clocktiming.progress_interval = 0');
+$session->query('BEGIN');
+foreach my $rate ('NULL', 200)
+{
+	my $start;
+	my $result;
+
+	$session->query(
+		"DECLARE c CURSOR FOR SELECT (t).elapsed_s, (t).readings > 0, (t).sampled_s FROM (SELECT clock_timeline('system', 86400, 0.5, $rate) AS t) AS s"
+	);
+	$start = time;
+	foreach my $n (1 .. 3)
+	{
+		$result = $session->query('FETCH FROM c');
+		like($result->{out}, qr/^@{[sprintf '%.3f', $n * 0.5]}\|/, "rate $rate: row $n");
+		# no sooner than its interval ends, and long before the run does
+		cmp_ok(time - $start, '>=', $n * 0.5, "rate $rate: row $n is not early");
+		cmp_ok(time - $start, '<', $n * 0.5 + 60, "rate $rate: row $n comes when its interval ends");
+	}
+
+	# Nobody asks for the next rows, until these intervals are over.
+	usleep(1_200_000);
+	$result = $session->query('FETCH 2 FROM c');
+	is($result->{out}, "2.000|f|0.000000\n2.500|f|0.000000", "rate $rate: intervals that were missed");
+
+	# An interval begun late is sampled as far as there was time for it.
+	foreach (1 .. 100)
+	{
+		$result = $session->query('FETCH FROM c');
+		last if (split /\|/, $result->{out})[-1] > 0;
+	}
+	cmp_ok((split /\|/, $result->{out})[-1], '>', 0, "rate $rate: and the run goes on");
+	is($session->query('CLOSE c')->{state}, '00000', "rate $rate: an early end");
+	goes_on("rate $rate: after an early end");
+}
+
+# FETCH_COUNT makes psql do the same.
+$session->query('COMMIT');
+$session->query('\set FETCH_COUNT 1');
+is($session->query(q{SELECT (clock_timeline('system', 0.3, 0.1)).elapsed_s})->{out},
+	"0.100\n0.200\n0.300", 'FETCH_COUNT');
+$session->query('\unset FETCH_COUNT');
+
+# Left before their end many times: nothing remains.
+sub memory
+{
+	return $session->query('SELECT sum(used_bytes) FROM pg_backend_memory_contexts')->{out};
+}
+
+my $early = q{DO $$ BEGIN FOR i IN 1 .. 100 LOOP
+	PERFORM clock_timeline('system', 60, 0.001, %s) LIMIT 2; END LOOP; END $$};
+foreach my $rate ('NULL', 1000)
+{
+	my $before;
+
+	$session->query(sprintf $early, $rate) foreach 1 .. 2;
+	$before = memory();
+	is($session->query(sprintf $early, $rate)->{state}, '00000', "rate $rate: many early ends");
+	cmp_ok(memory() - $before, '<', 100_000, "rate $rate: memory after them");
+}
+
+# Many rows of one statement take no more memory than a few.
+{
+	my $idle = memory();
+	my $most;
+
+	$session->query('BEGIN');
+	$session->query(
+		q{DECLARE c CURSOR FOR SELECT clock_timeline('system', 86400, 0.001, 1000)});
+	$session->query('MOVE 10 FROM c');
+	$most = memory();
+	$session->query('MOVE 500 FROM c');
+	cmp_ok(memory() - $most, '<', 100_000, 'rows take no memory');
+	$session->query('COMMIT');
+}
+
+# Progress: for a caller who sees rows only at the end, each interval's figures,
+# and those of a throttled run.
+$session->query(q{SET clocktiming.progress_interval = '200ms'});
+my $notice =
+  qr/NOTICE:  progress: system: \d\.\d s elapsed, \d\.\d s remaining, (?:no readings|(?:\d+ readings, )?mean \d+\.\d\d ns, stddev \d+\.\d\d ns(?:, p50 \S+ ns, p99 \S+ ns, max \S+ ns, \d+ gaps, \S+ ms lost, 0 backward steps)?)\n/;
+foreach my $call (
+	q{clock_timeline('system', 1, 0.2)},
+	q{clock_timeline('system', 1, 1)},
+	q{clock_timeline('system', 1, 0.2, 200)},
+	q{clock_throttled('system', 1, 200)},
+	q{clock_throttled('system', 1, 1)})
+{
+	my $result = $session->query("SELECT count(*) FROM $call");
+
+	# the least of instants may be none at all
+	$result->{err} =~ s/WARNING:  no reading of .*\nDETAIL:.*\nHINT:.*\n//;
+	like($result->{err}, qr/^(?:$notice){1,6}\z/, "$call: reports");
+}
+like($session->query(q{SELECT count(*) FROM clock_timeline('system', 1, 0.2)})->{err},
+	qr/ \d+ readings, mean .* backward steps\n/, 'reports at an edge are of the interval');
+$session->query('SET clocktiming.progress_interval = 0');
+
+# The server's clock changes under a cursor.
+if ($node->pg_version >= 19
+	&& $node->safe_psql('postgres',
+		q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) eq 't')
+{
+	my $result;
+
+	$session->query('BEGIN');
+	$session->query('SET timing_clock_source = system');
+	$session->query(q{DECLARE c CURSOR FOR SELECT clock_timeline('instr_time', 60, 0.1)});
+	is($session->query('MOVE 1 FROM c')->{state}, '00000', 'instr_time reads the system clock');
+	$session->query('SET timing_clock_source = tsc');
+	$result = $session->query('MOVE 1 FROM c');
+	is($result->{state}, '55000', 'it cannot go on with another one');
+	like($result->{err}, qr/clock source "instr_time" was changed while it was measured/, 'message');
+	$session->query('ROLLBACK');
+}
+
+goes_on('in the end');
+$_->quit foreach ($session, $killer);
+$node->stop;
+unlike(slurp_file($node->logfile),
+	qr/terminated by signal/, 'no process has been killed');
+
+done_testing();
