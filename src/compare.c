@@ -148,8 +148,8 @@ put_line(const ComparePlot *plot, const char *format,...)
 typedef struct Axis
 {
 	int			columns;
-	double		low;			/* of the first column */
-	double		step;			/* from one to the next */
+	double		low;			/* where the first column begins */
+	double		step;			/* from there to the next */
 } Axis;
 
 static int
@@ -176,6 +176,8 @@ axis_of(const ComparePlot *plot)
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
+	/* so that cutting off the fraction rounds to the nearest column */
+	axis.low -= axis.step / 2;
 	return axis;
 }
 
