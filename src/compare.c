@@ -39,6 +39,18 @@ scale(double *x, int n, int exponent)
 		x[i] = ldexp(x[i], exponent);
 }
 
+/* By how much the true mean is above the number next to it. */
+static double
+mean_rest(const double *x, int n)
+{
+	double		mean = stats_mean(x, n);
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += x[i] - mean;
+	return sum / n;
+}
+
 void
 compare_summary(CompareSet *set)
 {
@@ -55,6 +67,7 @@ compare_summary(CompareSet *set)
 	scale(x, n, exponent);
 	set->mean = ldexp(stats_mean(x, n), -exponent);
 	set->stddev = ldexp(stats_stddev(x, n), -exponent);
+	set->mean_rest = ldexp(mean_rest(x, n), -exponent);
 	scale(x, n, -exponent);
 }
 
@@ -73,7 +86,7 @@ compare_test(const CompareSet *a, const CompareSet *b,
 	CompareTest test;
 	double		stderr_ab = 0;
 
-	test.difference = b->mean - a->mean;
+	test.difference = (b->mean - a->mean) + (b->mean_rest - a->mean_rest);
 	test.pooled_stddev = welch ? NAN : 0;
 	test.df = (double) a->n + b->n - 2;
 	if (unit > 0)

@@ -35,6 +35,9 @@ typedef struct CompareSet
 	double		median;			/* for even n the larger of the middle two, as
 								 * ministat has it */
 	double		mean;
+	double		mean_rest;		/* what rounding took off it, which is not
+								 * little beside the difference of two means
+								 * far from 0 */
 	double		stddev;			/* n - 1 in the denominator; 0 exactly if all
 								 * are equal */
 } CompareSet;
