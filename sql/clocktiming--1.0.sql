@@ -168,13 +168,14 @@ AS 'MODULE_PATHNAME', 'clock_histogram_sample';
 COMMENT ON FUNCTION clock_histogram(clock_sample) IS
 'counts the durations of a run in buckets of powers of two nanoseconds';
 
+-- a bigint, lest clock_histogram_plot('rdtsc', 3) be this one, as 3 is an integer
 CREATE FUNCTION clock_histogram_plot(
     sample clock_sample,
-    width  integer DEFAULT 74
+    width  bigint DEFAULT 74
 ) RETURNS SETOF text
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_plot_sample';
-COMMENT ON FUNCTION clock_histogram_plot(clock_sample, integer) IS
+COMMENT ON FUNCTION clock_histogram_plot(clock_sample, bigint) IS
 'draws the histogram of a run with bars';
 
 CREATE FUNCTION clock_durations(

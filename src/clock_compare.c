@@ -73,10 +73,11 @@ get_bool(FunctionCallInfo fcinfo, int argno, const char *name)
 	return PG_GETARG_BOOL(argno);
 }
 
+/* What is too small for a double is 0, not an error. */
 static double
 numeric_to_double(Datum numeric)
 {
-	return DatumGetFloat8(DirectFunctionCall1(numeric_float8, numeric));
+	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
 }
 
 /*

@@ -77,13 +77,13 @@ return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
 }
 
 void
-check_plot_width(int width)
+check_plot_width(int64 width)
 {
 	if (width < MIN_PLOT_WIDTH || width > MAX_PLOT_WIDTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
-				 errdetail("The number given is %d.", width),
+				 errdetail("The number given is " INT64_FORMAT ".", width),
 				 errhint("74, the default, fits a terminal.")));
 }
 
@@ -241,9 +241,9 @@ clock_histogram_plot_sample(PG_FUNCTION_ARGS)
 {
 	check_not_null(fcinfo, 0, "sample");
 	check_not_null(fcinfo, 1, "width");
-	check_plot_width(PG_GETARG_INT32(1));
+	check_plot_width(PG_GETARG_INT64(1));
 	return_histogram_plot(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)),
-						  PG_GETARG_INT32(1));
+						  (int) PG_GETARG_INT64(1));
 	return (Datum) 0;
 }
 

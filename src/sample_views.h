@@ -26,7 +26,7 @@ extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
 #define MAX_PLOT_WIDTH	1000
 
 /* ERROR unless it is between these. */
-extern void check_plot_width(int width);
+extern void check_plot_width(int64 width);
 
 /* One more row of a set of text, after InitMaterializedSRF(). */
 extern void put_text_line(FunctionCallInfo fcinfo, const char *line);
