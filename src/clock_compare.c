@@ -89,7 +89,7 @@ percent_text(Datum confidence)
 {
 	char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, confidence));
 	char	   *point = strchr(text, '.');
-	char	   *end = text + strlen(text);
+	char	   *end = text +strlen(text);
 
 	if (point == NULL)
 		return psprintf("%s.0", text);

@@ -146,7 +146,7 @@ compare_verdict(char *buffer, int size, const CompareTest *test,
 /* A line of text, cut off where the plot ends. */
 __attribute__((format(printf, 2, 3)))
 static void
-put_line(const ComparePlot *plot, const char *format,...)
+put_line(const ComparePlot *plot, const char *format, ...)
 {
 	char		line[COMPARE_MAX_WIDTH + 1];
 	va_list		args;
@@ -277,7 +277,7 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 static void
 add_number(char *line, double value, int width)
 {
-	char		text[40];
+	char text[	40];
 	int			digits = TABLE_DIGITS;
 
 	do
