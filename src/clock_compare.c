@@ -87,15 +87,15 @@ numeric_to_double(Datum numeric)
 static char *
 percent_text(Datum confidence)
 {
-	char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, confidence));
-	char	   *point = strchr(text, '.');
-	char	   *end = text +strlen(text);
+	char	   *percent = DatumGetCString(DirectFunctionCall1(numeric_out, confidence));
+	char	   *point = strchr(percent, '.');
+	char	   *end = percent + strlen(percent);
 
 	if (point == NULL)
-		return psprintf("%s.0", text);
+		return psprintf("%s.0", percent);
 	while (end > point + 2 && end[-1] == '0')
 		*--end = '\0';
-	return text;
+	return percent;
 }
 
 static CompareLevel

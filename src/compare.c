@@ -58,10 +58,9 @@ compare_summary(CompareSet *set)
 	int			n = set->n;
 	int			exponent;
 
-	(void) stats_median(x, n);	/* sorts */
+	set->median = stats_median(x, n);
 	set->min = x[0];
 	set->max = x[n - 1];
-	set->median = x[n / 2];
 
 	exponent = fmax(fabs(set->min), fabs(set->max)) < TINY_DATA ? TINY_SCALE : 0;
 	scale(x, n, exponent);
@@ -77,55 +76,83 @@ number_or_nan(double x)
 	return isfinite(x) ? x : NAN;
 }
 
+/* What data with these standard deviations say of the difference of means. */
+typedef struct Margin
+{
+	double		pooled_stddev;	/* NAN for Welch's test */
+	double		df;				/* degrees of freedom */
+	double		standard_error;
+} Margin;
+
+static Margin
+margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
+{
+	/* in units of the larger deviation, so that squares stay in range */
+	double		unit = fmax(a_stddev, b_stddev);
+	double		a_variance = unit > 0 ? pow(a_stddev / unit, 2) : 0;
+	double		b_variance = unit > 0 ? pow(b_stddev / unit, 2) : 0;
+	Margin		margin;
+
+	margin.df = (double) a_n + b_n - 2;
+	if (!welch)
+	{
+		margin.pooled_stddev = unit *
+			sqrt(((a_n - 1) * a_variance + (b_n - 1) * b_variance) / margin.df);
+		margin.standard_error = margin.pooled_stddev * sqrt(1.0 / a_n + 1.0 / b_n);
+	}
+	else
+	{
+		double		a_share = a_variance / a_n;
+		double		b_share = b_variance / b_n;
+
+		margin.pooled_stddev = NAN;
+		margin.standard_error = unit * sqrt(a_share + b_share);
+		if (unit > 0)
+			margin.df = pow(a_share + b_share, 2) /
+				(a_share * a_share / (a_n - 1) + b_share * b_share / (b_n - 1));
+	}
+	return margin;
+}
+
+/* Half of the confidence interval. */
+static double
+half_width(const Margin *margin, const CompareLevel *level)
+{
+	if (margin->standard_error == 0)
+		return 0;
+	return margin->standard_error *
+		stats_t_critical(level->inside, level->outside, margin->df);
+}
+
 CompareTest
 compare_test(const CompareSet *a, const CompareSet *b,
 			 const CompareLevel *level, bool welch)
 {
-	/* in units of the larger deviation, so that squares stay in range */
-	double		unit = fmax(a->stddev, b->stddev);
+	double		ratio = b->mean / a->mean;
+	Margin		margin = margin_of(a->stddev, a->n, b->stddev, b->n, welch);
+	Margin		relative = margin_of(fabs(ratio) * a->stddev, a->n, b->stddev, b->n, welch);
 	CompareTest test;
-	double		stderr_ab = 0;
 
 	test.difference = (b->mean - a->mean) + (b->mean_rest - a->mean_rest);
-	test.pooled_stddev = welch ? NAN : 0;
-	test.df = (double) a->n + b->n - 2;
-	if (unit > 0)
+	test.error = half_width(&margin, level);
+	test.percent = number_or_nan(test.difference * 100 / a->mean);
+	/* the first mean is no more certain than the second */
+	test.error_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
+	if (isnan(test.percent))
+		test.error_percent = NAN;
+	test.pooled_stddev = margin.pooled_stddev;
+	test.df = margin.df;
+	if (margin.standard_error > 0)
 	{
-		double		a_variance = pow(a->stddev / unit, 2);
-		double		b_variance = pow(b->stddev / unit, 2);
-
-		if (welch)
-		{
-			double		a_share = a_variance / a->n;
-			double		b_share = b_variance / b->n;
-
-			stderr_ab = unit * sqrt(a_share + b_share);
-			test.df = pow(a_share + b_share, 2) /
-				(a_share * a_share / (a->n - 1) + b_share * b_share / (b->n - 1));
-		}
-		else
-		{
-			test.pooled_stddev = unit *
-				sqrt(((a->n - 1) * a_variance + (b->n - 1) * b_variance) / test.df);
-			stderr_ab = test.pooled_stddev * sqrt(1.0 / a->n + 1.0 / b->n);
-		}
-	}
-
-	if (stderr_ab > 0)
-	{
-		test.error = stats_t_critical(level->inside, level->outside, test.df) * stderr_ab;
-		test.p_value = stats_t_p_value(test.difference / stderr_ab, test.df);
+		test.p_value = stats_t_p_value(test.difference / margin.standard_error, test.df);
 		test.verdict = fabs(test.difference) > test.error ?
 			COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
 	}
 	else
 	{
-		test.error = 0;
 		test.p_value = NAN;
 		test.verdict = COMPARE_NO_TEST;
 	}
-	test.percent = number_or_nan(test.difference * 100 / a->mean);
-	test.error_percent = number_or_nan(test.error * 100 / fabs(a->mean));
 	return test;
 }
 
@@ -277,13 +304,13 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 static void
 add_number(char *line, double value, int width)
 {
-	char text[	40];
+	char		number[40];
 	int			digits = TABLE_DIGITS;
 
 	do
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-	while ((int) strlen(text) > width && --digits > 0);
-	sprintf(line + strlen(line), " %*s", width, text);
+		snprintf(number, sizeof(number), "%.*g", digits, value);
+	while ((int) strlen(number) > width && --digits > 0);
+	sprintf(line + strlen(line), " %*s", width, number);
 }
 
 static void

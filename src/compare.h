@@ -32,8 +32,7 @@ typedef struct CompareSet
 	/* what compare_summary() fills in */
 	double		min;
 	double		max;
-	double		median;			/* for even n the larger of the middle two, as
-								 * ministat has it */
+	double		median;
 	double		mean;
 	double		mean_rest;		/* what rounding took off it, which is not
 								 * little beside the difference of two means
@@ -69,9 +68,9 @@ typedef struct CompareTest
 	double		difference;		/* b's mean - a's mean */
 	double		error;			/* half of its confidence interval; 0 for
 								 * COMPARE_NO_TEST */
-	double		percent;		/* both in percent of a's mean, the error of
-								 * its absolute value; NAN if that is 0, or */
-	double		error_percent;	/* so small that they are beyond any number */
+	double		percent;		/* in percent of a's mean; NAN if that is 0, or
+								 * so small that it is beyond any number */
+	double		error_percent;	/* half of its confidence interval, likewise */
 	double		pooled_stddev;	/* NAN for Welch's test */
 	double		df;				/* degrees of freedom */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */
@@ -83,6 +82,10 @@ typedef struct CompareTest
  * variance; or Welch's, which does not take both variances for the same, with
  * the degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34,
  * 1947).
+ *
+ * The interval of the difference in percent of a's mean is that of b's mean over
+ * a's, to first order, as a's is not known exactly either: the same as above, of
+ * data of which a's have been multiplied by that ratio.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, bool welch);

@@ -130,10 +130,10 @@ return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int wi
 		CHECK_FOR_INTERRUPTS();
 		memset(bar, '#', bar_width);
 		bar[length] = '\0';
-		put_text_line(fcinfo, psprintf("%*" INT64_MODIFIER "u  %8.4f  %*" INT64_MODIFIER "u |%s",
-									   ns_width, rows[i].ns,
+		put_text_line(fcinfo, psprintf("%*s  %8.4f  %*s |%s",
+									   ns_width, psprintf(UINT64_FORMAT, rows[i].ns),
 									   percent(rows[i].count, sample->total),
-									   count_width, rows[i].count,
+									   count_width, psprintf(UINT64_FORMAT, rows[i].count),
 									   length == 0 && rows[i].count > 0 ? "." : bar));
 	}
 }
