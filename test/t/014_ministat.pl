@@ -96,7 +96,8 @@ sub near
 	return abs($ours - $theirs) <= $share * abs($theirs);
 }
 
-# Debian has ministat of 2015 and of 2025.  The former's median of an even number
+# Debian has ministat of 2015 and of 2025.  The former loses digits of the standard
+# deviation, its median of an even number
 # of values is the larger of the middle two, and it takes the first mean for
 # exact where it gives the margin in percent.
 write_file('even', [ 1, 2, 3, 5 ]);
