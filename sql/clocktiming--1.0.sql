@@ -102,6 +102,16 @@ AS 'MODULE_PATHNAME', 'clock_histogram_source';
 COMMENT ON FUNCTION clock_histogram(text, double precision) IS
 'samples a clock and counts its durations in buckets of powers of two nanoseconds';
 
+CREATE FUNCTION clock_histogram_plot(
+    source   text             DEFAULT 'instr_time',
+    duration double precision DEFAULT 3,
+    width    integer          DEFAULT 74
+) RETURNS SETOF text
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
+AS 'MODULE_PATHNAME', 'clock_histogram_plot_source';
+COMMENT ON FUNCTION clock_histogram_plot(text, double precision, integer) IS
+'samples a clock source and draws the histogram of its durations with bars';
+
 CREATE FUNCTION clock_durations(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
@@ -189,6 +199,16 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
 COMMENT ON FUNCTION clock_histogram(clock_sample) IS
 'counts the durations of a run in buckets of powers of two nanoseconds';
+
+-- a bigint, lest clock_histogram_plot('rdtsc', 3) be this one, as 3 is an integer
+CREATE FUNCTION clock_histogram_plot(
+    sample clock_sample,
+    width  bigint DEFAULT 74
+) RETURNS SETOF text
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_histogram_plot_sample';
+COMMENT ON FUNCTION clock_histogram_plot(clock_sample, bigint) IS
+'draws the histogram of a run with bars';
 
 CREATE FUNCTION clock_durations(
     sample clock_sample,
@@ -334,6 +354,67 @@ AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
 'how far each clock has advanced, and by how much more than a reference, interval by interval';
 
+CREATE FUNCTION clock_compare(
+    sources    text[],
+    samples    integer DEFAULT 12,
+    readings   integer DEFAULT 10000,
+    confidence numeric DEFAULT 95,
+    welch      boolean DEFAULT false,
+    OUT source text, OUT n integer,
+    OUT min_ns numeric, OUT max_ns numeric, OUT median_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT difference_ns numeric, OUT difference_error_ns numeric,
+    OUT difference_percent numeric, OUT difference_error_percent numeric,
+    OUT pooled_stddev_ns numeric, OUT p_value double precision, OUT verdict text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
+AS 'MODULE_PATHNAME', 'clock_compare_sources';
+COMMENT ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) IS
+'what a reading of each source costs, from samples in turn, and whether that differs from the first: Student''s t';
+
+CREATE FUNCTION clock_compare(
+    a          double precision[],
+    b          double precision[],
+    confidence numeric DEFAULT 95,
+    welch      boolean DEFAULT false,
+    OUT data text, OUT n integer,
+    OUT min double precision, OUT max double precision, OUT median double precision,
+    OUT mean double precision, OUT stddev double precision,
+    OUT difference double precision, OUT difference_error double precision,
+    OUT difference_percent double precision, OUT difference_error_percent double precision,
+    OUT pooled_stddev double precision, OUT p_value double precision, OUT verdict text
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
+AS 'MODULE_PATHNAME', 'clock_compare_arrays';
+COMMENT ON FUNCTION clock_compare(double precision[], double precision[], numeric, boolean) IS
+'whether two sets of figures differ: Student''s t';
+
+CREATE FUNCTION clock_compare_plot(
+    sources    text[],
+    samples    integer DEFAULT 12,
+    readings   integer DEFAULT 10000,
+    confidence numeric DEFAULT 95,
+    width      integer DEFAULT 74,
+    welch      boolean DEFAULT false,
+    separate   boolean DEFAULT false
+) RETURNS SETOF text
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
+AS 'MODULE_PATHNAME', 'clock_compare_plot_sources';
+COMMENT ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) IS
+'the picture that ministat draws, of what a reading of each source costs in nanoseconds';
+
+CREATE FUNCTION clock_compare_plot(
+    a          double precision[],
+    b          double precision[],
+    confidence numeric DEFAULT 95,
+    width      integer DEFAULT 74,
+    welch      boolean DEFAULT false,
+    separate   boolean DEFAULT false
+) RETURNS SETOF text
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_compare_plot_arrays';
+COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], numeric, integer, boolean, boolean) IS
+'the picture that ministat draws, of two sets of figures';
+
 --
 -- What there is to measure.
 --
@@ -420,6 +501,7 @@ COMMENT ON FUNCTION clock_check(double precision, double precision, double preci
 --
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_histogram_plot(text, double precision, integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
@@ -432,6 +514,8 @@ REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precisi
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_drift(text, text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_advice() FROM PUBLIC;
@@ -443,6 +527,7 @@ REVOKE ALL ON TABLE clock_advice FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_histogram_plot(text, double precision, integer) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
@@ -455,6 +540,8 @@ GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double prec
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_drift(text, text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_list_advice() TO pg_monitor;

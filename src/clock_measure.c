@@ -21,6 +21,7 @@
 
 PG_FUNCTION_INFO_V1(clock_measure);
 PG_FUNCTION_INFO_V1(clock_histogram_source);
+PG_FUNCTION_INFO_V1(clock_histogram_plot_source);
 PG_FUNCTION_INFO_V1(clock_durations_source);
 PG_FUNCTION_INFO_V1(clock_summary_source);
 
@@ -227,6 +228,15 @@ Datum
 clock_histogram_source(PG_FUNCTION_ARGS)
 {
 	return_histogram(fcinfo, measure_by_arguments(fcinfo));
+	return (Datum) 0;
+}
+
+Datum
+clock_histogram_plot_source(PG_FUNCTION_ARGS)
+{
+	check_not_null(fcinfo, 2, "width");
+	check_plot_width(PG_GETARG_INT32(2));
+	return_histogram_plot(fcinfo, measure_by_arguments(fcinfo), PG_GETARG_INT32(2));
 	return (Datum) 0;
 }
 

@@ -67,8 +67,7 @@ do_repeat(const ClockSource *source, int n)
 		(void) source->reader->repeat(n);
 }
 
-/* How long n of them take, the reference clock's own reading taken off. */
-static double
+double
 batch_ns(const ClockSource *source, int n, double bracket_ns)
 {
 	uint64		start = reference_ns();
@@ -77,8 +76,7 @@ batch_ns(const ClockSource *source, int n, double bracket_ns)
 	return (double) (reference_ns() - start) - bracket_ns;
 }
 
-/* The time between two readings of the reference clock in a row. */
-static double
+double
 empty_bracket_ns(void)
 {
 	double		shortest = DBL_MAX;
@@ -92,7 +90,7 @@ empty_bracket_ns(void)
 	return shortest;
 }
 
-static int
+int
 batch_size(const ClockSource *source, double bracket_ns)
 {
 	int			n = 16;

@@ -50,4 +50,20 @@ extern void survey(SurveyedClock *clocks, int n, double duration_s,
  */
 extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 
+/*
+ * What costs are measured with, a source of NULL being system calls.
+ *
+ * The time between two readings of the reference clock in a row.
+ */
+extern double empty_bracket_ns(void);
+
+/* How long n readings take, the reference clock's own reading taken off. */
+extern double batch_ns(const ClockSource *source, int n, double bracket_ns);
+
+/*
+ * How many readings take some 40 us, a power of two.  They are enough for the
+ * reference clock not to matter, and few enough to check for interrupts after.
+ */
+extern int	batch_size(const ClockSource *source, double bracket_ns);
+
 #endif							/* CLOCKTIMING_CLOCK_SURVEY_H */

@@ -12,12 +12,14 @@
 #include "common/int.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/float.h"
 
 #include "row.h"
 #include "sample_views.h"
 
 PG_FUNCTION_INFO_V1(clock_histogram_sample);
+PG_FUNCTION_INFO_V1(clock_histogram_plot_sample);
 PG_FUNCTION_INFO_V1(clock_durations_sample);
 PG_FUNCTION_INFO_V1(clock_summary_sample);
 PG_FUNCTION_INFO_V1(clock_merge_add);
@@ -72,6 +74,68 @@ return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
 	check_not_empty(sample);
 	rows = sample_histogram(sample, &nrows);
 	put_rows(fcinfo, rows, nrows, sample->total);
+}
+
+void
+check_plot_width(int64 width)
+{
+	if (width < MIN_PLOT_WIDTH || width > MAX_PLOT_WIDTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
+				 errdetail("The number given is " INT64_FORMAT ".", width),
+				 errhint("74, the default, fits a terminal.")));
+}
+
+void
+put_text_line(FunctionCallInfo fcinfo, const char *line)
+{
+	Row			row = row_of_set(fcinfo);
+
+	row_put_text(&row, line);
+	row_to_set(&row, fcinfo);
+}
+
+/*
+ * The longest bar fills the line, the others are in proportion.  A bucket that
+ * is not empty, but whose bar would be, has a dot: the rare ones matter.
+ */
+void
+return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int width)
+{
+	int			nrows;
+	DurationRow *rows;
+	uint64		most = 0;
+	int			ns_width;
+	int			count_width;
+	int			bar_width;
+
+	check_not_empty(sample);
+	rows = sample_histogram(sample, &nrows);
+	for (int i = 0; i < nrows; i++)
+		most = Max(most, rows[i].count);
+	ns_width = Max(snprintf(NULL, 0, UINT64_FORMAT, rows[nrows - 1].ns), 5);
+	count_width = Max(snprintf(NULL, 0, UINT64_FORMAT, most), 5);
+	/* between them: two spaces, a percentage, two spaces; then " |" */
+	bar_width = width - ns_width - count_width - 14;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	put_text_line(fcinfo, psprintf("%*s  %8s  %*s", ns_width, "<= ns", "percent",
+								   count_width, "count"));
+	for (int i = 0; i < nrows; i++)
+	{
+		int			length = (int) ((double) rows[i].count / (double) most * bar_width);
+		char	   *bar = palloc(bar_width + 1);
+
+		CHECK_FOR_INTERRUPTS();
+		memset(bar, '#', bar_width);
+		bar[length] = '\0';
+		put_text_line(fcinfo, psprintf("%*s  %8.4f  %*s |%s",
+									   ns_width, psprintf(UINT64_FORMAT, rows[i].ns),
+									   percent(rows[i].count, sample->total),
+									   count_width, psprintf(UINT64_FORMAT, rows[i].count),
+									   length == 0 && rows[i].count > 0 ? "." : bar));
+	}
 }
 
 void
@@ -169,6 +233,17 @@ clock_histogram_sample(PG_FUNCTION_ARGS)
 {
 	check_not_null(fcinfo, 0, "sample");
 	return_histogram(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)));
+	return (Datum) 0;
+}
+
+Datum
+clock_histogram_plot_sample(PG_FUNCTION_ARGS)
+{
+	check_not_null(fcinfo, 0, "sample");
+	check_not_null(fcinfo, 1, "width");
+	check_plot_width(PG_GETARG_INT64(1));
+	return_histogram_plot(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)),
+						  (int) PG_GETARG_INT64(1));
 	return (Datum) 0;
 }
 

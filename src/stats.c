@@ -392,6 +392,14 @@ stats_t_quantile(double p, double df)
 }
 
 double
+stats_t_critical(double inside, double outside, double df)
+{
+	if (!(inside > 0 && outside > 0 && df > 0))
+		return NAN;
+	return two_sided_quantile(outside, inside, df);
+}
+
+double
 stats_normal_quantile(double p)
 {
 	return stats_t_quantile(p, INFINITY);

@@ -159,6 +159,14 @@ extern double stats_t_p_value(double t, double df);
  */
 extern double stats_t_quantile(double p, double df);
 
+/*
+ * The t that |T| stays below with probability "inside", and exceeds with
+ * probability "outside": the critical value of a two-sided test.  They add up
+ * to 1, and both are given lest the smaller one lose digits.  NAN unless both
+ * are above 0.
+ */
+extern double stats_t_critical(double inside, double outside, double df);
+
 /* Quantile of the standard normal distribution, p above 0 and below 1. */
 extern double stats_normal_quantile(double p);
 

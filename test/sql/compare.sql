@@ -1,0 +1,165 @@
+--
+-- clock_compare(), its picture, and that of a histogram: fixed data, and what
+-- is refused.  The same figures beside ministat are in test/t.
+--
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+-- twelve digits are the same on every platform
+SET extra_float_digits = -3;
+
+CREATE TABLE figures (name text PRIMARY KEY, a float8[], b float8[]);
+INSERT INTO figures VALUES
+    ('stairs', '{1, 2, 3, 4, 5, 5.5, 6, 7}', '{3, 4, 5, 6, 7, 8, 9, 9.5, 5}'),
+    ('ministat''s own', '{50, 200, 150, 400, 750, 400, 150}', '{150, 400, 720, 500, 930}'),
+    ('apart', '{10.1, 10.2, 10.3}', '{12.1, 12.5, 12.2, 12.3}'),
+    ('one varies', '{5, 5, 5}', '{6, 7, 8, 8, 9, 12}'),
+    ('neither varies', '{5, 5, 5}', '{7, 7}'),
+    ('the same', '{5, 5, 5}', '{5, 5, 5}'),
+    ('below 0', '{-5, -6, -7.5}', '{6, 7, 8, 8, 9, 12}'),
+    ('mean of 0', '{-1, 1}', '{2, 3, 4}'),
+    ('far from 0', '{123456789.5, 123456790, 123456791}', '{123456789, 123456793, 123456794.25}'),
+    ('large and small', '{1e-300, 2e-300, 4e-300}', '{-1e149, 2e149, 1e148}');
+
+SELECT name, data, n, min, max, median, mean, stddev
+FROM figures, clock_compare(a, b) ORDER BY name COLLATE "C", data;
+SELECT name, difference, difference_error, difference_percent, difference_error_percent, pooled_stddev, p_value, verdict
+FROM figures, clock_compare(a, b) WHERE data = 'b' ORDER BY name COLLATE "C";
+-- Welch's
+SELECT name, difference, difference_error, pooled_stddev, p_value, verdict
+FROM figures, clock_compare(a, b, welch => true) WHERE data = 'b' ORDER BY name COLLATE "C";
+-- nothing to compare the first with
+SELECT DISTINCT difference, difference_error, difference_percent, difference_error_percent, pooled_stddev, p_value, verdict
+FROM figures, clock_compare(a, b) WHERE data = 'a';
+-- the same either way round
+SELECT bool_and(x.difference = -y.difference AND x.difference_error = y.difference_error AND x.verdict = y.verdict
+    AND x.p_value IS NOT DISTINCT FROM y.p_value) AS symmetric
+FROM figures, clock_compare(a, b) AS x, clock_compare(b, a) AS y WHERE x.data = 'b' AND y.data = 'b';
+
+-- any confidence: the error grows with it, and the verdict is that of p
+SELECT confidence, difference_error, difference_error > lag(difference_error) OVER w AS grows,
+       (verdict ~ '^difference') = (p_value < 1 - confidence / 100) AS agrees, verdict
+FROM figures, unnest('{1e-9, 10, 50, 80, 90, 90.0, 95, 95.00, 98, 99, 99.5, 99.50, 99.95, 99.999999, 99.99999999999999999999}'::numeric[])
+    WITH ORDINALITY AS c(confidence, i), clock_compare(a, b, confidence)
+WHERE name = 'stairs' AND data = 'b' WINDOW w AS (ORDER BY i) ORDER BY i;
+-- on the edge
+SELECT p_value, clock_compare.verdict FROM figures, clock_compare(a, b, 93.41) WHERE name = 'stairs' AND data = 'b'
+UNION ALL
+SELECT p_value, clock_compare.verdict FROM figures, clock_compare(a, b, 93.42) WHERE name = 'stairs' AND data = 'b';
+
+-- what a call is resolved to
+SELECT verdict FROM clock_compare(ARRAY[1.0, 2.0], ARRAY[1.5, 4, 8]) WHERE data = 'b';
+SELECT verdict FROM clock_compare(ARRAY[1, 2], ARRAY[3, 4]) WHERE data = 'b';
+SELECT verdict FROM clock_compare('{1, 2}'::float8[], '{3, 4}', 60) WHERE data = 'b';
+SELECT verdict FROM clock_compare(a => '{1, 2}', b => '{3, 4}') WHERE data = 'b';
+SELECT verdict FROM clock_compare('{1, 2}', ARRAY[3::real, 4::real]) WHERE data = 'b';
+SELECT source, n FROM clock_compare('{system}', 2, 10);
+SELECT source, n FROM clock_compare(sources => '{system}', samples => 3);
+SELECT source, n FROM clock_compare(ARRAY['system'], 3);
+-- ambiguous, which versions say in different words
+\set VERBOSITY sqlstate
+SELECT count(*) FROM clock_compare('{1, 2}', '{3, 4}');
+\set VERBOSITY default
+-- order does not matter, nor do the bounds of an array
+SELECT DISTINCT difference FROM clock_compare('[5:7]={3, 1, 2}'::float8[], '{6, 4, 5}') WHERE data = 'b';
+
+-- the picture
+SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'stairs';
+SELECT clock_compare_plot(a, b, width => 60, separate => true) FROM figures WHERE name = 'ministat''s own';
+SELECT clock_compare_plot(a, b, 80, 100) FROM figures WHERE name = 'ministat''s own';
+SELECT clock_compare_plot(a, b, 99.5, welch => true) FROM figures WHERE name = 'apart';
+SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'neither varies';
+SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'the same';
+SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'mean of 0';
+SELECT clock_compare_plot(a, b, width => 60) FROM figures WHERE name = 'large and small';
+-- every value has its place, and a tall pile does not go on for ever
+SELECT count(*) < 220 AS not_too_tall, max(length(line)) AS longest, min(line) FILTER (WHERE line LIKE '(%') AS says
+FROM clock_compare_plot(array_fill(1::float8, '{5000}') || 2::float8, '{1, 2}') AS line;
+SELECT count(*) > 5 AS lines, max(length(line)) AS longest, bool_and(line ~ '^[ -~]*$') AS ascii
+FROM figures, clock_compare_plot(a, b, 99.99999999999999999999999999999999999999999999999999999999) AS line;
+
+-- a histogram
+CREATE FUNCTION pg_temp.sample(ticks bigint[], counts bigint[]) RETURNS clock_sample LANGUAGE sql AS $$
+    SELECT jsonb_populate_record(NULL::clock_sample, '{
+        "source": "made", "clock": "by hand", "started_at": "2026-01-01 00:00:00Z", "duration_s": 0.000001,
+        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "mean_error_ns": 0.5,
+        "advance_s": 0.000001, "reference_error_ns": 0.1, "longest_stall": 2,
+        "backward_steps": 0, "backward_max_ticks": 0,
+        "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
+        "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64}'::jsonb
+        || jsonb_build_object('ticks', ticks, 'counts', counts, 'readings', (SELECT sum(c) FROM unnest(counts) AS c))) $$;
+SELECT clock_histogram_plot(pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}'));
+SELECT clock_histogram_plot(pg_temp.sample('{10, 20, 70, 5000000}', '{123456789, 12345678, 1, 3}'), width => 60);
+SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), 60);
+-- as wide as asked for where figures are as wide as can be
+SELECT max(length(line)) AS longest, count(*)
+FROM clock_histogram_plot(pg_temp.sample('{1, 9000000000000000000}', '{4000000000000000000, 3}'), 60) AS line;
+-- of the histogram's own figures
+SELECT bool_and(substr(l, 1, strpos(l, '|') - 1) ~ ('^ *' || h.le_ns || ' +' || h.percent || ' +' || h.count || ' $')) AS same
+FROM (SELECT pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}') AS s) AS x,
+     ROWS FROM (clock_histogram(s), clock_histogram_plot(s)) WITH ORDINALITY AS both_of(le_ns, p, r, c, l, i),
+     LATERAL (SELECT * FROM clock_histogram(s) WITH ORDINALITY AS g(le_ns, percent, running, count, i) WHERE g.i = both_of.i - 1) AS h;
+SELECT count(*) > 1 AS lines, max(length(line)) <= 74 AS fits FROM clock_histogram_plot('system', 0.01) AS line;
+SELECT count(*) > 1 AS lines, max(length(line)) <= 61 AS fits FROM clock_histogram_plot('system', 0.01, 61) AS line;
+
+-- sources: each once, in that order; those that are not here are left out of all
+SELECT source, n, min_ns <= median_ns AND median_ns <= max_ns AND mean_ns BETWEEN min_ns AND max_ns AS ordered,
+       difference_ns IS NULL AS first, p_value BETWEEN 0 AND 1 AS p, verdict ~ '^(no )?difference (proven )?at 90.0% confidence$' AS verdict
+FROM clock_compare('{SYSTEM, getrusage, system, Monotonic, getrusage}', 5, 1000, 90);
+SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources WHERE available) AS those_available
+FROM clock_compare('{all}', 2, 10);
+-- with one, there is nothing to compare
+SELECT count(*), bool_and(difference_ns IS NULL AND verdict IS NULL) AS alone FROM clock_compare('{system}', 2, 1);
+SELECT count(*) AS no_verdict FROM clock_compare_plot('{system}', 2, 1) AS line WHERE line ~ 'onfidence';
+SELECT line AS names FROM clock_compare_plot('{system, getrusage, time, times, clock, realtime, gettimeofday}', 3, 100)
+    WITH ORDINALITY AS p(line, i) WHERE i <= 7 ORDER BY i;
+
+-- refused
+SELECT * FROM clock_compare('{nosuch}');
+SELECT * FROM clock_compare('{}');
+SELECT * FROM clock_compare('{system, NULL}');
+SELECT * FROM clock_compare(sources => NULL);
+SELECT * FROM clock_compare('{system}', 1);
+SELECT * FROM clock_compare('{system}', -2147483648);
+SELECT * FROM clock_compare('{system}', 2147483647);
+SELECT * FROM clock_compare('{system}', NULL::int);
+SELECT * FROM clock_compare('{system}', 2, 0);
+SELECT * FROM clock_compare('{system}', 2, 2147483647);
+SELECT * FROM clock_compare('{system}', 2, NULL);
+SELECT * FROM clock_compare('{system}', 100000, 1000000000);
+SELECT * FROM clock_compare('{system}', confidence => NULL);
+SELECT * FROM clock_compare('{system}', welch => NULL);
+SELECT * FROM clock_compare('{system}', confidence => 0);
+SELECT * FROM clock_compare('{system}', confidence => 100);
+SELECT * FROM clock_compare('{system}', confidence => -5);
+SELECT * FROM clock_compare('{system}', confidence => 100.0000000000000000000000000001);
+SELECT * FROM clock_compare('{system}', confidence => 'NaN');
+SELECT * FROM clock_compare('{system}', confidence => 'Infinity');
+SELECT * FROM clock_compare('{system}', confidence => 1e-330);
+SELECT clock_compare_plot('{all}');
+SELECT clock_compare_plot('{system}', width => 59);
+SELECT clock_compare_plot('{system}', width => 1001);
+SELECT clock_compare_plot('{system}', width => NULL);
+SELECT clock_compare_plot('{system}', separate => NULL);
+SELECT clock_compare_plot('{1, 2}'::float8[], '{3, 4}', width => 0);
+SELECT clock_compare_plot('{1, 2}'::float8[], '{3}');
+SELECT * FROM clock_compare('{1, 2}'::float8[], NULL);
+SELECT * FROM clock_compare(NULL::float8[], '{1, 2}');
+SELECT * FROM clock_compare('{}'::float8[], '{1, 2}');
+SELECT * FROM clock_compare('{1, 2}'::float8[], '{1}');
+SELECT * FROM clock_compare('{1, NULL}'::float8[], '{1, 2}');
+SELECT * FROM clock_compare('{1, 2}'::float8[], '{1, NaN}');
+SELECT * FROM clock_compare('{1, -Infinity}'::float8[], '{1, 2}');
+SELECT * FROM clock_compare('{1, 2}'::float8[], '{1, -1e150}');
+SELECT * FROM clock_compare('{{1, 2}, {3, 4}}'::float8[], '{1, 2}');
+SELECT * FROM clock_compare(array_fill(1::float8, '{1000001}'), '{1, 2}');
+SELECT * FROM clock_compare('{1, 2}'::float8[], '{3, 4}', 100);
+SELECT clock_histogram_plot('nosuch');
+SELECT clock_histogram_plot('system', 0);
+SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), 2147483648);
+SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), NULL);
+SELECT clock_histogram_plot(pg_temp.sample('{}', '{}'));
+SELECT clock_histogram_plot('system', 0.01, 10);
+SELECT clock_histogram_plot('system', 0.01, NULL);
+SELECT clock_histogram_plot(NULL::clock_sample);
+
+DROP TABLE figures;
