@@ -54,8 +54,6 @@ PG_FUNCTION_INFO_V1(clock_monitor);
 #define AWAKE_NS		100000
 #define LONGEST_SLEEP_NS 1000000
 
-#define MIN_EVERY_S		0.001
-
 /* A clock that is compared. */
 typedef struct ComparedClock
 {
@@ -373,19 +371,6 @@ clock_drift(PG_FUNCTION_ARGS)
 				(errmsg("no drift of clock source \"%s\" can be told", source->name),
 				 errdetail("The reference \"%s\" did not advance.", reference.name)));
 	return row_result(&row);
-}
-
-static void
-check_every(double every_s, double duration_s)
-{
-	/* written so that NaN fails, too */
-	if (!(every_s >= MIN_EVERY_S && every_s <= duration_s))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("every must be between %g seconds and the duration", MIN_EVERY_S),
-				 errdetail("The interval given is %g seconds, the duration %g seconds.",
-						   every_s, duration_s),
-				 errhint("1 second, the default, is enough for most purposes.")));
 }
 
 /* Whether that is an element of the array of names, whatever the case. */

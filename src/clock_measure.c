@@ -29,6 +29,9 @@ PG_FUNCTION_INFO_V1(clock_summary_source);
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
+/* The shortest interval: shorter ones are mostly their own edges. */
+#define MIN_EVERY_S		0.001
+
 /*
  * CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding.
  */
@@ -102,6 +105,19 @@ check_duration(double duration_s)
 				 errmsg("duration must be between 0.000001 and 86400 seconds"),
 				 errdetail("The duration given is %g seconds.", duration_s),
 				 errhint("A few seconds are enough for most purposes.")));
+}
+
+void
+check_every(double every_s, double duration_s)
+{
+	/* written so that NaN fails, too */
+	if (!(every_s >= MIN_EVERY_S && every_s <= duration_s))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("every must be between %g seconds and the duration", MIN_EVERY_S),
+				 errdetail("The interval given is %g seconds, the duration %g seconds.",
+						   every_s, duration_s),
+				 errhint("1 second, the default, is enough for most purposes.")));
 }
 
 static double

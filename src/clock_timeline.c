@@ -30,8 +30,6 @@
 
 PG_FUNCTION_INFO_V1(clock_timeline);
 
-#define MIN_EVERY_S		0.001
-
 typedef struct Timeline
 {
 	const ClockSource *source;
@@ -63,19 +61,6 @@ typedef struct IntervalFigures
 	int64		readings;
 } IntervalFigures;
 
-static void
-check_intervals(double every_s, double duration_s)
-{
-	/* written so that NaN fails, too */
-	if (!(every_s >= MIN_EVERY_S && every_s <= duration_s))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("every must be between %g seconds and the duration", MIN_EVERY_S),
-				 errdetail("The interval given is %g seconds, the duration %g seconds.",
-						   every_s, duration_s),
-				 errhint("1 second, the default, is enough for most purposes.")));
-}
-
 static Timeline *
 timeline_begin(FunctionCallInfo fcinfo)
 {
@@ -89,7 +74,7 @@ timeline_begin(FunctionCallInfo fcinfo)
 	duration_s = PG_GETARG_FLOAT8(1);
 	timeline->every_s = PG_GETARG_FLOAT8(2);
 	check_duration(duration_s);
-	check_intervals(timeline->every_s, duration_s);
+	check_every(timeline->every_s, duration_s);
 	timeline->is_throttled = !PG_ARGISNULL(3);
 	if (timeline->is_throttled)
 		check_rate(PG_GETARG_FLOAT8(3));
