@@ -129,7 +129,7 @@ slack_ns(const ClockSource *source, double resolution_ns)
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
 void
 warn_of_sample(const ClockSource *source, const ClockSample *sample,
-			   double sampled_s)
+			   double sampled_s, int64 natural_stall)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;
@@ -138,7 +138,7 @@ warn_of_sample(const ClockSource *source, const ClockSample *sample,
 	double		step_ns = Max(sample->resolution_ns,
 							  sample_ns(sample, sample->granularity_ticks));
 	bool		cpu_time = source->kind == CLOCK_CPU_TIME;
-	bool		stood_still = !cpu_time &&
+	bool		stood_still = !cpu_time && sample->longest_stall > natural_stall &&
 		stall_ns > DISAGREEMENT_NS + 2 * step_ns + slack_ns(source, sample->resolution_ns);
 
 	if (sample->backward_steps > 0)
@@ -212,7 +212,7 @@ measure(const ClockSource *source, double duration_s)
 	sample->started_at = started_at;
 	pfree(run->tally);
 	pfree(state);
-	warn_of_sample(source, sample, sample->duration_s);
+	warn_of_sample(source, sample, sample->duration_s, 0);
 	return sample;
 }
 

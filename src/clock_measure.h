@@ -46,10 +46,17 @@ extern void prepare_run(SamplerRun *run, const ClockSource *source);
 
 /*
  * Warns of what was found in a run, of which "sampled_s" seconds were spent on
- * taking its readings.
+ * taking its readings.  A clock does not stand still if it gives the same
+ * reading natural_stall times in a row, however long that takes on average.
  */
-extern void warn_of_sample(const ClockSource *source,
-						   const ClockSample *sample, double sampled_s);
+extern void warn_of_sample(const ClockSource *source, const ClockSample *sample,
+						   double sampled_s, int64 natural_stall);
+
+/*
+ * That of a throttled run: all durations of one instant, in which most of the
+ * time goes into other things than its readings, and those of the next.
+ */
+#define NATURAL_STALL_THROTTLED (2 * INSTANT_DURATIONS)
 
 /* ERROR unless it is a number of seconds that makes sense for a run. */
 extern void check_duration(double duration_s);

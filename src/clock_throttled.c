@@ -263,7 +263,7 @@ measure_throttled_by_arguments(FunctionCallInfo fcinfo, ThrottledRun *throttled)
 	sample->started_at = started_at;
 	pfree(run->tally);
 	run->tally = NULL;
-	warn_of_sample(source, sample, throttled->sampled_s);
+	warn_of_sample(source, sample, throttled->sampled_s, NATURAL_STALL_THROTTLED);
 	throttled_warn(throttled, source->name, throttled->instants, duration_s);
 	return sample;
 }

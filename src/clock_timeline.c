@@ -309,7 +309,8 @@ timeline_end(Timeline *timeline)
 	total->reference_error_ns = run->reference_error_ns;
 	warn_of_sample(timeline->source, total,
 				   timeline->is_throttled ? timeline->throttled.sampled_s :
-				   timeline->sampled_s);
+				   timeline->sampled_s,
+				   timeline->is_throttled ? NATURAL_STALL_THROTTLED : 0);
 	if (timeline->is_throttled)
 		throttled_warn(&timeline->throttled, total->source, timeline->instants,
 					   elapsed_s);
