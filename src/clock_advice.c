@@ -85,8 +85,8 @@ gather_skew(Facts *facts, double duration_s)
 	PG_TRY();
 	{
 		facts->skew = cpu_skew_summary(duration_s);
-		facts->skew_known = true;
 		ReleaseCurrentSubTransaction();
+		facts->skew_known = true;
 	}
 	PG_CATCH();
 	{
@@ -94,15 +94,14 @@ gather_skew(Facts *facts, double duration_s)
 
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
+		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
 
-		/* somebody wants all of it to end */
-		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-			error->elevel > ERROR)
+		/* then all of it shall end, not the skew alone */
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
 			ReThrowError(error);
-		FlushErrorState();
 		facts->why_no_skew = error->message;
 	}
 	PG_END_TRY();

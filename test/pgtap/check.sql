@@ -26,6 +26,14 @@ SELECT is((SELECT count(*)::int FROM clock_list_advice()), 9, 'advice where the 
 SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
 SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings WHERE name = 'timing_clock_source';
 
+-- a cancel ends all of it, while the skew is being measured, too
+CREATE FUNCTION pg_temp.state(statement text) RETURNS text LANGUAGE plpgsql AS
+$$BEGIN EXECUTE statement; RETURN '00000'; EXCEPTION WHEN query_canceled THEN RETURN SQLSTATE; END$$;
+SET LOCAL statement_timeout = '800ms';
+SELECT is(pg_temp.state('SELECT * FROM clock_advice'), '57014', 'a timeout while the skew is measured');
+SET LOCAL statement_timeout = 0;
+SELECT is((SELECT count(*)::int FROM clock_advice), 9, 'and the next one is as it should be');
+
 -- no false alarm: the vDSO reads the clock, so its name is no matter
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
