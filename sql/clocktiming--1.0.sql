@@ -496,6 +496,64 @@ COMMENT ON FUNCTION clock_check(double precision, double precision, double preci
 'checks of the clocks with nothing that varies: for expected output of tests';
 
 --
+-- EXPLAIN ANALYZE without its own weight.
+--
+CREATE FUNCTION clock_explain(
+    query        text,
+    sampling     integer DEFAULT 64,
+    method       text    DEFAULT 'sampling',
+    verify       boolean DEFAULT false,
+    allow_writes boolean DEFAULT false,
+    OUT node           integer,
+    OUT depth          integer,
+    OUT line           text,
+    OUT node_type      text,
+    OUT relation       text,
+    OUT loops          bigint,
+    OUT rows           bigint,
+    OUT calls          bigint,
+    OUT timed_calls    bigint,
+    OUT total_ms       numeric,
+    OUT total_error_ms numeric,
+    OUT self_ms        numeric,
+    OUT self_error_ms  numeric,
+    OUT share_percent  numeric,
+    OUT removed_ms     numeric,
+    OUT mark           text,
+    OUT estimate_ms    numeric,
+    OUT run_ms         numeric,
+    OUT plain_ms       numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'clock_explain';
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean) IS
+'executes a query once and tells what each node of its plan takes, from a few of its calls';
+
+CREATE FUNCTION clock_explain_text(
+    query        text,
+    sampling     integer DEFAULT 64,
+    method       text    DEFAULT 'sampling',
+    verify       boolean DEFAULT false,
+    allow_writes boolean DEFAULT false
+) RETURNS TABLE ("QUERY PLAN" text)
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_explain_text';
+COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean) IS
+'the same, as EXPLAIN ANALYZE writes it';
+
+CREATE FUNCTION clock_explain_json(
+    query        text,
+    sampling     integer DEFAULT 64,
+    method       text    DEFAULT 'sampling',
+    verify       boolean DEFAULT false,
+    allow_writes boolean DEFAULT false
+) RETURNS json
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'clock_explain_json';
+COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) IS
+'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
+
+--
 -- Privileges: measuring and looking at the machine is for those who monitor
 -- the server, looking at a sample is for everybody who has one.
 --
@@ -512,6 +570,9 @@ REVOKE ALL ON FUNCTION clock_cpu_skew(double precision, text) FROM PUBLIC;
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_explain(text, integer, text, boolean, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_drift(text, text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
@@ -538,6 +599,9 @@ GRANT EXECUTE ON FUNCTION clock_cpu_skew(double precision, text) TO pg_monitor;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_explain(text, integer, text, boolean, boolean) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_drift(text, text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) TO pg_monitor;

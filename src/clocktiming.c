@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "node_timing.h"
 #include "progress.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
@@ -32,5 +33,6 @@ _PG_init(void)
 							PGC_USERSET,
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
+	node_timing_init();
 	MarkGUCPrefixReserved("clocktiming");
 }

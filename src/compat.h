@@ -8,7 +8,13 @@
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "portability/instr_time.h"
 #include "tcop/tcopprot.h"
 
@@ -38,6 +44,112 @@ instr_time_ticks(instr_time t)
 #else
 	return (uint64) t.tv_sec * UINT64CONST(1000000000) + (uint64) t.tv_nsec;
 #endif
+}
+
+/*
+ * A plan node's instrumentation.  In place of the ticks in "counter" a number
+ * can be kept, which InstrEndLoop() sets to 0.
+ */
+#if PG_VERSION_NUM >= 190000
+typedef NodeInstrumentation CompatNodeInstrumentation;
+#define INSTR_COMMON(i) (&(i)->instr)
+#else
+typedef Instrumentation CompatNodeInstrumentation;
+#define INSTR_COMMON(i) (i)
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#define instr_next_drawn(i) ((i)->counter.ticks)
+#else
+#define instr_next_drawn(i) ((i)->counter.tv_nsec)
+#endif
+
+static inline void
+instr_set_need_timer(CompatNodeInstrumentation *instr, bool need)
+{
+	INSTR_COMMON(instr)->need_timer = need;
+}
+
+/* Whether buffers or WAL are counted at each call. */
+static inline bool
+instr_needs_usage(const CompatNodeInstrumentation *instr)
+{
+	return INSTR_COMMON(instr)->need_bufusage || INSTR_COMMON(instr)->need_walusage;
+}
+
+/* The time of the loop that has not ended. */
+static inline double
+instr_counter_ns(const CompatNodeInstrumentation *instr)
+{
+	return INSTR_TIME_GET_DOUBLE(instr->counter) * 1e9;
+}
+
+/* The time of all loops that have. */
+#if PG_VERSION_NUM >= 190000
+static inline double
+instr_total_s(const CompatNodeInstrumentation *instr)
+{
+	return INSTR_TIME_GET_DOUBLE(instr->instr.total);
+}
+
+static inline double
+instr_startup_s(const CompatNodeInstrumentation *instr)
+{
+	return INSTR_TIME_GET_DOUBLE(instr->startup);
+}
+
+/* The server keeps ticks of the clock that it times with. */
+static inline instr_time
+instr_time_of_s(double s)
+{
+	instr_time	unit;
+
+	unit.ticks = INT64CONST(1) << 40;
+	unit.ticks = (int64) (s / INSTR_TIME_GET_DOUBLE(unit) * (double) unit.ticks);
+	return unit;
+}
+
+static inline void
+instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
+{
+	instr->startup = instr_time_of_s(startup_s);
+	instr->instr.total = instr_time_of_s(total_s);
+}
+#else
+static inline double
+instr_total_s(const CompatNodeInstrumentation *instr)
+{
+	return instr->total;
+}
+
+static inline double
+instr_startup_s(const CompatNodeInstrumentation *instr)
+{
+	return instr->startup;
+}
+
+static inline void
+instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
+{
+	instr->startup = startup_s;
+	instr->total = total_s;
+}
+#endif
+
+/* Has the triggers of a query that counts rows timed, too, each as a whole. */
+static inline void
+compat_time_triggers(QueryDesc *desc)
+{
+	ListCell   *cell;
+
+	foreach(cell, desc->estate->es_opened_result_relations)
+	{
+		ResultRelInfo *relation = lfirst(cell);
+
+		for (int i = 0; relation->ri_TrigInstrument != NULL &&
+			 i < relation->ri_TrigDesc->numtriggers; i++)
+			INSTR_COMMON(&relation->ri_TrigInstrument[i])->need_timer = true;
+	}
 }
 
 /* ExecutorRun() knows by itself since 18 whether a plan is executed once. */

@@ -236,6 +236,17 @@ count_node_calls(PlanState *node, void *context)
 	return planstate_tree_walker(node, count_node_calls, context);
 }
 
+static void
+check_instrumentation(const QueryDesc *desc, int instrument_options)
+{
+	if (desc->instrument_options != instrument_options)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("another extension instruments the query, too"),
+				 errdetail("What is measured would not be what it is taken for."),
+				 errhint("If it is auto_explain, set auto_explain.log_analyze to off in this session.")));
+}
+
 /*
  * Executes a plan once, through the executor's own interface, and returns how
  * long it took in ms.  If node_calls is not NULL, counts them, off the clock.
@@ -258,12 +269,7 @@ execute_plan(PlannedStmt *plan, const char *text, int instrument_options,
 	desc = CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot,
 						   None_Receiver, NULL, NULL, instrument_options);
 	ExecutorStart(desc, 0);
-	if (desc->instrument_options != instrument_options)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("another extension instruments the query, too"),
-				 errdetail("What is measured would not be what it is taken for."),
-				 errhint("If it is auto_explain, set auto_explain.log_analyze to off in this session.")));
+	check_instrumentation(desc, instrument_options);
 	compat_ExecutorRun(desc);
 	ExecutorFinish(desc);
 	if (heap_keeper != NULL)
@@ -591,4 +597,71 @@ executor_measure(const ExecutorQuery *query, const ExecutorOptions *options)
 	MemoryContextDelete(heap_keeper);
 	MemoryContextDelete(context);
 	return runs;
+}
+
+static void
+watch_once(const ExecutorQuery *query, ExecutorWatch *watch)
+{
+	QueryDesc  *desc;
+	uint64		start;
+
+	PushCopiedSnapshot(GetActiveSnapshot());
+	UpdateActiveSnapshotCommandId();
+	desc = CreateQueryDesc(query->plan, query->text, GetActiveSnapshot(),
+						   InvalidSnapshot, None_Receiver, NULL, NULL,
+						   watch->instrument_options);
+	ExecutorStart(desc, 0);
+	check_instrumentation(desc, watch->instrument_options);
+	if (watch->started != NULL)
+		watch->started(desc, watch->arg);
+
+	start = reference_ns();
+	compat_ExecutorRun(desc);
+	ExecutorFinish(desc);
+	watch->run_ms = (reference_ns() - start) / 1e6;
+	if (watch->ran != NULL)
+		watch->ran(watch->arg);
+
+	if (watch->finished != NULL)
+		watch->finished(desc, watch->arg);
+	ExecutorEnd(desc);
+	FreeQueryDesc(desc);
+	PopActiveSnapshot();
+}
+
+void
+executor_watch(const ExecutorQuery *query, ExecutorWatch *watch)
+{
+	bool		was_read_only = XactReadOnly;
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorContextCallback callback;
+
+	CHECK_FOR_INTERRUPTS();
+	callback.callback = query_error_callback;
+	callback.arg = unconstify(char *, query->text);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+
+	if (query->writes)
+		BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		MemoryContextSwitchTo(context);
+		if (!query->writes)
+			XactReadOnly = true;
+		watch_once(query, watch);
+	}
+	PG_FINALLY();
+	{
+		XactReadOnly = was_read_only;
+		if (query->writes)
+		{
+			RollbackAndReleaseCurrentSubTransaction();
+			MemoryContextSwitchTo(context);
+			CurrentResourceOwner = owner;
+		}
+	}
+	PG_END_TRY();
+	error_context_stack = callback.previous;
 }

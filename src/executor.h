@@ -9,6 +9,7 @@
 #ifndef CLOCKTIMING_EXECUTOR_H
 #define CLOCKTIMING_EXECUTOR_H
 
+#include "executor/execdesc.h"
 #include "nodes/plannodes.h"
 
 /* A level of instrumentation: that of the EXPLAIN statement in "statement". */
@@ -55,6 +56,29 @@ typedef struct ExecutorQuery
  * or, if allow_writes, an INSERT, UPDATE, DELETE or MERGE.
  */
 extern ExecutorQuery *executor_prepare(const char *text, bool allow_writes);
+
+/*
+ * One execution, and somebody who looks on.  Each function may be NULL.  What
+ * "finished" allocates in CurrentMemoryContext stays.
+ */
+typedef struct ExecutorWatch
+{
+	int			instrument_options;
+	void		(*started) (QueryDesc *desc, void *arg);	/* before anything is
+															 * executed */
+	void		(*ran) (void *arg); /* after all has been */
+	void		(*finished) (QueryDesc *desc, void *arg);	/* before ExecutorEnd() */
+	void	   *arg;
+
+	double		run_ms;			/* out: what ExecutorRun() and
+								 * ExecutorFinish() took */
+} ExecutorWatch;
+
+/*
+ * Executes the query once, the output thrown away; what it writes is rolled
+ * back.
+ */
+extern void executor_watch(const ExecutorQuery *query, ExecutorWatch *watch);
 
 typedef struct ExecutorRuns
 {

@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain_output.h
+ *	  Timed plans as EXPLAIN writes them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_EXPLAIN_OUTPUT_H
+#define CLOCKTIMING_EXPLAIN_OUTPUT_H
+
+#include "compat.h"
+#include "node_estimate.h"
+
+/* What is known of a plan's node before it is executed. */
+typedef struct PlanNodeInfo
+{
+	int			id;				/* plan_node_id */
+	int			depth;			/* 0: the root */
+	char	   *line;			/* as EXPLAIN writes it, without figures */
+	char	   *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
+	char	   *relation;		/* NULL if it scans or modifies none */
+} PlanNodeInfo;
+
+/*
+ * The nodes in the order in which EXPLAIN lists them.  The query has been
+ * started with row counts, so that each node has its instrumentation, and need
+ * not have been executed.
+ */
+extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
+
+/* A timed plan, and what is said of it as a whole. */
+typedef struct TimedPlan
+{
+	const PlanEstimate *estimate;
+	const char *method;
+	int			sampling;		/* 0: not by sampling */
+	double		planning_ms;
+	double		plain_ms;		/* NaN if not measured */
+} TimedPlan;
+
+/* What EXPLAIN ANALYZE would print, and the clock's figures with it. */
+extern char *explain_output(QueryDesc *desc, const TimedPlan *timed,
+							ExplainFormat format);
+
+/* Parts of that: of one node, and of the whole. */
+extern void explain_put_node(ExplainState *es, const TimedPlan *timed,
+							 const NodeEstimate *node);
+extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
+
+/*
+ * What is special about a node's figures; NULL if nothing is.
+ */
+extern char *explain_mark(const PlanEstimate *plan, const NodeEstimate *node);
+
+#endif							/* CLOCKTIMING_EXPLAIN_OUTPUT_H */

@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_estimate.h
+ *	  From calls that were counted and timed to the times of plan nodes.
+ *
+ * Knows neither the executor nor a clock.  Times are in nanoseconds.  How the
+ * formulas come about is in doc/explain.md.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_NODE_ESTIMATE_H
+#define CLOCKTIMING_NODE_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Calls that are timed with the same chance.  What is added up is a call's
+ * time less the part of it that is known anyway.
+ */
+typedef struct CallStratum
+{
+	int64_t		calls;
+	int64_t		timed;
+	double		sum;			/* of the timed ones */
+	double		sum_sq;
+} CallStratum;
+
+/*
+ * Strata that follow each other.  A stratum of few timed calls is thrown
+ * together with the one before it.
+ */
+typedef struct CallSeries
+{
+	CallStratum now;
+	CallStratum before;
+	int64_t		calls;			/* of all strata, and so on */
+	int64_t		timed;
+	double		total;			/* estimate of the strata before "before" */
+	double		variance;		/* of it */
+
+	/* calls that took much longer than others, and what they stand for */
+	int64_t		nlong;
+	double		long_sum;
+	double		long_total;
+	double		long_variance;
+} CallSeries;
+
+/*
+ * A timed call, one of "gap" calls.  "long_ns" is what no call takes as a rule:
+ * something else may have had the processor.
+ */
+extern void call_series_add(CallSeries *series, double ns, int gap, double long_ns);
+extern void call_series_next(CallSeries *series);	/* a new stratum begins */
+
+/* Closes the last stratum: calls, timed, total and variance are complete. */
+extern void call_series_end(CallSeries *series);
+
+/* What timing a call costs. */
+typedef struct CallCost
+{
+	double		inside_ns;		/* what falls into the call's own interval */
+	double		timed_ns;		/* what a timed call takes longer, in all */
+	double		counted_ns;		/* what one takes longer that is only counted */
+	double		outside_ns;		/* what falls into the interval from a call's
+								 * end to the start of the next */
+	double		whole_ns;		/* inside, where the server times */
+	double		server_ns;		/* what that takes in all */
+	double		error_ns;		/* how far inside_ns may be from the truth, at
+								 * 95 % */
+} CallCost;
+
+/* How a node is timed. */
+typedef enum NodeKind
+{
+	NODE_SAMPLED,				/* by its calls */
+	NODE_WHOLE,					/* each loop as a whole, by the server */
+	NODE_UNTIMED				/* not at all */
+} NodeKind;
+
+/* What one process has counted at a node. */
+typedef struct NodeRecord
+{
+	int64_t		calls;
+	int64_t		timed;
+	double		rows;
+	double		loops;
+	double		total_ns;		/* all calls' intervals, estimated; all that
+								 * timing costs still in it */
+	double		first_ns;		/* those of loops' first calls */
+	double		variance;		/* of total_ns, by sampling */
+} NodeRecord;
+
+typedef struct NodeEstimate
+{
+	/* in */
+	int			id;				/* for whoever fills it in */
+	int			parent;			/* whose calls contain this node's; -1: none */
+	bool		gathers;		/* its children may run in workers, too */
+	NodeKind	kind;
+	NodeRecord	leader;
+	NodeRecord *workers;		/* nworkers of the plan; NULL if none */
+
+	/* out: all processes together */
+	int			processes;		/* that executed it */
+	int64_t		calls;
+	int64_t		timed;
+	double		rows;
+	double		loops;
+	double		total_ns;
+	double		total_error_ns; /* half of a 95 % confidence interval */
+	double		self_ns;
+	double		self_error_ns;
+	double		first_ns;
+	double		adjusted_ns;	/* what reconciling has added to total_ns */
+	double		leader_ns;		/* total_ns of the leader alone */
+
+	/* lists, by index; -1: none */
+	int			child;
+	int			sibling;
+} NodeEstimate;
+
+typedef struct PlanEstimate
+{
+	int			nnodes;
+	int			nworkers;
+	NodeEstimate *nodes;		/* a parent's index is not always lower */
+	CallCost	cost;
+	const char *clock;
+
+	bool		as_it_is;		/* totals shall not be reconciled */
+	double		run_ns;			/* measured, all in all */
+	double		outside_ns;		/* outside of the root's calls, estimated from
+								 * samples; NAN if it was not sampled */
+	double		outside_variance;
+
+	double		overhead_ns;	/* of all that was timed and counted, in this
+								 * process: in run_ns */
+	double		root_estimate_ns;	/* of run_ns, before reconciling */
+	double		whole_ns;		/* run_ns without overhead_ns */
+} PlanEstimate;
+
+/*
+ * Fills in what is out.  The root is the first node, and there is one.  "work"
+ * has room for 2 * nnodes numbers.
+ */
+extern void plan_estimate(PlanEstimate *plan, double *work);
+
+#endif							/* CLOCKTIMING_NODE_ESTIMATE_H */

@@ -1,0 +1,1269 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_timing.c
+ *	  Times the plan nodes of one execution, a few of their calls only.
+ *
+ * A node's "instrument" points to a NodeTiming, which begins with what the
+ * server expects there, and its ExecProcNode is sampled_call() or
+ * drained_call().  In the common case these count the call and pass it on; when
+ * so many have been counted that it is another one's turn to be timed,
+ * drawn_call() does that, and draws how many are to pass until the next.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "common/pg_prng.h"
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/dsm.h"
+#include "utils/float.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "compat.h"
+#include "node_timing.h"
+#include "reference.h"
+#include "stats.h"
+#include "system_clock.h"
+#include "tsc.h"
+
+/* A gap between timed calls is kept for so many of them at least. */
+#define MIN_STRATUM		32
+
+/*
+ * Calls are timed more often than is asked for where that does not slow them
+ * down by more than this share.
+ */
+#define AFFORDABLE		0.002
+
+/* Quantiles of the exponential distribution, from which gaps are drawn. */
+#define N_QUANTILES		256
+
+/* More calls than there can be. */
+#define NEVER			PG_INT32_MAX
+
+/* Calibration, see calibrate(). */
+#define CALIBRATION_ROUNDS	40
+#define CALIBRATION_CALLS	4096
+#define CALIBRATION_GAP		64
+#define CALIBRATION_AGE_NS	UINT64CONST(10000000000)
+
+/*
+ * What calls may take before they are suspected to have been disturbed: more
+ * than an interrupt, less than another process's turn.
+ */
+#define LONG_CALL_NS	10000
+
+/* A run of so long tells the TSC's frequency well enough, to 0.1 %. */
+#define LONG_RUN_NS		100000
+
+/*
+ * What is the same for all: calls that begin a loop, and those that follow.
+ * The first ones of Sort, Aggregate and their like do all of the node's work.
+ */
+typedef struct CallClass
+{
+	int			gap;			/* one call of so many is timed; 0: none */
+	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
+	int			timed;			/* calls, since the gap was chosen */
+	double		duration_sum;	/* of them */
+
+	int64		all_timed;		/* calls that were timed since all were */
+	double		all_timed_sum;	/* of their durations */
+	CallSeries	drawn;			/* those drawn, in ticks, less what is known */
+	double		drawn_sum;		/* of their durations */
+} CallClass;
+
+typedef struct NodeTiming
+{
+	/*
+	 * This must be first, since it is what the server sees.  After how many
+	 * calls one is timed is kept in "counter", where the server would keep
+	 * ticks: it is InstrEndLoop(), called whenever a node is rescanned, that
+	 * sets it to 0, and so makes the first call of each loop come to
+	 * drawn_call().
+	 */
+	CompatNodeInstrumentation instr;
+
+	/* what sampled_call() counts */
+	int64		calls;
+	int64		ends;			/* calls that returned no tuple */
+
+	bool		ended;			/* the latest call was one of those, and seen */
+	bool		drained;		/* loops end with such a call: see
+								 * is_drained() */
+	bool		begun;
+	bool		dynamic;		/* the parent is known when it is first called */
+	int			id;				/* plan_node_id */
+	int			place;			/* in EXPLAIN's order */
+	NodeKind	kind;
+	struct QueryTiming *query;
+	PlanState  *node;
+	struct NodeTiming *parent;	/* whose calls contain this node's */
+	struct NodeTiming *child;
+	struct NodeTiming *sibling;
+	ExecProcNodeMtd call;		/* what ExecProcNode shall be */
+
+	CallClass	first;
+	CallClass	later;
+	int64		calls_before;	/* this loop */
+	int64		first_calls;
+	int64		first_skip;		/* of them, until one is timed */
+	int64		later_before;	/* later calls before this stratum */
+	double		loops;
+
+	/*
+	 * Time of calls that were timed for sure, of this node and below it.
+	 * What the others take is estimated from those drawn, less the time
+	 * known.
+	 */
+	double		known;
+
+	/* the root only: what is outside of its calls */
+	bool		watch_outside;
+	uint64		returned;
+	int64		saved_gap;
+	double		outside_sum;
+	double		outside_sum_sq;
+	int64		outside_n;
+} NodeTiming;
+
+#define NEXT_DRAWN(t) instr_next_drawn(&(t)->instr)
+
+/* In shared memory. */
+typedef struct SharedTiming
+{
+	uint32		magic;
+	int			sampling;
+	int			only_node;
+	int			nnodes;
+	int			nworkers;
+	uint32		text_hash;		/* of the query; others have workers, too */
+	CallCost	cost;
+	double		ticks_per_ns;
+	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* [worker][node] */
+} SharedTiming;
+
+#define SHARED_MAGIC	0x636c6b74
+
+struct QueryTiming
+{
+	QueryDesc  *desc;
+	NodeTimingOptions options;
+	int			nnodes;			/* plan_node_ids are below */
+	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
+	int			nplaces;
+	NodeTiming *innermost;		/* in the midst of a call that was drawn */
+	NodeTiming *root;
+	CallCost	cost;
+	double		ticks_per_ns;	/* about */
+	double		expensive_ticks;	/* timing a call of so long is affordable */
+	double		long_ticks;		/* see call_series_add() */
+
+	dsm_segment *segment;
+	SharedTiming *shared;
+	int			guc_nest_level; /* 0: no setting made */
+
+	uint64		start_ns;
+	uint64		start_ticks;
+	uint64		stop_ns;
+	uint64		stop_ticks;
+};
+
+/* Whether RDTSC is what is read. */
+static bool by_tsc = false;
+static uint64 random_state = 0;
+static float exponential[N_QUANTILES];
+
+/* "handle of the segment", in a leader and its workers */
+static char *worker_timing = NULL;
+static ExecutorRun_hook_type previous_ExecutorRun = NULL;
+static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
+static QueryTiming *timed_in_worker = NULL;
+
+static TupleTableSlot *sampled_call(PlanState *node);
+static TupleTableSlot *sampled_call_with_usage(PlanState *node);
+
+static inline uint64
+now_ticks(void)
+{
+#ifdef CLOCKTIMING_HAVE_TSC
+	if (likely(by_tsc))
+		return tsc_read_rdtsc();
+#endif
+	return system_clock_read();
+}
+
+/*
+ * The cheapest clock that can be trusted.  It is not that of the server: what
+ * is wanted is the query's time, not what the server would say.
+ */
+static void
+choose_clock(void)
+{
+	by_tsc = tsc_why_no_rdtsc() == NULL && tsc_cpuid()->invariant;
+}
+
+const char *
+node_timing_clock(void)
+{
+	choose_clock();
+	return by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
+}
+
+/* xorshift64* (Vigna, ACM TOMS 42(4), 2016), of which the high bits are good. */
+static inline uint64
+next_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64CONST(0x2545F4914F6CDD1D);
+}
+
+static void
+prepare_random(void)
+{
+	if (random_state != 0)
+		return;
+	do
+		random_state = pg_prng_uint64(&pg_global_prng_state);
+	while (random_state == 0);
+	for (int i = 0; i < N_QUANTILES; i++)
+		exponential[i] = (float) -log(1 - (i + 0.5) / N_QUANTILES);
+}
+
+/*
+ * How many calls pass until one is timed.  Geometric, the only distribution
+ * that forgets: each call has the same chance, however loops begin and end.
+ */
+static inline int64
+draw_gap(const CallClass *class)
+{
+	if (class->gap == 1)
+		return 0;
+	if (class->gap == 0)
+		return NEVER;
+	return (int64) (exponential[next_random() >> 56] * class->gap_scale);
+}
+
+static void
+set_gap(CallClass *class, int gap)
+{
+	class->gap = gap;
+	class->gap_scale = gap <= 1 ? 0 : (float) (-1 / log1p(-1.0 / gap));
+}
+
+/* Calls of this node that are over, but the first ones of loops. */
+static inline int64
+later_calls(const NodeTiming *t)
+{
+	return t->calls - t->first_calls;
+}
+
+/* The next stratum, after which one call in "gap" is timed. */
+static void
+change_gap(NodeTiming *t, CallClass *class, int gap)
+{
+	if (class == &t->later)
+	{
+		if (class->gap > 1)
+			class->drawn.now.calls = later_calls(t) - t->later_before;
+		t->later_before = later_calls(t);
+	}
+	if (class->gap > 1)
+		call_series_next(&class->drawn);
+	set_gap(class, gap);
+}
+
+/*
+ * Whether calls shall be timed more rarely, or more often, from now on: as
+ * often as is affordable, and one in "sampling" at least.  A query's first
+ * calls are all timed, for those that have few.
+ */
+static void
+adapt_gap(NodeTiming *t, CallClass *class)
+{
+	int			sampling = t->query->options.sampling;
+	double		mean = class->duration_sum / class->timed;
+	double		gap = mean > 0 ? t->query->expensive_ticks / mean : sampling;
+
+	gap = Min(gap, Min(sampling, 2.0 * class->gap));
+	gap = Max(gap, 1);
+	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
+		change_gap(t, class, (int) gap);
+	class->timed = 0;
+	class->duration_sum = 0;
+}
+
+/*
+ * A call that took so long, and was timed since all are.  What is known of it
+ * already, calls below it that were timed for the same reason, is known to the
+ * nodes above, too.
+ */
+static inline void
+add_known(NodeTiming *t, CallClass *class, double ticks, double known)
+{
+	class->all_timed++;
+	class->all_timed_sum += ticks;
+	for (NodeTiming *a = t; a != NULL; a = a->parent)
+		a->known += ticks - known;
+}
+
+/* Something below may have put its own function in place of ours. */
+static void
+take_hold(NodeTiming *t)
+{
+	t->node->ExecProcNode = t->call;
+}
+
+/*
+ * A node whose function the server has exchanged while it was being called,
+ * which is a Hash Join turned into a parallel one just below Gather: its first
+ * call was timed by the server.
+ */
+static TupleTableSlot *
+resumed_call(PlanState *node)
+{
+	NodeTiming *t = (NodeTiming *) node->instrument;
+
+	if (t->instr.running)
+	{
+		t->calls++;
+		t->ends += t->instr.tuplecount == 0;
+		t->loops++;
+		t->begun = true;
+		t->first_calls++;
+		add_known(t, &t->first, instr_counter_ns(&t->instr) * t->query->ticks_per_ns, 0);
+		t->instr.tuplecount = 0;
+	}
+	instr_set_need_timer(&t->instr, false);
+	NEXT_DRAWN(t) = 0;
+	take_hold(t);
+	return t->call(node);
+}
+
+/*
+ * The first call of all: by now the server has done to the nodes below whatever
+ * it does when an execution begins.
+ */
+static void
+begin(NodeTiming *t)
+{
+	/* as ExecProcNodeFirst() */
+	check_stack_depth();
+
+	t->begun = true;
+	if (t->dynamic && t->query->innermost != NULL)
+		t->parent = t->query->innermost;
+	for (NodeTiming *c = t->child; c != NULL; c = c->sibling)
+	{
+		if (c->kind == NODE_SAMPLED && !c->begun && c->node->ExecProcNode != c->call)
+			take_hold(c);
+	}
+	for (NodeTiming *p = t->parent; p != NULL && !p->begun; p = p->parent)
+	{
+		if (p->kind == NODE_SAMPLED && p->node->ExecProcNode != p->call)
+			p->node->ExecProcNode = resumed_call;
+	}
+}
+
+/* What follows a call that returned no tuple is the first call of another loop. */
+static inline void
+see_result(NodeTiming *t, TupleTableSlot *slot)
+{
+	if (likely(!TupIsNull(slot)))
+		return;
+	t->ends++;
+	t->ended = true;
+	NEXT_DRAWN(t) = 0;
+}
+
+/*
+ * As a loop ends: the last call of a drained one was not seen if it was not
+ * drawn.  (The first one always is.)
+ */
+static inline void
+end_loop(NodeTiming *t)
+{
+	if (t->drained && !t->ended && t->calls - t->calls_before >= 2)
+		t->ends++;
+	t->calls_before = t->calls;
+}
+
+/*
+ * After a loop's first call, not before: some nodes rescan themselves in it,
+ * once they know the values to look for, which is no end of a loop.
+ */
+static inline void
+begin_loop(NodeTiming *t, const CallClass *class)
+{
+	if (class == &t->first)
+	{
+		t->instr.running = true;
+		NEXT_DRAWN(t) = t->calls + draw_gap(&t->later);
+	}
+}
+
+/*
+ * A call that begins a loop, or has been drawn to be timed.
+ */
+static pg_noinline TupleTableSlot *
+drawn_call(PlanState *node)
+{
+	NodeTiming *t = (NodeTiming *) node->instrument;
+	QueryTiming *query = t->query;
+	NodeTiming *outer = query->innermost;
+	TupleTableSlot *slot;
+	CallClass  *class;
+	bool		timed = true;
+	double		known;
+	uint64		start;
+	uint64		stop;
+	double		ticks;
+
+	if (!t->instr.running || t->ended)
+	{
+		class = &t->first;
+		t->returned = 0;
+		if (!t->begun)
+			begin(t);
+		if (!t->instr.running)
+			t->loops++;
+		end_loop(t);
+		t->ended = false;
+		t->calls++;
+		t->first_calls++;
+		if (class->gap > 1)
+			class->drawn.now.calls++;
+		timed = --t->first_skip < 0;
+	}
+	else
+	{
+		class = &t->later;
+		t->calls++;
+		if (t->returned != 0)
+		{
+			/* not drawn itself, maybe, but the end of what is outside of one */
+			double		outside = (double) (int64) (now_ticks() - t->returned);
+
+			t->returned = 0;
+			t->outside_n++;
+			t->outside_sum += outside;
+			t->outside_sum_sq += outside * outside;
+			timed = t->saved_gap == 0;
+			NEXT_DRAWN(t) = t->calls + t->saved_gap - 1;
+		}
+		if (class->gap == 0)
+		{
+			NEXT_DRAWN(t) = t->calls + NEVER;
+			timed = false;
+		}
+	}
+
+	query->innermost = t;
+	if (!timed)
+	{
+		slot = node->ExecProcNodeReal(node);
+		query->innermost = outer;
+		begin_loop(t, class);
+		see_result(t, slot);
+		return slot;
+	}
+
+	known = t->known;
+	start = now_ticks();
+	slot = node->ExecProcNodeReal(node);
+	stop = now_ticks();
+	query->innermost = outer;
+	begin_loop(t, class);
+	see_result(t, slot);
+
+	/* a clock that goes backwards is not worth more than 0 here */
+	ticks = stop > start ? (double) (stop - start) : 0;
+	known = t->known - known;
+	if (class->gap == 1)
+		add_known(t, class, ticks, known);
+	else
+	{
+		call_series_add(&class->drawn, ticks - known, class->gap, query->long_ticks);
+		class->drawn_sum += ticks;
+	}
+
+	class->timed++;
+	class->duration_sum += ticks;
+	if (class->timed >= MIN_STRATUM && query->options.sampling > 1)
+		adapt_gap(t, class);
+	if (class == &t->first)
+		t->first_skip = draw_gap(class);
+	else if (!t->ended)
+		NEXT_DRAWN(t) = t->calls + draw_gap(class);
+	if (t->watch_outside && !t->ended)
+	{
+		t->saved_gap = NEXT_DRAWN(t) - t->calls;
+		NEXT_DRAWN(t) = 0;
+		t->returned = stop;
+	}
+	return slot;
+}
+
+/*
+ * Before a node, in place of its function.
+ */
+static TupleTableSlot *
+sampled_call(PlanState *node)
+{
+	NodeTiming *t = (NodeTiming *) node->instrument;
+	TupleTableSlot *slot;
+
+	if (unlikely(t->calls >= NEXT_DRAWN(t)))
+		return drawn_call(node);
+	t->calls++;
+	slot = node->ExecProcNodeReal(node);
+	see_result(t, slot);
+	return slot;
+}
+
+/*
+ * The same before a node that is drained: with no need to look at what it
+ * returns, nor to come back here.
+ */
+static TupleTableSlot *
+drained_call(PlanState *node)
+{
+	NodeTiming *t = (NodeTiming *) node->instrument;
+
+	if (unlikely(t->calls >= NEXT_DRAWN(t)))
+		return drawn_call(node);
+	t->calls++;
+	return node->ExecProcNodeReal(node);
+}
+
+/* The same where the server shall count buffers, or WAL, at each call. */
+static TupleTableSlot *
+sampled_call_with_usage(PlanState *node)
+{
+	NodeTiming *t = (NodeTiming *) node->instrument;
+	TupleTableSlot *slot;
+
+	InstrStartNode(&t->instr);
+	slot = (t->drained ? drained_call : sampled_call) (node);
+	InstrStopNode(&t->instr, 0);
+	return slot;
+}
+
+/* What to do with which node. */
+static NodeKind
+node_kind(PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_HashState:
+		case T_BitmapAndState:
+		case T_BitmapOrState:
+		case T_BitmapIndexScanState:
+			/* called otherwise, and they return no tuples */
+			return NODE_WHOLE;
+		default:
+			return node->async_capable ? NODE_UNTIMED : NODE_SAMPLED;
+	}
+}
+
+static bool
+is_among(const List *subplans, const PlanState *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, subplans)
+	{
+		if (lfirst_node(SubPlanState, cell)->planstate == node)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether each loop of a node ends with a call that returns no tuple, or has no
+ * other call than the first: since whoever calls it goes on until then, and is
+ * not kept from it.  Only where that is beyond doubt.
+ */
+static bool
+is_drained(const NodeTiming *t, const PlanState *node)
+{
+	const PlanState *parent;
+
+	/* the query as a whole is, but a worker may be told to stop */
+	if (t->parent == NULL)
+		return !IsParallelWorker();
+	parent = t->parent->node;
+	if (outerPlanState(parent) != node && !IsA(parent, AppendState) &&
+		!IsA(parent, SubqueryScanState))
+		return false;
+	switch (nodeTag(parent))
+	{
+			/* in one call */
+		case T_SortState:
+		case T_HashState:
+			return true;
+		case T_AggState:
+			switch (((const Agg *) parent->plan)->aggstrategy)
+			{
+				case AGG_PLAIN:
+				case AGG_HASHED:
+					return true;
+				case AGG_SORTED:
+					return t->parent->drained;
+				case AGG_MIXED:
+					break;
+			}
+			return false;
+		case T_ModifyTableState:
+			return ((const ModifyTable *) parent->plan)->returningLists == NIL;
+
+			/* as they are drained themselves */
+		case T_AppendState:
+		case T_SubqueryScanState:
+			return t->parent->drained && !is_among(parent->initPlan, node) &&
+				!is_among(parent->subPlan, node);
+		case T_ResultState:
+		case T_ProjectSetState:
+		case T_UniqueState:
+		case T_GroupState:
+		case T_LockRowsState:
+		case T_NestLoopState:
+			return t->parent->drained;
+
+			/*
+			 * It may stop after the first call if there is nothing to join,
+			 * but not later.
+			 */
+		case T_HashJoinState:
+			return t->parent->drained;
+		default:
+			return false;
+	}
+}
+
+typedef struct Collection
+{
+	QueryTiming *query;
+	NodeTiming *parent;
+	int			highest_id;
+	int			nworkers;
+} Collection;
+
+static bool
+find_extent(PlanState *node, void *context)
+{
+	Collection *collection = context;
+
+	collection->highest_id = Max(collection->highest_id, node->plan->plan_node_id);
+	if (IsA(node->plan, Gather))
+		collection->nworkers = Max(collection->nworkers, ((Gather *) node->plan)->num_workers);
+	if (IsA(node->plan, GatherMerge))
+		collection->nworkers = Max(collection->nworkers, ((GatherMerge *) node->plan)->num_workers);
+	return planstate_tree_walker(node, find_extent, context);
+}
+
+static bool
+take_node(PlanState *node, void *context)
+{
+	Collection *collection = context;
+	Collection	below = *collection;
+	QueryTiming *query = collection->query;
+	int			id = node->plan->plan_node_id;
+	NodeTiming *t;
+
+	/* a subplan may be referred to more than once */
+	if (id < 0 || id >= query->nnodes || query->nodes[id] != NULL)
+		return false;
+
+	t = palloc0(sizeof(NodeTiming));
+	query->nodes[id] = t;
+	t->id = id;
+	t->place = query->nplaces++;
+	t->query = query;
+	t->node = node;
+	t->kind = node_kind(node);
+	t->parent = collection->parent;
+	if (t->parent != NULL)
+	{
+		/* an InitPlan is executed by whichever node first needs what it gives */
+		if (is_among(t->parent->node->initPlan, node))
+			t->dynamic = true;
+		t->sibling = t->parent->child;
+		t->parent->child = t;
+	}
+	set_gap(&t->first, query->options.sampling == 0 ? 0 : 1);
+	set_gap(&t->later, query->options.sampling == 0 ? 0 : 1);
+	t->first_skip = draw_gap(&t->first);
+	if (node->instrument != NULL)
+		t->instr = *node->instrument;
+	t->drained = is_drained(t, node);
+	t->call = t->drained ? drained_call : sampled_call;
+	if (instr_needs_usage(&t->instr))
+		t->call = sampled_call_with_usage;
+
+	if (query->options.only_node < 0 || query->options.only_node == id)
+	{
+		node->instrument = &t->instr;
+		if (t->kind == NODE_SAMPLED)
+		{
+			node->ExecProcNode = t->call;
+			/* see resumed_call() */
+			if (IsA(node, HashJoinState) && node->plan->parallel_aware &&
+				query->options.sampling > 0)
+				instr_set_need_timer(&t->instr, true);
+		}
+		else if (t->kind == NODE_WHOLE && query->options.sampling > 0)
+			instr_set_need_timer(&t->instr, true);
+	}
+	else
+		t->kind = NODE_UNTIMED;
+
+	below.parent = t;
+	return planstate_tree_walker(node, take_node, &below);
+}
+
+/* The plan's nodes. */
+static QueryTiming *
+take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
+{
+	MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
+	QueryTiming *query = palloc0(sizeof(QueryTiming));
+	Collection	collection = {.query = query};
+
+	query->desc = desc;
+	query->options = *options;
+	(void) find_extent(desc->planstate, &collection);
+	query->nnodes = collection.highest_id + 1;
+	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
+	(void) take_node(desc->planstate, &collection);
+	query->root = query->nodes[desc->planstate->plan->plan_node_id];
+	*nworkers = collection.nworkers;
+	MemoryContextSwitchTo(old);
+	return query;
+}
+
+static uint32
+text_hash(const char *text)
+{
+	uint32		hash = 2166136261u;
+
+	/* FNV-1a */
+	for (; *text != '\0'; text ++)
+		hash = (hash ^ (unsigned char) *text) *16777619u;
+	return hash;
+}
+
+/* Tells parallel workers what to do, and where to put what comes out. */
+static void
+share(QueryTiming *query, int nworkers)
+{
+	Size		size = offsetof(SharedTiming, records) +
+		sizeof(NodeRecord) * (Size) query->nnodes * (Size) nworkers;
+	char		value[32];
+
+	query->segment = dsm_create(size, 0);
+	query->shared = dsm_segment_address(query->segment);
+	memset(query->shared, 0, size);
+	query->shared->magic = SHARED_MAGIC;
+	query->shared->sampling = query->options.sampling;
+	query->shared->only_node = query->options.only_node;
+	query->shared->nnodes = query->nnodes;
+	query->shared->nworkers = nworkers;
+	query->shared->text_hash = text_hash(query->desc->sourceText);
+	query->shared->cost = query->cost;
+	query->shared->ticks_per_ns = query->ticks_per_ns;
+
+	query->guc_nest_level = NewGUCNestLevel();
+	snprintf(value, sizeof(value), "%u", dsm_segment_handle(query->segment));
+	(void) set_config_option("clocktiming.worker_timing", value, PGC_SUSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+
+/* Limits of durations, in ticks. */
+static void
+set_limits(QueryTiming *query)
+{
+	query->expensive_ticks = query->cost.timed_ns / AFFORDABLE * query->ticks_per_ns;
+	query->long_ticks = LONG_CALL_NS * query->ticks_per_ns;
+}
+
+static TupleTableSlot dummy_slot;
+
+static TupleTableSlot *
+dummy_call(PlanState *node)
+{
+	(void) node;
+	return &dummy_slot;
+}
+
+/* Ticks that calling takes. */
+static double
+calling_ticks(PlanState *node, ExecProcNodeMtd call)
+{
+	uint64		start;
+
+	node->ExecProcNode = call;
+	start = now_ticks();
+	for (int i = 0; i < CALIBRATION_CALLS; i++)
+		(void) ExecProcNode(node);
+	return (double) (int64) (now_ticks() - start);
+}
+
+/* A fresh node whose calls do nothing. */
+static void
+init_dummy(QueryTiming *query, NodeTiming *t, PlanState *node, int gap)
+{
+	memset(query, 0, sizeof(QueryTiming));
+	memset(t, 0, sizeof(NodeTiming));
+	memset(node, 0, sizeof(PlanState));
+	query->options.sampling = 1;	/* the gap is not to be adapted */
+	t->query = query;
+	t->begun = true;
+	t->instr.running = true;
+	query->long_ticks = LONG_CALL_NS;
+	set_gap(&t->later, gap);
+	NEXT_DRAWN(t) = draw_gap(&t->later);
+	node->instrument = &t->instr;
+	node->ExecProcNodeReal = dummy_call;
+}
+
+/*
+ * What calls that are counted and timed cost: calls of a node that does
+ * nothing, by turns with calls that are neither.  One in "gap" is timed: each
+ * costs less if all are.
+ */
+static CallCost
+calibrate(int gap, double *ticks_per_ns)
+{
+	double		direct[CALIBRATION_ROUNDS];
+	double		counted[CALIBRATION_ROUNDS];
+	double		timed[CALIBRATION_ROUNDS];
+	double		inside[CALIBRATION_ROUNDS];
+	double		outside[CALIBRATION_ROUNDS];
+	double		whole[CALIBRATION_ROUNDS];
+	double		server[CALIBRATION_ROUNDS];
+	uint64		start_ns = reference_ns();
+	uint64		start_ticks = now_ticks();
+	double		tick_ns;
+	double		direct_ticks;
+	CallCost	cost;
+
+	for (int i = 0; i < CALIBRATION_ROUNDS; i++)
+	{
+		QueryTiming query;
+		NodeTiming	t;
+		PlanState	node;
+		uint64		start;
+
+		CHECK_FOR_INTERRUPTS();
+		init_dummy(&query, &t, &node, 0);
+		direct[i] = calling_ticks(&node, dummy_call) / CALIBRATION_CALLS;
+		counted[i] = calling_ticks(&node, sampled_call) / CALIBRATION_CALLS;
+
+		init_dummy(&query, &t, &node, gap);
+		timed[i] = calling_ticks(&node, sampled_call) - counted[i] * CALIBRATION_CALLS;
+		timed[i] /= Max(t.later.timed, 1);
+		inside[i] = t.later.duration_sum / Max(t.later.timed, 1);
+
+		init_dummy(&query, &t, &node, gap);
+		t.watch_outside = true;
+		(void) calling_ticks(&node, sampled_call);
+		outside[i] = t.outside_sum / (double) Max(t.outside_n, 1);
+
+		memset(&t.instr, 0, sizeof(t.instr));
+		instr_set_need_timer(&t.instr, true);
+		start = now_ticks();
+		for (int j = 0; j < CALIBRATION_GAP; j++)
+		{
+			InstrStartNode(&t.instr);
+			InstrStopNode(&t.instr, 0);
+		}
+		server[i] = (double) (int64) (now_ticks() - start) / CALIBRATION_GAP;
+		whole[i] = instr_counter_ns(&t.instr) / CALIBRATION_GAP;
+	}
+	tick_ns = 1;
+	if (by_tsc)
+		tick_ns = (double) (reference_ns() - start_ns) /
+			Max((double) (int64) (now_ticks() - start_ticks), 1);
+	*ticks_per_ns = 1 / tick_ns;
+
+	direct_ticks = stats_min(direct, CALIBRATION_ROUNDS);
+	cost.counted_ns = (stats_min(counted, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
+	cost.timed_ns = cost.counted_ns + stats_median(timed, CALIBRATION_ROUNDS) * tick_ns;
+	cost.inside_ns = (stats_median(inside, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
+	cost.outside_ns = (stats_median(outside, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
+	cost.whole_ns = stats_median(whole, CALIBRATION_ROUNDS);
+	cost.server_ns = stats_median(server, CALIBRATION_ROUNDS) * tick_ns;
+	cost.counted_ns = Max(cost.counted_ns, 0);
+	cost.inside_ns = Max(cost.inside_ns, 0);
+	cost.outside_ns = Max(cost.outside_ns, 0);
+	cost.timed_ns = Max(cost.timed_ns, cost.inside_ns);
+	cost.error_ns = cost.inside_ns / 2;
+	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f",
+		 by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME, gap, cost.counted_ns, cost.timed_ns,
+		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns,
+		 direct_ticks * tick_ns);
+	return cost;
+}
+
+/* The same, which is kept for a while. */
+static const CallCost *
+call_cost(double *ticks_per_ns, bool all)
+{
+	static CallCost costs[2];
+	static double kept_ticks_per_ns[2];
+	static uint64 calibrated_ns[2] = {0, 0};
+	static bool calibrated_tsc[2];
+
+	if (calibrated_ns[all] == 0 || calibrated_tsc[all] != by_tsc ||
+		reference_ns() - calibrated_ns[all] > CALIBRATION_AGE_NS)
+	{
+		costs[all] = calibrate(all ? 1 : CALIBRATION_GAP, &kept_ticks_per_ns[all]);
+		calibrated_ns[all] = reference_ns();
+		calibrated_tsc[all] = by_tsc;
+	}
+	*ticks_per_ns = kept_ticks_per_ns[all];
+	return &costs[all];
+}
+
+QueryTiming *
+node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
+{
+	QueryTiming *query;
+	int			nworkers;
+
+	prepare_random();
+	choose_clock();
+	query = take_nodes(desc, options, &nworkers);
+	query->cost = *call_cost(&query->ticks_per_ns, options->sampling == 1);
+	set_limits(query);
+	if (query->root->kind == NODE_SAMPLED)
+		query->root->watch_outside = true;
+	if (nworkers > 0)
+		share(query, nworkers);
+	return query;
+}
+
+void
+node_timing_start(QueryTiming *query)
+{
+	query->start_ns = reference_ns();
+	query->start_ticks = now_ticks();
+}
+
+void
+node_timing_stop(QueryTiming *query)
+{
+	query->stop_ticks = now_ticks();
+	query->stop_ns = reference_ns();
+}
+
+/* Of this very run, if it was long enough to tell. */
+static double
+ns_per_tick(const QueryTiming *query)
+{
+	double		ticks = (double) (int64) (query->stop_ticks - query->start_ticks);
+	double		ns = (double) (query->stop_ns - query->start_ns);
+
+	if (!by_tsc)
+		return 1;
+	if (ns >= LONG_RUN_NS && ticks > 0)
+		return ns / ticks;
+	return 1 / query->ticks_per_ns;
+}
+
+/* Adds what this process has counted and timed to a record. */
+static void
+put_record(NodeTiming *t, double scale, NodeRecord *record)
+{
+	if (t->instr.running)
+		end_loop(t);
+	InstrEndLoop(&t->instr);
+	if (t->kind == NODE_WHOLE)
+	{
+		double		ns = instr_total_s(&t->instr) * 1e9;
+
+		record->calls += (int64) t->instr.nloops;
+		record->timed += (int64) t->instr.nloops;
+		record->rows += t->instr.ntuples;
+		record->loops += t->instr.nloops;
+		record->total_ns += ns;
+		record->first_ns += ns;
+		return;
+	}
+	change_gap(t, &t->later, 1);
+	change_gap(t, &t->first, 1);
+	call_series_end(&t->first.drawn);
+	call_series_end(&t->later.drawn);
+	record->calls += t->calls;
+	record->timed += t->first.all_timed + t->first.drawn.timed +
+		t->later.all_timed + t->later.drawn.timed;
+	record->rows += (double) (t->calls - t->ends);
+	record->loops += t->loops;
+	record->total_ns += scale * (t->known + t->first.drawn.total + t->later.drawn.total);
+	record->first_ns += scale * t->first.all_timed_sum;
+	if (t->first.drawn.timed > 0)
+		record->first_ns += scale * t->first.drawn_sum *
+			(double) t->first.drawn.calls / (double) t->first.drawn.timed;
+	record->variance += scale * scale * (t->first.drawn.variance + t->later.drawn.variance);
+}
+
+static void
+show_to_server(CompatNodeInstrumentation *instr, double rows, double loops,
+			   double first_ns, double total_ns)
+{
+	instr->ntuples = rows;
+	instr->nloops = loops;
+	instr_set_times(instr, first_ns / 1e9, total_ns / 1e9);
+}
+
+static void
+release(QueryTiming *query)
+{
+	if (query->guc_nest_level != 0)
+		AtEOXact_GUC(true, query->guc_nest_level);
+	query->guc_nest_level = 0;
+	if (query->segment != NULL)
+		dsm_detach(query->segment);
+	query->segment = NULL;
+}
+
+static void
+put_estimate(QueryTiming *query, NodeTiming *t, double scale, NodeEstimate *estimate)
+{
+	SharedTiming *shared = query->shared;
+
+	estimate->id = t->id;
+	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
+	estimate->gathers = IsA(t->node, GatherState) || IsA(t->node, GatherMergeState);
+	estimate->kind = t->kind;
+	if (t->kind == NODE_UNTIMED)
+		return;
+	put_record(t, scale, &estimate->leader);
+	if (shared == NULL)
+		return;
+	estimate->workers = palloc(sizeof(NodeRecord) * shared->nworkers);
+	for (int i = 0; i < shared->nworkers; i++)
+	{
+		NodeRecord *record = &shared->records[(Size) i * shared->nnodes + t->id];
+
+		estimate->workers[i] = *record;
+		/* where the server itself counts, it has added up its workers by now */
+		if (t->kind == NODE_WHOLE && query->desc->instrument_options != 0)
+		{
+			NodeRecord *leader = &estimate->leader;
+
+			leader->calls -= record->calls;
+			leader->timed -= record->timed;
+			leader->rows -= record->rows;
+			leader->loops -= record->loops;
+			leader->total_ns -= record->total_ns;
+			leader->first_ns -= record->first_ns;
+		}
+	}
+}
+
+PlanEstimate *
+node_timing_detach(QueryTiming *query)
+{
+	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
+	double		scale = ns_per_tick(query);
+	NodeTiming *root = query->root;
+
+	plan->nnodes = query->nplaces;
+	plan->nworkers = query->shared == NULL ? 0 : query->shared->nworkers;
+	plan->nodes = palloc0(sizeof(NodeEstimate) * plan->nnodes);
+	plan->cost = query->cost;
+	plan->clock = by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
+	plan->run_ns = (double) (query->stop_ns - query->start_ns);
+	for (int i = 0; i < query->nnodes; i++)
+	{
+		NodeTiming *t = query->nodes[i];
+
+		if (t != NULL)
+			put_estimate(query, t, scale, &plan->nodes[t->place]);
+	}
+
+	plan->outside_ns = get_float8_nan();
+	if (root->outside_n >= MIN_STRATUM)
+	{
+		double		n = (double) root->outside_n;
+		double		calls = (double) root->calls;
+		double		mean = root->outside_sum / n;
+		double		square = Max(root->outside_sum_sq - n * mean * mean, 0) / (n - 1);
+
+		plan->outside_ns = Max((mean * scale - query->cost.outside_ns) * calls, 0);
+		plan->outside_variance = calls * calls * square * scale * scale / n +
+			pow(query->cost.error_ns / 2 * calls, 2);
+	}
+	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
+
+	release(query);
+	return plan;
+}
+
+int
+node_estimate_place(const PlanEstimate *plan, int id)
+{
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		if (plan->nodes[i].id == id)
+			return i;
+	}
+	return -1;
+}
+
+NodeEstimate *
+node_timing_estimate(const PlanEstimate *plan, PlanState *node)
+{
+	int			place = node_estimate_place(plan, node->plan->plan_node_id);
+
+	return place < 0 ? NULL : &plan->nodes[place];
+}
+
+static bool
+show_node(PlanState *node, void *context)
+{
+	const PlanEstimate *plan = context;
+	const NodeEstimate *estimate = node_timing_estimate(plan, node);
+
+	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
+	{
+		InstrEndLoop(node->instrument);
+		show_to_server(node->instrument, estimate->rows, estimate->loops,
+					   estimate->first_ns, estimate->total_ns);
+	}
+	return planstate_tree_walker(node, show_node, context);
+}
+
+void
+node_timing_show(QueryDesc *desc, const PlanEstimate *plan)
+{
+	(void) show_node(desc->planstate, unconstify(PlanEstimate *, plan));
+}
+
+/*
+ * In a parallel worker: the query that the leader times, not one that a function
+ * of it executes.
+ */
+static void
+attach_in_worker(QueryDesc *desc)
+{
+	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
+	SharedTiming *shared;
+	NodeTimingOptions options;
+	int			nworkers;
+
+	if (segment == NULL)
+		return;
+	shared = dsm_segment_address(segment);
+	if (dsm_segment_map_length(segment) < sizeof(SharedTiming) ||
+		shared->magic != SHARED_MAGIC ||
+		shared->text_hash != text_hash(desc->sourceText) ||
+		ParallelWorkerNumber >= shared->nworkers)
+	{
+		dsm_detach(segment);
+		return;
+	}
+	prepare_random();
+	choose_clock();
+	options.sampling = shared->sampling;
+	options.only_node = shared->only_node;
+	timed_in_worker = take_nodes(desc, &options, &nworkers);
+	timed_in_worker->segment = segment;
+	timed_in_worker->shared = shared;
+	timed_in_worker->cost = shared->cost;
+	timed_in_worker->ticks_per_ns = shared->ticks_per_ns;
+	set_limits(timed_in_worker);
+	node_timing_start(timed_in_worker);
+}
+
+static void
+report_from_worker(QueryTiming *query)
+{
+	SharedTiming *shared = query->shared;
+	double		scale;
+
+	node_timing_stop(query);
+	scale = ns_per_tick(query);
+	for (int i = 0; i < Min(query->nnodes, shared->nnodes); i++)
+	{
+		NodeTiming *t = query->nodes[i];
+		NodeRecord	record = {0};
+		NodeRecord *sum = &shared->records[(Size) ParallelWorkerNumber * shared->nnodes + i];
+
+		if (t == NULL || t->kind == NODE_UNTIMED)
+			continue;
+		put_record(t, scale, &record);
+		if (query->desc->instrument_options != 0)
+			show_to_server(&t->instr, record.rows, record.loops,
+						   record.first_ns, record.total_ns);
+		/* workers of a Gather that is rescanned come one after the other */
+		sum->calls += record.calls;
+		sum->timed += record.timed;
+		sum->rows += record.rows;
+		sum->loops += record.loops;
+		sum->total_ns += record.total_ns;
+		sum->first_ns += record.first_ns;
+		sum->variance += record.variance;
+	}
+	release(query);
+}
+
+#if PG_VERSION_NUM >= 180000
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
+#define EXECUTOR_RUN_ARGUMENTS desc, direction, count
+#else
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
+#endif
+
+static void
+timing_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+{
+	if (unlikely(IsParallelWorker()) && worker_timing != NULL &&
+		worker_timing[0] != '\0' && timed_in_worker == NULL)
+		attach_in_worker(desc);
+	if (previous_ExecutorRun != NULL)
+		previous_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+}
+
+static void
+timing_ExecutorFinish(QueryDesc *desc)
+{
+	if (previous_ExecutorFinish != NULL)
+		previous_ExecutorFinish(desc);
+	else
+		standard_ExecutorFinish(desc);
+	if (unlikely(timed_in_worker != NULL) && timed_in_worker->desc == desc)
+		report_from_worker(timed_in_worker);
+}
+
+void
+node_timing_init(void)
+{
+	DefineCustomStringVariable("clocktiming.worker_timing",
+							   "Tells parallel workers that their plan nodes are being timed.",
+							   "Set by clocktiming itself while a query is executed.",
+							   &worker_timing, "",
+							   PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE |
+							   GUC_DISALLOW_IN_FILE,
+							   NULL, NULL, NULL);
+	previous_ExecutorRun = ExecutorRun_hook;
+	ExecutorRun_hook = timing_ExecutorRun;
+	previous_ExecutorFinish = ExecutorFinish_hook;
+	ExecutorFinish_hook = timing_ExecutorFinish;
+}
