@@ -37,19 +37,19 @@ ALTER TABLE small ADD PRIMARY KEY (id);
 
 CREATE TABLE narrow (id integer)
 	WITH (autovacuum_enabled = off);
-INSERT INTO narrow SELECT generate_series(1, 700000);
+INSERT INTO narrow SELECT generate_series(1, 800000);
 
 CREATE TABLE part (id integer, k integer, val integer)
 	PARTITION BY RANGE (k);
 SELECT format('CREATE TABLE part_%s PARTITION OF part FOR VALUES FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
 		i, i * 1000, (i + 1) * 1000)
 	FROM generate_series(0, 7) AS i \gexec
-INSERT INTO part SELECT i, abs(hashint4(i)) % 8000, i % 1000 FROM generate_series(1, 240000) AS i;
+INSERT INTO part SELECT i, abs(hashint4(i)) % 8000, i % 1000 FROM generate_series(1, 320000) AS i;
 CREATE INDEX ON part (id);
 
 CREATE TABLE tree (id integer, parent integer)
 	WITH (autovacuum_enabled = off);
-INSERT INTO tree SELECT i, i / 3 FROM generate_series(1, 40000) AS i;
+INSERT INTO tree SELECT i, i / 3 FROM generate_series(1, 60000) AS i;
 ALTER TABLE tree ADD PRIMARY KEY (id);
 CREATE INDEX tree_parent ON tree (parent);
 
@@ -73,7 +73,7 @@ CREATE FUNCTION squares(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 4
 
 -- :directory is one that the server may write to
 \set file :directory '/clocktiming-foreign.csv'
-COPY (SELECT id, val, note FROM fact WHERE id <= 100000) TO :'file' (FORMAT csv);
+COPY (SELECT id, val, note FROM fact WHERE id <= 150000) TO :'file' (FORMAT csv);
 CREATE EXTENSION file_fdw;
 CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 CREATE FOREIGN TABLE foreign_file (id integer, val integer, note text)
@@ -130,7 +130,7 @@ SELECT count(*) FROM fact WHERE id > 1000
 -- query: bitmap scan, BitmapAnd
 -- shape: Bitmap Heap Scan, BitmapAnd, 2 Bitmap Index Scan
 -- set: enable_seqscan = off, enable_indexscan = off, cpu_tuple_cost = 0.1
-SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 300000 AND dim BETWEEN 1000 AND 20000
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 400000 AND dim BETWEEN 1000 AND 20000
 
 -- query: bitmap scan, BitmapOr
 -- shape: Bitmap Heap Scan, BitmapOr, 3 Bitmap Index Scan
@@ -155,7 +155,7 @@ SELECT count(*) FROM generate_series(1, 100000) AS i, LATERAL (VALUES (i), (i + 
 
 -- query: rows handed out
 -- shape: Seq Scan{Actual Rows=400000}
-SELECT id, dim, val + 1, note FROM fact
+SELECT id, dim * 2, val + 1, note FROM fact
 
 -- Joins
 
