@@ -1,0 +1,395 @@
+-- What bench/explain measures: tables, and queries of every plan shape.
+--
+-- Up to the first query this is a script that makes the tables, in the schema
+-- clocktiming_bench.  They fit into shared_buffers of 128 MB together, and
+-- each of them is below a quarter of that, or else a sequential scan would
+-- read it through a small ring of buffers, starting anywhere.
+--
+-- Each query is preceded by lines that bench/explain reads:
+--   -- query: its name
+--   -- shape: nodes that its plan must have, as in EXPLAIN's JSON: Node Type,
+--      or a number before it for so many of them, and conditions in braces
+--   -- set: settings, besides those that all queries have
+--   -- alone, node, colon, query: the node's subtree as a query of its own
+--   -- writes: rolled back, what is left vacuumed;  -- parallel: judged apart
+--   -- outside: part of the time is in no node (triggers that fire at the end)
+
+CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
+	WITH (autovacuum_enabled = off);
+INSERT INTO fact
+	SELECT i, abs(hashint4(i)) % 40000, i / 1000, abs(hashint4(i + 1000000)) % 1000000, 'note ' || i % 97
+	FROM generate_series(1, 400000) AS i;
+ALTER TABLE fact ADD PRIMARY KEY (id);
+CREATE INDEX fact_dim ON fact (dim);
+CREATE INDEX fact_day ON fact (day);
+CREATE INDEX fact_val ON fact (val);
+
+CREATE TABLE dim (id integer, grp integer, name text)
+	WITH (autovacuum_enabled = off);
+INSERT INTO dim SELECT i, abs(hashint4(i)) % 100, 'dimension ' || i FROM generate_series(0, 39999) AS i;
+ALTER TABLE dim ADD PRIMARY KEY (id);
+CREATE INDEX dim_grp ON dim (grp);
+
+CREATE TABLE small (id integer, x integer)
+	WITH (autovacuum_enabled = off);
+INSERT INTO small SELECT i, abs(hashint4(i)) % 100 FROM generate_series(1, 1000) AS i;
+ALTER TABLE small ADD PRIMARY KEY (id);
+
+CREATE TABLE narrow (id integer)
+	WITH (autovacuum_enabled = off);
+INSERT INTO narrow SELECT generate_series(1, 800000);
+
+CREATE TABLE part (id integer, k integer, val integer)
+	PARTITION BY RANGE (k);
+SELECT format('CREATE TABLE part_%s PARTITION OF part FOR VALUES FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
+		i, i * 1000, (i + 1) * 1000)
+	FROM generate_series(0, 7) AS i \gexec
+INSERT INTO part SELECT i, abs(hashint4(i)) % 8000, i % 1000 FROM generate_series(1, 320000) AS i;
+CREATE INDEX ON part (id);
+
+CREATE TABLE tree (id integer, parent integer)
+	WITH (autovacuum_enabled = off);
+INSERT INTO tree SELECT i, i / 3 FROM generate_series(1, 60000) AS i;
+ALTER TABLE tree ADD PRIMARY KEY (id);
+CREATE INDEX tree_parent ON tree (parent);
+
+CREATE TABLE written (id integer, val integer, changed integer)
+	WITH (autovacuum_enabled = off, fillfactor = 40);
+INSERT INTO written SELECT i, i % 1000, 0 FROM generate_series(1, 10000) AS i;
+CREATE FUNCTION before_update() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN NEW.changed := OLD.changed + 1; RETURN NEW; END';
+CREATE TRIGGER before_update BEFORE UPDATE ON written
+	FOR EACH ROW EXECUTE FUNCTION before_update();
+
+CREATE TABLE target (id integer, val integer)
+	WITH (autovacuum_enabled = off);
+CREATE FUNCTION after_insert() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN RETURN NULL; END';
+CREATE TRIGGER after_insert AFTER INSERT ON target
+	FOR EACH ROW EXECUTE FUNCTION after_insert();
+
+CREATE FUNCTION squares(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 4 AS
+	'BEGIN FOR i IN 1..n LOOP RETURN NEXT i * i; END LOOP; END';
+
+-- :directory is one that the server may write to
+\set file :directory '/clocktiming-foreign.csv'
+COPY (SELECT id, val, note FROM fact WHERE id <= 150000) TO :'file' (FORMAT csv);
+CREATE EXTENSION file_fdw;
+CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+CREATE FOREIGN TABLE foreign_file (id integer, val integer, note text)
+	SERVER files OPTIONS (filename :'file', format 'csv');
+
+VACUUM (FREEZE, ANALYZE) fact, dim, small, narrow, part, tree, written, target;
+ANALYZE foreign_file;
+CHECKPOINT;
+
+-- Scans
+
+-- query: seq scan
+-- shape: Aggregate{Strategy=Plain}, Seq Scan
+-- alone Seq Scan: SELECT FROM narrow
+SELECT count(*) FROM narrow
+
+-- query: seq scan, filter
+-- shape: Aggregate, Seq Scan{Rows Removed by Filter>100000}
+-- alone Seq Scan: SELECT * FROM fact WHERE val % 7 < 3 AND note LIKE 'note %5%'
+SELECT sum(val) FROM fact WHERE val % 7 < 3 AND note LIKE 'note %5%'
+
+-- query: costly filter
+-- shape: Seq Scan
+-- alone Seq Scan: SELECT FROM dim WHERE md5(name) ~ '(7a|b3).*c[0-9]$'
+SELECT count(*) FROM dim WHERE md5(name) ~ '(7a|b3).*c[0-9]$'
+
+-- query: generate_series
+-- shape: Aggregate, Function Scan
+-- alone Function Scan: SELECT FROM generate_series(1, 500000)
+SELECT count(*) FROM generate_series(1, 500000)
+
+-- query: ProjectSet
+-- shape: Aggregate, ProjectSet, Result
+-- alone ProjectSet: SELECT generate_series(1, 1000000)
+SELECT count(*) FROM (SELECT generate_series(1, 1000000)) AS s
+
+-- query: index scan
+-- shape: Index Scan
+-- set: enable_seqscan = off, enable_bitmapscan = off
+-- alone Index Scan: SELECT * FROM fact WHERE id BETWEEN 1000 AND 350000
+SELECT sum(val) FROM fact WHERE id BETWEEN 1000 AND 350000
+
+-- query: index scan, random heap
+-- shape: Index Scan
+-- set: enable_seqscan = off, enable_bitmapscan = off
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 250000
+
+-- query: index only scan
+-- shape: Index Only Scan{Heap Fetches=0}
+-- set: enable_seqscan = off, enable_bitmapscan = off
+-- alone Index Only Scan: SELECT FROM fact WHERE id > 1000
+SELECT count(*) FROM fact WHERE id > 1000
+
+-- query: bitmap scan, BitmapAnd
+-- shape: Bitmap Heap Scan, BitmapAnd, 2 Bitmap Index Scan
+-- set: enable_seqscan = off, enable_indexscan = off, cpu_tuple_cost = 0.1
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 400000 AND dim BETWEEN 1000 AND 20000
+
+-- query: bitmap scan, BitmapOr
+-- shape: Bitmap Heap Scan, BitmapOr, 3 Bitmap Index Scan
+-- set: enable_seqscan = off, enable_indexscan = off
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 200000 OR dim BETWEEN 1000 AND 9000 OR day BETWEEN 100 AND 110
+
+-- query: sample scan
+-- shape: Sample Scan
+SELECT sum(val) FROM fact TABLESAMPLE bernoulli (60) REPEATABLE (7)
+
+-- query: foreign scan
+-- shape: Foreign Scan
+SELECT sum(val) FROM foreign_file
+
+-- query: function scan, many loops
+-- shape: Nested Loop, Function Scan{Actual Loops>10000}
+SELECT sum(s) FROM dim, squares(dim.id % 4) AS s
+
+-- query: Values
+-- shape: Nested Loop, Values Scan{Actual Loops>10000}
+SELECT count(*) FROM generate_series(1, 100000) AS i, LATERAL (VALUES (i), (i + 1), (7), (8)) AS v (x) WHERE x > 5
+
+-- query: rows handed out
+-- shape: Seq Scan{Actual Rows=400000}
+SELECT id, dim * 2, val + 1, note FROM fact
+
+-- Joins
+
+-- query: hash join
+-- shape: Aggregate, Hash Join, Hash{Hash Batches=1}
+-- set: enable_mergejoin = off, enable_nestloop = off
+-- alone Hash Join: SELECT fact.val FROM fact JOIN dim ON dim.id = fact.dim WHERE dim.grp < 50
+SELECT sum(fact.val) FROM fact JOIN dim ON dim.id = fact.dim WHERE dim.grp < 50
+
+-- query: hash join, batches
+-- shape: Hash Join, Hash{Hash Batches>1}
+-- set: enable_mergejoin = off, enable_nestloop = off, work_mem = '512kB'
+SELECT sum(fact.val), max(dim.name) FROM fact JOIN dim ON dim.id = fact.dim
+
+-- query: hash full join
+-- shape: Hash Join{Join Type=Full}
+-- set: enable_mergejoin = off, enable_nestloop = off
+SELECT count(*) FROM dim FULL JOIN fact ON fact.id = dim.id
+
+-- query: hash anti join
+-- shape: Hash Join
+-- set: enable_mergejoin = off, enable_nestloop = off
+SELECT count(*) FROM fact WHERE NOT EXISTS (SELECT FROM dim WHERE dim.id = fact.dim AND dim.grp < 50)
+
+-- query: merge join
+-- shape: Merge Join, 2 Index Scan
+-- set: enable_hashjoin = off, enable_nestloop = off, enable_sort = off, enable_seqscan = off, enable_bitmapscan = off
+-- alone Merge Join: SELECT fact.val, small.x FROM fact JOIN small ON small.id = fact.day
+SELECT sum(fact.val + small.x) FROM fact JOIN small ON small.id = fact.day
+
+-- query: merge join of sorts
+-- shape: Merge Join, 2 Sort
+-- set: enable_hashjoin = off, enable_nestloop = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+SELECT sum(fact.val) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 150000
+
+-- query: nested loop, index scan
+-- shape: Nested Loop, Index Scan{Actual Loops>10000}
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off
+SELECT sum(fact.val) FROM dim JOIN fact ON fact.dim = dim.id WHERE dim.grp < 40
+
+-- query: nested loop, lookups
+-- shape: Nested Loop, Index Only Scan{Actual Loops>50000}
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off, enable_material = off
+SELECT count(*) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 100000
+
+-- query: nested loop, Memoize
+-- shape: Nested Loop, Memoize{Cache Hits>100000}
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_material = off
+SELECT sum(small.x) FROM fact JOIN small ON small.id = fact.day WHERE fact.id < 200000
+
+-- query: nested loop, Materialize
+-- shape: Nested Loop, Materialize{Actual Loops=1000}
+-- set: enable_hashjoin = off, enable_mergejoin = off
+SELECT count(*) FROM small AS a, small AS b WHERE a.id + b.id > 1000 AND a.x <> b.x
+
+-- query: nested loop of aggregates
+-- shape: Nested Loop, Aggregate{Actual Loops>3000}
+SELECT sum(s.n) FROM small, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.day = small.id % 400 AND val > small.x) AS s
+	WHERE small.id <= 300
+	UNION ALL
+SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim = dim.id) AS s WHERE dim.grp < 10
+
+-- Sorting, grouping, windows
+
+-- query: sort
+-- shape: Aggregate, Sort{Sort Space Type=Memory}
+-- set: enable_indexscan = off, enable_indexonlyscan = off
+-- alone Sort: SELECT id, dim, note, val FROM fact ORDER BY val
+SELECT max(id), max(dim), max(note) FROM (SELECT id, dim, note, val FROM fact ORDER BY val OFFSET 0) AS s
+
+-- query: sort of text
+-- shape: Sort{Sort Space Type=Memory}, Seq Scan
+SELECT name FROM dim ORDER BY md5(name), name
+
+-- query: sort, spilling
+-- shape: Sort{Sort Space Type=Disk}
+-- set: work_mem = '1MB', enable_indexscan = off, enable_indexonlyscan = off
+SELECT count(*) FROM (SELECT id, val FROM fact ORDER BY val OFFSET 0) AS s
+
+-- query: incremental sort
+-- shape: Incremental Sort
+-- set: enable_sort = on, enable_seqscan = off, enable_bitmapscan = off
+SELECT sum(id) FROM (SELECT * FROM fact ORDER BY day, val OFFSET 0) AS s
+
+-- query: HashAggregate
+-- shape: 2 Aggregate, Aggregate{Strategy=Hashed}
+SELECT count(*) FROM (SELECT dim, count(*), sum(val) FROM fact GROUP BY dim) AS s
+
+-- query: HashAggregate, spilling
+-- shape: Aggregate{Strategy=Hashed, HashAgg Batches>1}
+-- set: work_mem = '512kB', enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+SELECT count(*) FROM (SELECT dim, count(*), sum(val) FROM fact GROUP BY dim OFFSET 0) AS s
+
+-- query: GroupAggregate
+-- shape: Aggregate{Strategy=Sorted}, Index Scan
+-- set: enable_hashagg = off, enable_seqscan = off, enable_bitmapscan = off
+SELECT day, count(*), sum(val), max(note) FROM fact GROUP BY day
+
+-- query: WindowAgg
+-- shape: WindowAgg, Index Scan
+-- set: enable_seqscan = off, enable_bitmapscan = off
+SELECT id, val, sum(val) OVER (PARTITION BY day ORDER BY id) FROM fact WHERE day < 150
+
+-- query: WindowAgg over sort
+-- shape: WindowAgg, Sort
+-- set: enable_indexscan = off, enable_indexonlyscan = off, enable_incremental_sort = off
+SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY dim ORDER BY val) AS r FROM fact WHERE id < 200000) AS s
+
+-- query: DISTINCT
+-- shape: Unique, Sort
+-- set: enable_hashagg = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+SELECT DISTINCT dim FROM fact WHERE id < 250000
+
+-- Subqueries
+
+-- query: SubPlan
+-- shape: Aggregate{Parent Relationship=SubPlan, Actual Loops>10000}
+SELECT count(*) FROM dim WHERE (SELECT max(val) FROM fact WHERE fact.dim = dim.id) > 900000
+
+-- query: SubPlan, hashed
+-- shape: Seq Scan{Actual Rows>10000}, Seq Scan{Parent Relationship=SubPlan}
+SELECT count(*) FROM fact WHERE dim NOT IN (SELECT id FROM dim WHERE grp < 50)
+
+-- query: InitPlan
+-- shape: Aggregate{Parent Relationship=InitPlan}, 2 Seq Scan
+SELECT count(*) FROM fact WHERE val > (SELECT avg(id) FROM fact)
+
+-- query: CTE scanned twice
+-- shape: 2 CTE Scan, Hash Join
+-- set: enable_mergejoin = off, enable_nestloop = off
+WITH c AS MATERIALIZED (SELECT id, dim, val FROM fact WHERE id < 120000)
+SELECT count(*) FROM c AS a JOIN c AS b ON b.id = a.dim
+
+-- query: recursive CTE
+-- shape: Recursive Union, WorkTable Scan{Actual Loops>5}
+WITH RECURSIVE r AS (
+	SELECT id, 0 AS level FROM tree WHERE id = 1
+	UNION ALL
+	SELECT tree.id, level + 1 FROM r JOIN tree ON tree.parent = r.id)
+SELECT count(*), max(level) FROM r
+
+-- query: recursive CTE, counter
+-- shape: Recursive Union, WorkTable Scan{Actual Loops>50000}
+WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 100000)
+SELECT sum(i) FROM r
+
+-- Append and the like
+
+-- query: Append
+-- shape: Append, 8 Seq Scan
+SELECT count(*) FROM part WHERE val > 100
+
+-- query: Append, pruned
+-- shape: Append, Seq Scan{Actual Loops=0}, Seq Scan{Actual Loops=1}
+SELECT count(*) FROM part WHERE val > 10 AND k > (SELECT max(x) * 15 FROM small)
+
+-- query: Append, pruned by loop
+-- shape: Nested Loop, Append{Actual Loops>100}, Index Scan
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off
+SELECT sum(part.val) FROM small JOIN part ON part.k = small.x * 70 AND part.id BETWEEN small.id * 200 AND small.id * 200 + 6000
+	WHERE small.id <= 500
+
+-- query: Merge Append
+-- shape: Merge Append, 8 Index Scan
+-- set: enable_sort = off, enable_seqscan = off, enable_bitmapscan = off
+SELECT sum(val) FROM (SELECT * FROM part ORDER BY id OFFSET 0) AS s
+
+-- query: UNION
+-- shape: Append, Aggregate{Strategy=Hashed}
+-- set: enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+SELECT dim FROM fact WHERE id < 150000 UNION SELECT id + 20000 FROM dim
+
+-- query: SetOp
+-- shape: SetOp
+-- set: enable_sort = off
+SELECT dim FROM fact WHERE id < 200000 EXCEPT ALL SELECT id FROM dim
+
+-- query: LIMIT
+-- shape: Limit, Nested Loop
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_bitmapscan = off, enable_memoize = off
+SELECT fact.id, dim.name FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.val % 3 = 0 LIMIT 40000
+
+-- query: LIMIT of a sort
+-- shape: Limit, Sort{Sort Method=top-N heapsort}
+SELECT * FROM fact ORDER BY note, val LIMIT 100
+
+-- query: several joins
+-- shape: 2 Hash Join, 2 Aggregate
+-- set: enable_nestloop = off
+SELECT count(*), max(n) FROM (
+	SELECT dim.grp, small.x, count(*) AS n, sum(fact.val) FROM fact
+	JOIN dim ON dim.id = fact.dim JOIN small ON small.id = fact.day
+	WHERE fact.val > 200000 GROUP BY dim.grp, small.x) AS s
+
+-- Modifying data
+
+-- query: UPDATE with trigger
+-- shape: ModifyTable{Operation=Update}
+-- writes
+UPDATE written SET val = val + 1 WHERE id <= 8000
+
+-- query: INSERT with trigger
+-- shape: ModifyTable{Operation=Insert}
+-- writes
+-- outside
+INSERT INTO target SELECT id, val FROM fact WHERE id <= 30000
+
+-- query: DELETE
+-- shape: ModifyTable{Operation=Delete}
+-- writes
+DELETE FROM tree
+
+-- query: CTE that inserts
+-- shape: CTE Scan, ModifyTable{Operation=Insert}
+-- writes
+-- outside
+WITH i AS (INSERT INTO target SELECT id, val FROM fact WHERE id <= 20000 RETURNING id, val)
+SELECT sum(val) FROM i
+
+-- Parallel
+
+-- query: parallel aggregate
+-- shape: Gather{Workers Launched>0}, Aggregate{Partial Mode=Partial}, Seq Scan{Parallel Aware=1}
+-- parallel
+SELECT sum(val) FROM fact WHERE val % 7 < 3 AND note LIKE 'note %5%'
+
+-- query: parallel hash join
+-- shape: Gather{Workers Launched>0}, Hash Join{Parallel Aware=1}, Hash{Parallel Aware=1}
+-- set: enable_mergejoin = off, enable_nestloop = off
+-- parallel
+SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE other.val > 100
+
+-- query: Gather Merge
+-- shape: Gather Merge{Workers Launched>0}, Sort
+-- set: enable_indexscan = off
+-- parallel
+SELECT count(*) FROM (SELECT id, val FROM fact ORDER BY val OFFSET 0) AS s
