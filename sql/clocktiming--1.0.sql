@@ -552,6 +552,67 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
 COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) IS
 'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
+-- What timing would cost this server, by what it has been seen to do.
+--
+CREATE FUNCTION clock_list_impact(
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT ms_per_s numeric, OUT error_ms_per_s numeric, OUT least_ms_per_s numeric, OUT bound text,
+    OUT percent numeric, OUT percent_of_active numeric,
+    OUT operations bigint, OUT operations_per_s numeric, OUT readings_per_operation numeric,
+    OUT operation_ns numeric, OUT operation_error_ns numeric,
+    OUT reading_ns numeric, OUT reading_error_ns numeric, OUT clock text,
+    OUT statistics text, OUT period_s numeric, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'clock_list_impact';
+COMMENT ON FUNCTION clock_list_impact() IS
+'the rows of the view clock_impact_detail';
+
+CREATE VIEW clock_impact_detail AS
+    SELECT setting, value, in_effect, work, ms_per_s, error_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
+           operations, operations_per_s, readings_per_operation, operation_ns, operation_error_ns,
+           reading_ns, reading_error_ns, clock, statistics, period_s, reason
+    FROM clock_list_impact();
+COMMENT ON VIEW clock_impact_detail IS
+'what timing would cost on this server''s observed work, a row for each kind of work';
+
+-- What is not known of a part, is not known of the whole: then the others are
+-- what it costs at least.
+CREATE VIEW clock_impact AS
+    SELECT setting, value, in_effect,
+           sum(ms_per_s) AS ms_per_s,
+           sum(error_ms_per_s) AS error_ms_per_s,
+           sum(least_ms_per_s) AS least_ms_per_s,
+           CASE WHEN bool_or(bound = 'estimate') OR bool_or(bound = 'at most') AND bool_or(bound = 'at least' OR ms_per_s IS NULL)
+                THEN 'estimate'
+                WHEN bool_and(ms_per_s IS NULL) THEN NULL
+                WHEN bool_or(ms_per_s IS NULL) THEN 'at least'
+                ELSE max(bound) END AS bound,
+           sum(percent) AS percent,
+           sum(percent_of_active) AS percent_of_active,
+           sum(operations_per_s) AS operations_per_s,
+           round(sum(operations_per_s * readings_per_operation) / nullif(sum(operations_per_s), 0), 2) AS readings_per_operation,
+           max(reading_ns) AS reading_ns,
+           max(reading_error_ns) AS reading_error_ns,
+           max(clock) AS clock,
+           string_agg(DISTINCT statistics, ', ') AS statistics,
+           max(period_s) AS period_s,
+           string_agg(work || ': ' || reason, '; ' ORDER BY n) AS reason
+    FROM clock_list_impact() WITH ORDINALITY
+         AS i(setting, value, in_effect, work, ms_per_s, error_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
+              operations, operations_per_s, readings_per_operation, operation_ns, operation_error_ns,
+              reading_ns, reading_error_ns, clock, statistics, period_s, reason, n)
+    GROUP BY setting, value, in_effect
+    ORDER BY min(n);
+COMMENT ON VIEW clock_impact IS
+'what track_io_timing, track_wal_io_timing and auto_explain.log_timing would cost on this server''s observed work';
+
+REVOKE ALL ON FUNCTION clock_list_impact() FROM PUBLIC;
+REVOKE ALL ON TABLE clock_impact_detail FROM PUBLIC;
+REVOKE ALL ON TABLE clock_impact FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_impact() TO pg_monitor;
+GRANT SELECT ON TABLE clock_impact_detail TO pg_monitor;
+GRANT SELECT ON TABLE clock_impact TO pg_monitor;
 
 --
 -- Privileges: measuring and looking at the machine is for those who monitor

@@ -1,0 +1,59 @@
+--
+-- clock_impact and clock_impact_detail: what is stable of them.
+--
+\set VERBOSITY terse
+\set SHOW_CONTEXT never
+
+SELECT setting, value, in_effect, ms_per_s >= 0 AS cost, least_ms_per_s <= ms_per_s AS least, percent >= 0 AS percent,
+       operations_per_s >= 0 AS operations, reading_ns > 0 AS reading_ns, statistics <> '' AS statistics, period_s > 0 AS period
+FROM clock_impact;
+
+-- what the server times, on all versions; bounds other than these there are none
+SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings
+FROM clock_impact_detail
+WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
+SELECT count(*) AS others FROM clock_impact_detail WHERE bound NOT IN ('at most', 'at least', 'estimate');
+-- whatever is only bounded, or not known, says why
+SELECT count(*) AS silent FROM clock_impact_detail WHERE (bound IS NOT NULL OR ms_per_s IS NULL) AND reason IS NULL;
+
+-- what is in effect now
+SET track_io_timing = on;
+SET track_wal_io_timing = on;
+SELECT setting, value, in_effect FROM clock_impact;
+RESET track_io_timing;
+RESET track_wal_io_timing;
+
+-- without counts of rows
+SET track_counts = off;
+SELECT setting, ms_per_s, bound, operations_per_s, reason FROM clock_impact WHERE setting = 'auto_explain.log_timing';
+RESET track_counts;
+
+-- whatever the search path holds
+CREATE SCHEMA shadow;
+CREATE VIEW shadow.pg_stat_database AS SELECT 1/0 AS blks_read;
+CREATE FUNCTION shadow.lessgreater(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 0';
+CREATE OPERATOR shadow.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = shadow.lessgreater);
+SET search_path = shadow, pg_catalog, public;
+SELECT count(*) FROM public.clock_impact;
+SHOW search_path;
+RESET search_path;
+SET client_min_messages = warning;
+DROP SCHEMA shadow CASCADE;
+RESET client_min_messages;
+
+-- it writes nothing
+BEGIN READ ONLY;
+SELECT count(*) FROM clock_impact;
+COMMIT;
+-- and is for those who monitor the server
+CREATE ROLE regress_clock_nobody;
+CREATE ROLE regress_clock_monitor IN ROLE pg_monitor;
+SET ROLE regress_clock_nobody;
+SELECT count(*) FROM clock_impact;
+SELECT count(*) FROM clock_impact_detail;
+SELECT count(*) FROM clock_list_impact();
+SET ROLE regress_clock_monitor;
+SELECT count(*) FROM clock_impact;
+SELECT count(*) > 5 AS several FROM clock_impact_detail;
+RESET ROLE;
+DROP ROLE regress_clock_nobody, regress_clock_monitor;

@@ -1,0 +1,220 @@
+
+# What clock_impact reckons with, against the readings of the clock that really
+# happen, and what it knows with and without pg_stat_statements.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/count_clock.so';
+plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f $shim;
+
+my $control = PostgreSQL::Test::Utils::tempdir() . '/count_clock';
+
+# The number of readings that the process has made; sets it to 0.
+sub readings
+{
+	my ($pid) = @_;
+	my $words;
+
+	open(my $fh, '+<', $control) or die "$control: $!";
+	sysread($fh, $words, 16) == 16 or die "$control: $!";
+	sysseek($fh, 0, 0);
+	syswrite($fh, pack('q2', $pid, 0)) == 16 or die "$control: $!";
+	close($fh);
+	return (unpack('q2', $words))[1];
+}
+
+open(my $fh, '>', $control) or die "$control: $!";
+print $fh pack('q2', 0, 0);
+close($fh);
+
+# Nobody but the session is to do anything; and nearly nothing stays in memory.
+my $quiet = q{
+autovacuum = off
+fsync = on
+bgwriter_lru_maxpages = 0
+checkpoint_timeout = 1h
+wal_writer_delay = 10s
+max_parallel_workers_per_gather = 0
+shared_buffers = 8MB
+};
+
+sub node
+{
+	my ($name, $conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init;
+	$node->append_conf('postgresql.conf', $quiet . $conf);
+	{
+		local $ENV{LD_PRELOAD} = $shim;
+		local $ENV{COUNT_CLOCK_CONTROL} = $control;
+		$node->start;
+	}
+	return $node;
+}
+
+# Work of a kind, from clock_impact_detail: operations, and readings for each at
+# least and at most.
+sub work
+{
+	my ($session) = @_;
+	my %work;
+
+	$session->query('SELECT pg_stat_force_next_flush()');
+	my $rows = $session->query(
+		q{SELECT work, operations, readings_per_operation,
+			CASE WHEN ms_per_s > 0 THEN readings_per_operation * coalesce(least_ms_per_s, 0) / ms_per_s ELSE 0 END
+		FROM clock_impact_detail WHERE setting LIKE 'track%'}
+	)->{out};
+	foreach (split(/\n/, $rows))
+	{
+		my ($name, $operations, $most, $least) = split(/\|/);
+
+		$work{$name} = [ $operations, $least, $most ];
+	}
+	return %work;
+}
+
+# How many readings the setting adds to the statements, beside the bounds that
+# clock_impact's figures set.
+sub compare
+{
+	my ($session, $setting, $what, $prepare, $statements) = @_;
+	my %readings;
+	my (%before, %after);
+	my ($least, $most) = (0, 0);
+
+	foreach my $value ('off', 'on')
+	{
+		$session->query($_) foreach @$prepare;
+		$session->query("SET $setting = $value");
+		%before = work($session);
+		readings($session->pid);
+		foreach (@$statements)
+		{
+			my $result = $session->query($_);
+
+			is($result->{state}, '00000', "$what: $_") or diag $result->{err};
+		}
+		$readings{$value} = readings(0);
+		$session->query("RESET $setting");
+		%after = work($session);
+	}
+	foreach my $name (keys %after)
+	{
+		my $n = $after{$name}[0] - $before{$name}[0];
+
+		# the other setting's work
+		next if ($name =~ /^WAL/) != ($setting =~ /wal/);
+		$least += $n * $after{$name}[1];
+		$most += $n * $after{$name}[2];
+	}
+	my $added = $readings{on} - $readings{off};
+
+	note "$what: $added readings, $least to $most";
+	cmp_ok($most, '>', 100, "$what: there was work");
+	# what the session itself does meanwhile, and the first round's warm-up
+	cmp_ok($added, '>=', 0.97 * $least - 20,
+		"$what: no fewer readings than are reckoned with");
+	# temporary files are known from below only
+	cmp_ok($added, '<=', 1.03 * $most + 20,
+		"$what: and no more")
+	  unless $what eq 'temporary files';
+	return;
+}
+
+my $version =
+  PostgreSQL::Test::Cluster->new('probe')->pg_version;
+my @methods = "$version" =~ /^(1[5-7])/ ? ('') : ('sync', 'worker');
+
+foreach my $method (@methods)
+{
+	my $name = $method || 'plain';
+	my $node = node($name, $method ? "io_method = $method\n" : '');
+
+	$node->safe_psql(
+		'postgres', q{
+		CREATE EXTENSION clocktiming;
+		CREATE TABLE cold AS SELECT i, repeat('x', 900) AS filler FROM generate_series(1, 20000) AS i;
+		CREATE TABLE filled (i int, filler text);
+		CREATE TABLE commits (i int);
+		CHECKPOINT});
+	$node->safe_psql('postgres', 'VACUUM cold');
+
+	my $session = ClockSession->new($node);
+
+	# what the shim can count
+	$session->query(
+		q{SELECT set_config('timing_clock_source', 'system', false)
+			FROM pg_settings WHERE name = 'timing_clock_source'});
+	compare($session, 'track_io_timing', "$name: reads",
+		[], [ ('SELECT count(*) FROM cold WHERE filler IS NULL') x 3 ]);
+	compare(
+		$session, 'track_io_timing', "$name: writes",
+		['TRUNCATE filled'],
+		['INSERT INTO filled SELECT i, filler FROM cold']);
+	compare($session, 'track_wal_io_timing', "$name: WAL",
+		[],
+		[ q{DO 'BEGIN FOR n IN 1..200 LOOP INSERT INTO commits VALUES (n); COMMIT; END LOOP; END'} ]);
+	$session->query(q{SET work_mem = '64kB'});
+	compare($session, 'track_io_timing', 'temporary files',
+		[], ['SELECT count(*) FROM (SELECT filler FROM cold ORDER BY filler, i OFFSET 0) AS s']);
+	$session->quit;
+	$node->stop;
+}
+
+# pg_stat_statements
+{
+	my $node = PostgreSQL::Test::Cluster->new('statements');
+	my $calls = q{SELECT statistics, bound, operations, least_ms_per_s > 0, reason
+		FROM clock_impact_detail WHERE setting = 'auto_explain.log_timing'};
+	my $row;
+
+	$node->init;
+	$node->start;
+	if ($node->safe_psql('postgres',
+			q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'}))
+	{
+		$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+		like($node->safe_psql('postgres', $calls), qr/pg_stat_statements is not installed in this database$/,
+			'not installed');
+		$node->safe_psql('postgres',
+			'CREATE SCHEMA "Odd schema"; CREATE EXTENSION pg_stat_statements SCHEMA "Odd schema"');
+		like($node->safe_psql('postgres', $calls), qr/\|estimate\|.*pg_stat_statements cannot be read: .*shared_preload_libraries/,
+			'not loaded');
+
+		$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\n");
+		$node->restart;
+		$node->safe_psql('postgres', 'SELECT i FROM generate_series(1, 300000) AS i');
+		$row = $node->safe_psql('postgres', $calls);
+		like($row, qr/^pg_stat_statements\|at least\|30\d\d\d\d\|t\|/, 'rows that were returned');
+		unlike($row, qr/cannot/, 'and no complaint');
+		$node->safe_psql('postgres', 'COPY (SELECT i FROM generate_series(1, 300000) AS i) TO STDOUT');
+		like($node->safe_psql('postgres', $calls), qr/^pg_stat_statements\|at least\|30\d\d\d\d\|t\|/,
+			'what COPY counts is no rows of a node for certain');
+		$node->safe_psql('postgres',
+			q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) AS i ORDER BY -i OFFSET 0) AS s});
+		like($node->safe_psql('postgres',
+				q{SELECT statistics, operations FROM clock_impact_detail WHERE work = 'temporary files'}),
+			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'temporary files as they were written and read');
+
+		$node->safe_psql('postgres', q{
+			CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+			REVOKE SELECT ON "Odd schema".pg_stat_statements FROM PUBLIC});
+		like($node->safe_psql('postgres', "SET ROLE watcher; $calls"),
+			qr/pg_stat_statements cannot be read: permission denied/, 'not for everybody');
+		like($node->safe_psql('postgres', "BEGIN; SET LOCAL ROLE watcher; $calls; RESET ROLE; SELECT 1; COMMIT"),
+			qr/^1$/m, 'and that ends no transaction');
+	}
+	$node->stop;
+}
+
+done_testing();
