@@ -552,6 +552,8 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
 COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) IS
 'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
+
+--
 -- What timing would cost this server, by what it has been seen to do.
 --
 CREATE FUNCTION clock_list_impact(
