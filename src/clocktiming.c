@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "explain_option.h"
 #include "node_timing.h"
 #include "progress.h"
 
@@ -34,5 +35,6 @@ _PG_init(void)
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	node_timing_init();
+	explain_option_init();
 	MarkGUCPrefixReserved("clocktiming");
 }

@@ -103,6 +103,7 @@ typedef struct NodeTiming
 	int			id;				/* plan_node_id */
 	int			place;			/* in EXPLAIN's order */
 	NodeKind	kind;
+	int			sampling;		/* as in NodeTimingOptions */
 	struct QueryTiming *query;
 	PlanState  *node;
 	struct NodeTiming *parent;	/* whose calls contain this node's */
@@ -119,9 +120,8 @@ typedef struct NodeTiming
 	double		loops;
 
 	/*
-	 * Time of calls that were timed for sure, of this node and below it.
-	 * What the others take is estimated from those drawn, less the time
-	 * known.
+	 * Time of calls that were timed for sure, of this node and below it. What
+	 * the others take is estimated from those drawn, less the time known.
 	 */
 	double		known;
 
@@ -290,7 +290,7 @@ change_gap(NodeTiming *t, CallClass *class, int gap)
 static void
 adapt_gap(NodeTiming *t, CallClass *class)
 {
-	int			sampling = t->query->options.sampling;
+	int			sampling = t->sampling;
 	double		mean = class->duration_sum / class->timed;
 	double		gap = mean > 0 ? t->query->expensive_ticks / mean : sampling;
 
@@ -498,7 +498,7 @@ drawn_call(PlanState *node)
 
 	class->timed++;
 	class->duration_sum += ticks;
-	if (class->timed >= MIN_STRATUM && query->options.sampling > 1)
+	if (class->timed >= MIN_STRATUM && t->sampling > 1)
 		adapt_gap(t, class);
 	if (class == &t->first)
 		t->first_skip = draw_gap(class);
@@ -700,8 +700,12 @@ take_node(PlanState *node, void *context)
 		t->sibling = t->parent->child;
 		t->parent->child = t;
 	}
-	set_gap(&t->first, query->options.sampling == 0 ? 0 : 1);
-	set_gap(&t->later, query->options.sampling == 0 ? 0 : 1);
+	t->sampling = query->options.sampling;
+	/* they wait for others, which no sample of a few calls can tell */
+	if (t->sampling > 1 && (IsA(node, GatherState) || IsA(node, GatherMergeState)))
+		t->sampling = 1;
+	set_gap(&t->first, Min(t->sampling, 1));
+	set_gap(&t->later, Min(t->sampling, 1));
 	t->first_skip = draw_gap(&t->first);
 	if (node->instrument != NULL)
 		t->instr = *node->instrument;
@@ -826,8 +830,8 @@ init_dummy(QueryTiming *query, NodeTiming *t, PlanState *node, int gap)
 	memset(query, 0, sizeof(QueryTiming));
 	memset(t, 0, sizeof(NodeTiming));
 	memset(node, 0, sizeof(PlanState));
-	query->options.sampling = 1;	/* the gap is not to be adapted */
 	t->query = query;
+	t->sampling = 1;			/* the gap is not to be adapted */
 	t->begun = true;
 	t->instr.running = true;
 	query->long_ticks = LONG_CALL_NS;
