@@ -117,6 +117,7 @@ typedef struct NodeTiming
 	int64		first_calls;
 	int64		first_skip;		/* of them, until one is timed */
 	int64		later_before;	/* later calls before this stratum */
+	int64		later_due;		/* after so many of them one is timed */
 	double		loops;
 
 	/*
@@ -128,7 +129,6 @@ typedef struct NodeTiming
 	/* the root only: what is outside of its calls */
 	bool		watch_outside;
 	uint64		returned;
-	int64		saved_gap;
 	double		outside_sum;
 	double		outside_sum_sq;
 	int64		outside_n;
@@ -397,6 +397,14 @@ end_loop(NodeTiming *t)
 	t->calls_before = t->calls;
 }
 
+/* Draws which later call is timed next. */
+static inline void
+draw_later(NodeTiming *t)
+{
+	t->later_due = later_calls(t) + draw_gap(&t->later);
+	NEXT_DRAWN(t) = t->first_calls + t->later_due;
+}
+
 /*
  * After a loop's first call, not before: some nodes rescan themselves in it,
  * once they know the values to look for, which is no end of a loop.
@@ -407,7 +415,7 @@ begin_loop(NodeTiming *t, const CallClass *class)
 	if (class == &t->first)
 	{
 		t->instr.running = true;
-		NEXT_DRAWN(t) = t->calls + draw_gap(&t->later);
+		NEXT_DRAWN(t) = t->first_calls + t->later_due;
 	}
 }
 
@@ -457,12 +465,12 @@ drawn_call(PlanState *node)
 			t->outside_n++;
 			t->outside_sum += outside;
 			t->outside_sum_sq += outside * outside;
-			timed = t->saved_gap == 0;
-			NEXT_DRAWN(t) = t->calls + t->saved_gap - 1;
+			NEXT_DRAWN(t) = t->first_calls + t->later_due;
+			timed = t->calls > NEXT_DRAWN(t);
 		}
 		if (class->gap == 0)
 		{
-			NEXT_DRAWN(t) = t->calls + NEVER;
+			draw_later(t);
 			timed = false;
 		}
 	}
@@ -502,11 +510,12 @@ drawn_call(PlanState *node)
 		adapt_gap(t, class);
 	if (class == &t->first)
 		t->first_skip = draw_gap(class);
-	else if (!t->ended)
-		NEXT_DRAWN(t) = t->calls + draw_gap(class);
-	if (t->watch_outside && !t->ended)
+	else
+		draw_later(t);
+	if (t->ended)
+		NEXT_DRAWN(t) = 0;
+	else if (t->watch_outside)
 	{
-		t->saved_gap = NEXT_DRAWN(t) - t->calls;
 		NEXT_DRAWN(t) = 0;
 		t->returned = stop;
 	}
@@ -707,6 +716,7 @@ take_node(PlanState *node, void *context)
 	set_gap(&t->first, Min(t->sampling, 1));
 	set_gap(&t->later, Min(t->sampling, 1));
 	t->first_skip = draw_gap(&t->first);
+	t->later_due = draw_gap(&t->later);
 	if (node->instrument != NULL)
 		t->instr = *node->instrument;
 	t->drained = is_drained(t, node);
@@ -836,7 +846,7 @@ init_dummy(QueryTiming *query, NodeTiming *t, PlanState *node, int gap)
 	t->instr.running = true;
 	query->long_ticks = LONG_CALL_NS;
 	set_gap(&t->later, gap);
-	NEXT_DRAWN(t) = draw_gap(&t->later);
+	draw_later(t);
 	node->instrument = &t->instr;
 	node->ExecProcNodeReal = dummy_call;
 }
