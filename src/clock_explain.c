@@ -304,6 +304,7 @@ copy_of_plan(const PlanEstimate *plan)
 		copy->nodes[i].id = node->id;
 		copy->nodes[i].parent = node->parent;
 		copy->nodes[i].gathers = node->gathers;
+		copy->nodes[i].drained = node->drained;
 		copy->nodes[i].kind = node->kind;
 		copy->nodes[i].leader = node->leader;
 		copy->nodes[i].workers = node->workers;

@@ -861,6 +861,7 @@ calibrate(int gap, double *ticks_per_ns)
 {
 	double		direct[CALIBRATION_ROUNDS];
 	double		counted[CALIBRATION_ROUNDS];
+	double		drained[CALIBRATION_ROUNDS];
 	double		timed[CALIBRATION_ROUNDS];
 	double		inside[CALIBRATION_ROUNDS];
 	double		outside[CALIBRATION_ROUNDS];
@@ -883,6 +884,7 @@ calibrate(int gap, double *ticks_per_ns)
 		init_dummy(&query, &t, &node, 0);
 		direct[i] = calling_ticks(&node, dummy_call) / CALIBRATION_CALLS;
 		counted[i] = calling_ticks(&node, sampled_call) / CALIBRATION_CALLS;
+		drained[i] = calling_ticks(&node, drained_call) / CALIBRATION_CALLS;
 
 		init_dummy(&query, &t, &node, gap);
 		timed[i] = calling_ticks(&node, sampled_call) - counted[i] * CALIBRATION_CALLS;
@@ -913,18 +915,20 @@ calibrate(int gap, double *ticks_per_ns)
 
 	direct_ticks = stats_min(direct, CALIBRATION_ROUNDS);
 	cost.counted_ns = (stats_min(counted, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
+	cost.drained_ns = (stats_min(drained, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
 	cost.timed_ns = cost.counted_ns + stats_median(timed, CALIBRATION_ROUNDS) * tick_ns;
 	cost.inside_ns = (stats_median(inside, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
 	cost.outside_ns = (stats_median(outside, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
 	cost.whole_ns = stats_median(whole, CALIBRATION_ROUNDS);
 	cost.server_ns = stats_median(server, CALIBRATION_ROUNDS) * tick_ns;
 	cost.counted_ns = Max(cost.counted_ns, 0);
+	cost.drained_ns = Max(cost.drained_ns, 0);
 	cost.inside_ns = Max(cost.inside_ns, 0);
 	cost.outside_ns = Max(cost.outside_ns, 0);
 	cost.timed_ns = Max(cost.timed_ns, cost.inside_ns);
 	cost.error_ns = cost.inside_ns / 2;
-	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f",
-		 by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME, gap, cost.counted_ns, cost.timed_ns,
+	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f drained, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f",
+		 by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME, gap, cost.counted_ns, cost.drained_ns, cost.timed_ns,
 		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns,
 		 direct_ticks * tick_ns);
 	return cost;
@@ -1061,6 +1065,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, NodeEstimate *esti
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
 	estimate->gathers = IsA(t->node, GatherState) || IsA(t->node, GatherMergeState);
 	estimate->kind = t->kind;
+	estimate->drained = t->drained;
 	if (t->kind == NODE_UNTIMED)
 		return;
 	put_record(t, scale, &estimate->leader);
