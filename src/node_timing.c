@@ -190,12 +190,21 @@ static QueryTiming *timed_in_worker = NULL;
 static TupleTableSlot *sampled_call(PlanState *node);
 static TupleTableSlot *sampled_call_with_usage(PlanState *node);
 
+/*
+ * After everything before has been done.  Otherwise a processor would begin a
+ * call while it still waits for what came before, and the wait would fall into
+ * the call's interval, or not, as chance will have it.  (The system's clock is
+ * read in the same way.)
+ */
 static inline uint64
 now_ticks(void)
 {
 #ifdef CLOCKTIMING_HAVE_TSC
 	if (likely(by_tsc))
+	{
+		tsc_fence();
 		return tsc_read_rdtsc();
+	}
 #endif
 	return system_clock_read();
 }
