@@ -121,6 +121,14 @@ timed_ran(void *arg)
 {
 	Explained  *explained = arg;
 
+	node_timing_ran(explained->timing);
+}
+
+static void
+timed_ended(void *arg)
+{
+	Explained  *explained = arg;
+
 	node_timing_stop(explained->timing);
 }
 
@@ -158,6 +166,7 @@ timed_run(Explained *explained, int sampling, int only_node,
 		.instrument_options = only_node < 0 ? INSTRUMENT_ROWS : 0,
 		.started = timed_started,
 		.ran = timed_ran,
+		.ended = timed_ended,
 		.finished = finished,
 		.arg = explained
 	};
@@ -516,7 +525,8 @@ clock_explain(PG_FUNCTION_ARGS)
 		row_put_text(&row, explain_mark(plan, node));
 		if (i == 0)
 		{
-			row_put_number(&row, plan->root_estimate_ns / 1e6, 4);
+			row_put_number(&row, plan->as_it_is ? get_float8_nan() :
+						   plan->root_estimate_ns / 1e6, 4);
 			row_put_number(&row, plan->run_ns / 1e6, 4);
 			row_put_number(&row, explained.plain_ms, 4);
 		}

@@ -617,10 +617,12 @@ watch_once(const ExecutorQuery *query, ExecutorWatch *watch)
 
 	start = reference_ns();
 	compat_ExecutorRun(desc);
-	ExecutorFinish(desc);
-	watch->run_ms = (reference_ns() - start) / 1e6;
 	if (watch->ran != NULL)
 		watch->ran(watch->arg);
+	ExecutorFinish(desc);
+	watch->run_ms = (reference_ns() - start) / 1e6;
+	if (watch->ended != NULL)
+		watch->ended(watch->arg);
 
 	if (watch->finished != NULL)
 		watch->finished(desc, watch->arg);

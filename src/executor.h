@@ -66,7 +66,8 @@ typedef struct ExecutorWatch
 	int			instrument_options;
 	void		(*started) (QueryDesc *desc, void *arg);	/* before anything is
 															 * executed */
-	void		(*ran) (void *arg); /* after all has been */
+	void		(*ran) (void *arg); /* after ExecutorRun() */
+	void		(*ended) (void *arg);	/* after ExecutorFinish() */
 	void		(*finished) (QueryDesc *desc, void *arg);	/* before ExecutorEnd() */
 	void	   *arg;
 

@@ -150,7 +150,9 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 static void
 option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
 {
-	if (unlikely(current != NULL) && current->desc == desc && !current->running)
+	bool		ours = unlikely(current != NULL) && current->desc == desc && !current->running;
+
+	if (ours)
 	{
 		current->running = true;
 		node_timing_start(current->timing);
@@ -159,6 +161,8 @@ option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
 		previous_ExecutorRun(desc, direction, count);
 	else
 		standard_ExecutorRun(desc, direction, count);
+	if (ours && current != NULL)
+		node_timing_ran(current->timing);
 }
 
 static void

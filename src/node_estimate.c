@@ -21,6 +21,9 @@
 #define MANY_TIMES		16
 #define MANY_LONG		8
 
+/* A slope takes so many timed calls. */
+#define MIN_SLOPE		8
+
 /* Quantile of the normal distribution for a confidence of 95 %. */
 #define NORMAL_975		1.959964
 
@@ -29,6 +32,12 @@
  * it, or is delayed by it: this share of it, either way.
  */
 #define COST_UNCERTAINTY 0.5
+
+/*
+ * How workers share out the work among them differs from run to run: this is
+ * the least relative standard deviation of a process's part.
+ */
+#define SHARING			0.1
 
 /* Rounds of reconciling, each of which halves what is left at least. */
 #define MAX_PASSES		200
@@ -45,12 +54,14 @@
  * Thompson, JASA 47, 1952).
  */
 void
-call_series_add(CallSeries *series, double ns, int gap, double long_ns)
+call_series_add(CallSeries *series, double ns, double below, int gap, double long_ns)
 {
-	int64_t		timed = series->now.timed > 0 ? series->now.timed : 1;
+	CallStratum *now = &series->now;
+	double		before = now->timed > 0 ? (double) now->timed : 1;
 
-	series->now.timed++;
-	if (ns > long_ns && ns > MANY_TIMES * series->now.sum / (double) timed)
+	now->timed++;
+	if (ns > long_ns && ns > MANY_TIMES * now->sum / before &&
+		below <= MANY_TIMES * (now->below_sum / before + 1))
 	{
 		series->nlong++;
 		series->long_sum += ns;
@@ -58,14 +69,18 @@ call_series_add(CallSeries *series, double ns, int gap, double long_ns)
 		series->long_variance += (double) gap * (gap - 1) * ns * ns;
 		return;
 	}
-	series->now.sum += ns;
-	series->now.sum_sq += ns * ns;
+	now->sum += ns;
+	now->sum_sq += ns * ns;
+	now->below_sum += below;
+	now->below_sum_sq += below * below;
+	now->cross_sum += ns * below;
 }
 
 /*
- * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977,
- * 5.4 and 5.6): N times the mean of the sample, with a variance of N^2 * s^2 / n
- * * (1 - n / N).
+ * Stratified sampling without replacement, with calls below as an auxiliary
+ * variable: the regression estimator (Cochran, Sampling Techniques, 1977, 5.4,
+ * 7.1 and 7.7), whose variance is that of the residuals, and of the slope where
+ * the sample's mean of the variable is not that of all.
  */
 static void
 close_stratum(CallSeries *series, const CallStratum *stratum)
@@ -73,29 +88,60 @@ close_stratum(CallSeries *series, const CallStratum *stratum)
 	double		calls = (double) stratum->calls;
 	double		timed = (double) stratum->timed;
 	double		mean;
-	double		square;
+	double		below_mean;
+	double		ssd;
+	double		below_ssd;
+	double		cross;
+	double		slope;
+	double		missing;
 
 	series->calls += stratum->calls;
 	series->timed += stratum->timed;
 	if (stratum->timed == 0)
 		return;
 	mean = stratum->sum / timed;
+	below_mean = stratum->below_sum / timed;
+	ssd = fmax(stratum->sum_sq - timed * mean * mean, 0);
+	below_ssd = fmax(stratum->below_sum_sq - timed * below_mean * below_mean, 0);
+	cross = stratum->cross_sum - timed * mean * below_mean;
+	missing = stratum->below - calls * below_mean;
 	series->total += mean * calls;
 	if (stratum->timed >= stratum->calls)
 		return;
+
+	if (stratum->timed >= MIN_SLOPE && below_ssd > 1e-9 * stratum->below_sum_sq && cross > 0)
+	{
+		/* calls below take time, never the reverse */
+		slope = cross / below_ssd;
+		ssd = fmax(ssd - slope * cross, 0) / (timed - 2);
+		series->total += slope * missing;
+		series->variance += calls * calls * ssd / timed * (1 - timed / calls) +
+			missing * missing * ssd / below_ssd;
+		return;
+	}
+
 	/* of a single one nothing is known but that it can vary by itself */
-	square = stratum->timed < 2 ? mean * mean :
-		fmax(stratum->sum_sq - timed * mean * mean, 0) / (timed - 1);
-	series->variance += calls * calls * square / timed * (1 - timed / calls);
+	ssd = stratum->timed < 2 ? mean * mean : ssd / (timed - 1);
+	series->variance += calls * calls * ssd / timed * (1 - timed / calls);
+	if (missing > 0 && below_ssd <= 1e-9 * stratum->below_sum_sq)
+	{
+		/* those that make many calls below are not in the sample */
+		series->total += series->ns_per_below * missing;
+		series->variance += pow(series->ns_per_below * missing / 2, 2);
+	}
 }
 
 static void
 merge_strata(CallStratum *into, const CallStratum *from)
 {
 	into->calls += from->calls;
+	into->below += from->below;
 	into->timed += from->timed;
 	into->sum += from->sum;
 	into->sum_sq += from->sum_sq;
+	into->below_sum += from->below_sum;
+	into->below_sum_sq += from->below_sum_sq;
+	into->cross_sum += from->cross_sum;
 }
 
 void
@@ -323,6 +369,20 @@ reconcile(PlanEstimate *plan, const double *variance)
 	plan->outside_ns = plan->whole_ns - plan->nodes[0].total_ns;
 }
 
+/*
+ * Half of a 95 % confidence interval of what the node takes on this machine,
+ * not only of what it took in this run.
+ */
+static double
+margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double ns)
+{
+	double		deviation = plan->repeatability;
+
+	if (node->processes > 1)
+		deviation = fmax(deviation, SHARING);
+	return NORMAL_975 * sqrt(variance + pow(deviation * ns, 2));
+}
+
 void
 plan_estimate(PlanEstimate *plan, double *work)
 {
@@ -359,7 +419,7 @@ plan_estimate(PlanEstimate *plan, double *work)
 		double		sum = variance[i];
 
 		node->adjusted_ns = node->total_ns - before[i];
-		node->total_error_ns = NORMAL_975 * sqrt(variance[i]);
+		node->total_error_ns = margin(plan, node, variance[i], node->total_ns);
 		node->self_ns = node->total_ns;
 		for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
 		{
@@ -371,6 +431,6 @@ plan_estimate(PlanEstimate *plan, double *work)
 			sum += variance[c];
 		}
 		node->self_ns = fmax(node->self_ns, 0);
-		node->self_error_ns = NORMAL_975 * sqrt(sum);
+		node->self_error_ns = margin(plan, node, sum, node->self_ns);
 	}
 }

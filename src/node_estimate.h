@@ -16,14 +16,20 @@
 
 /*
  * Calls that are timed with the same chance.  What is added up is a call's
- * time less the part of it that is known anyway.
+ * time less the part of it that is known anyway, and how many calls of the
+ * nodes below it has made, which is known of all calls together.
  */
 typedef struct CallStratum
 {
 	int64_t		calls;
+	double		below;			/* made by all of them */
+
 	int64_t		timed;
 	double		sum;			/* of the timed ones */
 	double		sum_sq;
+	double		below_sum;
+	double		below_sum_sq;
+	double		cross_sum;		/* of products */
 } CallStratum;
 
 /*
@@ -39,6 +45,9 @@ typedef struct CallSeries
 	double		total;			/* estimate of the strata before "before" */
 	double		variance;		/* of it */
 
+	/* what a call below goes with as a rule, for want of anything better */
+	double		ns_per_below;
+
 	/* calls that took much longer than others, and what they stand for */
 	int64_t		nlong;
 	double		long_sum;
@@ -47,10 +56,12 @@ typedef struct CallSeries
 } CallSeries;
 
 /*
- * A timed call, one of "gap" calls.  "long_ns" is what no call takes as a rule:
- * something else may have had the processor.
+ * A timed call, one of "gap" calls, that has made so many calls below.
+ * "long_ns" is what no call takes as a rule: something else may have had the
+ * processor.
  */
-extern void call_series_add(CallSeries *series, double ns, int gap, double long_ns);
+extern void call_series_add(CallSeries *series, double ns, double below, int gap,
+							double long_ns);
 extern void call_series_next(CallSeries *series);	/* a new stratum begins */
 
 /* Closes the last stratum: calls, timed, total and variance are complete. */
@@ -132,9 +143,10 @@ typedef struct PlanEstimate
 
 	bool		as_it_is;		/* totals shall not be reconciled */
 	double		run_ns;			/* measured, all in all */
-	double		outside_ns;		/* outside of the root's calls, estimated from
-								 * samples; NAN if it was not sampled */
+	double		outside_ns;		/* outside of the root's calls, estimated; NAN
+								 * if nothing is known of it */
 	double		outside_variance;
+	double		repeatability;	/* relative standard deviation of runs */
 
 	double		overhead_ns;	/* of all that was timed and counted, in this
 								 * process: in run_ns */

@@ -32,6 +32,7 @@
 #include "stats.h"
 #include "system_clock.h"
 #include "tsc.h"
+#include "yardstick.h"
 
 /* A gap between timed calls is kept for so many of them at least. */
 #define MIN_STRATUM		32
@@ -45,8 +46,20 @@
 /* Quantiles of the exponential distribution, from which gaps are drawn. */
 #define N_QUANTILES		256
 
+/* Of more nodes below the calls are not looked at, which would take too long. */
+#define MAX_BELOW		16
+
 /* More calls than there can be. */
 #define NEVER			PG_INT32_MAX
+
+/* Yardsticks before and after each run. */
+#define YARDSTICKS		4
+
+/*
+ * The relative standard deviation between runs of the same query where nothing
+ * disturbs: its data comes to lie elsewhere each time.
+ */
+#define STEADY			0.015
 
 /* Calibration, see calibrate(). */
 #define CALIBRATION_ROUNDS	40
@@ -117,6 +130,17 @@ typedef struct NodeTiming
 	int64		first_calls;
 	int64		first_skip;		/* of them, until one is timed */
 	int64		later_before;	/* later calls before this stratum */
+
+	/*
+	 * calls of nodes below: of first calls, and of later ones before this
+	 * stratum
+	 */
+	struct NodeTiming *below[MAX_BELOW];
+	int			nbelow;
+	int64		first_below;
+	int64		later_below_before;
+	double		known_ticks;	/* of calls that were all timed, and ... */
+	double		known_below;	/* ... made so many calls below */
 	int64		later_due;		/* after so many of them one is timed */
 	double		loops;
 
@@ -128,7 +152,10 @@ typedef struct NodeTiming
 
 	/* the root only: what is outside of its calls */
 	bool		watch_outside;
-	uint64		returned;
+	uint64		started;		/* its first call */
+	uint64		returned;		/* a call that was timed, and another one
+								 * follows */
+	uint64		returned_last;	/* its last call, if that was timed, else 0 */
 	double		outside_sum;
 	double		outside_sum_sq;
 	int64		outside_n;
@@ -172,6 +199,7 @@ struct QueryTiming
 
 	uint64		start_ns;
 	uint64		start_ticks;
+	uint64		ran_ticks;
 	uint64		stop_ns;
 	uint64		stop_ticks;
 };
@@ -276,15 +304,34 @@ later_calls(const NodeTiming *t)
 	return t->calls - t->first_calls;
 }
 
+/* How often the nodes below have been called by now. */
+static inline int64
+calls_below(const NodeTiming *t)
+{
+	int64		calls = 0;
+
+	for (int i = 0; i < t->nbelow; i++)
+		calls += t->below[i]->calls;
+	return calls;
+}
+
 /* The next stratum, after which one call in "gap" is timed. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap)
 {
+	if (t->known_below > 0)
+		class->drawn.ns_per_below = t->known_ticks / t->known_below;
 	if (class == &t->later)
 	{
+		int64		below = calls_below(t) - t->first_below;
+
 		if (class->gap > 1)
+		{
 			class->drawn.now.calls = later_calls(t) - t->later_before;
+			class->drawn.now.below = (double) (below - t->later_below_before);
+		}
 		t->later_before = later_calls(t);
+		t->later_below_before = below;
 	}
 	if (class->gap > 1)
 		call_series_next(&class->drawn);
@@ -406,6 +453,15 @@ end_loop(NodeTiming *t)
 	t->calls_before = t->calls;
 }
 
+/* What a first call, timed or not, has called below. */
+static inline void
+add_first_below(NodeTiming *t, int64 below)
+{
+	t->first_below += below;
+	if (t->first.gap > 1)
+		t->first.drawn.now.below += (double) below;
+}
+
 /* Draws which later call is timed next. */
 static inline void
 draw_later(NodeTiming *t)
@@ -440,6 +496,7 @@ drawn_call(PlanState *node)
 	TupleTableSlot *slot;
 	CallClass  *class;
 	bool		timed = true;
+	int64		below = calls_below(t);
 	double		known;
 	uint64		start;
 	uint64		stop;
@@ -489,6 +546,8 @@ drawn_call(PlanState *node)
 	{
 		slot = node->ExecProcNodeReal(node);
 		query->innermost = outer;
+		if (class == &t->first)
+			add_first_below(t, calls_below(t) - below);
 		begin_loop(t, class);
 		see_result(t, slot);
 		return slot;
@@ -505,11 +564,19 @@ drawn_call(PlanState *node)
 	/* a clock that goes backwards is not worth more than 0 here */
 	ticks = stop > start ? (double) (stop - start) : 0;
 	known = t->known - known;
+	below = calls_below(t) - below;
+	if (class == &t->first)
+		add_first_below(t, below);
 	if (class->gap == 1)
+	{
 		add_known(t, class, ticks, known);
+		t->known_ticks += ticks - known;
+		t->known_below += (double) below;
+	}
 	else
 	{
-		call_series_add(&class->drawn, ticks - known, class->gap, query->long_ticks);
+		call_series_add(&class->drawn, ticks - known, (double) below, class->gap,
+						query->long_ticks);
 		class->drawn_sum += ticks;
 	}
 
@@ -523,10 +590,17 @@ drawn_call(PlanState *node)
 		draw_later(t);
 	if (t->ended)
 		NEXT_DRAWN(t) = 0;
-	else if (t->watch_outside)
+	if (t->watch_outside)
 	{
-		NEXT_DRAWN(t) = 0;
-		t->returned = stop;
+		if (t->started == 0)
+			t->started = start;
+		if (t->ended)
+			t->returned_last = stop;
+		else
+		{
+			NEXT_DRAWN(t) = 0;
+			t->returned = stop;
+		}
 	}
 	return slot;
 }
@@ -754,6 +828,49 @@ take_node(PlanState *node, void *context)
 	return planstate_tree_walker(node, take_node, &below);
 }
 
+/*
+ * A node's calls go with what those above take: with all of them, as a rare
+ * long call may be one of a node further down.
+ */
+static void
+put_below(NodeTiming *t, NodeTiming *above)
+{
+	for (; above != NULL; above = above->parent)
+	{
+		bool		known = above == t;
+
+		for (int i = 0; i < above->nbelow; i++)
+			known |= above->below[i] == t;
+		if (!known && above->nbelow < MAX_BELOW)
+			above->below[above->nbelow++] = t;
+	}
+}
+
+/* The same for all nodes; a CTE is called by the nodes that scan it. */
+static void
+put_all_below(QueryTiming *query)
+{
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
+		PlanState  *cte;
+		NodeTiming *called;
+
+		if (t == NULL || t->kind != NODE_SAMPLED)
+			continue;
+		put_below(t, t->parent);
+		if (!IsA(t->node, CteScanState))
+			continue;
+		cte = ((CteScanState *) t->node)->cteplanstate;
+		called = cte == NULL ? NULL : query->nodes[cte->plan->plan_node_id];
+		if (called == NULL)
+			continue;
+		put_below(called, t);
+		for (int i = 0; i < called->nbelow; i++)
+			put_below(called->below[i], t);
+	}
+}
+
 /* The plan's nodes. */
 static QueryTiming *
 take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
@@ -769,6 +886,7 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
 	(void) take_node(desc->planstate, &collection);
 	query->root = query->nodes[desc->planstate->plan->plan_node_id];
+	put_all_below(query);
 	*nworkers = collection.nworkers;
 	MemoryContextSwitchTo(old);
 	return query;
@@ -978,6 +1096,7 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		query->root->watch_outside = true;
 	if (nworkers > 0)
 		share(query, nworkers);
+	yardstick_take(YARDSTICKS);
 	return query;
 }
 
@@ -986,6 +1105,12 @@ node_timing_start(QueryTiming *query)
 {
 	query->start_ns = reference_ns();
 	query->start_ticks = now_ticks();
+}
+
+void
+node_timing_ran(QueryTiming *query)
+{
+	query->ran_ticks = now_ticks();
 }
 
 void
@@ -1101,12 +1226,42 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, NodeEstimate *esti
 	}
 }
 
+/*
+ * What is outside of the root's calls: what comes before the first and after
+ * the last, as far as these were timed, which is where workers end and triggers
+ * fire; and what is between them.
+ */
+static void
+estimate_outside(const QueryTiming *query, PlanEstimate *plan, double scale)
+{
+	const NodeTiming *root = query->root;
+	double		calls = (double) root->calls;
+	double		n = (double) root->outside_n;
+	double		ends = (double) (query->stop_ticks - query->ran_ticks);
+	double		mean;
+	double		square;
+
+	if (root->started > query->start_ticks)
+		ends += (double) (root->started - query->start_ticks);
+	if (root->returned_last != 0 && query->ran_ticks > root->returned_last)
+		ends += (double) (query->ran_ticks - root->returned_last);
+	plan->outside_ns = ends * scale;
+	plan->outside_variance = 0;
+	if (n < 1 || calls < 2)
+		return;
+	mean = root->outside_sum / n;
+	square = n < 2 ? mean * mean : Max(root->outside_sum_sq - n * mean * mean, 0) / (n - 1);
+	plan->outside_ns += Max((mean * scale - query->cost.outside_ns) * (calls - 1), 0);
+	plan->outside_variance = calls * calls * square * scale * scale / n +
+		pow(query->cost.error_ns / 2 * calls, 2);
+}
+
 PlanEstimate *
 node_timing_detach(QueryTiming *query)
 {
 	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
 	double		scale = ns_per_tick(query);
-	NodeTiming *root = query->root;
+	double		deviation;
 
 	plan->nnodes = query->nplaces;
 	plan->nworkers = query->shared == NULL ? 0 : query->shared->nworkers;
@@ -1114,6 +1269,9 @@ node_timing_detach(QueryTiming *query)
 	plan->cost = query->cost;
 	plan->clock = by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
 	plan->run_ns = (double) (query->stop_ns - query->start_ns);
+	yardstick_take(YARDSTICKS);
+	deviation = yardstick_deviation();
+	plan->repeatability = isnan(deviation) ? STEADY : Max(deviation, STEADY);
 	for (int i = 0; i < query->nnodes; i++)
 	{
 		NodeTiming *t = query->nodes[i];
@@ -1122,18 +1280,7 @@ node_timing_detach(QueryTiming *query)
 			put_estimate(query, t, scale, &plan->nodes[t->place]);
 	}
 
-	plan->outside_ns = get_float8_nan();
-	if (root->outside_n >= MIN_STRATUM)
-	{
-		double		n = (double) root->outside_n;
-		double		calls = (double) root->calls;
-		double		mean = root->outside_sum / n;
-		double		square = Max(root->outside_sum_sq - n * mean * mean, 0) / (n - 1);
-
-		plan->outside_ns = Max((mean * scale - query->cost.outside_ns) * calls, 0);
-		plan->outside_variance = calls * calls * square * scale * scale / n +
-			pow(query->cost.error_ns / 2 * calls, 2);
-	}
+	estimate_outside(query, plan, scale);
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 
 	release(query);

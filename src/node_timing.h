@@ -35,8 +35,9 @@ typedef struct QueryTiming QueryTiming;
 extern QueryTiming *node_timing_attach(QueryDesc *desc,
 									   const NodeTimingOptions *options);
 
-/* Around ExecutorRun() and ExecutorFinish(), as near to them as can be. */
+/* Before ExecutorRun(), after it, and after ExecutorFinish(), without delay. */
 extern void node_timing_start(QueryTiming *query);
+extern void node_timing_ran(QueryTiming *query);
 extern void node_timing_stop(QueryTiming *query);
 
 /*

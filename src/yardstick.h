@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * yardstick.h
+ *	  How steady this machine is: a fixed piece of work, done again and again.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_YARDSTICK_H
+#define CLOCKTIMING_YARDSTICK_H
+
+/*
+ * Does the work so often, which takes some 50 us each time, and keeps how long
+ * it took with the latest ones before.
+ */
+extern void yardstick_take(int n);
+
+/*
+ * The relative standard deviation of those of the last minute, 64 at most; NAN
+ * for less than 4.
+ */
+extern double yardstick_deviation(void);
+
+#endif							/* CLOCKTIMING_YARDSTICK_H */
