@@ -21,8 +21,8 @@
 #define MANY_TIMES		16
 #define MANY_LONG		8
 
-/* A slope takes so many timed calls. */
-#define MIN_SLOPE		8
+/* A call that makes so many calls below is long for that reason. */
+#define MANY_BELOW		16
 
 /* Quantile of the normal distribution for a confidence of 95 %. */
 #define NORMAL_975		1.959964
@@ -45,6 +45,16 @@
 /* A process's part in a node's times. */
 #define NOT_A_WORKER	(-1)
 
+static void
+add_call(CallStratum *stratum, double ns, double below)
+{
+	stratum->sum += ns;
+	stratum->sum_sq += ns * ns;
+	stratum->below_sum += below;
+	stratum->below_sum_sq += below * below;
+	stratum->cross_sum += ns * below;
+}
+
 /*
  * A disturbance that happens to hit a call that is timed would count "gap"
  * times, and all those that hit others not at all.  So long calls stand for
@@ -60,8 +70,7 @@ call_series_add(CallSeries *series, double ns, double below, int gap, double lon
 	double		before = now->timed > 0 ? (double) now->timed : 1;
 
 	now->timed++;
-	if (ns > long_ns && ns > MANY_TIMES * now->sum / before &&
-		below <= MANY_TIMES * (now->below_sum / before + 1))
+	if (ns > long_ns && ns > MANY_TIMES * now->sum / before && below < MANY_BELOW)
 	{
 		series->nlong++;
 		series->long_sum += ns;
@@ -69,66 +78,96 @@ call_series_add(CallSeries *series, double ns, double below, int gap, double lon
 		series->long_variance += (double) gap * (gap - 1) * ns * ns;
 		return;
 	}
-	now->sum += ns;
-	now->sum_sq += ns * ns;
-	now->below_sum += below;
-	now->below_sum_sq += below * below;
-	now->cross_sum += ns * below;
+	add_call(now, ns, below);
+}
+
+void
+call_series_known(CallSeries *series, double ns, double below)
+{
+	series->known.timed++;
+	add_call(&series->known, ns, below);
+}
+
+/* Of products of deviations from the means, or of their squares. */
+static double
+deviations(double products, double sum, double other_sum, double n)
+{
+	return products - sum * other_sum / n;
 }
 
 /*
- * Stratified sampling without replacement, with calls below as an auxiliary
- * variable: the regression estimator (Cochran, Sampling Techniques, 1977, 5.4,
- * 7.1 and 7.7), whose variance is that of the residuals, and of the slope where
- * the sample's mean of the variable is not that of all.
+ * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977,
+ * 5.4 and 5.6): N times the mean of the sample, with a variance of N^2 * s^2 / n
+ * * (1 - n / N).
  */
 static void
 close_stratum(CallSeries *series, const CallStratum *stratum)
 {
 	double		calls = (double) stratum->calls;
 	double		timed = (double) stratum->timed;
-	double		mean;
-	double		below_mean;
-	double		ssd;
+	double		weight;
 	double		below_ssd;
 	double		cross;
-	double		slope;
-	double		missing;
 
 	series->calls += stratum->calls;
 	series->timed += stratum->timed;
 	if (stratum->timed == 0)
 		return;
-	mean = stratum->sum / timed;
-	below_mean = stratum->below_sum / timed;
-	ssd = fmax(stratum->sum_sq - timed * mean * mean, 0);
-	below_ssd = fmax(stratum->below_sum_sq - timed * below_mean * below_mean, 0);
-	cross = stratum->cross_sum - timed * mean * below_mean;
-	missing = stratum->below - calls * below_mean;
-	series->total += mean * calls;
+	series->total += stratum->sum / timed * calls;
 	if (stratum->timed >= stratum->calls)
 		return;
 
-	if (stratum->timed >= MIN_SLOPE && below_ssd > 1e-9 * stratum->below_sum_sq && cross > 0)
+	weight = calls * calls / timed * (1 - timed / calls);
+	if (stratum->timed < 2)
 	{
-		/* calls below take time, never the reverse */
-		slope = cross / below_ssd;
-		ssd = fmax(ssd - slope * cross, 0) / (timed - 2);
-		series->total += slope * missing;
-		series->variance += calls * calls * ssd / timed * (1 - timed / calls) +
-			missing * missing * ssd / below_ssd;
+		/* of a single one nothing is known but that it can vary by itself */
+		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
+	weight /= timed - 1;
+	below_ssd = fmax(deviations(stratum->below_sum_sq, stratum->below_sum,
+								stratum->below_sum, timed), 0);
+	cross = deviations(stratum->cross_sum, stratum->sum, stratum->below_sum, timed);
+	series->variance += weight * fmax(deviations(stratum->sum_sq, stratum->sum,
+												 stratum->sum, timed), 0);
+	series->below_ssd += below_ssd;
+	series->cross += cross;
+	series->weighted_below_ssd += weight * below_ssd;
+	series->weighted_cross += weight * cross;
+	series->missing += stratum->below - calls * stratum->below_sum / timed;
+}
 
-	/* of a single one nothing is known but that it can vary by itself */
-	ssd = stratum->timed < 2 ? mean * mean : ssd / (timed - 1);
-	series->variance += calls * calls * ssd / timed * (1 - timed / calls);
-	if (missing > 0 && below_ssd <= 1e-9 * stratum->below_sum_sq)
+/*
+ * Calls below as an auxiliary variable: the combined regression estimator
+ * (Cochran, 7.10), whose variance is that of what the slope leaves.  Where the
+ * sample says too little of the slope, since calls that make many calls below
+ * are not in it, the calls known serve as well.
+ */
+static void
+regress(CallSeries *series)
+{
+	const CallStratum *known = &series->known;
+	double		shift = series->calls > 0 ? series->missing / (double) series->calls : 0;
+	double		below_ssd = series->below_ssd;
+	double		cross = series->cross;
+	double		slope;
+
+	if (shift * shift * (double) series->timed > below_ssd && known->timed > 1)
 	{
-		/* those that make many calls below are not in the sample */
-		series->total += series->ns_per_below * missing;
-		series->variance += pow(series->ns_per_below * missing / 2, 2);
+		double		timed = (double) known->timed;
+
+		below_ssd += fmax(deviations(known->below_sum_sq, known->below_sum,
+									 known->below_sum, timed), 0);
+		cross += deviations(known->cross_sum, known->sum, known->below_sum, timed);
+		series->variance += pow(series->missing * cross / fmax(below_ssd, 1) / 2, 2);
 	}
+	/* calls below take time, never the reverse */
+	if (below_ssd < 1 || cross <= 0)
+		return;
+	slope = cross / below_ssd;
+	series->total += slope * series->missing;
+	series->variance = fmax(series->variance - 2 * slope * series->weighted_cross +
+							slope * slope * series->weighted_below_ssd, 0);
 }
 
 static void
@@ -163,6 +202,7 @@ call_series_end(CallSeries *series)
 	call_series_next(series);
 	close_stratum(series, &series->before);
 	memset(&series->before, 0, sizeof(CallStratum));
+	regress(series);
 	if (series->nlong >= MANY_LONG)
 	{
 		series->total += series->long_total;

@@ -45,8 +45,18 @@ typedef struct CallSeries
 	double		total;			/* estimate of the strata before "before" */
 	double		variance;		/* of it */
 
-	/* what a call below goes with as a rule, for want of anything better */
-	double		ns_per_below;
+	/*
+	 * What a call takes goes with how many calls below it makes: sums of
+	 * squared deviations and of products over strata, plain and weighted for
+	 * the variance, and how many more calls below there were than the sample
+	 * says.  "known" is of calls that are not drawn from: all were timed.
+	 */
+	double		below_ssd;
+	double		cross;
+	double		weighted_below_ssd;
+	double		weighted_cross;
+	double		missing;
+	CallStratum known;
 
 	/* calls that took much longer than others, and what they stand for */
 	int64_t		nlong;
@@ -62,6 +72,9 @@ typedef struct CallSeries
  */
 extern void call_series_add(CallSeries *series, double ns, double below, int gap,
 							double long_ns);
+
+/* A call of the same node that was timed, as all of its kind are. */
+extern void call_series_known(CallSeries *series, double ns, double below);
 extern void call_series_next(CallSeries *series);	/* a new stratum begins */
 
 /* Closes the last stratum: calls, timed, total and variance are complete. */

@@ -139,8 +139,6 @@ typedef struct NodeTiming
 	int			nbelow;
 	int64		first_below;
 	int64		later_below_before;
-	double		known_ticks;	/* of calls that were all timed, and ... */
-	double		known_below;	/* ... made so many calls below */
 	int64		later_due;		/* after so many of them one is timed */
 	double		loops;
 
@@ -319,8 +317,6 @@ calls_below(const NodeTiming *t)
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap)
 {
-	if (t->known_below > 0)
-		class->drawn.ns_per_below = t->known_ticks / t->known_below;
 	if (class == &t->later)
 	{
 		int64		below = calls_below(t) - t->first_below;
@@ -570,8 +566,8 @@ drawn_call(PlanState *node)
 	if (class->gap == 1)
 	{
 		add_known(t, class, ticks, known);
-		t->known_ticks += ticks - known;
-		t->known_below += (double) below;
+		call_series_known(&t->first.drawn, ticks - known, (double) below);
+		call_series_known(&t->later.drawn, ticks - known, (double) below);
 	}
 	else
 	{
