@@ -47,10 +47,12 @@
 void
 call_series_add(CallSeries *series, double ns, int gap, double long_ns)
 {
-	int64_t		timed = series->now.timed > 0 ? series->now.timed : 1;
+	int64_t		timed = series->before.timed + series->now.timed;
+	double		sum = series->before.sum + series->now.sum;
 
 	series->now.timed++;
-	if (ns > long_ns && ns > MANY_TIMES * series->now.sum / (double) timed)
+	/* the very first one is no exception to anything */
+	if (timed > 0 && ns > long_ns && ns > MANY_TIMES * sum / (double) timed)
 	{
 		series->nlong++;
 		series->long_sum += ns;
