@@ -64,17 +64,29 @@ call_series_add(CallSeries *series, double ns, int gap, double long_ns)
 	series->now.sum_sq += ns * ns;
 }
 
+/* Squared deviations from the mean. */
+static double
+deviations(const CallStratum *stratum)
+{
+	if (stratum->timed < 2)
+		return 0;
+	return fmax(stratum->sum_sq - stratum->sum * stratum->sum / (double) stratum->timed, 0);
+}
+
 /*
  * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977,
  * 5.4 and 5.6): N times the mean of the sample, with a variance of N^2 * s^2 / n
- * * (1 - n / N).
+ * * (1 - n / N).  "like" is another stratum that tells how much calls differ,
+ * or NULL.
  */
 static void
-close_stratum(CallSeries *series, const CallStratum *stratum)
+close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum *like)
 {
 	double		calls = (double) stratum->calls;
 	double		timed = (double) stratum->timed;
 	double		mean;
+	double		sum_sq = deviations(stratum);
+	int64_t		df = stratum->timed - 1;
 	double		square;
 
 	series->calls += stratum->calls;
@@ -85,9 +97,13 @@ close_stratum(CallSeries *series, const CallStratum *stratum)
 	series->total += mean * calls;
 	if (stratum->timed >= stratum->calls)
 		return;
+	if (like != NULL && like->timed > 1)
+	{
+		sum_sq += deviations(like);
+		df += like->timed - 1;
+	}
 	/* of a single one nothing is known but that it can vary by itself */
-	square = stratum->timed < 2 ? mean * mean :
-		fmax(stratum->sum_sq - timed * mean * mean, 0) / (timed - 1);
+	square = df < 1 ? mean * mean : sum_sq / (double) df;
 	series->variance += calls * calls * square / timed * (1 - timed / calls);
 }
 
@@ -100,14 +116,23 @@ merge_strata(CallStratum *into, const CallStratum *from)
 	into->sum_sq += from->sum_sq;
 }
 
+/*
+ * A stratum of which no call was timed is taken to be like the one beside it.
+ * One of few timed calls keeps its own mean, since calls may take longer as time
+ * goes by, and those of different strata were not timed with the same chance;
+ * only how much they differ is taken from the one before it, too (a pooled
+ * variance).
+ */
 void
 call_series_next(CallSeries *series)
 {
-	if (series->now.timed < MIN_TIMED && series->before.calls > 0)
+	if (series->now.timed == 0 || series->before.timed == 0)
 		merge_strata(&series->before, &series->now);
+	else if (series->now.timed < MIN_TIMED)
+		close_stratum(series, &series->now, &series->before);
 	else
 	{
-		close_stratum(series, &series->before);
+		close_stratum(series, &series->before, NULL);
 		series->before = series->now;
 	}
 	memset(&series->now, 0, sizeof(CallStratum));
@@ -117,7 +142,7 @@ void
 call_series_end(CallSeries *series)
 {
 	call_series_next(series);
-	close_stratum(series, &series->before);
+	close_stratum(series, &series->before, NULL);
 	memset(&series->before, 0, sizeof(CallStratum));
 	if (series->nlong >= MANY_LONG)
 	{
