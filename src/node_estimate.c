@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "node_estimate.h"
+#include "stats.h"
 
 /* Below so many timed calls, a stratum says too little by itself. */
 #define MIN_TIMED		16
@@ -88,6 +89,7 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	double		sum_sq = deviations(stratum);
 	int64_t		df = stratum->timed - 1;
 	double		square;
+	double		quantile = 1;
 
 	series->calls += stratum->calls;
 	series->timed += stratum->timed;
@@ -104,7 +106,11 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	}
 	/* of a single one nothing is known but that it can vary by itself */
 	square = df < 1 ? mean * mean : sum_sq / (double) df;
-	series->variance += calls * calls * square / timed * (1 - timed / calls);
+	/* of a few not much: what goes with the normal quantile is Student's t */
+	if (df >= 1)
+		quantile = stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975;
+	series->variance += quantile * quantile * calls * calls * square / timed *
+		(1 - timed / calls);
 }
 
 static void

@@ -37,7 +37,7 @@ typedef struct CallSeries
 	int64_t		calls;			/* of all strata, and so on */
 	int64_t		timed;
 	double		total;			/* estimate of the strata before "before" */
-	double		variance;		/* of it */
+	double		variance;		/* of it: 1.96 times its root is the margin */
 
 	/* calls that took much longer than others, and what they stand for */
 	int64_t		nlong;
