@@ -196,7 +196,7 @@ inside(const PlanEstimate *plan, const NodeEstimate *node)
 /*
  * Adds one process's times to the nodes', without what timing has cost: what
  * falls into a call's own interval, and all that the calls below it have cost.
- * variance[] gets those of total_ns.
+ * variance[] gets those of sampling.
  */
 static void
 add_process(PlanEstimate *plan, int worker, double *variance)
@@ -225,15 +225,15 @@ add_process(PlanEstimate *plan, int worker, double *variance)
 
 		/* a worker's calls are in no interval of Gather's */
 		own = overhead(plan, node, record);
+		node->cost_ns += own;
 		for (int a = node->parent; a >= 0; a = plan->nodes[a].parent)
 		{
 			NodeEstimate *ancestor = &plan->nodes[a];
-			double		off = COST_UNCERTAINTY * own / NORMAL_975;
 
 			if (worker != NOT_A_WORKER && ancestor->gathers)
 				break;
 			ancestor->total_ns -= own;
-			variance[a] += off * off;
+			ancestor->below_ns += own;
 			if (worker == NOT_A_WORKER)
 				ancestor->leader_ns -= own;
 		}
@@ -355,27 +355,85 @@ reconcile(PlanEstimate *plan, const double *variance)
 	plan->outside_ns = plan->whole_ns - plan->nodes[0].total_ns;
 }
 
+/*
+ * The square of the standard error of a cost that was taken off.  Where it is
+ * off, it is so for all calls alike, so that costs are added up, not squares.
+ */
+static double
+cost_variance(double ns)
+{
+	double		off = COST_UNCERTAINTY * ns / NORMAL_975;
+
+	return off * off;
+}
+
+/* The same of what falls into calls' own intervals. */
+static double
+reading_variance(const PlanEstimate *plan, int64_t calls)
+{
+	double		off = (double) calls * plan->cost.error_ns / NORMAL_975;
+
+	return off * off;
+}
+
+/*
+ * A node's time without that of its children.  What timing the calls below the
+ * children has cost was taken off them as well, so that an error of it is not
+ * one of the difference.
+ */
+static void
+estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
+{
+	double		variance = own[node - plan->nodes];
+	double		cost_ns = 0;
+
+	node->self_ns = node->total_ns;
+	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+	{
+		const NodeEstimate *child = &plan->nodes[c];
+
+		if (child->kind == NODE_UNTIMED)
+			continue;
+		if (node->gathers)
+		{
+			/* workers' times are not in the node's */
+			node->self_ns -= child->leader_ns;
+			cost_ns += overhead(plan, child, &child->leader);
+			variance += child->leader.variance +
+				reading_variance(plan, child->leader.calls);
+		}
+		else
+		{
+			node->self_ns -= child->total_ns;
+			cost_ns += child->cost_ns;
+			variance += own[c];
+		}
+	}
+	node->self_ns = fmax(node->self_ns, 0);
+	node->self_error_ns = NORMAL_975 * sqrt(variance + cost_variance(cost_ns));
+}
+
 void
 plan_estimate(PlanEstimate *plan, double *work)
 {
-	double	   *variance = work;
-	double	   *before = work + plan->nnodes;
+	double	   *own = work;		/* variance without that of costs below */
+	double	   *variance = work + plan->nnodes;
 
 	plan->overhead_ns = 0;
 	for (int i = 0; i < plan->nnodes; i++)
-		variance[i] = 0;
+		own[i] = 0;
 	for (int worker = NOT_A_WORKER; worker < plan->nworkers; worker++)
-		add_process(plan, worker, variance);
+		add_process(plan, worker, own);
 
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
-		double		systematic = (double) node->calls * plan->cost.error_ns / NORMAL_975;
 
-		variance[i] += systematic * systematic;
+		own[i] += reading_variance(plan, node->calls);
+		variance[i] = own[i] + cost_variance(node->below_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
-		before[i] = node->total_ns;
+		node->adjusted_ns = -node->total_ns;
 	}
 	plan->root_estimate_ns = plan->nodes[0].total_ns + plan->overhead_ns +
 		(isnan(plan->outside_ns) ? 0 : plan->outside_ns);
@@ -388,21 +446,9 @@ plan_estimate(PlanEstimate *plan, double *work)
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
-		double		sum = variance[i];
 
-		node->adjusted_ns = node->total_ns - before[i];
+		node->adjusted_ns += node->total_ns;
 		node->total_error_ns = NORMAL_975 * sqrt(variance[i]);
-		node->self_ns = node->total_ns;
-		for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
-		{
-			const NodeEstimate *child = &plan->nodes[c];
-
-			if (child->kind == NODE_UNTIMED)
-				continue;
-			node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
-			sum += variance[c];
-		}
-		node->self_ns = fmax(node->self_ns, 0);
-		node->self_error_ns = NORMAL_975 * sqrt(sum);
+		estimate_self(plan, node, own);
 	}
 }

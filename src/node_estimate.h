@@ -114,6 +114,10 @@ typedef struct NodeEstimate
 	double		first_ns;
 	double		adjusted_ns;	/* what reconciling has added to total_ns */
 	double		leader_ns;		/* total_ns of the leader alone */
+	double		cost_ns;		/* that timing its calls has added to those of
+								 * the nodes above */
+	double		below_ns;		/* that timing calls below it has added, and
+								 * is taken off */
 
 	/* lists, by index; -1: none */
 	int			child;
