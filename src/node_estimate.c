@@ -31,9 +31,6 @@
  */
 #define COST_UNCERTAINTY 0.5
 
-/* Rounds of reconciling, each of which halves what is left at least. */
-#define MAX_PASSES		200
-
 /* A process's part in a node's times. */
 #define NOT_A_WORKER	(-1)
 
@@ -268,91 +265,148 @@ link_children(PlanEstimate *plan)
 	}
 }
 
-/*
- * Makes a node's total no less than those of its children together: what is
- * missing is taken from the node and from them by their variances, which is
- * the least change in terms of the margins (a projection, in the metric of the
- * inverse variances, onto the half-space where the node is large enough).
- * Returns what was missing.
- */
-static double
-reconcile_node(PlanEstimate *plan, int i, const double *variance)
+/* Children before their parents, and the other way round. */
+static int
+first_below(const PlanEstimate *plan, int i)
 {
-	NodeEstimate *node = &plan->nodes[i];
-	double		missing = -node->total_ns;
-	double		sum = variance[i];
+	while (plan->nodes[i].child >= 0)
+		i = plan->nodes[i].child;
+	return i;
+}
 
-	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+static int
+next_upwards(const PlanEstimate *plan, int i)
+{
+	int			sibling = plan->nodes[i].sibling;
+
+	return sibling >= 0 ? first_below(plan, sibling) : plan->nodes[i].parent;
+}
+
+static int
+next_downwards(const PlanEstimate *plan, int i)
+{
+	if (plan->nodes[i].child >= 0)
+		return plan->nodes[i].child;
+	while (i >= 0 && plan->nodes[i].sibling < 0)
+		i = plan->nodes[i].parent;
+	return i < 0 ? -1 : plan->nodes[i].sibling;
+}
+
+/* Two estimates of the same, weighted by the inverse of their variances. */
+static void
+combine(double *ns, double *variance, double other_ns, double other_variance)
+{
+	double		sum = *variance + other_variance;
+
+	if (sum <= 0)
+		return;
+	*ns = (*ns * other_variance + other_ns * *variance) / sum;
+	*variance = *variance * other_variance / sum;
+}
+
+/* What a node's children take together. */
+static double
+sum_of_children(const PlanEstimate *plan, int i, double *variance)
+{
+	double		ns = 0;
+
+	*variance = 0;
+	for (int c = plan->nodes[i].child; c >= 0; c = plan->nodes[c].sibling)
 	{
 		if (!within_parent(plan, &plan->nodes[c]))
 			continue;
-		missing += plan->nodes[c].total_ns;
-		sum += variance[c];
+		ns += plan->nodes[c].joint_ns;
+		*variance += plan->nodes[c].joint_variance;
 	}
-	if (missing <= 0 || sum <= 0)
-		return 0;
-	node->total_ns += missing * variance[i] / sum;
+	return ns;
+}
+
+/*
+ * The totals of a node's children, as its own is known: if it is full, they take
+ * all of it.
+ */
+static void
+share_out(PlanEstimate *plan, int i, double sum_ns, double sum_variance)
+{
+	NodeEstimate *node = &plan->nodes[i];
+
 	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
 	{
-		if (within_parent(plan, &plan->nodes[c]))
-			plan->nodes[c].total_ns -= missing * variance[c] / sum;
+		NodeEstimate *child = &plan->nodes[c];
+
+		child->total_ns = child->joint_ns;
+		if (!within_parent(plan, child) || !node->full)
+			continue;
+		if (sum_variance > 0)
+			child->total_ns += (node->total_ns - sum_ns) * child->joint_variance / sum_variance;
+		else if (sum_ns > 0)
+			child->total_ns *= node->total_ns / sum_ns;
 	}
-	return missing;
 }
 
 /*
- * Makes the root's total and what is outside of it what was measured, in the
- * same way.  Returns by how much they were not.
- */
-static double
-reconcile_root(PlanEstimate *plan, double variance, double run_ns, double *outside_ns)
-{
-	NodeEstimate *root = &plan->nodes[0];
-	double		off = run_ns - root->total_ns;
-	double		sum = variance + plan->outside_variance;
-
-	if (isnan(*outside_ns))
-	{
-		/* nothing is known of it but that it is not below 0 */
-		if (off >= 0)
-			return 0;
-		root->total_ns = run_ns;
-		return -off;
-	}
-	off -= *outside_ns;
-	if (sum > 0)
-	{
-		root->total_ns += off * variance / sum;
-		*outside_ns += off * plan->outside_variance / sum;
-	}
-	if (*outside_ns < 0)
-	{
-		root->total_ns += *outside_ns;
-		*outside_ns = 0;
-	}
-	return fabs(off);
-}
-
-/*
- * Totals that satisfy all conditions, by alternating projections (Bauschke and
- * Borwein, On Projection Algorithms for Solving Convex Feasibility Problems,
- * SIAM Review 38(3), 1996).
+ * Totals such that no node's is less than the sum of its children's, nor below
+ * 0, and the root's and what is outside of it are together what was measured:
+ * those that differ least from what was estimated, the squares of the differences
+ * divided by the variances.
+ *
+ * If it is known which nodes are full, that is those whose children take all
+ * of their time, this is least squares on a tree: upwards, what is known of a
+ * full node is combined with what is known of its children together;
+ * downwards, what is left over is shared out by the variances.  A node whose
+ * children take more than it has is full.  No node ceases to be full as
+ * others become so: that makes its parent smaller, or its children larger.  (In
+ * terms of linear complementarity, the matrix is an M-matrix: Chandrasekaran, A
+ * Special Case of the Complementary Pivot Problem, Opsearch 7, 1970.)  So this
+ * ends after as many rounds as there are nodes, at the latest.
  */
 static void
 reconcile(PlanEstimate *plan, const double *variance)
 {
-	double		outside_ns = plan->outside_ns;
+	NodeEstimate *root = &plan->nodes[0];
+	bool		changed;
 
-	for (int pass = 0; pass < MAX_PASSES; pass++)
+	for (int i = 0; i < plan->nnodes; i++)
 	{
-		double		missing = reconcile_root(plan, variance[0], plan->whole_ns, &outside_ns);
-
-		for (int i = 0; i < plan->nnodes; i++)
-			missing += reconcile_node(plan, i, variance);
-		if (missing < 1e-6 * plan->run_ns)
-			break;
+		plan->nodes[i].given_ns = plan->nodes[i].total_ns;
+		plan->nodes[i].full = false;
 	}
-	plan->outside_ns = plan->whole_ns - plan->nodes[0].total_ns;
+	do
+	{
+		double		sum_ns;
+		double		sum_variance;
+
+		changed = false;
+		for (int i = first_below(plan, 0); i >= 0; i = next_upwards(plan, i))
+		{
+			NodeEstimate *node = &plan->nodes[i];
+
+			node->joint_ns = node->given_ns;
+			node->joint_variance = variance[i];
+			if (i == 0 && !isnan(plan->outside_ns))
+				combine(&node->joint_ns, &node->joint_variance,
+						plan->whole_ns - plan->outside_ns, plan->outside_variance);
+			if (!node->full)
+				continue;
+			sum_ns = sum_of_children(plan, i, &sum_variance);
+			combine(&node->joint_ns, &node->joint_variance, sum_ns, sum_variance);
+		}
+		root->total_ns = fmin(root->joint_ns, plan->whole_ns);
+		for (int i = 0; i >= 0; i = next_downwards(plan, i))
+		{
+			NodeEstimate *node = &plan->nodes[i];
+
+			sum_ns = sum_of_children(plan, i, &sum_variance);
+			share_out(plan, i, sum_ns, sum_variance);
+			if (!node->full && sum_ns > node->total_ns)
+				node->full = changed = true;
+		}
+	} while (changed);
+
+	/* what rounding has left */
+	for (int i = 0; i < plan->nnodes; i++)
+		plan->nodes[i].total_ns = fmax(plan->nodes[i].total_ns, 0);
+	plan->outside_ns = plan->whole_ns - root->total_ns;
 }
 
 /*

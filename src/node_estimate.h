@@ -122,6 +122,13 @@ typedef struct NodeEstimate
 	/* lists, by index; -1: none */
 	int			child;
 	int			sibling;
+
+	/* while totals are reconciled */
+	bool		full;			/* its children take all of its time */
+	double		given_ns;		/* total_ns before that */
+	double		joint_ns;		/* from its own total and its children's, as
+								 * far as it is full */
+	double		joint_variance;
 } NodeEstimate;
 
 typedef struct PlanEstimate
