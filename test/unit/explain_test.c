@@ -724,6 +724,7 @@ test_truth(void)
 	bool		runs = true;
 	bool		errors = true;
 	bool		counts = true;
+	bool		firsts = true;
 
 	for (int round = 0; round < 2000; round++)
 	{
@@ -786,6 +787,7 @@ test_truth(void)
 			}
 			if (node->leader.loops <= 0)
 				node->leader.total_ns = 0;
+			node->leader.first_ns = uniform() * node->leader.total_ns;
 			overhead += own_cost(&plan, i, &node->leader);
 		}
 		for (int i = 0; i < n; i++)
@@ -828,6 +830,9 @@ test_truth(void)
 			}
 			/* the truth violates no condition, so that nothing is reconciled */
 			totals &= near(node->total_ns, total[i], 1e-8) && fabs(node->adjusted_ns) < 1e-3;
+			firsts &= near(node->first_ns, fmin(fmax(node->leader.first_ns - node->leader.loops *
+													 (node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns), 0),
+												node->total_ns), 1e-9);
 			if (node->kind != NODE_UNTIMED)
 			{
 				selfs &= near(node->self_ns, self[i], 1e-7);
@@ -845,6 +850,7 @@ test_truth(void)
 	ok(runs, "the run: overhead, estimate, time without timing, what is outside");
 	ok(errors, "margins");
 	ok(counts, "counts");
+	ok(firsts, "first calls: less a reading each, and no more than all");
 }
 
 /* A Gather below an Aggregate, over a join with an InitPlan. */
