@@ -377,7 +377,9 @@ isolated_plan(Explained *explained, const PlanEstimate *last)
 		node->workers = explained->isolated[i].workers;
 	}
 	plan->cost.timed_ns = 0;
+	plan->cost.server_ns = 0;
 	plan->cost.counted_ns = 0;
+	plan->cost.drained_ns = 0;
 	plan->as_it_is = true;
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 	plan->whole_ns = last->whole_ns;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "node_estimate.h"
+#include "stats.h"
 
 /* Below so many timed calls, a stratum says too little by itself. */
 #define MIN_TIMED		16
@@ -39,9 +40,6 @@
  */
 #define SHARING			0.1
 
-/* Rounds of reconciling, each of which halves what is left at least. */
-#define MAX_PASSES		200
-
 /* A process's part in a node's times. */
 #define NOT_A_WORKER	(-1)
 
@@ -66,11 +64,13 @@ add_call(CallStratum *stratum, double ns, double below)
 void
 call_series_add(CallSeries *series, double ns, double below, int gap, double long_ns)
 {
-	CallStratum *now = &series->now;
-	double		before = now->timed > 0 ? (double) now->timed : 1;
+	int64_t		timed = series->before.timed + series->now.timed;
+	double		sum = series->before.sum + series->now.sum;
 
-	now->timed++;
-	if (ns > long_ns && ns > MANY_TIMES * now->sum / before && below < MANY_BELOW)
+	series->now.timed++;
+	/* the very first one is no exception to anything */
+	if (timed > 0 && below < MANY_BELOW && ns > long_ns &&
+		ns > MANY_TIMES * sum / (double) timed)
 	{
 		series->nlong++;
 		series->long_sum += ns;
@@ -78,7 +78,7 @@ call_series_add(CallSeries *series, double ns, double below, int gap, double lon
 		series->long_variance += (double) gap * (gap - 1) * ns * ns;
 		return;
 	}
-	add_call(now, ns, below);
+	add_call(&series->now, ns, below);
 }
 
 void
@@ -88,26 +88,49 @@ call_series_known(CallSeries *series, double ns, double below)
 	add_call(&series->known, ns, below);
 }
 
-/* Of products of deviations from the means, or of their squares. */
+/* Sums of products of deviations from the means, from sums of products. */
 static double
-deviations(double products, double sum, double other_sum, double n)
+deviations(double products, double sum, double other_sum, int64_t n)
 {
-	return products - sum * other_sum / n;
+	return n < 2 ? 0 : products - sum * other_sum / (double) n;
+}
+
+static double
+square_deviations(const CallStratum *stratum)
+{
+	return fmax(deviations(stratum->sum_sq, stratum->sum, stratum->sum, stratum->timed), 0);
+}
+
+static double
+below_deviations(const CallStratum *stratum)
+{
+	return fmax(deviations(stratum->below_sum_sq, stratum->below_sum,
+						   stratum->below_sum, stratum->timed), 0);
+}
+
+static double
+cross_deviations(const CallStratum *stratum)
+{
+	return deviations(stratum->cross_sum, stratum->sum, stratum->below_sum, stratum->timed);
 }
 
 /*
  * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977,
  * 5.4 and 5.6): N times the mean of the sample, with a variance of N^2 * s^2 / n
- * * (1 - n / N).
+ * * (1 - n / N).  "like" is another stratum that tells how much calls differ,
+ * or NULL.
  */
 static void
-close_stratum(CallSeries *series, const CallStratum *stratum)
+close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum *like)
 {
 	double		calls = (double) stratum->calls;
 	double		timed = (double) stratum->timed;
+	double		sum_sq = square_deviations(stratum);
+	double		below_sum_sq = below_deviations(stratum);
+	double		cross_sum = cross_deviations(stratum);
+	int64_t		df = stratum->timed - 1;
 	double		weight;
-	double		below_ssd;
-	double		cross;
+	double		quantile;
 
 	series->calls += stratum->calls;
 	series->timed += stratum->timed;
@@ -116,25 +139,30 @@ close_stratum(CallSeries *series, const CallStratum *stratum)
 	series->total += stratum->sum / timed * calls;
 	if (stratum->timed >= stratum->calls)
 		return;
+	series->below_sum_sq += below_sum_sq;
+	series->cross_sum += cross_sum;
+	series->missing += stratum->below - calls * stratum->below_sum / timed;
 
+	if (like != NULL && like->timed > 1)
+	{
+		sum_sq += square_deviations(like);
+		below_sum_sq += below_deviations(like);
+		cross_sum += cross_deviations(like);
+		df += like->timed - 1;
+	}
 	weight = calls * calls / timed * (1 - timed / calls);
-	if (stratum->timed < 2)
+	if (df < 1)
 	{
 		/* of a single one nothing is known but that it can vary by itself */
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	weight /= timed - 1;
-	below_ssd = fmax(deviations(stratum->below_sum_sq, stratum->below_sum,
-								stratum->below_sum, timed), 0);
-	cross = deviations(stratum->cross_sum, stratum->sum, stratum->below_sum, timed);
-	series->variance += weight * fmax(deviations(stratum->sum_sq, stratum->sum,
-												 stratum->sum, timed), 0);
-	series->below_ssd += below_ssd;
-	series->cross += cross;
-	series->weighted_below_ssd += weight * below_ssd;
-	series->weighted_cross += weight * cross;
-	series->missing += stratum->below - calls * stratum->below_sum / timed;
+	/* of a few not much: what goes with the normal quantile is Student's t */
+	quantile = stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975;
+	weight *= quantile * quantile / (double) df;
+	series->variance += weight * sum_sq;
+	series->below_variance += weight * below_sum_sq;
+	series->covariance += weight * cross_sum;
 }
 
 /*
@@ -146,28 +174,24 @@ close_stratum(CallSeries *series, const CallStratum *stratum)
 static void
 regress(CallSeries *series)
 {
-	const CallStratum *known = &series->known;
 	double		shift = series->calls > 0 ? series->missing / (double) series->calls : 0;
-	double		below_ssd = series->below_ssd;
-	double		cross = series->cross;
+	double		below_sum_sq = series->below_sum_sq;
+	double		cross_sum = series->cross_sum;
 	double		slope;
 
-	if (shift * shift * (double) series->timed > below_ssd && known->timed > 1)
+	if (shift * shift * (double) series->timed > below_sum_sq)
 	{
-		double		timed = (double) known->timed;
-
-		below_ssd += fmax(deviations(known->below_sum_sq, known->below_sum,
-									 known->below_sum, timed), 0);
-		cross += deviations(known->cross_sum, known->sum, known->below_sum, timed);
-		series->variance += pow(series->missing * cross / fmax(below_ssd, 1) / 2, 2);
+		below_sum_sq += below_deviations(&series->known);
+		cross_sum += cross_deviations(&series->known);
+		series->variance += pow(series->missing * cross_sum / fmax(below_sum_sq, 1) / 2, 2);
 	}
 	/* calls below take time, never the reverse */
-	if (below_ssd < 1 || cross <= 0)
+	if (below_sum_sq < 1 || cross_sum <= 0)
 		return;
-	slope = cross / below_ssd;
+	slope = cross_sum / below_sum_sq;
 	series->total += slope * series->missing;
-	series->variance = fmax(series->variance - 2 * slope * series->weighted_cross +
-							slope * slope * series->weighted_below_ssd, 0);
+	series->variance = fmax(series->variance - 2 * slope * series->covariance +
+							slope * slope * series->below_variance, 0);
 }
 
 static void
@@ -183,14 +207,23 @@ merge_strata(CallStratum *into, const CallStratum *from)
 	into->cross_sum += from->cross_sum;
 }
 
+/*
+ * A stratum of which no call was timed is taken to be like the one beside it.
+ * One of few timed calls keeps its own mean, since calls may take longer as time
+ * goes by, and those of different strata were not timed with the same chance;
+ * only how much they differ is taken from the one before it, too (a pooled
+ * variance).
+ */
 void
 call_series_next(CallSeries *series)
 {
-	if (series->now.timed < MIN_TIMED && series->before.calls > 0)
+	if (series->now.timed == 0 || series->before.timed == 0)
 		merge_strata(&series->before, &series->now);
+	else if (series->now.timed < MIN_TIMED)
+		close_stratum(series, &series->now, &series->before);
 	else
 	{
-		close_stratum(series, &series->before);
+		close_stratum(series, &series->before, NULL);
 		series->before = series->now;
 	}
 	memset(&series->now, 0, sizeof(CallStratum));
@@ -200,7 +233,7 @@ void
 call_series_end(CallSeries *series)
 {
 	call_series_next(series);
-	close_stratum(series, &series->before);
+	close_stratum(series, &series->before, NULL);
 	memset(&series->before, 0, sizeof(CallStratum));
 	regress(series);
 	if (series->nlong >= MANY_LONG)
@@ -250,7 +283,7 @@ inside(const PlanEstimate *plan, const NodeEstimate *node)
 /*
  * Adds one process's times to the nodes', without what timing has cost: what
  * falls into a call's own interval, and all that the calls below it have cost.
- * variance[] gets those of total_ns.
+ * variance[] gets those of sampling.
  */
 static void
 add_process(PlanEstimate *plan, int worker, double *variance)
@@ -279,15 +312,15 @@ add_process(PlanEstimate *plan, int worker, double *variance)
 
 		/* a worker's calls are in no interval of Gather's */
 		own = overhead(plan, node, record);
+		node->cost_ns += own;
 		for (int a = node->parent; a >= 0; a = plan->nodes[a].parent)
 		{
 			NodeEstimate *ancestor = &plan->nodes[a];
-			double		off = COST_UNCERTAINTY * own / NORMAL_975;
 
 			if (worker != NOT_A_WORKER && ancestor->gathers)
 				break;
 			ancestor->total_ns -= own;
-			variance[a] += off * off;
+			ancestor->below_ns += own;
 			if (worker == NOT_A_WORKER)
 				ancestor->leader_ns -= own;
 		}
@@ -322,91 +355,169 @@ link_children(PlanEstimate *plan)
 	}
 }
 
-/*
- * Makes a node's total no less than those of its children together: what is
- * missing is taken from the node and from them by their variances, which is
- * the least change in terms of the margins (a projection, in the metric of the
- * inverse variances, onto the half-space where the node is large enough).
- * Returns what was missing.
- */
-static double
-reconcile_node(PlanEstimate *plan, int i, const double *variance)
+/* Children before their parents, and the other way round. */
+static int
+first_below(const PlanEstimate *plan, int i)
 {
-	NodeEstimate *node = &plan->nodes[i];
-	double		missing = -node->total_ns;
-	double		sum = variance[i];
+	while (plan->nodes[i].child >= 0)
+		i = plan->nodes[i].child;
+	return i;
+}
 
-	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+static int
+next_upwards(const PlanEstimate *plan, int i)
+{
+	int			sibling = plan->nodes[i].sibling;
+
+	return sibling >= 0 ? first_below(plan, sibling) : plan->nodes[i].parent;
+}
+
+static int
+next_downwards(const PlanEstimate *plan, int i)
+{
+	if (plan->nodes[i].child >= 0)
+		return plan->nodes[i].child;
+	while (i >= 0 && plan->nodes[i].sibling < 0)
+		i = plan->nodes[i].parent;
+	return i < 0 ? -1 : plan->nodes[i].sibling;
+}
+
+/* Two estimates of the same, weighted by the inverse of their variances. */
+static void
+combine(double *ns, double *variance, double other_ns, double other_variance)
+{
+	double		sum = *variance + other_variance;
+
+	if (sum <= 0)
+		return;
+	*ns = (*ns * other_variance + other_ns * *variance) / sum;
+	*variance = *variance * other_variance / sum;
+}
+
+/* What a node's children take together. */
+static double
+sum_of_children(const PlanEstimate *plan, int i, double *variance)
+{
+	double		ns = 0;
+
+	*variance = 0;
+	for (int c = plan->nodes[i].child; c >= 0; c = plan->nodes[c].sibling)
 	{
 		if (!within_parent(plan, &plan->nodes[c]))
 			continue;
-		missing += plan->nodes[c].total_ns;
-		sum += variance[c];
+		ns += plan->nodes[c].joint_ns;
+		*variance += plan->nodes[c].joint_variance;
 	}
-	if (missing <= 0 || sum <= 0)
-		return 0;
-	node->total_ns += missing * variance[i] / sum;
+	return ns;
+}
+
+/*
+ * The totals of a node's children, as its own is known: if it is full, they take
+ * all of it.
+ */
+static void
+share_out(PlanEstimate *plan, int i, double sum_ns, double sum_variance)
+{
+	NodeEstimate *node = &plan->nodes[i];
+
 	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
 	{
-		if (within_parent(plan, &plan->nodes[c]))
-			plan->nodes[c].total_ns -= missing * variance[c] / sum;
+		NodeEstimate *child = &plan->nodes[c];
+
+		child->total_ns = child->joint_ns;
+		if (!within_parent(plan, child) || !node->full)
+			continue;
+		if (sum_variance > 0)
+			child->total_ns += (node->total_ns - sum_ns) * child->joint_variance / sum_variance;
+		else if (sum_ns > 0)
+			child->total_ns *= node->total_ns / sum_ns;
 	}
-	return missing;
 }
 
 /*
- * Makes the root's total and what is outside of it what was measured, in the
- * same way.  Returns by how much they were not.
- */
-static double
-reconcile_root(PlanEstimate *plan, double variance, double run_ns, double *outside_ns)
-{
-	NodeEstimate *root = &plan->nodes[0];
-	double		off = run_ns - root->total_ns;
-	double		sum = variance + plan->outside_variance;
-
-	if (isnan(*outside_ns))
-	{
-		/* nothing is known of it but that it is not below 0 */
-		if (off >= 0)
-			return 0;
-		root->total_ns = run_ns;
-		return -off;
-	}
-	off -= *outside_ns;
-	if (sum > 0)
-	{
-		root->total_ns += off * variance / sum;
-		*outside_ns += off * plan->outside_variance / sum;
-	}
-	if (*outside_ns < 0)
-	{
-		root->total_ns += *outside_ns;
-		*outside_ns = 0;
-	}
-	return fabs(off);
-}
-
-/*
- * Totals that satisfy all conditions, by alternating projections (Bauschke and
- * Borwein, On Projection Algorithms for Solving Convex Feasibility Problems,
- * SIAM Review 38(3), 1996).
+ * Totals such that no node's is less than the sum of its children's, nor below
+ * 0, and the root's and what is outside of it are together what was measured:
+ * those that differ least from what was estimated, the squares of the differences
+ * divided by the variances.
+ *
+ * If it is known which nodes are full, that is those whose children take all
+ * of their time, this is least squares on a tree: upwards, what is known of a
+ * full node is combined with what is known of its children together;
+ * downwards, what is left over is shared out by the variances.  A node whose
+ * children take more than it has is full.  No node ceases to be full as
+ * others become so: that makes its parent smaller, or its children larger.  (In
+ * terms of linear complementarity, the matrix is an M-matrix: Chandrasekaran, A
+ * Special Case of the Complementary Pivot Problem, Opsearch 7, 1970.)  So this
+ * ends after as many rounds as there are nodes, at the latest.
  */
 static void
 reconcile(PlanEstimate *plan, const double *variance)
 {
-	double		outside_ns = plan->outside_ns;
+	NodeEstimate *root = &plan->nodes[0];
+	bool		changed;
 
-	for (int pass = 0; pass < MAX_PASSES; pass++)
+	for (int i = 0; i < plan->nnodes; i++)
 	{
-		double		missing = reconcile_root(plan, variance[0], plan->whole_ns, &outside_ns);
-
-		for (int i = 0; i < plan->nnodes; i++)
-			missing += reconcile_node(plan, i, variance);
-		if (missing < 1e-6 * plan->run_ns)
-			break;
+		plan->nodes[i].given_ns = plan->nodes[i].total_ns;
+		plan->nodes[i].full = false;
 	}
-	plan->outside_ns = plan->whole_ns - plan->nodes[0].total_ns;
+	do
+	{
+		double		sum_ns;
+		double		sum_variance;
+
+		changed = false;
+		for (int i = first_below(plan, 0); i >= 0; i = next_upwards(plan, i))
+		{
+			NodeEstimate *node = &plan->nodes[i];
+
+			node->joint_ns = node->given_ns;
+			node->joint_variance = variance[i];
+			if (i == 0 && !isnan(plan->outside_ns))
+				combine(&node->joint_ns, &node->joint_variance,
+						plan->whole_ns - plan->outside_ns, plan->outside_variance);
+			if (!node->full)
+				continue;
+			sum_ns = sum_of_children(plan, i, &sum_variance);
+			combine(&node->joint_ns, &node->joint_variance, sum_ns, sum_variance);
+		}
+		root->total_ns = fmin(root->joint_ns, plan->whole_ns);
+		for (int i = 0; i >= 0; i = next_downwards(plan, i))
+		{
+			NodeEstimate *node = &plan->nodes[i];
+
+			sum_ns = sum_of_children(plan, i, &sum_variance);
+			share_out(plan, i, sum_ns, sum_variance);
+			if (!node->full && sum_ns > node->total_ns)
+				node->full = changed = true;
+		}
+	} while (changed);
+
+	/* what rounding has left */
+	for (int i = 0; i < plan->nnodes; i++)
+		plan->nodes[i].total_ns = fmax(plan->nodes[i].total_ns, 0);
+	plan->outside_ns = plan->whole_ns - root->total_ns;
+}
+
+/*
+ * The square of the standard error of a cost that was taken off.  Where it is
+ * off, it is so for all calls alike, so that costs are added up, not squares.
+ */
+static double
+cost_variance(double ns)
+{
+	double		off = COST_UNCERTAINTY * ns / NORMAL_975;
+
+	return off * off;
+}
+
+/* The same of what falls into calls' own intervals. */
+static double
+reading_variance(const PlanEstimate *plan, int64_t calls)
+{
+	double		off = (double) calls * plan->cost.error_ns / NORMAL_975;
+
+	return off * off;
 }
 
 /*
@@ -420,30 +531,67 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 
 	if (node->processes > 1)
 		deviation = fmax(deviation, SHARING);
-	return NORMAL_975 * sqrt(variance + pow(deviation * ns, 2));
+	return NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
+}
+
+/*
+ * A node's time without that of its children.  What timing the calls below the
+ * children has cost was taken off them as well, so that an error of it is not
+ * one of the difference.
+ */
+static void
+estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
+{
+	double		variance = own[node - plan->nodes];
+	double		cost_ns = 0;
+
+	node->self_ns = node->total_ns;
+	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+	{
+		const NodeEstimate *child = &plan->nodes[c];
+
+		if (child->kind == NODE_UNTIMED)
+			continue;
+		if (node->gathers)
+		{
+			/* workers' times are not in the node's */
+			node->self_ns -= child->leader_ns;
+			cost_ns += overhead(plan, child, &child->leader);
+			variance += child->leader.variance +
+				reading_variance(plan, child->leader.calls);
+		}
+		else
+		{
+			node->self_ns -= child->total_ns;
+			cost_ns += child->cost_ns;
+			variance += own[c];
+		}
+	}
+	node->self_ns = fmax(node->self_ns, 0);
+	node->self_error_ns = margin(plan, node, variance + cost_variance(cost_ns), node->self_ns);
 }
 
 void
 plan_estimate(PlanEstimate *plan, double *work)
 {
-	double	   *variance = work;
-	double	   *before = work + plan->nnodes;
+	double	   *own = work;		/* variance without that of costs below */
+	double	   *variance = work + plan->nnodes;
 
 	plan->overhead_ns = 0;
 	for (int i = 0; i < plan->nnodes; i++)
-		variance[i] = 0;
+		own[i] = 0;
 	for (int worker = NOT_A_WORKER; worker < plan->nworkers; worker++)
-		add_process(plan, worker, variance);
+		add_process(plan, worker, own);
 
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
-		double		systematic = (double) node->calls * plan->cost.error_ns / NORMAL_975;
 
-		variance[i] += systematic * systematic;
+		own[i] += reading_variance(plan, node->calls);
+		variance[i] = own[i] + cost_variance(node->below_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
-		before[i] = node->total_ns;
+		node->adjusted_ns = -node->total_ns;
 	}
 	plan->root_estimate_ns = plan->nodes[0].total_ns + plan->overhead_ns +
 		(isnan(plan->outside_ns) ? 0 : plan->outside_ns);
@@ -456,21 +604,9 @@ plan_estimate(PlanEstimate *plan, double *work)
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
-		double		sum = variance[i];
 
-		node->adjusted_ns = node->total_ns - before[i];
+		node->adjusted_ns += node->total_ns;
 		node->total_error_ns = margin(plan, node, variance[i], node->total_ns);
-		node->self_ns = node->total_ns;
-		for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
-		{
-			const NodeEstimate *child = &plan->nodes[c];
-
-			if (child->kind == NODE_UNTIMED)
-				continue;
-			node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
-			sum += variance[c];
-		}
-		node->self_ns = fmax(node->self_ns, 0);
-		node->self_error_ns = margin(plan, node, sum, node->self_ns);
+		estimate_self(plan, node, own);
 	}
 }

@@ -43,7 +43,7 @@ typedef struct CallSeries
 	int64_t		calls;			/* of all strata, and so on */
 	int64_t		timed;
 	double		total;			/* estimate of the strata before "before" */
-	double		variance;		/* of it */
+	double		variance;		/* of it: 1.96 times its root is the margin */
 
 	/*
 	 * What a call takes goes with how many calls below it makes: sums of
@@ -51,10 +51,10 @@ typedef struct CallSeries
 	 * the variance, and how many more calls below there were than the sample
 	 * says.  "known" is of calls that are not drawn from: all were timed.
 	 */
-	double		below_ssd;
-	double		cross;
-	double		weighted_below_ssd;
-	double		weighted_cross;
+	double		below_sum_sq;
+	double		cross_sum;
+	double		below_variance;
+	double		covariance;
 	double		missing;
 	CallStratum known;
 
@@ -140,10 +140,21 @@ typedef struct NodeEstimate
 	double		first_ns;
 	double		adjusted_ns;	/* what reconciling has added to total_ns */
 	double		leader_ns;		/* total_ns of the leader alone */
+	double		cost_ns;		/* that timing its calls has added to those of
+								 * the nodes above */
+	double		below_ns;		/* that timing calls below it has added, and
+								 * is taken off */
 
 	/* lists, by index; -1: none */
 	int			child;
 	int			sibling;
+
+	/* while totals are reconciled */
+	bool		full;			/* its children take all of its time */
+	double		given_ns;		/* total_ns before that */
+	double		joint_ns;		/* from its own total and its children's, as
+								 * far as it is full */
+	double		joint_variance;
 } NodeEstimate;
 
 typedef struct PlanEstimate

@@ -156,6 +156,7 @@ typedef struct NodeTiming
 	uint64		returned_last;	/* its last call, if that was timed, else 0 */
 	double		outside_sum;
 	double		outside_sum_sq;
+	double		outside_long;
 	int64		outside_n;
 } NodeTiming;
 
@@ -216,6 +217,16 @@ static QueryTiming *timed_in_worker = NULL;
 static TupleTableSlot *sampled_call(PlanState *node);
 static TupleTableSlot *sampled_call_with_usage(PlanState *node);
 
+static inline uint64
+now_ticks(void)
+{
+#ifdef CLOCKTIMING_HAVE_TSC
+	if (likely(by_tsc))
+		return tsc_read_rdtsc();
+#endif
+	return system_clock_read();
+}
+
 /*
  * After everything before has been done.  Otherwise a processor would begin a
  * call while it still waits for what came before, and the wait would fall into
@@ -223,16 +234,11 @@ static TupleTableSlot *sampled_call_with_usage(PlanState *node);
  * read in the same way.)
  */
 static inline uint64
-now_ticks(void)
+settled_ticks(void)
 {
-#ifdef CLOCKTIMING_HAVE_TSC
 	if (likely(by_tsc))
-	{
 		tsc_fence();
-		return tsc_read_rdtsc();
-	}
-#endif
-	return system_clock_read();
+	return now_ticks();
 }
 
 /*
@@ -521,12 +527,18 @@ drawn_call(PlanState *node)
 		if (t->returned != 0)
 		{
 			/* not drawn itself, maybe, but the end of what is outside of one */
-			double		outside = (double) (int64) (now_ticks() - t->returned);
+			double		outside = (double) (int64) (settled_ticks() - t->returned);
 
 			t->returned = 0;
 			t->outside_n++;
-			t->outside_sum += outside;
-			t->outside_sum_sq += outside * outside;
+			/* what is long stands for itself, as in call_series_add() */
+			if (outside > query->long_ticks)
+				t->outside_long += outside;
+			else
+			{
+				t->outside_sum += outside;
+				t->outside_sum_sq += outside * outside;
+			}
 			NEXT_DRAWN(t) = t->first_calls + t->later_due;
 			timed = t->calls > NEXT_DRAWN(t);
 		}
@@ -550,9 +562,9 @@ drawn_call(PlanState *node)
 	}
 
 	known = t->known;
-	start = now_ticks();
+	start = settled_ticks();
 	slot = node->ExecProcNodeReal(node);
-	stop = now_ticks();
+	stop = settled_ticks();
 	query->innermost = outer;
 	begin_loop(t, class);
 	see_result(t, slot);
@@ -931,7 +943,8 @@ static void
 set_limits(QueryTiming *query)
 {
 	query->expensive_ticks = query->cost.timed_ns / AFFORDABLE * query->ticks_per_ns;
-	query->long_ticks = LONG_CALL_NS * query->ticks_per_ns;
+	/* longer ones are all timed, whatever makes them long */
+	query->long_ticks = Max(LONG_CALL_NS * query->ticks_per_ns, query->expensive_ticks);
 }
 
 static TupleTableSlot dummy_slot;
@@ -1241,7 +1254,7 @@ estimate_outside(const QueryTiming *query, PlanEstimate *plan, double scale)
 		ends += (double) (root->started - query->start_ticks);
 	if (root->returned_last != 0 && query->ran_ticks > root->returned_last)
 		ends += (double) (query->ran_ticks - root->returned_last);
-	plan->outside_ns = ends * scale;
+	plan->outside_ns = (ends + root->outside_long) * scale;
 	plan->outside_variance = 0;
 	if (n < 1 || calls < 2)
 		return;

@@ -15,8 +15,8 @@
 extern void yardstick_take(int n);
 
 /*
- * The relative standard deviation of those of the last minute, 64 at most; NAN
- * for less than 4.
+ * The relative standard deviation of those of the last minute, 64 at most, by
+ * quantiles, since another process's turn is no part of it; NAN for less than 4.
  */
 extern double yardstick_deviation(void);
 

@@ -1,0 +1,1373 @@
+/*
+ * explain_test: what is made of calls that were counted and timed.
+ *
+ * Populations of calls whose total is known are sampled as node_timing.c does,
+ * many times: what comes out on average must be that total, and the margin must
+ * contain it as often as it says.  Plans are built from times that are
+ * known, to which is added what timing would have added.  All is
+ * deterministic.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node_estimate.h"
+#include "stats.h"
+#include "tap.h"
+
+#define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
+#define NORMAL_975	1.959964
+
+/* ---------------------------------------------------------------------
+ * Random numbers: xorshift64*
+ */
+
+static uint64_t random_state = 1;
+
+static uint64_t
+next_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* above 0, below 1 */
+static double
+uniform(void)
+{
+	return ((next_random() >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static int
+below(int n)
+{
+	return (int) (uniform() * n);
+}
+
+static double
+normal(void)
+{
+	double		r = sqrt(-2 * log(uniform()));
+
+	return r * cos(2 * M_PI * uniform());
+}
+
+static bool
+near(double value, double wanted, double precision)
+{
+	return fabs(value - wanted) <= precision * fmax(fabs(wanted), 1);
+}
+
+/* ---------------------------------------------------------------------
+ * Series of calls.
+ */
+
+#define NEVER_LONG	1e300
+
+static void
+add_all(CallSeries *series, const double *x, int n, int gap, double long_ns)
+{
+	for (int i = 0; i < n; i++)
+		call_series_add(series, x[i], 0, gap, long_ns);
+}
+
+/* the square of how much wider a margin is for so many degrees of freedom */
+static double
+widened(double df)
+{
+	return pow(stats_t_critical(0.95, 0.05, df) / NORMAL_975, 2);
+}
+
+/* N * mean, and its variance, in two passes */
+static void
+direct(const double *x, int n, double calls, double *total, double *variance)
+{
+	double		mean = 0;
+	double		square = 0;
+
+	for (int i = 0; i < n; i++)
+		mean += x[i] / n;
+	for (int i = 0; i < n; i++)
+		square += (x[i] - mean) * (x[i] - mean) / (n - 1);
+	*total = calls * mean;
+	*variance = widened(n - 1) * calls * calls * square / n * (1 - n / calls);
+}
+
+static void
+test_strata(void)
+{
+	double		x[100];
+	CallSeries	s;
+	double		total[3];
+	double		variance[3];
+
+	for (int i = 0; i < LENGTH(x); i++)
+		x[i] = 100 + (i * 37) % 101 + (i >= 40 ? 250 : 0);
+
+	memset(&s, 0, sizeof(s));
+	call_series_end(&s);
+	ok(s.calls == 0 && s.timed == 0 && s.total == 0 && s.variance == 0, "no calls");
+
+	memset(&s, 0, sizeof(s));
+	call_series_add(&s, 1234.5, 0, 2, NEVER_LONG);
+	s.now.calls = 1;
+	call_series_end(&s);
+	ok(s.calls == 1 && s.timed == 1 && s.total == 1234.5 && s.variance == 0, "one call, which was timed");
+
+	memset(&s, 0, sizeof(s));
+	call_series_add(&s, 50, 0, 8, NEVER_LONG);
+	s.now.calls = 10;
+	call_series_end(&s);
+	ok(s.total == 500 && near(s.variance, 100 * 2500 * 0.9, 1e-12), "one timed of ten: its standard error is its size");
+
+	memset(&s, 0, sizeof(s));
+	s.now.calls = 3;
+	call_series_end(&s);
+	ok(s.calls == 3 && s.timed == 0 && s.total == 0 && s.variance == 0, "none timed of three: nothing is known");
+
+	/* integers, so that sums are exact */
+	memset(&s, 0, sizeof(s));
+	total[0] = 0;
+	for (int i = 0; i < 3; i++)
+	{
+		add_all(&s, x + 30 * i, 30, 1 << i, NEVER_LONG);
+		s.now.calls = 30;
+		call_series_next(&s);
+	}
+	for (int i = 0; i < 90; i++)
+		total[0] += x[i];
+	call_series_end(&s);
+	ok(s.calls == 90 && s.timed == 90 && near(s.total, total[0], 1e-14) && s.variance == 0,
+	   "all timed, in three strata: the sum, and no variance");
+
+	memset(&s, 0, sizeof(s));
+	add_all(&s, x, 32, 2, NEVER_LONG);
+	s.now.calls = 70;
+	call_series_next(&s);
+	add_all(&s, x + 32, 16, 4, NEVER_LONG);
+	s.now.calls = 66;
+	call_series_next(&s);
+	add_all(&s, x + 48, 52, 8, NEVER_LONG);
+	s.now.calls = 400;
+	call_series_end(&s);
+	direct(x, 32, 70, &total[0], &variance[0]);
+	direct(x + 32, 16, 66, &total[1], &variance[1]);
+	direct(x + 48, 52, 400, &total[2], &variance[2]);
+	ok(s.calls == 536 && s.timed == 100, "three strata: calls and those timed");
+	ok(near(s.total, total[0] + total[1] + total[2], 1e-12), "their total is the sum of theirs");
+	ok(near(s.variance, variance[0] + variance[1] + variance[2], 1e-10), "and so is the variance: %.17g, %.17g",
+	   s.variance, variance[0] + variance[1] + variance[2]);
+
+	/* 3, 4 and 5 of 12: s^2 is 1, and t for two degrees of freedom 4.3027 */
+	memset(&s, 0, sizeof(s));
+	for (int i = 3; i <= 5; i++)
+		call_series_add(&s, i, 0, 4, NEVER_LONG);
+	s.now.calls = 12;
+	call_series_end(&s);
+	ok(s.total == 48 && near(NORMAL_975 * sqrt(s.variance), 4.302653 * 12 * sqrt(0.75 / 3), 1e-6),
+	   "the margin of three timed of 12 is by Student's t: %.9f", NORMAL_975 * sqrt(s.variance));
+
+	/* few at last: a mean of their own, but a variance pooled with that before */
+	memset(&s, 0, sizeof(s));
+	add_all(&s, x + 30, 32, 2, NEVER_LONG);
+	s.now.calls = 70;
+	call_series_next(&s);
+	add_all(&s, x, 15, 4, NEVER_LONG);
+	s.now.calls = 66;
+	call_series_end(&s);
+	direct(x + 30, 32, 70, &total[0], &variance[0]);
+	direct(x, 15, 66, &total[1], &variance[1]);
+	ok(near(s.total, total[0] + total[1], 1e-12), "few timed calls stand for those of their stratum: %.9f", s.total);
+	/* back to s^2 */
+	variance[2] = (31 * variance[0] / (70 * 70.0 / 32 * (1 - 32 / 70.0)) / widened(31) +
+				   14 * variance[1] / (66 * 66.0 / 15 * (1 - 15 / 66.0)) / widened(14)) / 45;
+	variance[2] *= 66 * 66.0 / 15 * (1 - 15 / 66.0) * widened(45);
+	ok(near(s.variance, variance[0] + variance[2], 1e-9), "their variance is pooled: %.9g", s.variance);
+
+	/* none at last, or at first: they are taken to be like those beside them */
+	for (int last = 0; last < 2; last++)
+	{
+		memset(&s, 0, sizeof(s));
+		if (!last)
+		{
+			s.now.calls = 7;
+			call_series_next(&s);
+		}
+		add_all(&s, x, 32, 2, NEVER_LONG);
+		s.now.calls = 70;
+		if (last)
+		{
+			call_series_next(&s);
+			s.now.calls = 7;
+		}
+		call_series_end(&s);
+		direct(x, 32, 77, &total[0], &variance[0]);
+		ok(s.calls == 77 && s.timed == 32 && near(s.total, total[0], 1e-12) && near(s.variance, variance[0], 1e-9),
+		   "none timed %s: like those beside it", last ? "at last" : "at first");
+	}
+
+	/* 2^40 calls, each of 1 to 2 ms: a year */
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 64; i++)
+		call_series_add(&s, i % 2 == 0 ? 1e6 : 2e6, 0, 64, NEVER_LONG);
+	s.now.calls = INT64_C(1) << 40;
+	call_series_end(&s);
+	ok(s.calls == INT64_C(1) << 40 && s.total == 1.5e6 * pow(2, 40), "2^40 calls");
+	ok(near(s.variance, pow(2, 80) * 0.25e12 / 63 * widened(63), 1e-6), "and their variance: %g", s.variance);
+}
+
+static void
+test_long_calls(void)
+{
+	for (int nlong = 0; nlong <= 20; nlong++)
+	{
+		CallSeries	s;
+		double		sum = 0;
+		double		wanted;
+		double		variance;
+		double		mean;
+		double		square;
+
+		/* a long one after every 20 others */
+		memset(&s, 0, sizeof(s));
+		for (int i = 0; i < 400; i++)
+		{
+			call_series_add(&s, 100, 0, 64, 10000);
+			if (i % 20 == 19 && i / 20 < nlong)
+			{
+				call_series_add(&s, 20000 + i, 0, 64, 10000);
+				sum += 20000 + i;
+			}
+		}
+		s.now.calls = 64 * (400 + nlong);
+		call_series_end(&s);
+
+		/* in the stratum of the others they are calls that took nothing */
+		mean = 100.0 * 400 / (400 + nlong);
+		square = (400 * (100 - mean) * (100 - mean) + nlong * mean * mean) / (399 + nlong);
+		wanted = 64 * 400 * 100;
+		variance = widened(399 + nlong) * pow(64 * (400 + nlong), 2) * square / (400 + nlong) * (1 - 1 / 64.0);
+		if (nlong < 8)
+		{
+			wanted += sum;
+			variance += sum * sum / 4;
+		}
+		else
+		{
+			wanted += 64 * sum;
+			for (int i = 0; i < nlong; i++)
+				variance += 64 * 63 * pow(20019 + 20 * i, 2);
+		}
+		ok(s.nlong == nlong && near(s.total, wanted, 1e-12) && near(s.variance, variance, 1e-9),
+		   "%d long calls %s: %.17g %.17g", nlong, nlong < 8 ? "stand for themselves" : "stand for others", s.total, s.variance);
+	}
+}
+
+/* What is long, and what is not. */
+static void
+test_limits(void)
+{
+	CallSeries	s;
+
+	memset(&s, 0, sizeof(s));
+	call_series_add(&s, 1000, 0, 64, 10000);
+	call_series_add(&s, 16000, 0, 64, 10000);
+	ok(s.nlong == 0, "16 times the mean is not long");
+	memset(&s, 0, sizeof(s));
+	call_series_add(&s, 1000, 0, 64, 10000);
+	call_series_add(&s, 16001, 0, 64, 10000);
+	ok(s.nlong == 1 && s.long_sum == 16001, "more is");
+	memset(&s, 0, sizeof(s));
+	call_series_add(&s, 100, 0, 64, 10000);
+	call_series_add(&s, 10000, 0, 64, 10000);
+	ok(s.nlong == 0, "but not up to the limit");
+
+	/* what nothing is known of can be no exception */
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 64; i++)
+		call_series_add(&s, 30000, 0, 2, 10000);
+	s.now.calls = 128;
+	call_series_next(&s);
+	for (int i = 0; i < 64; i++)
+		call_series_add(&s, 30000, 0, 4, 10000);
+	s.now.calls = 256;
+	call_series_end(&s);
+	ok(s.nlong == 0 && s.total == 384 * 30000.0, "calls that all take long are not long: %d", (int) s.nlong);
+
+	/* the first of a stratum is compared with the one before */
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 64; i++)
+		call_series_add(&s, 100, 0, 2, 10000);
+	s.now.calls = 128;
+	call_series_next(&s);
+	call_series_add(&s, 1e6, 0, 4, 10000);
+	for (int i = 0; i < 63; i++)
+		call_series_add(&s, 100, 0, 4, 10000);
+	s.now.calls = 256;
+	call_series_end(&s);
+	ok(s.nlong == 1 && near(s.total, 100 * (128 + 252) + 1e6, 1e-12), "but the first of a stratum may be: %.17g", s.total);
+}
+
+/* ---------------------------------------------------------------------
+ * Sampling as node_timing.c does.
+ */
+
+#define MIN_STRATUM		32
+#define N_QUANTILES		256
+#define SAMPLING		64
+#define LONG_CALL_NS	10000
+#define REPEATS			4000
+
+static float exponential[N_QUANTILES];
+
+static int64_t
+draw_gap(int gap)
+{
+	float		scale = gap <= 1 ? 0 : (float) (-1 / log1p(-1.0 / gap));
+
+	return (int64_t) (exponential[next_random() >> 56] * scale);
+}
+
+/* The series of these calls, and of how many all were timed, with their sum. */
+static CallSeries
+sample(const double *x, int n, double *known)
+{
+	CallSeries	s = {0};
+	int			gap = 1;
+	int			timed = 0;
+	int64_t		stratum = 0;	/* it begins here */
+	int64_t		i = 0;
+
+	*known = 0;
+	while (i < n)
+	{
+		if (gap == 1)
+			*known += x[i];
+		else
+			call_series_add(&s, x[i], 0, gap, LONG_CALL_NS);
+		i++;
+		if (++timed >= MIN_STRATUM && gap < SAMPLING)
+		{
+			if (gap > 1)
+			{
+				s.now.calls = i - stratum;
+				call_series_next(&s);
+			}
+			stratum = i;
+			gap *= 2;
+			timed = 0;
+		}
+		i += draw_gap(gap);
+	}
+	if (gap > 1)
+	{
+		s.now.calls = n - stratum;
+		call_series_next(&s);
+	}
+	call_series_end(&s);
+	return s;
+}
+
+typedef struct Outcome
+{
+	double		truth;
+	double		bias;			/* relative */
+	double		bias_error;		/* its standard error */
+	double		spread;			/* standard deviation, relative */
+	double		margin;			/* the mean one, relative */
+	double		coverage;		/* percent */
+} Outcome;
+
+static Outcome
+repeat(const double *x, int n)
+{
+	Outcome		o = {0};
+	double		sum = 0;
+	double		sum_sq = 0;
+	int			contained = 0;
+
+	for (int i = 0; i < n; i++)
+		o.truth += x[i];
+	for (int i = 0; i < REPEATS; i++)
+	{
+		double		known;
+		CallSeries	s = sample(x, n, &known);
+		double		off = (known + s.total) / o.truth - 1;
+		double		margin = NORMAL_975 * sqrt(s.variance) / o.truth;
+
+		sum += off;
+		sum_sq += off * off;
+		o.margin += margin / REPEATS;
+		contained += fabs(off) <= margin + 1e-12;
+	}
+	o.coverage = 100.0 * contained / REPEATS;
+	o.bias = sum / REPEATS;
+	o.spread = sqrt(fmax(sum_sq / REPEATS - o.bias * o.bias, 0));
+	o.bias_error = o.spread / sqrt(REPEATS);
+	return o;
+}
+
+typedef double (*Duration) (double f, int64_t i);
+
+static double
+constant(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return 200;
+}
+
+static double
+exponential_time(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return -200 * log(uniform());
+}
+
+static double
+bimodal(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return uniform() < 0.1 ? 2000 : 20;
+}
+
+static double
+rarely_slow(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return uniform() < 0.01 ? 5000 : 50;
+}
+
+static double
+lognormal(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return 100 * exp(normal());
+}
+
+static double
+heavy_tail(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return 20 * exp(2 * normal());
+}
+
+static double
+every_other(double f, int64_t i)
+{
+	(void) f;
+	return i % 2 == 0 ? 100 : 300;
+}
+
+static double
+every_64th(double f, int64_t i)
+{
+	(void) f;
+	return i % 64 == 0 ? 5000 : 100;
+}
+
+static double
+slower(double f, int64_t i)
+{
+	(void) i;
+	return 100 + 900 * f;
+}
+
+static double
+faster(double f, int64_t i)
+{
+	(void) i;
+	return 1000 - 900 * f;
+}
+
+static double
+rarely_long(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return uniform() < 0.001 ? 50000 : 100;
+}
+
+static double
+often_long(double f, int64_t i)
+{
+	(void) f;
+	(void) i;
+	return uniform() < 0.01 ? 20000 : 100;
+}
+
+typedef struct Population
+{
+	const char *name;
+	Duration	duration;
+	int			n;
+	double		coverage_min;	/* percent */
+	double		coverage_max;
+	double		bias_min;		/* percent, besides what chance explains */
+	double		bias_max;
+} Population;
+
+/*
+ * Where the central limit theorem holds, 95 % is 90 to 99.  It does not where
+ * the sample has but a few, or none, of the calls that make up the time: an
+ * estimate that is too low comes with a margin that is too narrow, then.
+ *
+ * Calls that get slower are overestimated a little, by 0.4 %, since a stratum
+ * ends with a call that is timed.
+ */
+static const Population populations[] = {
+	{"all the same", constant, 20000, 100, 100, 0, 0},
+	{"all the same", constant, 200, 100, 100, 0, 0},
+	{"exponential", exponential_time, 100, 90, 99, 0, 0},
+	{"exponential", exponential_time, 300, 90, 99, 0, 0},
+	{"exponential", exponential_time, 2000, 90, 99, 0, 0},
+	{"exponential", exponential_time, 20000, 90, 99, 0, 0},
+	{"exponential", exponential_time, 100000, 90, 99, 0, 0},
+	{"one in ten takes 100 times as long", bimodal, 300, 90, 99, 0, 0},
+	{"one in ten takes 100 times as long", bimodal, 2000, 90, 99, 0, 0},
+	{"one in ten takes 100 times as long", bimodal, 20000, 90, 99, 0, 0},
+	{"lognormal", lognormal, 20000, 90, 99, 0, 0},
+	{"lognormal", lognormal, 100000, 90, 99, 0, 0},
+	{"two by turns", every_other, 100, 90, 99, 0, 0},
+	{"two by turns", every_other, 2000, 90, 99, 0, 0},
+	{"two by turns", every_other, 20000, 90, 99, 0, 0},
+	{"slower and slower", slower, 100, 90, 99, -0.5, 0.5},
+	{"slower and slower", slower, 300, 90, 99, -0.5, 0.5},
+	{"slower and slower", slower, 2000, 90, 99, -0.5, 0.5},
+	{"slower and slower", slower, 20000, 90, 99, -0.5, 0.5},
+	{"faster and faster", faster, 300, 90, 99, -0.5, 0.5},
+	{"faster and faster", faster, 20000, 90, 99, -0.5, 0.5},
+
+	/* a hundredth part of the sample is 3 calls at 2000, and 15 at 100000 */
+	{"one in 100 takes 100 times as long", rarely_slow, 2000, 50, 80, 0, 0},
+	{"one in 100 takes 100 times as long", rarely_slow, 20000, 85, 99, 0, 0},
+	{"one in 100 takes 100 times as long", rarely_slow, 100000, 90, 99, 0, 0},
+
+	/* the period is that of the sampling, which must not matter */
+	{"one in 64 takes 50 times as long", every_64th, 2000, 50, 80, 0, 0},
+	{"one in 64 takes 50 times as long", every_64th, 20000, 88, 99, 0, 0},
+	{"one in 64 takes 50 times as long", every_64th, 100000, 90, 99, 0, 0},
+
+	/*
+	 * Some of what makes up the tail takes more than 10 us and 16 times the
+	 * mean, and stands for itself only: too low by that, and the margin does
+	 * not say so.
+	 */
+	{"heavy tail", heavy_tail, 2000, 60, 90, -20, 0},
+	{"heavy tail", heavy_tail, 20000, 50, 90, -20, 0},
+	{"heavy tail", heavy_tail, 100000, 30, 80, -20, 0},
+
+	/*
+	 * One in 1000 that takes 500 times as long is a third of the whole, of
+	 * which next to nothing is seen.  One in 100 is seen as what it is as
+	 * soon as 8 of them were timed.
+	 */
+	{"rarely long", rarely_long, 20000, 0, 1, -45, -25},
+	{"rarely long", rarely_long, 100000, 0, 1, -45, -25},
+	{"often long", often_long, 2000, 0, 1, -55, -40},
+	{"often long", often_long, 100000, 90, 99, 0, 0},
+};
+
+static void
+test_populations(void)
+{
+	for (int i = 0; i < N_QUANTILES; i++)
+		exponential[i] = (float) -log(1 - (i + 0.5) / N_QUANTILES);
+	random_state = 12345;
+	for (int i = 0; i < LENGTH(populations); i++)
+	{
+		const Population *p = &populations[i];
+		double	   *x = malloc(sizeof(double) * p->n);
+		double		chance;
+		Outcome		o;
+
+		for (int j = 0; j < p->n; j++)
+			x[j] = p->duration((double) j / p->n, j);
+		o = repeat(x, p->n);
+		/* one in 30,000 is as far off by chance */
+		chance = 100 * 4 * o.bias_error + 1e-9;
+		ok(100 * o.bias >= p->bias_min - chance && 100 * o.bias <= p->bias_max + chance,
+		   "%s, %d calls: %+.2f %% on average (+- %.2f)", p->name, p->n, 100 * o.bias, chance / 2);
+		ok(o.coverage >= p->coverage_min && o.coverage <= p->coverage_max,
+		   "within a margin of %.2f %%: %.1f of 100", 100 * o.margin, o.coverage);
+		free(x);
+	}
+}
+
+/* Each call has the same chance, whatever its place. */
+static void
+test_chances(void)
+{
+	static const int gaps[] = {2, 3, 8, 64};
+
+	for (int i = 0; i < LENGTH(gaps); i++)
+	{
+		double		sum = 0;
+		int			n = 400000;
+
+		for (int j = 0; j < n; j++)
+			sum += (double) draw_gap(gaps[i]) + 1;
+		/* 256 quantiles lack the end of the distribution, 0.14 % of its mean */
+		ok(near(sum / n, gaps[i], 0.01), "one in %d is one in %.3f", gaps[i], sum / n);
+	}
+}
+
+/* ---------------------------------------------------------------------
+ * Plans.
+ */
+
+#define COST_UNCERTAINTY 0.5
+
+static const CallCost no_cost = {0};
+static const CallCost some_cost = {
+	.inside_ns = 11, .timed_ns = 37, .counted_ns = 1.25, .outside_ns = 12,
+	.whole_ns = 23, .server_ns = 52, .error_ns = 5.5
+};
+
+/* Arrays end where their data do, so that ASan sees what goes beyond. */
+static PlanEstimate
+new_plan(int nnodes, int nworkers, const CallCost *cost)
+{
+	PlanEstimate plan = {.nnodes = nnodes, .nworkers = nworkers, .cost = *cost, .outside_ns = NAN};
+
+	plan.nodes = calloc(nnodes, sizeof(NodeEstimate));
+	for (int i = 0; i < nnodes; i++)
+	{
+		plan.nodes[i].parent = i - 1;
+		plan.nodes[i].leader.loops = 1;
+		plan.nodes[i].leader.calls = 1;
+		plan.nodes[i].leader.timed = 1;
+		if (nworkers > 0)
+			plan.nodes[i].workers = calloc(nworkers, sizeof(NodeRecord));
+	}
+	return plan;
+}
+
+static void
+estimate(PlanEstimate *plan)
+{
+	double	   *work = malloc(sizeof(double) * 2 * plan->nnodes);
+
+	plan_estimate(plan, work);
+	free(work);
+}
+
+static void
+free_plan(PlanEstimate *plan)
+{
+	for (int i = 0; i < plan->nnodes; i++)
+		free(plan->nodes[i].workers);
+	free(plan->nodes);
+}
+
+/* A random tree: the root is the first, but parents may come after children. */
+static void
+grow(PlanEstimate *plan, bool deep)
+{
+	int		   *order = malloc(sizeof(int) * plan->nnodes);
+
+	for (int i = 0; i < plan->nnodes; i++)
+		order[i] = i;
+	for (int i = plan->nnodes - 1; i > 1; i--)
+	{
+		int			j = 1 + below(i);
+		int			swap = order[i];
+
+		order[i] = order[j];
+		order[j] = swap;
+	}
+	plan->nodes[0].parent = -1;
+	for (int i = 1; i < plan->nnodes; i++)
+		plan->nodes[order[i]].parent = order[deep ? i - 1 : below(i)];
+	free(order);
+}
+
+static double
+own_cost(const PlanEstimate *plan, int i, const NodeRecord *r)
+{
+	switch (plan->nodes[i].kind)
+	{
+		case NODE_SAMPLED:
+			return r->timed * plan->cost.timed_ns + (r->calls - r->timed) * plan->cost.counted_ns;
+		case NODE_WHOLE:
+			return r->timed * plan->cost.server_ns;
+		case NODE_UNTIMED:
+			break;
+	}
+	return 0;
+}
+
+static bool
+is_below(const PlanEstimate *plan, int i, int ancestor)
+{
+	for (i = plan->nodes[i].parent; i >= 0; i = plan->nodes[i].parent)
+	{
+		if (i == ancestor)
+			return true;
+	}
+	return false;
+}
+
+/* What is measured is the truth, and what timing adds: the truth comes out. */
+static void
+test_truth(void)
+{
+	bool		totals = true;
+	bool		selfs = true;
+	bool		runs = true;
+	bool		errors = true;
+	bool		counts = true;
+	bool		firsts = true;
+
+	for (int round = 0; round < 2000; round++)
+	{
+		int			n = 1 + below(20);
+		PlanEstimate plan = new_plan(n, 0, &some_cost);
+		double		total[20] = {0};
+		double		self[20];
+		double		overhead = 0;
+		double		outside = 1000 * uniform();
+
+		grow(&plan, round % 8 == 0);
+		for (int i = 0; i < n; i++)
+		{
+			NodeEstimate *node = &plan.nodes[i];
+			int			kind = i == 0 ? 0 : below(10);
+
+			node->kind = kind == 9 ? NODE_UNTIMED : kind == 8 ? NODE_WHOLE : NODE_SAMPLED;
+			memset(&node->leader, 0, sizeof(NodeRecord));
+			if (node->kind == NODE_UNTIMED)
+				continue;
+			node->leader.loops = 1 + below(5);
+			node->leader.rows = below(10000);
+			node->leader.calls = node->leader.loops + node->leader.rows;
+			node->leader.timed = 1 + below((int) node->leader.calls);
+			if (node->kind == NODE_WHOLE)
+				node->leader.calls = node->leader.timed = node->leader.loops;
+			node->leader.variance = 1000 * uniform();
+		}
+		/* some are not executed, nor is anything below */
+		for (int i = 1; i < n; i++)
+		{
+			if (below(10) > 0)
+				continue;
+			for (int j = 1; j < n; j++)
+			{
+				if (j == i || is_below(&plan, j, i))
+					memset(&plan.nodes[j].leader, 0, sizeof(NodeRecord));
+			}
+		}
+		for (int i = 0; i < n; i++)
+		{
+			double		ns = plan.nodes[i].leader.loops > 0 ? 1e5 * uniform() : 0;
+
+			total[i] += ns;
+			for (int a = plan.nodes[i].parent; a >= 0; a = plan.nodes[a].parent)
+				total[a] += ns;
+		}
+		for (int i = 0; i < n; i++)
+		{
+			NodeEstimate *node = &plan.nodes[i];
+
+			if (node->leader.loops <= 0)
+				total[i] = 0;
+			node->leader.total_ns = total[i] + node->leader.calls *
+				(node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
+			for (int j = 0; j < n; j++)
+			{
+				if (is_below(&plan, j, i))
+					node->leader.total_ns += own_cost(&plan, j, &plan.nodes[j].leader);
+			}
+			if (node->leader.loops <= 0)
+				node->leader.total_ns = 0;
+			node->leader.first_ns = uniform() * node->leader.total_ns;
+			overhead += own_cost(&plan, i, &node->leader);
+		}
+		for (int i = 0; i < n; i++)
+		{
+			self[i] = total[i];
+			for (int j = 0; j < n; j++)
+			{
+				if (plan.nodes[j].parent == i && plan.nodes[j].kind != NODE_UNTIMED)
+					self[i] -= total[j];
+			}
+		}
+		plan.run_ns = total[0] + outside + overhead;
+		plan.outside_ns = outside;
+		plan.outside_variance = 100;
+		estimate(&plan);
+
+		runs &= near(plan.overhead_ns, overhead, 1e-10) && near(plan.root_estimate_ns, plan.run_ns, 1e-10) &&
+			near(plan.whole_ns, total[0] + outside, 1e-10) && near(plan.outside_ns, outside, 1e-6);
+		for (int i = 0; i < n; i++)
+		{
+			NodeEstimate *node = &plan.nodes[i];
+			double		calls = node->leader.calls * some_cost.error_ns;
+			double		cost = 0;
+			double		variance = pow(NORMAL_975, 2) * node->leader.variance + calls * calls;
+			double		self_variance = variance;
+			double		self_cost = 0;
+
+			for (int j = 0; j < n; j++)
+			{
+				double		own = COST_UNCERTAINTY * own_cost(&plan, j, &plan.nodes[j].leader);
+
+				if (is_below(&plan, j, i) && node->leader.loops > 0)
+					cost += own;
+				if (plan.nodes[j].parent == i && plan.nodes[j].kind != NODE_UNTIMED)
+				{
+					self_cost += own;
+					self_variance += pow(NORMAL_975, 2) * plan.nodes[j].leader.variance +
+						pow(plan.nodes[j].leader.calls * some_cost.error_ns, 2);
+				}
+			}
+			/* the truth violates no condition, so that nothing is reconciled */
+			totals &= near(node->total_ns, total[i], 1e-8) && fabs(node->adjusted_ns) < 1e-3;
+			firsts &= near(node->first_ns, fmin(fmax(node->leader.first_ns - node->leader.loops *
+													 (node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns), 0),
+												node->total_ns), 1e-9);
+			if (node->kind != NODE_UNTIMED)
+			{
+				selfs &= near(node->self_ns, self[i], 1e-7);
+				errors &= near(node->total_error_ns, sqrt(variance + cost * cost), 1e-9);
+				errors &= near(node->self_error_ns, sqrt(self_variance + self_cost * self_cost), 1e-9);
+			}
+			counts &= node->processes == (node->leader.loops > 0) && node->calls == node->leader.calls &&
+				node->timed == node->leader.timed && node->rows == node->leader.rows &&
+				node->loops == node->leader.loops;
+		}
+		free_plan(&plan);
+	}
+	ok(totals, "2000 random plans: what timing has added is taken off");
+	ok(selfs, "self times");
+	ok(runs, "the run: overhead, estimate, time without timing, what is outside");
+	ok(errors, "margins");
+	ok(counts, "counts");
+	ok(firsts, "first calls: less a reading each, and no more than all");
+}
+
+/* A Gather below an Aggregate, over a join with an InitPlan. */
+static void
+test_workers(void)
+{
+	/* 0 Aggregate, 1 Gather, 2 Nested Loop, 3 Scan, 4 Hash */
+	PlanEstimate plan = new_plan(5, 2, &some_cost);
+	static const int parents[] = {-1, 0, 1, 2, 2};
+	double		total[3][5] = {
+		{100000, 90000, 30000, 20000, 5000},	/* the leader */
+		{0, 0, 80000, 60000, 4000},
+		{0, 0, 70000, 65000, 1000},
+	};
+	double		overhead = 0;
+
+	for (int i = 0; i < 5; i++)
+	{
+		plan.nodes[i].parent = parents[i];
+		plan.nodes[i].gathers = i == 1;
+		plan.nodes[i].kind = i == 4 ? NODE_WHOLE : NODE_SAMPLED;
+	}
+	for (int p = 0; p < 3; p++)
+	{
+		for (int i = p == 0 ? 0 : 2; i < 5; i++)
+		{
+			NodeRecord *r = p == 0 ? &plan.nodes[i].leader : &plan.nodes[i].workers[p - 1];
+
+			r->loops = 1;
+			r->calls = i == 4 ? 1 : 100 * (i + 1) + p;
+			r->timed = i == 4 ? 1 : 10 + p;
+			r->rows = r->calls - 1;
+			r->variance = 100 + 10 * i + p;
+			r->total_ns = total[p][i] + r->calls * (i == 4 ? some_cost.whole_ns : some_cost.inside_ns);
+			r->first_ns = r->total_ns / 2;
+		}
+		for (int i = p == 0 ? 0 : 2; i < 5; i++)
+		{
+			const NodeRecord *r = p == 0 ? &plan.nodes[i].leader : &plan.nodes[i].workers[p - 1];
+
+			for (int a = parents[i]; a >= (p == 0 ? 0 : 2); a = parents[a])
+				(p == 0 ? &plan.nodes[a].leader : &plan.nodes[a].workers[p - 1])->total_ns += own_cost(&plan, i, r);
+			if (p == 0)
+				overhead += own_cost(&plan, i, r);
+		}
+	}
+	plan.run_ns = 105000 + overhead;
+	estimate(&plan);
+	ok(near(plan.overhead_ns, overhead, 1e-12), "Gather: only the leader's cost is in the run");
+	ok(near(plan.nodes[0].total_ns, 100000, 1e-9) && near(plan.nodes[1].total_ns, 90000, 1e-9), "totals above it");
+	ok(near(plan.nodes[2].total_ns, 180000, 1e-9) && near(plan.nodes[3].total_ns, 145000, 1e-9) &&
+	   near(plan.nodes[4].total_ns, 10000, 1e-9), "below it they are of all processes");
+	ok(near(plan.nodes[2].leader_ns, 30000, 1e-9), "and the leader's");
+	ok(near(plan.nodes[0].self_ns, 10000, 1e-9) && near(plan.nodes[1].self_ns, 60000, 1e-9) &&
+	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did: %.3f", plan.nodes[1].self_ns);
+	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "processes");
+	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 && plan.nodes[3].loops == 3, "counts");
+	ok(near(plan.nodes[2].total_error_ns,
+			sqrt(pow(NORMAL_975, 2) * (363 + pow(0.1 * 180000, 2)) + pow(903 * 5.5, 2) +
+				 pow(0.5 * (33 * 37 + 1170 * 1.25 + 3 * 52), 2)), 1e-9),
+	   "the same cost in all processes adds up in the margin: %.9f", plan.nodes[2].total_error_ns);
+	ok(near(plan.nodes[1].self_error_ns,
+			sqrt(pow(NORMAL_975, 2) * (110 + 120) + pow(200 * 5.5, 2) + pow(300 * 5.5, 2) +
+				 pow(0.5 * (10 * 37 + 290 * 1.25), 2)), 1e-9),
+	   "Gather's: the leader's part only: %.9f", plan.nodes[1].self_error_ns);
+	ok(!isnan(plan.outside_ns) && near(plan.outside_ns, 5000, 1e-6), "what is left is outside");
+	free_plan(&plan);
+
+	/* a parent may come after its child, as that of an InitPlan */
+	plan = new_plan(4, 0, &no_cost);
+	plan.nodes[1].parent = 3;
+	plan.nodes[2].parent = 0;
+	plan.nodes[3].parent = 2;
+	for (int i = 0; i < 4; i++)
+		plan.nodes[i].leader.total_ns = (double[]) {100, 40, 90, 70}[i];
+	plan.run_ns = 100;
+	estimate(&plan);
+	ok(plan.nodes[0].self_ns == 10 && plan.nodes[2].self_ns == 20 && plan.nodes[3].self_ns == 30 &&
+	   plan.nodes[1].self_ns == 40, "an InitPlan's time is part of the node's that needed it");
+	free_plan(&plan);
+}
+
+/* ---------------------------------------------------------------------
+ * Reconciling.
+ */
+
+#define MAX_SMALL	6
+
+/*
+ * The least change, by brute force: of all sets of conditions that may hold
+ * with equality, the one whose projection satisfies all and is nearest.
+ * x[n] is what is outside, if it was sampled.
+ */
+static void
+nearest(const PlanEstimate *plan, const double *t, const double *v, double *best)
+{
+	int			n = plan->nnodes;
+	bool		sampled = !isnan(plan->outside_ns);
+	double		rows[MAX_SMALL + 2][MAX_SMALL + 1] = {{0}};
+	double		limits[MAX_SMALL + 2] = {0};
+	double		least = INFINITY;
+	int			nrows = n + 1 + sampled;
+
+	/* each row * x >= its limit; the last one of a sampled outside is = */
+	for (int i = 0; i < n; i++)
+	{
+		rows[i][i] = 1;
+		if (i > 0)
+			rows[plan->nodes[i].parent][i] = -1;
+	}
+	if (sampled)
+	{
+		rows[n][n] = 1;
+		rows[n + 1][0] = rows[n + 1][n] = 1;
+		limits[n + 1] = plan->run_ns;
+	}
+	else
+	{
+		rows[n][0] = -1;
+		limits[n] = -plan->run_ns;
+	}
+	for (int set = 0; set < 1 << nrows; set++)
+	{
+		double		m[MAX_SMALL + 2][MAX_SMALL + 3];
+		int			which[MAX_SMALL + 2];
+		double		x[MAX_SMALL + 1];
+		double		cost = 0;
+		int			k = 0;
+		bool		good = true;
+
+		if (sampled && (set >> (n + 1)) == 0)
+			continue;
+		for (int i = 0; i < nrows; i++)
+		{
+			if (set >> i & 1)
+				which[k++] = i;
+		}
+		for (int i = 0; i < k; i++)
+		{
+			for (int j = 0; j < k; j++)
+			{
+				m[i][j] = 0;
+				for (int l = 0; l < n + sampled; l++)
+					m[i][j] += rows[which[i]][l] * rows[which[j]][l] * v[l];
+			}
+			m[i][k] = limits[which[i]];
+			for (int l = 0; l < n + sampled; l++)
+				m[i][k] -= rows[which[i]][l] * t[l];
+		}
+		/* Gauss and Jordan; what is singular is no set to be looked at */
+		for (int i = 0; i < k && good; i++)
+		{
+			int			pivot = i;
+
+			for (int j = i; j < k; j++)
+			{
+				if (fabs(m[j][i]) > fabs(m[pivot][i]))
+					pivot = j;
+			}
+			if (fabs(m[pivot][i]) < 1e-9)
+				good = false;
+			for (int l = 0; l <= k && good; l++)
+			{
+				double		swap = m[i][l];
+
+				m[i][l] = m[pivot][l];
+				m[pivot][l] = swap;
+			}
+			for (int j = 0; j < k && good; j++)
+			{
+				double		factor = m[j][i] / m[i][i];
+
+				if (j == i)
+					continue;
+				for (int l = i; l <= k; l++)
+					m[j][l] -= factor * m[i][l];
+			}
+		}
+		if (!good)
+			continue;
+		for (int l = 0; l < n + sampled; l++)
+		{
+			x[l] = t[l];
+			for (int i = 0; i < k; i++)
+				x[l] += v[l] * rows[which[i]][l] * m[i][k] / m[i][i];
+			cost += (x[l] - t[l]) * (x[l] - t[l]) / v[l];
+		}
+		for (int i = 0; i < nrows; i++)
+		{
+			double		left = -limits[i];
+
+			for (int l = 0; l < n + sampled; l++)
+				left += rows[i][l] * x[l];
+			good &= left > -1e-7;
+		}
+		if (good && cost < least)
+		{
+			least = cost;
+			memcpy(best, x, sizeof(double) * (n + sampled));
+		}
+	}
+}
+
+/* Whether all conditions hold; untimed ones, and Gather, aside. */
+static bool
+holds(const PlanEstimate *plan, double tolerance)
+{
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		double		left = plan->nodes[i].total_ns;
+
+		for (int j = 0; j < plan->nnodes; j++)
+		{
+			if (plan->nodes[j].parent == i && plan->nodes[j].kind != NODE_UNTIMED)
+				left -= plan->nodes[j].total_ns;
+		}
+		if (!(left >= -tolerance))
+			return false;
+	}
+	return fabs(plan->nodes[0].total_ns + plan->outside_ns - plan->whole_ns) <= tolerance && plan->outside_ns >= 0;
+}
+
+static void
+test_one_condition(void)
+{
+	PlanEstimate plan = new_plan(4, 0, &no_cost);
+
+	/* 3 is below 2, and both 1 and 2 below 0 */
+	plan.nodes[2].parent = 0;
+	plan.nodes[3].parent = 2;
+	for (int i = 0; i < 4; i++)
+	{
+		plan.nodes[i].leader.total_ns = (double[]) {1000, 300, 200, 260}[i];
+		plan.nodes[i].leader.variance = (double[]) {5, 7, 9, 3}[i];
+	}
+	plan.run_ns = 1500;
+	estimate(&plan);
+	ok(plan.nodes[0].total_ns == 1000 && plan.nodes[1].total_ns == 300, "those that violate nothing are as they were");
+	ok(near(plan.nodes[2].total_ns, 245, 1e-12) && near(plan.nodes[3].total_ns, 245, 1e-12),
+	   "a node below its child: both are moved, by their variances: %.9f, %.9f", plan.nodes[2].total_ns, plan.nodes[3].total_ns);
+	ok(near(plan.nodes[2].adjusted_ns, 45, 1e-12) && near(plan.nodes[3].adjusted_ns, -15, 1e-12), "by how much is said");
+	ok(plan.nodes[2].self_ns == 0 && near(plan.nodes[0].self_ns, 455, 1e-9), "self times");
+	ok(near(plan.outside_ns, 500, 1e-12), "what is left of the run is outside");
+	free_plan(&plan);
+
+	/* the same, but not to be reconciled */
+	plan = new_plan(2, 0, &no_cost);
+	plan.nodes[0].leader.total_ns = 100;
+	plan.nodes[1].leader.total_ns = 130;
+	plan.nodes[0].leader.variance = plan.nodes[1].leader.variance = 1;
+	plan.run_ns = 50;
+	plan.as_it_is = true;
+	estimate(&plan);
+	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 && plan.nodes[0].adjusted_ns == 0 &&
+	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130, "as it is");
+	free_plan(&plan);
+
+	/* the root and what is outside */
+	for (int i = 0; i < 4; i++)
+	{
+		double		run = (double[]) {220, 120, 100, 20}[i];
+		double		root = (double[]) {165, 90, 75, 15}[i];
+
+		plan = new_plan(1, 0, &no_cost);
+		plan.nodes[0].leader.total_ns = 150;
+		plan.nodes[0].leader.variance = 3;
+		plan.outside_ns = 50;
+		plan.outside_variance = 1;
+		plan.run_ns = run;
+		estimate(&plan);
+		/* 3/4 of what is missing; but what is outside is not below 0 */
+		root = 150 + 0.75 * (run - 200);
+		root = root > run ? run : root;
+		ok(near(plan.nodes[0].total_ns, root, 1e-12) && near(plan.outside_ns, run - root, 1e-9) &&
+		   plan.root_estimate_ns == 200, "a run of %g: %.9f in the root, %.9f outside", run, plan.nodes[0].total_ns, plan.outside_ns);
+		free_plan(&plan);
+	}
+	for (int i = 0; i < 3; i++)
+	{
+		double		run = (double[]) {120, 0, -5}[i];
+
+		plan = new_plan(1, 0, &no_cost);
+		plan.nodes[0].leader.total_ns = 150;
+		plan.nodes[0].leader.variance = i == 1 ? 0 : 3;
+		plan.run_ns = run;
+		estimate(&plan);
+		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 && plan.whole_ns == fmax(run, 0) &&
+		   plan.root_estimate_ns == 150, "no root takes longer than its run, of %g", run);
+		free_plan(&plan);
+	}
+}
+
+static void
+test_nearest(void)
+{
+	double		worst = 0;
+	bool		all_hold = true;
+	int			violated = 0;
+
+	for (int round = 0; round < 3000; round++)
+	{
+		int			n = 1 + below(MAX_SMALL);
+		bool		sampled = below(2);
+		PlanEstimate plan = new_plan(n, 0, &no_cost);
+		double		t[MAX_SMALL + 1];
+		double		v[MAX_SMALL + 1];
+		double		best[MAX_SMALL + 1];
+		double		off = 0;
+
+		grow(&plan, round % 3 == 0);
+		for (int i = 0; i <= n; i++)
+		{
+			t[i] = 100 * uniform();
+			v[i] = pow(10, 4 * uniform());
+		}
+		for (int i = 0; i < n; i++)
+		{
+			plan.nodes[i].leader.total_ns = t[i];
+			plan.nodes[i].leader.variance = v[i];
+		}
+		plan.run_ns = 200 * uniform();
+		if (sampled)
+			plan.outside_ns = t[n];
+		plan.outside_variance = v[n];
+		nearest(&plan, t, v, best);
+		estimate(&plan);
+		all_hold &= holds(&plan, 1e-9);
+		for (int i = 0; i < n; i++)
+		{
+			off = fmax(off, fabs(plan.nodes[i].total_ns - best[i]));
+			violated += fabs(best[i] - t[i]) > 1e-6;
+		}
+		worst = fmax(worst, off);
+		free_plan(&plan);
+	}
+	ok(violated > 3000, "3000 small plans: %d totals that violate something", violated);
+	ok(all_hold, "all conditions hold");
+	ok(worst < 1e-3, "it is the least change in terms of variances: off by %g at most", worst);
+}
+
+/* Conditions that can only be met by a long way round. */
+static void
+test_far(void)
+{
+	static const int depths[] = {2, 3, 10, 100, 2000};
+	PlanEstimate plan;
+
+	/* each node seems to take longer than its parent: all take the same */
+	for (int d = 0; d < LENGTH(depths); d++)
+	{
+		int			n = depths[d];
+		double		worst = 0;
+
+		plan = new_plan(n, 0, &no_cost);
+		for (int i = 0; i < n; i++)
+		{
+			plan.nodes[i].leader.total_ns = 1000 + i;
+			plan.nodes[i].leader.variance = 100;
+		}
+		plan.run_ns = 10000;
+		estimate(&plan);
+		for (int i = 0; i < n; i++)
+			worst = fmax(worst, fabs(plan.nodes[i].total_ns - (1000 + (n - 1) / 2.0)));
+		ok(worst < 1e-6, "a chain of %d: the mean of all, %g off", n, worst);
+		free_plan(&plan);
+	}
+
+	/* a root that is uncertain, and cannot be as large as its child */
+	plan = new_plan(2, 0, &no_cost);
+	plan.nodes[0].leader.total_ns = 90;
+	plan.nodes[0].leader.variance = 1e6;
+	plan.nodes[1].leader.total_ns = 95;
+	plan.nodes[1].leader.variance = 1e-6;
+	plan.run_ns = 80;
+	estimate(&plan);
+	ok(near(plan.nodes[0].total_ns, 80, 1e-12) && near(plan.nodes[1].total_ns, 80, 1e-12),
+	   "no child takes longer than the run: %.9f", plan.nodes[1].total_ns);
+	free_plan(&plan);
+
+	/* nothing may be moved, but something has to */
+	plan = new_plan(4, 0, &no_cost);
+	plan.nodes[2].parent = 0;
+	for (int i = 0; i < 4; i++)
+		plan.nodes[i].leader.total_ns = (double[]) {200, 150, 100, 30}[i];
+	plan.nodes[3].parent = 1;
+	plan.run_ns = 150;
+	estimate(&plan);
+	ok(holds(&plan, 1e-9), "no variances: all conditions hold");
+	ok(near(plan.nodes[0].total_ns, 150, 1e-12) && near(plan.nodes[1].total_ns, 90, 1e-12) &&
+	   near(plan.nodes[2].total_ns, 60, 1e-12) && near(plan.nodes[3].total_ns, 30, 1e-12),
+	   "children share what their parent has: %.9f, %.9f", plan.nodes[1].total_ns, plan.nodes[2].total_ns);
+	free_plan(&plan);
+
+	/* what one is sure of stays, and what one is not sure of gives way */
+	plan = new_plan(3, 0, &no_cost);
+	plan.nodes[2].parent = 0;
+	for (int i = 0; i < 3; i++)
+		plan.nodes[i].leader.total_ns = (double[]) {100, 80, 50}[i];
+	plan.nodes[2].leader.variance = 9;
+	plan.run_ns = 100;
+	estimate(&plan);
+	ok(near(plan.nodes[0].total_ns, 100, 1e-12) && near(plan.nodes[1].total_ns, 80, 1e-12) &&
+	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain one is moved: %.9f", plan.nodes[2].total_ns);
+	free_plan(&plan);
+
+	/* the uncertain one would have to be below 0: so others have to move, too */
+	plan = new_plan(3, 0, &no_cost);
+	plan.nodes[2].parent = 0;
+	for (int i = 0; i < 3; i++)
+		plan.nodes[i].leader.total_ns = (double[]) {100, 130, 5}[i];
+	plan.nodes[0].leader.variance = 1;
+	plan.nodes[1].leader.variance = 2;
+	plan.nodes[2].leader.variance = 1e4;
+	plan.run_ns = 1000;
+	estimate(&plan);
+	ok(near(plan.nodes[0].total_ns, 110, 1e-12) && near(plan.nodes[1].total_ns, 110, 1e-12) &&
+	   plan.nodes[2].total_ns == 0, "but nothing is below 0: %.9f, %.9f, %.9f", plan.nodes[0].total_ns,
+	   plan.nodes[1].total_ns, plan.nodes[2].total_ns);
+	free_plan(&plan);
+}
+
+/* Whatever comes in, what comes out is in order. */
+static void
+test_anything(void)
+{
+	bool		finite = true;
+	bool		not_negative = true;
+	bool		within = true;
+	bool		conditions = true;
+
+	for (int round = 0; round < 5000; round++)
+	{
+		int			n = round == 0 ? 2000 : 1 + below(40);
+		bool		plain = below(2);	/* no workers, nothing that is not timed */
+		int			nworkers = plain ? 0 : below(4);
+		PlanEstimate plan = new_plan(n, nworkers, below(4) == 0 ? &no_cost : &some_cost);
+		double		self = 0;
+		double		largest = 0;
+		double		tolerance;
+
+		grow(&plan, round % 5 == 0);
+		for (int i = 0; i < n; i++)
+		{
+			NodeEstimate *node = &plan.nodes[i];
+
+			if (!plain)
+			{
+				node->gathers = below(10) == 0;
+				node->kind = below(10) == 0 ? NODE_UNTIMED : below(5) == 0 ? NODE_WHOLE : NODE_SAMPLED;
+			}
+			for (int p = -1; p < nworkers; p++)
+			{
+				NodeRecord *r = p < 0 ? &node->leader : &node->workers[p];
+
+				memset(r, 0, sizeof(NodeRecord));
+				if (node->kind == NODE_UNTIMED || (!plain && below(5) == 0))
+					continue;
+				r->loops = 1 + below(3);
+				r->calls = (int64_t) pow(10, 12 * uniform());
+				r->timed = below(2) ? r->calls : (int64_t) ((double) r->calls * uniform());
+				r->rows = (double) r->calls;
+				r->total_ns = below(10) == 0 ? 0 : pow(10, 15 * uniform());
+				r->first_ns = r->total_ns * uniform();
+				largest = fmax(largest, r->total_ns);
+				r->variance = below(3) == 0 ? 0 : pow(r->total_ns * uniform(), 2);
+			}
+		}
+		plan.run_ns = below(20) == 0 ? 0 : pow(10, 15 * uniform());
+		if (below(2))
+			plan.outside_ns = plan.run_ns * uniform();
+		plan.outside_variance = below(3) == 0 ? 0 : pow(plan.run_ns * uniform(), 2);
+		plan.as_it_is = below(10) == 0;
+		tolerance = 1e-12 * fmax(plan.run_ns, largest);
+		estimate(&plan);
+
+		for (int i = 0; i < n; i++)
+		{
+			NodeEstimate *node = &plan.nodes[i];
+
+			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) && isfinite(node->total_error_ns) &&
+				isfinite(node->self_error_ns) && isfinite(node->first_ns) && isfinite(node->adjusted_ns) &&
+				isfinite(node->leader_ns);
+			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 && node->total_error_ns >= 0 &&
+				node->self_error_ns >= 0 && node->first_ns >= 0;
+			self += node->self_ns;
+		}
+		finite &= isfinite(plan.overhead_ns) && isfinite(plan.root_estimate_ns) && isfinite(plan.whole_ns);
+		if (!plan.as_it_is)
+		{
+			conditions &= plan.outside_ns >= 0 && plan.nodes[0].total_ns <= plan.whole_ns + tolerance;
+			if (plain)
+			{
+				conditions &= holds(&plan, tolerance);
+				within &= fabs(self - plan.nodes[0].total_ns) <= n * tolerance;
+			}
+		}
+		free_plan(&plan);
+	}
+	ok(finite, "5000 plans with anything in them: all is finite");
+	ok(not_negative, "and not negative");
+	ok(conditions, "no node takes less than its children, and the root no longer than the run");
+	ok(within, "self times add up to the root's total");
+}
+
+int
+main(void)
+{
+	test_strata();
+	test_long_calls();
+	test_limits();
+	test_populations();
+	test_chances();
+	test_truth();
+	test_workers();
+	test_one_condition();
+	test_nearest();
+	test_far();
+	test_anything();
+	return done();
+}
