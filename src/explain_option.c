@@ -108,29 +108,38 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	current = option;
 }
 
+#define UTILITY_PARAMETERS PlannedStmt *statement, const char *text, bool read_only_tree, \
+	ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *env, \
+	DestReceiver *receiver, QueryCompletion *completion
+#define UTILITY_ARGUMENTS statement, text, read_only_tree, context, params, env, receiver, completion
+
+static void
+pass_on_utility(UTILITY_PARAMETERS)
+{
+	if (previous_ProcessUtility != NULL)
+		previous_ProcessUtility(UTILITY_ARGUMENTS);
+	else
+		standard_ProcessUtility(UTILITY_ARGUMENTS);
+}
+
 /*
  * What option_validate() has made current is so until its statement ends,
  * however that does.  Another EXPLAIN may be at work, of which this one is part.
  */
 static void
-option_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
-					  ProcessUtilityContext context, ParamListInfo params,
-					  QueryEnvironment *env, DestReceiver *receiver,
-					  QueryCompletion *completion)
+option_ProcessUtility(UTILITY_PARAMETERS)
 {
-	ProcessUtility_hook_type next = previous_ProcessUtility != NULL ?
-		previous_ProcessUtility : standard_ProcessUtility;
 	ExplainOption *outer = current;
 
 	if (!IsA(statement->utilityStmt, ExplainStmt))
 	{
-		next(statement, text, read_only_tree, context, params, env, receiver, completion);
+		pass_on_utility(UTILITY_ARGUMENTS);
 		return;
 	}
 	current = NULL;
 	PG_TRY();
 	{
-		next(statement, text, read_only_tree, context, params, env, receiver, completion);
+		pass_on_utility(UTILITY_ARGUMENTS);
 	}
 	PG_FINALLY();
 	{
@@ -267,6 +276,8 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 static bool
 option_not_in_settings(const char *name, const char *value, NodeTag type)
 {
+	(void) value;
+	(void) type;
 	GUC_check_errdetail("EXPLAIN option \"%s\" is for EXPLAIN itself.", name);
 	return false;
 }
