@@ -200,7 +200,7 @@ my @shapes = (
 	[ 'SELECT count(*) FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off', 'Gather .*Hash Join' ],
 	[ 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off,enable_parallel_hash=off', '^Gather Hash Join' ],
 	[ 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off,parallel_leader_participation=off', '^Gather Hash Join' ],
-	[ 'SELECT count(*) FROM a JOIN b USING (k)', 'enable_mergejoin=off,enable_nestloop=off,work_mem=64kB', 'Hash Join' ],
+	[ 'SELECT count(*) FROM a JOIN b USING (k)', 'enable_mergejoin=off,enable_nestloop=off,work_mem=64', 'Hash Join' ],
 	[ 'SELECT count(*) FROM a', 'parallel_leader_participation=off', 'Gather' ],
 	[ 'SELECT count(*) FROM b JOIN a ON a.i = b.i', 'enable_hashjoin=off,enable_mergejoin=off', 'Gather .*Nested Loop' ],
 	[ 'SELECT count(*) FROM a WHERE i BETWEEN 100 AND 9000', 'enable_seqscan=off,enable_indexscan=off,enable_indexonlyscan=off', 'Gather .*Bitmap Heap Scan Bitmap Index Scan' ],
@@ -262,7 +262,11 @@ sub with_settings
 {
 	my ($s, $settings) = @_;
 
-	$s->query("SET $_") foreach split /,/, $settings;
+	foreach my $setting (split /,/, $settings)
+	{
+		my $result = $s->query("SET $setting");
+		die $result->{err} if $result->{state} ne '00000';
+	}
 	return;
 }
 
