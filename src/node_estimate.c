@@ -301,6 +301,30 @@ reconcile_root(PlanEstimate *plan, double variance, double run_ns, double *outsi
 }
 
 /*
+ * What is left when the passes have come near enough, or were too many: the
+ * children of each node, from the root downwards, are scaled to fit.
+ */
+static void
+fit_children(PlanEstimate *plan, int i)
+{
+	NodeEstimate *node = &plan->nodes[i];
+	double		sum = 0;
+
+	node->total_ns = fmax(node->total_ns, 0);
+	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+	{
+		if (within_parent(plan, &plan->nodes[c]))
+			sum += fmax(plan->nodes[c].total_ns, 0);
+	}
+	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+	{
+		if (sum > node->total_ns && within_parent(plan, &plan->nodes[c]))
+			plan->nodes[c].total_ns *= node->total_ns / sum;
+		fit_children(plan, c);
+	}
+}
+
+/*
  * Totals that satisfy all conditions, by alternating projections (Bauschke and
  * Borwein, On Projection Algorithms for Solving Convex Feasibility Problems,
  * SIAM Review 38(3), 1996).
@@ -319,6 +343,7 @@ reconcile(PlanEstimate *plan, const double *variance)
 		if (missing < 1e-6 * plan->run_ns)
 			break;
 	}
+	fit_children(plan, 0);
 	plan->outside_ns = plan->whole_ns - plan->nodes[0].total_ns;
 }
 
