@@ -251,14 +251,14 @@ disturbance(void)
 	return ms / best;
 }
 
-/* Waits until nobody disturbs the processor, for a second at most. */
+/* Waits until nobody disturbs the processor, for a quarter of a second at most. */
 static void
 wait_for_calm(void)
 {
-	for (int i = 0; i < 100 && disturbance() > CALM; i++)
+	for (int i = 0; i < 50 && disturbance() > CALM; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		pg_usleep(10000);
+		pg_usleep(5000);
 	}
 }
 

@@ -137,8 +137,9 @@ timed_finished(QueryDesc *desc, void *arg)
 {
 	Explained  *explained = arg;
 
-	(void) desc;
 	explained->plan = node_timing_detach(explained->timing);
+	/* auto_explain may look at it as the execution ends */
+	node_timing_show(desc, explained->plan);
 }
 
 static void

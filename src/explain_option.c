@@ -19,8 +19,8 @@
 #include "access/parallel.h"
 #include "commands/defrem.h"
 #include "executor/instrument.h"
+#include "tcop/utility.h"
 #include "utils/float.h"
-#include "utils/memutils.h"
 
 #include "explain_output.h"
 #include "node_timing.h"
@@ -52,6 +52,7 @@ static ExplainOption *current = NULL;
 static explain_validate_options_hook_type previous_validate = NULL;
 static explain_per_node_hook_type previous_per_node = NULL;
 static explain_per_plan_hook_type previous_per_plan = NULL;
+static ProcessUtility_hook_type previous_ProcessUtility = NULL;
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
@@ -77,19 +78,11 @@ option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 }
 
 static void
-forget(void *arg)
-{
-	if (current == arg)
-		current = NULL;
-}
-
-static void
 option_validate(ExplainState *es, List *options, ParseState *pstate)
 {
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
 	bool		buffers_given = false;
 	ListCell   *cell;
-	MemoryContextCallback *callback;
 
 	if (previous_validate != NULL)
 		previous_validate(es, options, pstate);
@@ -112,11 +105,47 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		es->buffers = false;
 
 	es->timing = false;
-	callback = palloc0(sizeof(MemoryContextCallback));
-	callback->func = forget;
-	callback->arg = option;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	current = option;
+}
+
+#define UTILITY_PARAMETERS PlannedStmt *statement, const char *text, bool read_only_tree, \
+	ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *env, \
+	DestReceiver *receiver, QueryCompletion *completion
+#define UTILITY_ARGUMENTS statement, text, read_only_tree, context, params, env, receiver, completion
+
+static void
+pass_on_utility(UTILITY_PARAMETERS)
+{
+	if (previous_ProcessUtility != NULL)
+		previous_ProcessUtility(UTILITY_ARGUMENTS);
+	else
+		standard_ProcessUtility(UTILITY_ARGUMENTS);
+}
+
+/*
+ * What option_validate() has made current is so until its statement ends,
+ * however that does.  Another EXPLAIN may be at work, of which this one is part.
+ */
+static void
+option_ProcessUtility(UTILITY_PARAMETERS)
+{
+	ExplainOption *outer = current;
+
+	if (!IsA(statement->utilityStmt, ExplainStmt))
+	{
+		pass_on_utility(UTILITY_ARGUMENTS);
+		return;
+	}
+	current = NULL;
+	PG_TRY();
+	{
+		pass_on_utility(UTILITY_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		current = outer;
+	}
+	PG_END_TRY();
 }
 
 /* Queries that the one that is explained executes are none of ours. */
@@ -251,6 +280,8 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 static bool
 option_not_in_settings(const char *name, const char *value, NodeTag type)
 {
+	(void) value;
+	(void) type;
 	GUC_check_errdetail("EXPLAIN option \"%s\" is for EXPLAIN itself.", name);
 	return false;
 }
@@ -273,6 +304,8 @@ explain_option_init(void)
 	explain_per_node_hook = option_per_node;
 	previous_per_plan = explain_per_plan_hook;
 	explain_per_plan_hook = option_per_plan;
+	previous_ProcessUtility = ProcessUtility_hook;
+	ProcessUtility_hook = option_ProcessUtility;
 	previous_ExecutorStart = ExecutorStart_hook;
 	ExecutorStart_hook = option_ExecutorStart;
 	previous_ExecutorRun = ExecutorRun_hook;

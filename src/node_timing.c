@@ -1150,6 +1150,22 @@ put_record(NodeTiming *t, double scale, NodeRecord *record)
 	if (t->instr.running)
 		end_loop(t);
 	InstrEndLoop(&t->instr);
+
+	/*
+	 * A parallel Hash Join of which nothing else was touched, so that nobody
+	 * saw its function exchanged: the server has counted and timed its calls.
+	 */
+	if (t->query->desc->instrument_options == 0 && t->kind == NODE_SAMPLED &&
+		!t->begun && t->instr.nloops > 0)
+	{
+		record->calls += (int64) (t->instr.ntuples + t->instr.nloops);
+		record->timed += (int64) (t->instr.ntuples + t->instr.nloops);
+		record->rows += t->instr.ntuples;
+		record->loops += t->instr.nloops;
+		record->total_ns += instr_total_s(&t->instr) * 1e9;
+		record->first_ns += instr_startup_s(&t->instr) * 1e9;
+		return;
+	}
 	if (t->kind == NODE_WHOLE)
 	{
 		double		ns = instr_total_s(&t->instr) * 1e9;

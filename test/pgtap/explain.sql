@@ -182,3 +182,200 @@ SELECT is((SELECT array_agg(g.node ORDER BY g.node)
            WHERE g.n = s.n AND g.method = m AND g.loops > 0 AND abs(g.rows::numeric / g.loops - e.rows) > 0.5), NULL,
           m || ': rows of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+
+-- Text, and what EXPLAIN ANALYZE writes in JSON.
+CREATE FUNCTION pg_temp.texts() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    shape record;
+    plan json;
+BEGIN
+    FOR shape IN SELECT * FROM shapes ORDER BY n LOOP
+        BEGIN
+            PERFORM pg_temp.use(shape.settings);
+            INSERT INTO lines SELECT shape.n, l, ordinality
+                FROM clock_explain_text(shape.query, 1 + shape.n % 3 * 30, allow_writes => shape.writes) WITH ORDINALITY AS l(l, ordinality);
+        EXCEPTION WHEN OTHERS THEN
+            RAISE WARNING 'text of %: %', shape.query, SQLERRM;
+        END;
+        BEGIN
+            EXECUTE 'EXPLAIN (ANALYZE, BUFFERS OFF, FORMAT JSON) ' || shape.query INTO plan;
+            RAISE EXCEPTION USING MESSAGE = 'undo', DETAIL = plan::text, ERRCODE = 'UNDO1';
+        EXCEPTION WHEN SQLSTATE 'UNDO1' THEN
+            GET STACKED DIAGNOSTICS plan = PG_EXCEPTION_DETAIL;
+        END;
+        INSERT INTO jsons VALUES (shape.n, 'server', plan);
+    END LOOP;
+END $$;
+SELECT pg_temp.texts();
+
+-- the figures themselves
+SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
+           FROM got AS g, LATERAL (VALUES ('total_error_ms', g.total_error_ms), ('self_error_ms', g.self_error_ms),
+                                          ('timed_calls', g.timed_calls), ('loops', g.loops), ('rows', g.rows)) AS v(f, value)
+           WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
+          m || ': margins and counts of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+-- a node whose loops are cut short has not come to the last call, but nodes that return no tuples are called once a loop
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
+           WHERE g.n = s.n AND g.method = m
+             AND NOT (timed_calls <= calls AND loops <= calls AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr')))), NULL,
+          m || ': calls of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
+             AND (loops = 0) <> (calls = 0)), NULL, m || ': calls without a loop of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
+             AND loops = 0 AND coalesce(total_ms, 0) + coalesce(self_ms, 0) + coalesce(total_error_ms, 0) + coalesce(self_error_ms, 0) + timed_calls + rows <> 0), NULL,
+          m || ': never executed nodes of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': there are some') FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m JOIN got AS g ON method = m AND loops = 0 GROUP BY m;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
+             AND ((run_ms IS NOT NULL) <> (node = 1) OR (estimate_ms IS NOT NULL) <> (node = 1) OR plain_ms IS NOT NULL
+                  OR run_ms <= 0 OR estimate_ms < 0 OR (removed_ms IS NOT NULL) <> (m = 'full'))), NULL,
+          m || ': columns of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full' AND removed_ms < -total_error_ms - 0.001), NULL,
+          'full: nothing is added to ' || query)
+FROM shapes AS s;
+
+-- Reconciled: no child longer than its parent, of which an InitPlan or a CTE is
+-- no child: it is executed by whoever needs it.
+CREATE TEMP VIEW family AS
+SELECT g.n, g.method, g.node, g.total_ms, g.self_ms, c.children, c.children_ms, g.loops
+FROM got AS g, LATERAL (
+    SELECT count(*) AS children, sum(c.total_ms) AS children_ms
+    FROM got AS c
+    WHERE c.n = g.n AND c.method = g.method AND c.depth = g.depth + 1 AND c.node > g.node
+      AND NOT EXISTS (SELECT FROM got AS o WHERE o.n = g.n AND o.method = g.method AND o.node > g.node AND o.node <= c.node AND o.depth <= g.depth)) AS c;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m AND (total_ms < 0 OR self_ms < 0)), NULL,
+          m || ': nothing below 0 in ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
+SELECT is((SELECT array_agg(node ORDER BY node) FROM family AS f WHERE f.n = s.n AND f.method = m AND children_ms > total_ms + 0.0001 * (children + 1)), NULL,
+          m || ': no child longer than its parent in ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
+WHERE NOT EXISTS (SELECT FROM lines WHERE lines.n = s.n AND line ~ '(InitPlan|CTE) ');
+SELECT cmp_ok(count(*), '>=', 5::bigint, 'some have InitPlans') FROM lines WHERE line ~ '(InitPlan|CTE) ';
+SELECT is((SELECT count(*) FROM got AS g WHERE g.n = s.n AND g.method = m
+             GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) > 0.0001 * (count(*) + 1)), NULL,
+          m || ': shares of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
+SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m AND node = 1 AND total_ms > run_ms), NULL,
+          m || ': the root within the run of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
+
+-- Text: a line of ours for each node that was executed; JSON: EXPLAIN's own keys, and ours
+SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
+               SELECT line, ordinality, lead(line) OVER w AS next FROM (
+                   SELECT line, ordinality FROM lines WHERE lines.n = s.n
+                     AND (line ~ '\(actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=[0-9.]+ loops=\d+\)$|\(never executed\)$' OR line ~ '^ +Clock: ')) AS x
+               WINDOW w AS (ORDER BY ordinality)) AS l
+           WHERE line ~ '\(actual' AND next !~ '^ +Clock: total \d+\.\d{3} \+/- \d+\.\d{3} ms, self \d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d %\), \d+ of \d+ calls timed'
+              OR line ~ 'never executed' AND next ~ 'Clock: '), NULL,
+          'text: a line for each node that was executed of ' || query)
+FROM shapes AS s;
+SELECT is((SELECT count(*) FROM lines WHERE lines.n = s.n AND line ~ 'actual time='),
+          (SELECT count(*) FROM expected AS e WHERE e.n = s.n AND e.loops > 0), 'text: nodes of ' || query) FROM shapes AS s;
+SELECT is((SELECT array_agg(split_part(line, ':', 1) ORDER BY ordinality) FROM lines WHERE lines.n = s.n AND line ~ '^(Planning Time|Execution Time|Clock): '),
+          '{Planning Time,Execution Time,Clock}', 'text: summary of ' || query) FROM shapes AS s;
+
+CREATE FUNCTION pg_temp.key_lists(plan jsonb, of_server boolean) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    child jsonb;
+BEGIN
+    RETURN NEXT (SELECT string_agg(k, ', ' ORDER BY k) FROM jsonb_object_keys(plan) AS k WHERE (k LIKE 'Clock %') <> of_server);
+    FOR child IN SELECT c FROM jsonb_array_elements(plan -> 'Plans') AS c LOOP
+        RETURN QUERY SELECT * FROM pg_temp.key_lists(child, of_server);
+    END LOOP;
+END $$;
+-- what is measured of memory, and of disk, comes and goes
+SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', true) AS k),
+          (SELECT array_agg(k) FROM pg_temp.key_lists(x.plan -> 0 -> 'Plan', true) AS k), j.method || ': EXPLAIN''s own keys of ' || query)
+FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
+SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', false) AS k
+           WHERE k NOT IN ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
+                           'Clock Calls, Clock Mark, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
+          j.method || ': our keys of ' || query)
+FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
+SELECT is((SELECT array_agg(k ORDER BY k) FROM jsonb_object_keys(j.plan -> 0) AS k),
+          '{Clock,"Execution Time",Plan,"Planning Time",Triggers}', j.method || ': other keys of ' || query)
+FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
+SELECT is((SELECT array_agg(x ORDER BY o)::text FROM pg_temp.nodes(j.plan -> 0 -> 'Plan') WITH ORDINALITY AS x(d, t, r, loops, rows, o)
+           WHERE NOT EXISTS (SELECT FROM expected AS e WHERE e.n = s.n AND e.node = o AND e.depth = d AND e.node_type = t
+                                      AND e.loops = x.loops AND (e.loops = 0 OR abs(e.rows - x.rows) <= 0.5))), NULL,
+          j.method || ': nodes of the JSON of ' || query)
+FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
+
+-- The reset of the settings of the last shape
+SELECT pg_temp.use('{}');
+
+-- sampling => 1 times every call, and others no more than there are
+SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
+FROM shapes WHERE NOT writes;
+SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
+FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
+SELECT cmp_ok((SELECT timed_calls FROM clock_explain('SELECT * FROM generate_series(1, 200000)', 64)), '<', 20000::bigint, 'one in 64, about');
+SELECT cmp_ok((SELECT timed_calls FROM clock_explain('SELECT * FROM generate_series(1, 200000)', 1000)), '<',
+              (SELECT timed_calls FROM clock_explain('SELECT * FROM generate_series(1, 200000)', 10)), 'one in more calls, fewer of them');
+
+-- verify
+SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
+           WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
+FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+
+-- The node that does the work has the largest share.
+CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    FOR j IN 1 .. 300 LOOP
+        n := (n * 31 + j) % 65537;
+    END LOOP;
+    RETURN n >= 0;
+END $$;
+SELECT is((SELECT relation FROM clock_explain(q, method => m) ORDER BY self_ms DESC LIMIT 1), r, m || ': works at ' || r || ' in ' || q)
+FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
+    (VALUES ('SELECT count(*) FROM t JOIN u USING (i) WHERE pg_temp.work(u.k)', 'u'),
+            ('SELECT count(*) FROM (SELECT * FROM t WHERE i < 1000 AND pg_temp.work(i) OFFSET 0) AS t JOIN u USING (k)', 't'),
+            ('SELECT * FROM u WHERE pg_temp.work(i) ORDER BY k LIMIT 3', 'u'),
+            ('SELECT (SELECT count(*) FROM u WHERE u.i <= 3 AND pg_temp.work(t.i)) FROM t WHERE i < 100', 'u')) AS v(q, r);
+SELECT is((SELECT node_type FROM clock_explain('SELECT pg_temp.work(i) FROM (SELECT * FROM t WHERE i < 1000 ORDER BY s LIMIT 500) AS x', method => m)
+           ORDER BY self_ms DESC LIMIT 1), 'Subquery Scan', m || ': works in the target list')
+FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+
+-- Nested calls, and calls that fail and are caught.
+SELECT is((SELECT sum(rows) FROM clock_explain($$SELECT * FROM clock_explain('SELECT * FROM t') AS c, u WHERE u.i <= c.rows$$, method => m) WHERE node = 1),
+          500::numeric, m || ': nested')
+FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+SELECT is((SELECT rows FROM clock_explain('SELECT count(*) FROM u, LATERAL clock_explain(''SELECT * FROM t WHERE i < '' || u.i) AS c WHERE u.i < 10 AND c.rows = u.i - 1') WHERE node = 1),
+          1::bigint, 'a nested call a row');
+CREATE FUNCTION pg_temp.fails(method text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    result text := '';
+    n bigint;
+BEGIN
+    FOR i IN 1 .. 5 LOOP
+        BEGIN
+            PERFORM clock_explain('SELECT 1 / (i - 4000) FROM t', method => fails.method);
+            result := result || 'no error ';
+        EXCEPTION WHEN division_by_zero THEN
+            SELECT sum(rows) INTO n FROM clock_explain('SELECT * FROM u', method => fails.method);
+            result := result || n || ' ';
+        END;
+        INSERT INTO w VALUES (0, 0);
+    END LOOP;
+    RETURN result || current_setting('transaction_read_only') || current_setting('clocktiming.worker_timing');
+END $$;
+SELECT is(pg_temp.fails(m), '500 500 500 500 500 off', m || ': fails, and works again') FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+-- (temporary tables may be written to all the same)
+SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sampling'') = ''500 500 500 500 500 on'' THEN 1 ELSE 0 END)')$$,
+                'a nested call leaves it read only');
+SELECT is((SELECT count(*) FROM w WHERE i = 0), 20::bigint, 'what is written around it stays');
+
+-- Cursors and portals that stop early
+BEGIN;
+DECLARE c CURSOR FOR SELECT (SELECT sum(rows) FROM clock_explain('SELECT * FROM u WHERE i <= ' || t.i)) FROM t ORDER BY i;
+SELECT is((SELECT count(*) FROM pg_cursors WHERE name = 'c'), 1::bigint, 'a cursor');
+FETCH 3 FROM c \g /dev/null
+CLOSE c;
+COMMIT;
+
+SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
+SELECT * FROM finish();

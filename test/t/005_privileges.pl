@@ -50,6 +50,9 @@ my @measuring = (
 	'clock_cpu_skew(0.01)',
 	q{clock_check(max_skew_ns => 'infinity', duration => 0.01)},
 	q{clock_check_detail(max_skew_ns => 'infinity', duration => 0.01)},
+	q{clock_explain('SELECT 1')},
+	q{clock_explain_text('SELECT 1')},
+	q{clock_explain_json('SELECT 1')},
 	'clock_list_advice()',
 	'clock_advice',
 	'clock_list_impact()',
@@ -164,6 +167,9 @@ foreach my $call (
 	q{timing.clock_histogram('system', 0.02)},
 	q{timing.clock_durations('system', 0.02)},
 	q{timing.clock_summary('system', 0.02)},
+	q{timing.clock_explain('SELECT 1')},
+	q{timing.clock_explain_text('SELECT 1', method => 'full')},
+	q{timing.clock_explain_json('SELECT 1', method => 'isolate')},
 	'timing.clock_report(0.02)')
 {
 	my $result =

@@ -1,0 +1,211 @@
+--
+-- clock_explain, clock_explain_text and clock_explain_json: what is stable of
+-- them, and errors.  What must hold for the figures is in test/pgtap.
+--
+\set SHOW_CONTEXT never
+
+SET max_parallel_workers_per_gather = 0;
+SET jit = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+SET enable_bitmapscan = off;
+SET enable_indexonlyscan = off;
+CREATE TABLE explain_a (i integer PRIMARY KEY, k integer);
+CREATE TABLE explain_b (i integer, k integer);
+INSERT INTO explain_a SELECT i, i % 10 FROM generate_series(1, 1000) AS i;
+INSERT INTO explain_b SELECT i, i % 10 FROM generate_series(1, 100) AS i;
+ANALYZE explain_a, explain_b;
+
+-- the columns
+SELECT a.attnum AS n, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
+FROM (SELECT unnest(proargnames) AS attname, unnest(proallargtypes) AS atttypid, unnest(proargmodes) AS mode,
+             generate_series(1, cardinality(proargnames)) AS attnum, -1 AS atttypmod
+      FROM pg_proc WHERE oid = 'clock_explain'::regproc) AS a
+WHERE mode <> 'i' ORDER BY n;
+
+-- a row a node, in EXPLAIN's order
+CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', sampling integer DEFAULT 64, writes boolean DEFAULT false)
+RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
+               calls bigint, mark text, others text) LANGUAGE sql AS $$
+    -- which of the others are null, and signs
+    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(regexp_replace(mark, '[-+]?[0-9.]+ ms', 'N ms'), 'reconciled by N ms'),
+           concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
+                     CASE WHEN total_ms >= 0 AND total_error_ms >= 0 THEN 'total' END,
+                     -- isolated runs are not reconciled
+                     CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_error_ms >= 0 THEN 'self' END,
+                     CASE WHEN share_percent BETWEEN 0 AND 100 OR method = 'isolate' THEN 'share' END,
+                     CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
+                     CASE WHEN estimate_ms > 0 THEN 'estimate' END,
+                     CASE WHEN run_ms > 0 THEN 'run' END,
+                     CASE WHEN plain_ms > 0 THEN 'plain' END)
+    FROM clock_explain(query, sampling, method, allow_writes => writes) $$;
+
+\pset format unaligned
+SELECT * FROM pg_temp.rows('SELECT DISTINCT k FROM explain_a JOIN explain_b USING (k) WHERE explain_b.i <= 10 ORDER BY k');
+SELECT * FROM pg_temp.rows('SELECT DISTINCT k FROM explain_a JOIN explain_b USING (k) WHERE explain_b.i <= 10 ORDER BY k', 'full');
+SELECT * FROM pg_temp.rows('SELECT DISTINCT k FROM explain_a JOIN explain_b USING (k) WHERE explain_b.i <= 10 ORDER BY k', 'isolate');
+SELECT * FROM pg_temp.rows('SELECT * FROM explain_a LIMIT 7', 'Sampling', 1);
+SELECT * FROM pg_temp.rows('TABLE explain_b', 'FULL', 1000000);
+SELECT * FROM pg_temp.rows('SELECT i FROM explain_a WHERE i < 4 UNION ALL SELECT i FROM explain_b WHERE i < 3');
+SELECT * FROM pg_temp.rows('SELECT i, (SELECT max(k) FROM explain_b AS b WHERE b.i <= a.i) FROM explain_a AS a WHERE i <= 3');
+SELECT * FROM pg_temp.rows('WITH c AS MATERIALIZED (SELECT k FROM explain_b) SELECT count(*) FROM c WHERE k < (SELECT max(k) FROM c)');
+-- never executed: no times
+SELECT * FROM pg_temp.rows('SELECT count(*) FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 0) AS b JOIN explain_a AS a ON a.k = b.k');
+SELECT loops, rows, calls, timed_calls, total_ms, self_ms, share_percent
+FROM clock_explain('SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM explain_b AS b WHERE b.k = a.i) END FROM explain_a AS a')
+WHERE node > 1;
+-- writes are rolled back, and so are those of CTEs
+SELECT * FROM pg_temp.rows('INSERT INTO explain_b SELECT i, k FROM explain_a', writes => true);
+SELECT * FROM pg_temp.rows('WITH d AS (DELETE FROM explain_b WHERE k = 3 RETURNING i) SELECT count(*) FROM d', writes => true);
+SELECT * FROM pg_temp.rows('SELECT * FROM explain_b WHERE i = 5 FOR UPDATE', writes => true);
+SELECT count(*), sum(k) FROM explain_b;
+-- a name that has to be quoted
+CREATE TABLE "explain -> c" (i integer);
+SELECT line, relation FROM clock_explain('SELECT * FROM "explain -> c"');
+DROP TABLE "explain -> c";
+
+-- only when asked for
+SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1 WHERE false', verify => true);
+SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'full', verify => true);
+SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'isolate', verify => true);
+
+-- as EXPLAIN writes it: figures become N
+CREATE FUNCTION pg_temp.lines(query text, method text DEFAULT 'sampling', verify boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+BEGIN
+    FOR line IN SELECT * FROM clock_explain_text(query, method => lines.method, verify => lines.verify) LOOP
+        -- rows are written with decimals since PostgreSQL 18
+        line := regexp_replace(line, '(actual [^)]* rows=\d+)\.\d\d', '\1');
+        line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
+        line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
+        line := regexp_replace(line, 'Clock: .*, (sampling|full|isolate)', 'Clock: CLOCK, \1');
+        line := regexp_replace(line, '; reconciled by .*', '');
+        line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))', 'N', 'g');
+        line := regexp_replace(line, '\d+ of (\d+) calls', 'N of \1 calls');
+        RETURN NEXT line;
+    END LOOP;
+END $$;
+\pset tuples_only on
+SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY k');
+SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY k', 'full', true);
+SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY k', 'isolate', true);
+SELECT pg_temp.lines('SELECT * FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 0) AS b JOIN explain_a AS a ON a.k = b.k');
+\pset tuples_only off
+
+-- EXPLAIN's keys, and others
+CREATE FUNCTION pg_temp.keys(plan jsonb, path text DEFAULT '') RETURNS TABLE (path_ text, keys text) LANGUAGE plpgsql AS $$
+DECLARE
+    key text;
+    value jsonb;
+BEGIN
+    IF jsonb_typeof(plan) = 'array' THEN
+        FOR value IN SELECT jsonb_array_elements(plan) LOOP
+            RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '[]');
+        END LOOP;
+    ELSIF jsonb_typeof(plan) = 'object' THEN
+        RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C") FROM jsonb_object_keys(plan) AS k
+            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions)$';
+        FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
+            RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
+        END LOOP;
+    END IF;
+END $$;
+SELECT k.* FROM clock_explain_json('SELECT count(*) FROM explain_a') AS j, pg_temp.keys(j::jsonb) AS k;
+SELECT k.* FROM clock_explain_json('SELECT count(*) FROM explain_a', method => 'full', verify => true) AS j, pg_temp.keys(j::jsonb) AS k
+WHERE k.path_ = '[].Clock';
+SELECT j -> 0 -> 'Clock' ->> 'Method' AS method, j -> 0 -> 'Clock' ->> 'Sampling' AS sampling,
+       j -> 0 -> 'Plan' ->> 'Node Type' AS node_type, (j -> 0 -> 'Plan' ->> 'Actual Rows')::numeric::integer AS rows,
+       j -> 0 -> 'Plan' ->> 'Actual Loops' AS loops, j -> 0 -> 'Plan' ->> 'Clock Calls' AS calls,
+       j -> 0 -> 'Plan' ->> 'Clock Timed Calls' AS timed
+FROM clock_explain_json('TABLE explain_b', 1) AS j;
+
+-- errors
+CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
+DECLARE
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE statement;
+    RETURN QUERY VALUES ('00000', 'no error');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN QUERY SELECT t.state, v.line
+        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
+             (SELECT state) t
+        WHERE v.line IS NOT NULL;
+END $$;
+\pset tuples_only on
+SELECT f, a, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
+    unnest(ARRAY['NULL', $$'SELECT 1', NULL$$, $$'SELECT 1', method => NULL$$, $$'SELECT 1', verify => NULL$$,
+        $$'SELECT 1', allow_writes => NULL$$]) AS a,
+    pg_temp.try(format('SELECT count(*) FROM %s(%s)', f, a)) AS t;
+SELECT f, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
+    unnest(ARRAY[0, -1, 1000001, 1, 1000000]) AS n,
+    pg_temp.try(format($$SELECT count(*) FROM %s('SELECT 1', %s)$$, f, n)) AS t;
+SELECT m, t.* FROM unnest(ARRAY['', 'sample', 'sampling ', 'Isolate']) AS m,
+    pg_temp.try(format($$SELECT count(*) FROM clock_explain('SELECT 1', method => %L)$$, m)) AS t;
+SELECT q, t.* FROM unnest(ARRAY[
+    '', ';', '-- nothing', 'SELECT 1; SELECT 2', 'SELECT 1;',
+    'VACUUM', 'CREATE TABLE x (i integer)', 'DO $x$BEGIN END$x$', 'CALL clock_executor_overhead()', 'COPY explain_a TO STDOUT',
+    'DECLARE c CURSOR FOR SELECT 1', 'PREPARE p AS SELECT 1', 'EXECUTE p', 'BEGIN', 'COMMIT', 'SET jit = on', 'LISTEN x',
+    'CREATE TABLE x AS SELECT 1', 'SELECT 1 INTO x', 'CREATE MATERIALIZED VIEW x AS SELECT 1',
+    'EXPLAIN SELECT 1', 'EXPLAIN ANALYZE SELECT 1',
+    'SELECT $1', 'SELECT $1::integer', 'SELECT nothing', 'SELECT * FROM nowhere', 'SELECTT 1', 'SELECT (',
+    'SELECT 1 / 0', 'SELECT 1 / (i - 500) FROM explain_a'
+]) AS q, pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
+-- at the end of each method, not only in its first run
+SELECT m, t.* FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
+    pg_temp.try(format($$SELECT count(*) FROM clock_explain_text('SELECT 1 / (i - 1000) FROM explain_a', method => %L)$$, m)) AS t;
+-- nothing is written without leave
+CREATE SEQUENCE explain_seq;
+CREATE FUNCTION explain_write() RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO explain_b VALUES (-1, -1);
+    RETURN 1;
+END $$;
+CREATE FUNCTION explain_settings() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN set_config('transaction_read_only', 'off', true);
+END $$;
+SELECT q, t.* FROM unnest(ARRAY[
+    'INSERT INTO explain_b VALUES (1)', 'UPDATE explain_b SET k = 0', 'DELETE FROM explain_b',
+    'MERGE INTO explain_b AS b USING explain_a AS a ON a.i = b.i WHEN MATCHED THEN DELETE',
+    'WITH d AS (DELETE FROM explain_b RETURNING *) SELECT * FROM d', 'SELECT * FROM explain_b FOR UPDATE',
+    'SELECT * FROM explain_b FOR KEY SHARE', 'SELECT * FROM (SELECT * FROM explain_b FOR SHARE) AS b',
+    'SELECT explain_write()', 'SELECT explain_write() FROM explain_b', 'SELECT explain_settings(), explain_write()',
+    $$SELECT nextval('explain_seq')$$
+]) AS q, unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
+    pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, method => %L)', q, m)) AS t
+WHERE m = 'sampling' OR q = 'SELECT explain_write()' ORDER BY q COLLATE "C", m, said COLLATE "C";
+SELECT count(*) FROM explain_b;
+-- neither is allow_writes a way round a transaction that is read only
+BEGIN READ ONLY;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('DELETE FROM explain_b', allow_writes => true)$$) AS t;
+SELECT count(*) > 0 FROM clock_explain('SELECT 1');
+COMMIT;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT explain_write()', allow_writes => true)$$) AS t;
+SELECT count(*) FROM explain_b;
+
+-- where in the query
+SELECT * FROM clock_explain('SELECT 1 FROMM explain_a');
+SELECT * FROM clock_explain_text('SELECT i, nothing FROM explain_a');
+SELECT clock_explain_json('SELECT * FROM nowhere');
+\set SHOW_CONTEXT always
+SELECT * FROM clock_explain('SELECT 1 / (i - 500) FROM explain_a');
+
+-- an error, and the session goes on
+BEGIN;
+SAVEPOINT s;
+SELECT count(*) FROM clock_explain('SELECT 1 / (i - 500) FROM explain_a');
+ROLLBACK TO s;
+SELECT count(*) FROM clock_explain('SELECT i - 500 FROM explain_a');
+INSERT INTO explain_b VALUES (0, 0);
+SHOW clocktiming.worker_timing;
+ROLLBACK;
+
+DROP TABLE explain_a, explain_b;
+DROP FUNCTION explain_write, explain_settings;
+DROP SEQUENCE explain_seq;

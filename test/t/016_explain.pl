@@ -1,0 +1,486 @@
+
+# clock_explain: whatever ends it, the session is as it was; parallel plans;
+# privileges; other extensions beside it.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+jit = off
+max_worker_processes = 16
+max_parallel_workers = 12
+autovacuum = off
+});
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE ROLE ordinary LOGIN;
+	CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+	CREATE TABLE a AS SELECT i, i % 100 AS k, md5(i::text) AS s FROM generate_series(1, 20000) AS i;
+	CREATE TABLE b AS SELECT i, i % 50 AS k FROM generate_series(1, 5000) AS i;
+	CREATE INDEX a_i ON a (i);
+	CREATE TABLE secret AS SELECT generate_series(1, 100) AS i;
+	CREATE TABLE own (owner text, i integer);
+	INSERT INTO own SELECT CASE WHEN i <= 10 THEN 'watcher' ELSE 'other' END, i FROM generate_series(1, 100) AS i;
+	ALTER TABLE own ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY own ON own USING (owner = current_user);
+	CREATE TABLE log (what text);
+	CREATE TABLE w (i integer PRIMARY KEY, k integer);
+	INSERT INTO w SELECT i, 0 FROM generate_series(1, 100) AS i;
+	GRANT SELECT ON a, b, own TO watcher;
+	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+		$$BEGIN INSERT INTO log VALUES (TG_NAME); RETURN NEW; END$$;
+	CREATE TRIGGER before BEFORE INSERT OR UPDATE ON w FOR EACH ROW EXECUTE FUNCTION note();
+	CREATE TRIGGER after AFTER INSERT OR UPDATE ON w FOR EACH ROW EXECUTE FUNCTION note();
+	CREATE TRIGGER statement AFTER INSERT OR UPDATE ON w FOR EACH STATEMENT EXECUTE FUNCTION note();
+	CREATE CONSTRAINT TRIGGER deferred AFTER INSERT ON w DEFERRABLE INITIALLY DEFERRED
+		FOR EACH ROW EXECUTE FUNCTION note();
+	CREATE FUNCTION pause(seconds float8) RETURNS integer LANGUAGE plpgsql PARALLEL SAFE AS
+		$$BEGIN PERFORM pg_sleep(seconds); RETURN 1; END$$;
+	CREATE FUNCTION counts() RETURNS bigint LANGUAGE plpgsql AS
+		$$BEGIN RETURN (SELECT count(*) FROM b); END$$;
+	VACUUM ANALYZE;
+});
+
+my @methods = ('sampling', 'full', 'isolate');
+my $parallel = q{
+	SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+	SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 2};
+
+# Everything that must be as it was.
+my $state = q{
+	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
+		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
+	SHOW transaction_read_only;
+	SELECT current_setting('clocktiming.worker_timing') = '';
+	SELECT count(*) FROM w;
+	SELECT count(*) FROM log;
+	SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
+my $session = ClockSession->new($node);
+$session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
+$session->query($parallel);
+my $before = $session->query($state)->{out};
+like($before, qr/\noff\nt\n100\n0\n0$/, 'the state before');
+
+sub as_before
+{
+	my ($what) = @_;
+
+	# workers take their time to end
+	for (1 .. 100)
+	{
+		last if $session->query($state)->{out} eq $before;
+		usleep(50_000);
+	}
+	is($session->query($state)->{out}, $before, "$what: nothing is left behind");
+	my $result = $session->query(q{SELECT sum(rows) FROM clock_explain('SELECT * FROM generate_series(1, 1000)')});
+	is("$result->{state} $result->{out}", '00000 1000', "$what: the session can explain again");
+	return;
+}
+
+sub running
+{
+	my ($what) = @_;
+
+	$node->poll_query_until('postgres',
+		'SELECT state = \'active\' AND query LIKE \'%clock_explain%\' FROM pg_stat_activity WHERE pid = ' . $session->pid)
+	  or die "$what does not run";
+	usleep(200_000);
+	return;
+}
+
+# Interrupted in the middle: cancelled, timed out, failed; with workers and without
+my %long = (
+	'SELECT count(*) FROM generate_series(1, 100000000)' => 'a scan',
+	'SELECT pause(0.01) FROM b' => 'a parallel scan',
+	'SELECT (SELECT max(pause(0.01)) FROM b AS c WHERE c.i < a.i) FROM a' => 'a subplan');
+foreach my $method (@methods)
+{
+	foreach my $query (sort keys %long)
+	{
+		foreach my $function ('clock_explain', 'clock_explain_json')
+		{
+			my $statement = "SELECT count(*) FROM $function('$query', method => '$method')";
+			my $what = "$function, $method, $long{$query}";
+			my $result;
+
+			next if $function ne 'clock_explain' && $method eq 'isolate';
+			$session->query(q{SET statement_timeout = '300ms'});
+			$result = $session->query($statement);
+			is($result->{state}, '57014', "$what: times out");
+			like($result->{err}, qr/CONTEXT: .*query being measured: "\Q$query\E"/s, "$what: says in which query");
+			$session->query('RESET statement_timeout');
+			as_before($what);
+
+			$session->send($statement);
+			running($what);
+			$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
+			is($session->result->{state}, '57014', "$what: is cancelled");
+			as_before($what);
+
+			# in a subtransaction, whose transaction goes on
+			$session->query("BEGIN; INSERT INTO log VALUES ('kept'); SAVEPOINT s");
+			$session->query("SET LOCAL statement_timeout = '300ms'");
+			is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
+			$session->query('ROLLBACK TO s');
+			is($session->query(q{SELECT count(*), current_setting('clocktiming.worker_timing'), current_setting('transaction_read_only') FROM log})->{out},
+				'1||off', "$what: the transaction goes on");
+			is($session->query(q{INSERT INTO log VALUES ('written')})->{state}, '00000', "$what: and may write");
+			$session->query('ROLLBACK');
+			as_before("$what, in a subtransaction");
+		}
+	}
+
+	# an error in the middle: of the leader, of a worker, and one that is caught
+	foreach my $query (
+		'SELECT 1 / (i - 4000) FROM generate_series(1, 5000) AS i',
+		'SELECT count(1 / (i - 4999)) FROM b',
+		'SELECT 1 / (i - 4999) FROM b')
+	{
+		my $what = "$method, error in $query";
+
+		is($session->query("SELECT count(*) FROM clock_explain('$query', method => '$method')")->{state}, '22012', $what);
+		as_before($what);
+		is( $session->query(qq{DO \$\$
+			DECLARE n bigint;
+			BEGIN
+				FOR i IN 1 .. 3 LOOP
+					BEGIN
+						PERFORM clock_explain('$query', method => '$method');
+						RAISE EXCEPTION 'no error';
+					EXCEPTION WHEN division_by_zero THEN
+						SELECT sum(rows) INTO n FROM clock_explain('SELECT * FROM generate_series(1, 10)', method => '$method');
+						IF n IS DISTINCT FROM 10 OR current_setting('clocktiming.worker_timing') <> ''
+							OR current_setting('transaction_read_only') <> 'off' THEN
+							RAISE EXCEPTION 'n is %', n;
+						END IF;
+					END;
+				END LOOP;
+			END\$\$})->{state}, '00000', "$what: caught, and goes on");
+		as_before("$what, caught");
+	}
+}
+
+# A client that is gone
+SKIP:
+{
+	foreach my $method (@methods)
+	{
+		my $fresh = ClockSession->new($node);
+		my $pid = $fresh->pid;
+
+		$fresh->query($parallel . q{; SET client_connection_check_interval = '100ms'});
+		$fresh->send("SELECT count(*) FROM clock_explain('SELECT pause(0.01) FROM b', method => '$method')");
+		$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $pid")
+		  or die 'no workers';
+		$fresh->{psql}->kill_kill;
+		ok( $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid OR leader_pid = $pid"),
+			"$method: a client that is gone ends it");
+	}
+}
+
+# Rows and loops of parallel plans are EXPLAIN ANALYZE's own.  Each is a query,
+# its settings, and a pattern that its plan matches.
+my @shapes = (
+	[ 'SELECT count(*) FROM a', '', 'Gather .*Seq Scan' ],
+	[ 'SELECT * FROM a WHERE i % 3 = 0', '', '^Gather Seq Scan' ],
+	[ 'SELECT * FROM a ORDER BY s', '', 'Gather Merge .*Sort' ],
+	[ 'SELECT k, count(*) FROM a GROUP BY k ORDER BY k', 'enable_hashagg=off', 'Gather Merge' ],
+	[ 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off', '^Gather Hash Join .*Hash' ],
+	[ 'SELECT count(*) FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off', 'Gather .*Hash Join' ],
+	[ 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off,enable_parallel_hash=off', '^Gather Hash Join' ],
+	[ 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'enable_mergejoin=off,enable_nestloop=off,parallel_leader_participation=off', '^Gather Hash Join' ],
+	[ 'SELECT count(*) FROM a JOIN b USING (k)', 'enable_mergejoin=off,enable_nestloop=off,work_mem=64', 'Hash Join' ],
+	[ 'SELECT count(*) FROM a', 'parallel_leader_participation=off', 'Gather' ],
+	[ 'SELECT count(*) FROM b JOIN a ON a.i = b.i', 'enable_hashjoin=off,enable_mergejoin=off', 'Gather .*Nested Loop' ],
+	[ 'SELECT count(*) FROM a WHERE i BETWEEN 100 AND 9000', 'enable_seqscan=off,enable_indexscan=off,enable_indexonlyscan=off', 'Gather .*Bitmap Heap Scan Bitmap Index Scan' ],
+	[ 'SELECT count(s) FROM a WHERE i BETWEEN 100 AND 9000', 'enable_seqscan=off,enable_bitmapscan=off', 'Gather .*Index Scan' ],
+	[ 'SELECT i FROM a UNION ALL SELECT i FROM b', '', 'Gather Append' ],
+	[ 'SELECT count(*) FROM a WHERE k = (SELECT max(k) FROM b)', '', 'Gather' ],
+	[ 'SELECT count(*) FROM a WHERE k IN (SELECT k FROM b) OR k = 99', '', 'Gather' ],
+	[ 'SELECT * FROM (VALUES (1), (2), (3)) AS v(x) LEFT JOIN (SELECT k, count(*) FROM a GROUP BY k OFFSET 0) AS c ON c.k >= v.x',
+		'enable_hashjoin=off,enable_mergejoin=off,enable_material=off', 'Nested Loop .*Gather' ],
+	[ 'SELECT x, (SELECT count(*) FROM a WHERE a.k + x > 50) FROM generate_series(1, 3) AS x', '', '' ],
+	[ 'SELECT * FROM a LIMIT 10', '', 'Limit Gather' ],
+	[ 'SELECT * FROM a WHERE s < \'8\' ORDER BY s LIMIT 10', '', 'Limit Gather Merge' ],
+	[ 'SELECT counts(), count(*) FROM a', '', '' ],
+	[ 'SELECT count(*) FROM a WHERE k < 0', '', 'Gather' ],
+	[ 'WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM a GROUP BY k) SELECT * FROM c JOIN b ON b.i = c.n', '', 'Gather' ]);
+# The server's, of all nodes in order, as lines
+my $nodes = q{
+	CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
+	RETURNS TABLE (node_type text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
+	DECLARE child jsonb;
+	BEGIN
+		RETURN QUERY SELECT plan ->> 'Node Type', (plan ->> 'Actual Loops')::numeric, (plan ->> 'Actual Rows')::numeric;
+		FOR child IN SELECT c FROM jsonb_array_elements(plan -> 'Plans') AS c LOOP
+			RETURN QUERY SELECT * FROM pg_temp.nodes(child, depth + 1);
+		END LOOP;
+	END $$;
+	CREATE FUNCTION pg_temp.expected(query text)
+	RETURNS TABLE (node bigint, node_type text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
+	DECLARE plan json;
+	BEGIN
+		EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+		RETURN QUERY SELECT row_number() OVER (), n.* FROM pg_temp.nodes(plan::jsonb -> 0 -> 'Plan') AS n;
+	END $$;
+	-- where rows are spread over loops the server rounds
+	CREATE FUNCTION pg_temp.differences(query text, method text) RETURNS TABLE (plan text, difference text) LANGUAGE sql AS $$
+		SELECT string_agg(c.node_type, ' ' ORDER BY node),
+			string_agg(format('%s %s: loops %s not %s, rows %s not %s', node, c.node_type, c.loops, e.loops, c.rows, e.rows * e.loops), '; ')
+				FILTER (WHERE c.node_type IS DISTINCT FROM e.node_type OR c.loops IS DISTINCT FROM e.loops
+					OR c.loops > 0 AND abs(c.rows::numeric / c.loops - e.rows) > 0.5)
+		FROM clock_explain(query, method => method) AS c FULL JOIN pg_temp.expected(query) AS e USING (node) $$};
+
+# Who comes first decides whether the leader, or a worker, finds anything left
+# to do, and so whether it executes what is below: so more than once.
+sub compare
+{
+	my ($s, $quoted, $method) = @_;
+	my ($row, $plan, $difference);
+
+	for (1 .. 30)
+	{
+		$row = $s->query("SELECT plan, difference FROM pg_temp.differences('$quoted', '$method')");
+		($plan, $difference) = split /\|/, $row->{out}, 2;
+		last if defined $difference && $difference eq '';
+	}
+	return ($row, $plan, $difference);
+}
+
+sub with_settings
+{
+	my ($s, $settings) = @_;
+
+	foreach my $setting (split /,/, $settings)
+	{
+		my $result = $s->query("SET $setting");
+		die $result->{err} if $result->{state} ne '00000';
+	}
+	return;
+}
+
+sub reset_settings
+{
+	my ($s, $settings) = @_;
+
+	foreach my $setting (split /,/, $settings)
+	{
+		$s->query('RESET ' . (split /=/, $setting)[0]);
+	}
+	return;
+}
+
+$session->query($nodes);
+foreach my $shape (@shapes)
+{
+	my ($query, $settings, $pattern) = @$shape;
+	(my $quoted = $query) =~ s/'/''/g;
+
+	with_settings($session, $settings);
+	foreach my $method (@methods)
+	{
+		my ($row, $plan, $difference) = compare($session, $quoted, $method);
+
+		is($row->{state}, '00000', "$method: $query") or diag $row->{err};
+		is($difference, '', "$method: rows and loops of $query ($settings)");
+		like($plan, qr/$pattern/, "plan of $query ($settings)");
+	}
+	reset_settings($session, $settings);
+}
+as_before('parallel plans');
+
+# Workers did take part, and are timed
+my $marks = $session->query(
+	q{SELECT string_agg(mark, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE mark LIKE 'mean%'});
+like($marks->{out}, qr/^(mean of 3 processes ?)+/, 'workers are timed');
+is( $session->query(
+		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
+	't', 'all their calls with sampling => 1');
+# all sleep: what a process takes is not less than half of what it sleeps
+is( $session->query(
+		q{SELECT count(*) FROM clock_explain('SELECT pause(0.002) FROM b WHERE i <= 60') AS c
+			WHERE total_ms > 0 AND total_ms * loops / least(loops, 1) >= 30 AND node_type = 'Gather'})->{out},
+	'1', 'a sleeping plan') ;
+
+# Fewer workers than were planned
+$session->query('SET max_parallel_workers = 0');
+is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT count(*) FROM a', 'sampling')})->{out},
+	't', 'with no workers to be had');
+$session->query('RESET max_parallel_workers');
+
+# As it is in the regression tests of the server
+my $debug = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
+foreach my $mode ('on', 'regress')
+{
+	$session->query("SET $debug = $mode");
+	foreach my $method (@methods)
+	{
+		is($session->query("SELECT sum(rows) FROM clock_explain('SELECT * FROM generate_series(1, 1000)', method => '$method') WHERE node_type = 'Function Scan'")->{out},
+			'1000', "$debug = $mode, $method");
+	}
+	is($session->query("SELECT difference IS NULL FROM pg_temp.differences('SELECT i FROM w ORDER BY i', 'sampling')")->{out},
+		't', "$debug = $mode: rows and loops");
+	$session->query("RESET $debug");
+}
+as_before('forced parallel plans');
+
+# Privileges
+foreach my $function ('clock_explain', 'clock_explain_text', 'clock_explain_json')
+{
+	my ($status, $stdout, $stderr) =
+	  $node->psql('postgres', "SELECT $function('SELECT 1')", extra_params => [ '-U', 'ordinary' ]);
+	like($stderr, qr/permission denied for function $function/, "$function is not for an ordinary role");
+}
+my $watcher = ClockSession->new($node, user => 'watcher');
+$watcher->query($parallel);
+$watcher->query($nodes);
+is($watcher->query(q{SELECT count(*) FROM clock_explain('SELECT 1')})->{out}, '1', 'a member of pg_monitor may');
+foreach my $method (@methods)
+{
+	is($watcher->query("SELECT count(*) FROM clock_explain('SELECT * FROM secret', method => '$method')")->{state}, '42501',
+		"$method: but reads no table that is not for it");
+	is($watcher->query("SELECT clock_explain('INSERT INTO own VALUES (1)', method => '$method', allow_writes => true)")->{state}, '42501',
+		"$method: nor writes to one");
+	is($watcher->query("SELECT max(rows) FROM clock_explain('SELECT * FROM own', method => '$method')")->{out}, '10',
+		"$method: row-level security is the caller's");
+	my ($row) = compare($watcher, 'SELECT count(*) FROM a JOIN b USING (i)', $method);
+	like($row->{out}, qr/^.*Gather.*\|$/, "$method: a parallel plan of a role that is no superuser");
+}
+like(
+	$watcher->query(q{SELECT string_agg(mark, ' ') FROM clock_explain('SELECT * FROM a WHERE i % 3 = 0')})->{out},
+	qr/mean of 3 processes/, 'whose workers are timed');
+is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'the setting is not for it');
+$watcher->quit;
+# a number that belongs to nothing, or to somebody else, does no harm
+$session->query(q{SET clocktiming.worker_timing = '4711'});
+is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a setting of no meaning');
+$session->query(q{SET clocktiming.worker_timing = 'nonsense'});
+is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'nor of any number');
+is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT count(*) FROM a', 'sampling')})->{out}, 't',
+	'and is overridden');
+is($session->query('SHOW clocktiming.worker_timing')->{out}, 'nonsense', 'and restored');
+$session->query(q{SET clocktiming.worker_timing = ''});
+as_before('the setting');
+
+# Writes, with triggers
+foreach my $method (@methods)
+{
+	foreach my $statement (
+		'INSERT INTO w SELECT i, 1 FROM generate_series(101, 200) AS i',
+		'UPDATE w SET k = 1',
+		'DELETE FROM w',
+		'INSERT INTO w SELECT i, 1 FROM generate_series(51, 150) AS i ON CONFLICT (i) DO UPDATE SET k = 2',
+		'WITH x AS (UPDATE w SET k = 1 RETURNING i) SELECT count(*) FROM x',
+		'SELECT * FROM w FOR UPDATE')
+	{
+		my $result = $session->query("SELECT count(*) > 0, bool_and(total_ms >= 0) FROM clock_explain('$statement', method => '$method', allow_writes => true)");
+		is("$result->{state} $result->{out}", '00000 t|t', "$method: $statement");
+	}
+	as_before("$method, writes");
+	my $result = $session->query("SELECT clock_explain('INSERT INTO w VALUES (1, 1)', method => '$method', allow_writes => true)");
+	is($result->{state}, '23505', "$method: a write that fails");
+	as_before("$method, a write that fails");
+}
+like($session->query(q{SELECT * FROM clock_explain_text('INSERT INTO w VALUES (0, 1)', allow_writes => true)})->{out},
+	qr/^Trigger before: time=\d+\.\d+ calls=1$/m, 'triggers are shown');
+is($session->query('SELECT count(*) FROM w WHERE k <> 0')->{out}, '0', 'nothing was written');
+
+# Nested: a query that explains, also in a parallel plan's leader
+is( $session->query(q{SELECT sum(c.rows) FROM clock_explain(
+		'SELECT sum(d.rows) FROM b, clock_explain(''SELECT count(*) FROM a'') AS d WHERE b.i < 3') AS c WHERE node = 1})->{out},
+	'1', 'nested');
+as_before('nested');
+
+# Memory does not grow
+my $used = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
+my $twenty = q{SELECT count(*) FROM generate_series(1, 20) AS i, LATERAL clock_explain('SELECT count(*) FROM a WHERE i > ' || i)};
+$session->query($twenty);
+my $first = $session->query($used)->{out};
+$session->query($twenty) for 1 .. 5;
+cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not grow');
+$session->quit;
+
+$node->stop;
+my $log = slurp_file($node->logfile);
+unlike($log, qr/^.*WARNING.*$/m, 'no warnings in the log');
+unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
+
+# Other extensions beside it, in both orders
+foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
+{
+	my $loads = $libraries;
+	my $other = PostgreSQL::Test::Cluster->new($libraries =~ /^auto/ ? 'first' : 'last');
+	my $statements = -f $node->config_data('--sharedir') . '/extension/pg_stat_statements.control';
+
+	$loads .= ', pg_stat_statements' if $statements;
+	$other->init;
+	$other->append_conf('postgresql.conf', qq{
+shared_preload_libraries = '$loads'
+compute_query_id = on
+auto_explain.log_min_duration = 0
+auto_explain.log_nested_statements = on
+});
+	if (!$other->start(fail_ok => 1))
+	{
+		diag slurp_file($other->logfile);
+		fail("$libraries: the server starts");
+		next;
+	}
+	$other->safe_psql('postgres', 'CREATE EXTENSION clocktiming; CREATE TABLE a AS SELECT i FROM generate_series(1, 20000) AS i; ANALYZE a');
+	my $s = ClockSession->new($other);
+	$s->query($parallel);
+	foreach my $method (@methods)
+	{
+		my $call = "SELECT string_agg(rows::text, ' ' ORDER BY node) FROM clock_explain('SELECT * FROM a OFFSET 19000', method => '$method')";
+
+		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: log_analyze off");
+		$s->query('SET auto_explain.log_analyze = on');
+		foreach my $timing ('on', 'off')
+		{
+			$s->query("SET auto_explain.log_timing = $timing");
+			my $result = $s->query($call);
+
+			# counting rows is what we want as well
+			if ($method eq 'sampling' && $timing eq 'off')
+			{
+				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");
+				next;
+			}
+			is($result->{state}, '55000', "$libraries, $method: log_analyze on, log_timing $timing");
+			like($result->{err}, qr/HINT: .*auto_explain\.log_analyze/, "$libraries, $method: and says why");
+		}
+		$s->query('RESET auto_explain.log_timing; RESET auto_explain.log_analyze');
+		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: and off again");
+	}
+	# only what is executed at the top is logged, which is not ours
+	$s->query('SET auto_explain.log_nested_statements = off; SET auto_explain.log_analyze = on');
+	is($s->query(q{SELECT max(rows) FROM clock_explain('SELECT * FROM a')})->{out}, '20000',
+		"$libraries: log_analyze on, log_nested_statements off");
+	is($s->query('SHOW clocktiming.worker_timing')->{out}, '', "$libraries: nothing is left behind");
+	if ($statements)
+	{
+		$other->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements');
+		$s->query('RESET auto_explain.log_analyze; SET pg_stat_statements.track = all');
+		is($s->query(q{SELECT max(rows) FROM clock_explain('SELECT * FROM a')})->{out}, '20000',
+			"$libraries: pg_stat_statements");
+	}
+	$s->quit;
+	$other->stop;
+	my $its_log = slurp_file($other->logfile);
+	unlike($its_log, qr/PANIC|terminated by signal|TRAP/, "$libraries: nothing has crashed");
+	like($its_log, qr/Limit .*\(actual rows=1000(\.00)? loops=1\)\n.*Gather .*\(actual rows=20000(\.00)? loops=1\)\n(.*\n)*?.*Seq Scan on a .*\(actual rows=\d+(\.\d\d)? loops=3\)/,
+		"$libraries: auto_explain logs the rows that there were");
+}
+
+done_testing();

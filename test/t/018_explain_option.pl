@@ -1,0 +1,419 @@
+
+# EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later.
+
+use strict;
+use warnings;
+
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+jit = off
+autovacuum = off
+});
+$node->start;
+my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
+if ($version < 180000)
+{
+	$node->stop;
+	plan skip_all => 'extensions cannot add options to EXPLAIN before PostgreSQL 18';
+}
+$node->safe_psql(
+	'postgres', q{
+	CREATE TABLE a AS SELECT i, i % 100 AS k, md5(i::text) AS s FROM generate_series(1, 20000) AS i;
+	CREATE TABLE b AS SELECT i, i % 50 AS k FROM generate_series(1, 5000) AS i;
+	CREATE INDEX a_i ON a (i);
+	CREATE TABLE w (i integer);
+	CREATE TABLE log (i integer);
+	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO log VALUES (NEW.i); RETURN NEW; END';
+	CREATE TRIGGER note AFTER INSERT ON w FOR EACH ROW EXECUTE FUNCTION note();
+	CREATE FUNCTION inner_explain(options text, query text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		line text;
+		result text := '';
+	BEGIN
+		FOR line IN EXECUTE 'EXPLAIN (' || options || ') ' || query LOOP
+			result := result || line || E'\n';
+		END LOOP;
+		RETURN result;
+	END $$;
+	VACUUM ANALYZE;
+});
+
+# Not before it is loaded
+my ($status, $stdout, $stderr) = $node->psql('postgres', 'EXPLAIN (ANALYZE, CLOCK_SAMPLING 64) SELECT 1');
+like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'not before the library is loaded');
+
+my $session = ClockSession->new($node);
+$session->query(q{LOAD 'clocktiming'; SET max_parallel_workers_per_gather = 0});
+my $on = 'ANALYZE, CLOCK_SAMPLING';
+
+sub lines
+{
+	my ($options, $query) = @_;
+	my $result = $session->query("EXPLAIN ($options) $query");
+
+	diag "$query: $result->{err}" if $result->{state} ne '00000';
+	return $result->{out};
+}
+
+sub node_lines { return scalar(() = $_[0] =~ /\(cost=/g); }
+sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self \d+\.\d{3} \+\/- \d+\.\d{3} ms(?: \(\d+\.\d %\))?, \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
+
+# That nothing remains: plain EXPLAIN ANALYZE has the server's own times.
+sub untouched
+{
+	my ($what) = @_;
+	my $text = lines('ANALYZE', 'SELECT count(*) FROM a');
+
+	is(scalar(() = $text =~ /actual time=\d+\.\d+\.\.\d+\.\d+ rows=\d+\.\d\d loops=[123]\)/g), node_lines($text),
+		"$what: EXPLAIN ANALYZE has times");
+	unlike($text, qr/Clock/, "$what: and nothing of ours");
+	like($text, qr/Buffers:/, "$what: and its defaults");
+	is($session->query('SHOW clocktiming.worker_timing')->{out}, '', "$what: workers are told nothing");
+	return;
+}
+
+my @clocks = ('');
+if ($version >= 190000)
+{
+	push @clocks, 'system';
+	push @clocks, 'tsc' if $session->query(q{SET timing_clock_source = 'tsc'})->{state} eq '00000';
+	$session->query('RESET timing_clock_source');
+	diag "clocks: @clocks";
+}
+my $query = 'SELECT b.k, count(*) FROM a JOIN b USING (i) WHERE a.k < 50 GROUP BY b.k ORDER BY b.k';
+foreach my $clock (@clocks)
+{
+	my $what = $clock eq '' ? '' : ", timing_clock_source = $clock";
+
+	$session->query("SET timing_clock_source = '$clock'") if $clock ne '';
+
+	# text
+	foreach my $options ('', ' 1', ' 64', ' 1000000', ', VERBOSE', ', BUFFERS', ', WAL', ', SERIALIZE', ', MEMORY', ', SETTINGS',
+		', COSTS', ', TIMING', ', VERBOSE, BUFFERS, WAL, SERIALIZE BINARY, MEMORY, SETTINGS')
+	{
+		my $text = lines($on . $options, $query);
+
+		cmp_ok(node_lines($text), '>=', 4, "the plan with$options$what");
+		is(clock_lines($text), node_lines($text), "a line of ours for each node with$options$what") or diag $text;
+		is(scalar(() = $text =~ /actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=\d+\.\d\d loops=1\)/g), node_lines($text),
+			"times with$options$what");
+		my ($sampling) = ("$options 64" =~ /(\d+)/);
+		like($text, qr/^Clock: [^,]+, sampling $sampling, timing took \d+\.\d{3} ms$/m, "summary with$options$what");
+		like($text, qr/^Execution Time: /m, "execution time with$options$what");
+		$options =~ /BUFFERS/ ? like($text, qr/Buffers: shared/, 'buffers') : unlike($text, qr/Buffers: shared/, 'no buffers unless asked for');
+		like($text, qr/^Serialization: /m, 'serialization') if $options =~ /SERIALIZE/;
+	}
+	my $text = lines("$on, SUMMARY OFF", $query);
+	is(clock_lines($text), node_lines($text), "SUMMARY OFF$what");
+	unlike($text, qr/^(Clock|Execution Time)/m, "no summary then$what");
+	$text = lines("$on, COSTS OFF", $query);
+	is(clock_lines($text), scalar(() = $text =~ /actual time/g), "COSTS OFF$what");
+
+	# JSON
+	my $json = decode_json(lines("$on, FORMAT JSON, BUFFERS", $query))->[0];
+	my $plain = decode_json(lines('ANALYZE, FORMAT JSON, BUFFERS', $query))->[0];
+	is_deeply([ sort grep { !/^Clock$/ } keys %$json ], [ sort keys %$plain ], "JSON: EXPLAIN's own keys$what");
+	is_deeply([ sort keys %{ $json->{Clock} } ], [ 'Method', 'Sampling', 'Source', 'Timing Overhead' ], "JSON: ours$what");
+	is($json->{Clock}{Sampling}, 64, "JSON: sampling$what");
+	compare_json($json->{Plan}, $plain->{Plan}, "JSON$what");
+
+	# XML
+	my $xml = lines("$on, FORMAT XML", $query);
+	my $n = () = $xml =~ /<Node-Type>/g;
+	foreach my $key ('Clock-Total-Time', 'Clock-Total-Margin', 'Clock-Self-Time', 'Clock-Self-Margin', 'Clock-Calls', 'Clock-Timed-Calls', 'Actual-Total-Time')
+	{
+		is(scalar(() = $xml =~ /<$key>\d+(\.\d+)?<\/$key>/g), $n, "XML: $key$what");
+	}
+	like($xml, qr/<Clock>\s*<Source>.*<\/Source>\s*<Method>sampling<\/Method>\s*<Sampling>64<\/Sampling>/, "XML: summary$what");
+	is($session->query(q{SELECT count(xmlparse(document $$} . $xml . q{$$))})->{out}, '1', "XML: well-formed$what")
+	  if $session->query(q{SELECT xmlparse(document '<a/>')})->{state} eq '00000';
+
+	# YAML
+	my $yaml = lines("$on, FORMAT YAML", $query);
+	$n = () = $yaml =~ /Node Type: /g;
+	foreach my $key ('Clock Total Time', 'Clock Total Margin', 'Clock Self Time', 'Clock Self Margin', 'Clock Calls', 'Clock Timed Calls', 'Actual Total Time')
+	{
+		is(scalar(() = $yaml =~ /^ +$key: \d+(\.\d+)? *$/mg), $n, "YAML: $key$what");
+	}
+	like($yaml, qr/^  Clock: *\n    Source: ".*"\n    Method: "sampling"\n    Sampling: 64\n    Timing Overhead: /m, "YAML: summary$what");
+	untouched("formats$what");
+	$session->query('RESET timing_clock_source') if $clock ne '';
+}
+
+# Node by node: the server's keys, its rows and loops, and ours
+sub compare_json
+{
+	my ($ours, $theirs, $what) = @_;
+	my @added = grep { /^Clock / } keys %$ours;
+
+	is_deeply([ grep { !/^Clock / } sort keys %$ours ], [ sort keys %$theirs ], "$what: keys of $theirs->{'Node Type'}");
+	is_deeply([ map { $ours->{$_} } ('Node Type', 'Actual Loops', 'Actual Rows') ],
+		[ map { $theirs->{$_} } ('Node Type', 'Actual Loops', 'Actual Rows') ], "$what: $theirs->{'Node Type'}: rows and loops");
+	cmp_ok(scalar(@added), '>=', $ours->{'Actual Loops'} > 0 ? 7 : 0, "$what: $theirs->{'Node Type'}: ours");
+	is(scalar(@added), 0, "$what: $theirs->{'Node Type'}: none if never executed") if $ours->{'Actual Loops'} == 0;
+	my @our_plans = @{ $ours->{Plans} || [] };
+	my @their_plans = @{ $theirs->{Plans} || [] };
+	is(scalar(@our_plans), scalar(@their_plans), "$what: $theirs->{'Node Type'}: children");
+	compare_json($our_plans[$_], $their_plans[$_], $what) for 0 .. $#their_plans;
+	return;
+}
+
+# Plans of all kinds
+foreach my $shape (
+	[ 'SELECT * FROM a LIMIT 10' ],
+	[ 'SELECT * FROM a ORDER BY s LIMIT 10' ],
+	[ 'SELECT 1' ],
+	[ 'SELECT 1 WHERE false' ],
+	[ 'SELECT i, (SELECT count(*) FROM b WHERE b.i < a.k) FROM a WHERE i < 20' ],
+	[ 'SELECT count(*) FROM a WHERE k > (SELECT avg(k) FROM b)' ],
+	[ 'WITH c AS MATERIALIZED (SELECT k, count(*) FROM a GROUP BY k) SELECT * FROM c AS x JOIN c AS y USING (k)' ],
+	[ 'SELECT count(*) FROM a JOIN b ON a.i = b.i', 'enable_hashjoin=off,enable_mergejoin=off' ],
+	[ 'SELECT count(*) FROM a JOIN b ON a.i = b.k', 'enable_hashjoin=off,enable_mergejoin=off,enable_seqscan=off' ],
+	[ 'SELECT count(*) FROM a AS x JOIN a AS y USING (s)', 'enable_nestloop=off,enable_mergejoin=off,work_mem=64' ],
+	[ 'SELECT count(s) FROM a WHERE i < 5000', 'enable_seqscan=off,enable_indexscan=off' ],
+	[ 'SELECT count(*) FROM b JOIN a ON false' ],
+	[ 'SELECT CASE WHEN i < 0 THEN (SELECT max(k) FROM b) END FROM a WHERE i < 5' ],
+	[ 'SELECT i FROM a UNION SELECT i FROM b' ],
+	[ 'INSERT INTO w SELECT i FROM b' ],
+	[ 'DELETE FROM b WHERE k = 1' ],
+	[ 'UPDATE b SET k = 1 RETURNING i' ],
+	[ 'MERGE INTO b USING (SELECT i FROM a WHERE i < 50) AS a ON a.i = b.i WHEN MATCHED THEN UPDATE SET k = 2' ],
+	[ 'WITH d AS (DELETE FROM b RETURNING i) SELECT count(*) FROM d' ])
+{
+	my ($sql, $settings) = @$shape;
+	my @settings = split /,/, defined $settings ? $settings : '';
+	my %text;
+
+	$session->query('BEGIN');
+	$session->query("SET LOCAL $_") foreach @settings;
+	foreach my $options ('ANALYZE, TIMING OFF', "$on 1", "$on 64")
+	{
+		$session->query('SAVEPOINT s');
+		$text{$options} = decode_json(lines("$options, FORMAT JSON, BUFFERS OFF", $sql))->[0];
+		$session->query('ROLLBACK TO s');
+	}
+	$session->query('ROLLBACK');
+	foreach my $options ("$on 1", "$on 64")
+	{
+		my $timed = strip_times($text{$options}{Plan});
+		compare_json($timed, $text{'ANALYZE, TIMING OFF'}{Plan}, "$sql, $options");
+	}
+}
+untouched('plans of all kinds');
+
+sub strip_times
+{
+	my ($plan) = @_;
+
+	delete @$plan{ 'Actual Startup Time', 'Actual Total Time' };
+	strip_times($_) foreach @{ $plan->{Plans} || [] };
+	return $plan;
+}
+
+# Parallel plans
+$session->query(q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2});
+foreach my $sql ('SELECT count(*) FROM a', 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'SELECT * FROM a ORDER BY s')
+{
+	my $text = lines("$on, VERBOSE", $sql);
+
+	like($text, qr/Workers Launched: 2/, "parallel: $sql");
+	is(clock_lines($text), node_lines($text), "parallel: $sql: a line of ours for each node");
+	like($text, qr/calls timed; mean of [23] processes/, "parallel: $sql: workers are timed");
+	untouched("parallel: $sql");
+}
+my $json = decode_json(lines("$on, FORMAT JSON", 'SELECT * FROM a WHERE i % 2 = 0'))->[0]{Plan};
+is($json->{'Actual Rows'}, 10000, 'parallel: rows of Gather');
+is($json->{Plans}[0]{'Actual Loops'}, 3, 'parallel: loops of what is below');
+cmp_ok(abs($json->{Plans}[0]{'Actual Rows'} * 3 - 10000), '<', 0.1, 'parallel: rows of what is below');
+$session->query('SET max_parallel_workers_per_gather = 0');
+
+# Statements of all kinds
+$session->query('PREPARE p(integer) AS SELECT count(*) FROM a WHERE i < $1');
+is(clock_lines(lines($on, 'EXECUTE p(500)')), 2, 'EXECUTE') for 1 .. 7;
+is(clock_lines(lines($on, 'CREATE TABLE made AS SELECT * FROM b')), 1, 'CREATE TABLE AS');
+is($session->query('SELECT count(*) FROM made')->{out}, '5000', 'which makes the table');
+is(clock_lines(lines($on, 'CREATE MATERIALIZED VIEW made_view AS SELECT * FROM b')), 1, 'CREATE MATERIALIZED VIEW');
+is(clock_lines(lines($on, 'CREATE TABLE made_2 AS EXECUTE p(5)')), 2, 'CREATE TABLE AS EXECUTE');
+is(clock_lines(lines($on, 'DECLARE c CURSOR FOR SELECT * FROM b')), 1, 'DECLARE CURSOR');
+my $text = lines($on, 'INSERT INTO w SELECT i FROM b WHERE i <= 30');
+is(clock_lines($text), 2, 'INSERT');
+like($text, qr/^Trigger note: time=\d+\.\d+ calls=30$/m, 'its trigger is timed');
+is($session->query('SELECT count(*) FROM w, log')->{out}, '900', 'and was executed');
+$session->query(q{
+	CREATE VIEW v AS SELECT i FROM w;
+	CREATE RULE r AS ON DELETE TO v DO INSTEAD (DELETE FROM w WHERE i = OLD.i; INSERT INTO log SELECT i FROM b WHERE i < 5; SELECT count(*) FROM a);
+	CREATE RULE nothing AS ON INSERT TO v DO INSTEAD NOTHING});
+$session->query('BEGIN');
+$text = lines($on, 'DELETE FROM v');
+is(node_lines($text), clock_lines($text), 'rules: a line for each node of all plans') or diag $text;
+is(scalar(() = $text =~ /^Clock: /mg), 3, 'rules: a summary for each plan') or diag $text;
+is(scalar(() = lines("$on, FORMAT JSON", 'DELETE FROM v') =~ /"Clock": \{/g), 3, 'rules: in JSON, too');
+$session->query('ROLLBACK');
+like(lines($on, 'INSERT INTO v VALUES (1)'), qr/^Query rewrites to nothing$/, 'rules that leave nothing');
+untouched('statements of all kinds');
+
+# Errors
+foreach my $wrong (
+	[ 'CLOCK_SAMPLING', '22023', 'EXPLAIN option CLOCK_SAMPLING requires ANALYZE' ],
+	[ 'CLOCK_SAMPLING 64, ANALYZE OFF', '22023', 'EXPLAIN option CLOCK_SAMPLING requires ANALYZE' ],
+	[ 'CLOCK_SAMPLING 64, GENERIC_PLAN', '22023', 'EXPLAIN option CLOCK_SAMPLING requires ANALYZE' ],
+	[ "$on, GENERIC_PLAN", '22023', 'EXPLAIN options ANALYZE and GENERIC_PLAN cannot be used together' ],
+	[ "$on, TIMING OFF", '22023', 'EXPLAIN option CLOCK_SAMPLING requires TIMING' ],
+	[ "$on 0", '22023', 'EXPLAIN option CLOCK_SAMPLING must be between 1 and 1000000' ],
+	[ "$on -1", '22023', 'EXPLAIN option CLOCK_SAMPLING must be between 1 and 1000000' ],
+	[ "$on 1000001", '22023', 'EXPLAIN option CLOCK_SAMPLING must be between 1 and 1000000' ],
+	[ "$on 9223372036854775807", '22023', 'EXPLAIN option CLOCK_SAMPLING must be between 1 and 1000000' ],
+	[ "$on 1.5", '22P02', 'invalid input syntax' ],
+	[ "$on 'often'", '42601', 'clock_sampling requires a numeric value' ],
+	[ "$on true", '42601', 'clock_sampling requires a numeric value' ],
+	[ "$on, CLOCK_SAMPLE 1", '42601', 'unrecognized EXPLAIN option' ])
+{
+	my ($options, $code, $message) = @$wrong;
+	my $result = $session->query("EXPLAIN ($options) SELECT 1");
+
+	is($result->{state}, $code, "error: $options") or diag $result->{err};
+	like($result->{err}, qr/^ERROR:  \Q$message\E/, "error: $options: message");
+}
+untouched('wrong options');
+
+# An end in the middle
+foreach my $sql (
+	'SELECT 1 / (i - 4000) FROM b',
+	'SELECT count(1 / (i - 4000)) FROM b',
+	'INSERT INTO w SELECT 1 / (i - 4000) FROM b',
+	'CREATE TABLE never AS SELECT 1 / (i - 4000) FROM b')
+{
+	is($session->query("EXPLAIN ($on) $sql")->{state}, '22012', "error in $sql");
+	untouched("error in $sql");
+	is( $session->query(qq{DO \$\$
+		BEGIN
+			EXECUTE 'EXPLAIN ($on) $sql';
+		EXCEPTION WHEN division_by_zero THEN
+			IF inner_explain('ANALYZE', 'SELECT count(*) FROM a') ~ 'Clock'
+				OR inner_explain('ANALYZE', 'SELECT count(*) FROM a') !~ 'actual time=' THEN
+				RAISE EXCEPTION 'not as it was';
+			END IF;
+			PERFORM count(*) FROM a;
+			IF inner_explain('$on', 'SELECT count(*) FROM a') !~ 'Clock' THEN
+				RAISE EXCEPTION 'no longer works';
+			END IF;
+		END\$\$})->{state}, '00000', "caught: error in $sql");
+	untouched("caught: error in $sql");
+}
+$session->query('SET max_parallel_workers_per_gather = 2');
+foreach my $sql ('SELECT count(*) FROM generate_series(1, 100000000)', 'SELECT pg_sleep(0.01) FROM b', 'SELECT count(pg_sleep(0.01)) FROM b')
+{
+	$session->query(q{SET statement_timeout = '200ms'});
+	is($session->query("EXPLAIN ($on) $sql")->{state}, '57014', "timeout of $sql");
+	$session->query('RESET statement_timeout');
+	untouched("timeout of $sql");
+	$session->send("EXPLAIN ($on) $sql");
+	usleep(200_000);
+	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
+	is($session->result->{state}, '57014', "cancel of $sql");
+	untouched("cancel of $sql");
+}
+$session->query('SET max_parallel_workers_per_gather = 0');
+
+# Nested
+foreach my $inner ($on, 'ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
+{
+	foreach my $outer ($on, 'ANALYZE')
+	{
+		$text = lines($outer, "SELECT inner_explain('$inner', 'SELECT count(*) FROM b') FROM a WHERE i < 3");
+		is(clock_lines($text), $outer eq $on ? node_lines($text) : 0, "($inner) in ($outer): lines of ours") or diag $text;
+		like($text, qr/actual time=\d+\.\d+\.\.\d+\.\d+ rows=2\.00 loops=1/, "($inner) in ($outer): rows and times");
+		is($session->query('SHOW clocktiming.worker_timing')->{out}, '', "($inner) in ($outer): nothing is left");
+	}
+	$text = $session->query("SELECT inner_explain('$inner', 'SELECT count(*) FROM b')")->{out};
+	is(clock_lines($text), $inner eq $on ? 2 : 0, "($inner) in a function: lines of ours") or diag $text;
+}
+# the inner one's error is caught, and the outer one goes on
+$session->query(q{CREATE FUNCTION caught() RETURNS integer LANGUAGE plpgsql AS $$
+	BEGIN
+		PERFORM inner_explain('ANALYZE, CLOCK_SAMPLING', 'SELECT 1 / (i - 10) FROM b');
+	EXCEPTION WHEN division_by_zero THEN
+		RETURN 1;
+	END $$});
+$text = lines($on, 'SELECT caught() FROM a WHERE i < 4');
+is(clock_lines($text), node_lines($text), 'nested, with an error that is caught') or diag $text;
+like($text, qr/rows=3\.00 loops=1/, 'nested, with an error that is caught: rows');
+# several statements in one string
+is($session->query(qq{DO \$\$BEGIN EXECUTE 'EXPLAIN ($on) SELECT 1; EXPLAIN ANALYZE SELECT 2; EXPLAIN (ANALYZE, TIMING OFF) SELECT 3'; END\$\$})->{err},
+	'', 'several statements');
+untouched('nested');
+
+# Memory, and random plans one after another
+my $used = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
+my $many = qq{DO \$\$BEGIN FOR i IN 1 .. 200 LOOP PERFORM inner_explain('$on ' || (ARRAY[1, 2, 64, 1000000])[1 + i % 4],
+	format('SELECT k, count(*) FROM (SELECT * FROM a WHERE i %% %s = 0 LIMIT %s) AS x JOIN b USING (k) GROUP BY k ORDER BY 2 LIMIT 5', 1 + i % 7, i)); END LOOP; END\$\$};
+$session->query($many);
+my $first = $session->query($used)->{out};
+is($session->query($many)->{state}, '00000', 'many plans') for 1 .. 3;
+cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not grow');
+$session->quit;
+
+# It is not for superusers only: it tells nothing that EXPLAIN ANALYZE does not.
+$node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; GRANT SELECT ON a TO ordinary');
+my $ordinary = ClockSession->new($node, user => 'ordinary');
+is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
+$ordinary->quit;
+$node->stop;
+my $log = slurp_file($node->logfile);
+unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
+unlike($log, qr/WARNING/, 'no warnings in the log');
+
+# Preloaded, and beside auto_explain
+foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
+{
+	my $other = PostgreSQL::Test::Cluster->new($libraries =~ /^auto/ ? 'first' : 'last');
+	my $s;
+	my $result;
+
+	$other->init;
+	$other->append_conf('postgresql.conf', qq{
+shared_preload_libraries = '$libraries'
+auto_explain.log_min_duration = 0
+auto_explain.log_nested_statements = on
+});
+	$other->start;
+	$other->safe_psql('postgres', 'CREATE TABLE a AS SELECT i FROM generate_series(1, 20000) AS i; ANALYZE a; CREATE ROLE ordinary LOGIN; GRANT SELECT ON a TO ordinary');
+	$s = ClockSession->new($other, user => 'ordinary');
+	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
+	is(clock_lines($result->{out}), 2, "$libraries: an ordinary role may");
+	$s->quit;
+	$s = ClockSession->new($other);
+	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
+	is(clock_lines($result->{out}), 2, "$libraries: log_analyze off");
+	is($result->{err}, '', "$libraries: no warning");
+	$s->query('SET auto_explain.log_analyze = on');
+	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
+	like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect\nDETAIL: .*\nHINT: .*auto_explain/, "$libraries: log_analyze on: a warning");
+	is(clock_lines($result->{out}), 0, "$libraries: log_analyze on: nothing of ours");
+	is(scalar(() = $result->{out} =~ /actual time=\d+\.\d+\.\.\d+\.\d+ rows=(?:1|20000)\.00 loops=1/g), 2, "$libraries: log_analyze on: the server's own times");
+	$s->query('SET auto_explain.log_timing = off');
+	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
+	is(clock_lines($result->{out}), 2, "$libraries: log_analyze on, log_timing off");
+	is($result->{err}, '', "$libraries: no warning then");
+	$s->query('RESET auto_explain.log_analyze; RESET auto_explain.log_timing');
+	if ($version >= 190000)
+	{
+		$result = $s->query(q{SET auto_explain.log_extension_options = 'clock_sampling 64'});
+		isnt($result->{state}, '00000', "$libraries: not an option for auto_explain");
+		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is for EXPLAIN itself\./, "$libraries: and says so");
+	}
+	$s->quit;
+	$other->stop;
+	unlike(slurp_file($other->logfile), qr/PANIC|terminated by signal|TRAP/, "$libraries: nothing has crashed");
+}
+
+done_testing();
