@@ -50,7 +50,7 @@ PG_FUNCTION_INFO_V1(bench_keep_heap);
  * this much longer than it can are repeated, so often at most.
  */
 #define CALM		1.08
-#define MAX_TRIES	4
+#define MAX_TRIES	2
 
 typedef struct Execution
 {
@@ -251,17 +251,6 @@ disturbance(void)
 	return ms / best;
 }
 
-/* Waits until nobody disturbs the processor, for a quarter of a second at most. */
-static void
-wait_for_calm(void)
-{
-	for (int i = 0; i < 50 && disturbance() > CALM; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		pg_usleep(5000);
-	}
-}
-
 /*
  * bench_apart(statement): the statement's only value, which is JSON, with the
  * time and the page faults that the statement has cost.  The executor gets one
@@ -306,7 +295,7 @@ bench_apart(PG_FUNCTION_ARGS)
 	{
 		double		most;
 
-		wait_for_calm();
+		CHECK_FOR_INTERRUPTS();
 		most = disturbance();
 		SPI_connect();
 		getrusage(RUSAGE_SELF, &usage);

@@ -104,6 +104,8 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!buffers_given)
 		es->buffers = false;
 
+	/* not while the server measures the execution */
+	node_timing_prepare(&option->options);
 	es->timing = false;
 	current = option;
 }

@@ -1090,6 +1090,17 @@ call_cost(double *ticks_per_ns, bool all)
 	return &costs[all];
 }
 
+void
+node_timing_prepare(const NodeTimingOptions *options)
+{
+	double		ticks_per_ns;
+
+	prepare_random();
+	choose_clock();
+	(void) call_cost(&ticks_per_ns, options->sampling == 1);
+	yardstick_take(YARDSTICKS);
+}
+
 QueryTiming *
 node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 {
@@ -1143,6 +1154,26 @@ ns_per_tick(const QueryTiming *query)
 	return 1 / query->ticks_per_ns;
 }
 
+/*
+ * Closes a class.  If none was timed of a few calls after those that all were,
+ * they are taken to be like them.
+ */
+static void
+end_series(CallClass *class)
+{
+	CallSeries *drawn = &class->drawn;
+
+	call_series_end(drawn);
+	if (drawn->timed == 0 && drawn->calls > 0 && class->all_timed > 0)
+	{
+		double		ticks = class->all_timed_sum / (double) class->all_timed *
+			(double) drawn->calls;
+
+		drawn->total += ticks;
+		drawn->variance += ticks * ticks / 4;
+	}
+}
+
 /* Adds what this process has counted and timed to a record. */
 static void
 put_record(NodeTiming *t, double scale, NodeRecord *record)
@@ -1180,8 +1211,8 @@ put_record(NodeTiming *t, double scale, NodeRecord *record)
 	}
 	change_gap(t, &t->later, 1);
 	change_gap(t, &t->first, 1);
-	call_series_end(&t->first.drawn);
-	call_series_end(&t->later.drawn);
+	end_series(&t->first);
+	end_series(&t->later);
 	record->calls += t->calls;
 	record->timed += t->first.all_timed + t->first.drawn.timed +
 		t->later.all_timed + t->later.drawn.timed;

@@ -31,6 +31,12 @@ typedef struct NodeTimingOptions
 
 typedef struct QueryTiming QueryTiming;
 
+/*
+ * Calibrates, which takes some milliseconds, unless it was done a moment ago; to
+ * be called where time does not matter.
+ */
+extern void node_timing_prepare(const NodeTimingOptions *options);
+
 /* Takes hold of the nodes.  Lives and dies with the query's memory. */
 extern QueryTiming *node_timing_attach(QueryDesc *desc,
 									   const NodeTimingOptions *options);
