@@ -384,6 +384,7 @@ isolated_plan(Explained *explained, const PlanEstimate *last)
 	plan->as_it_is = true;
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 	plan->whole_ns = last->whole_ns;
+	plan->root_estimate_ns = plan->nodes[0].total_ns;
 	return plan;
 }
 
@@ -528,8 +529,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		row_put_text(&row, explain_mark(plan, node));
 		if (i == 0)
 		{
-			row_put_number(&row, plan->as_it_is ? get_float8_nan() :
-						   plan->root_estimate_ns / 1e6, 4);
+			row_put_number(&row, plan->root_estimate_ns / 1e6, 4);
 			row_put_number(&row, plan->run_ns / 1e6, 4);
 			row_put_number(&row, explained.plain_ms, 4);
 		}

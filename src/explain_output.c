@@ -349,6 +349,9 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		if (timed->sampling > 0)
 			appendStringInfo(&text, " %d", timed->sampling);
 		appendStringInfo(&text, ", timing took %.3f ms", plan->overhead_ns / 1e6);
+		if (plan->preempted_ns > 0.01 * plan->run_ns)
+			appendStringInfo(&text, ", others had the processor for %.3f ms",
+							 plan->preempted_ns / 1e6);
 		ExplainPropertyText("Clock", text.data, es);
 		if (!isnan(timed->plain_ms))
 			ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
@@ -360,6 +363,7 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 	if (timed->sampling > 0)
 		ExplainPropertyInteger("Sampling", NULL, timed->sampling, es);
 	ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
+	ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
 	if (!isnan(timed->plain_ms))
 		ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
 	ExplainCloseGroup("Clock", "Clock", true, es);

@@ -167,6 +167,7 @@ typedef struct PlanEstimate
 
 	bool		as_it_is;		/* totals shall not be reconciled */
 	double		run_ns;			/* measured, all in all */
+	double		preempted_ns;	/* of it, others had the processor */
 	double		outside_ns;		/* outside of the root's calls, estimated; NAN
 								 * if nothing is known of it */
 	double		outside_variance;

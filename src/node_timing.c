@@ -14,6 +14,8 @@
 #include "postgres.h"
 
 #include <math.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include "access/parallel.h"
 #include "common/pg_prng.h"
@@ -178,6 +180,14 @@ typedef struct SharedTiming
 
 #define SHARED_MAGIC	0x636c6b74
 
+/* What the operating system says of this process. */
+typedef struct CpuUsage
+{
+	double		cpu_ns;			/* that it has had the processor; 0: unknown */
+	long		waits;			/* how often it gave it up */
+	long		preemptions;	/* how often it was taken away */
+} CpuUsage;
+
 struct QueryTiming
 {
 	QueryDesc  *desc;
@@ -201,6 +211,8 @@ struct QueryTiming
 	uint64		ran_ticks;
 	uint64		stop_ns;
 	uint64		stop_ticks;
+	CpuUsage	start_usage;
+	CpuUsage	stop_usage;
 };
 
 /* Whether RDTSC is what is read. */
@@ -1120,9 +1132,59 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	return query;
 }
 
+static CpuUsage
+cpu_usage(void)
+{
+	CpuUsage	usage = {0};
+
+#if defined(CLOCK_THREAD_CPUTIME_ID) && defined(RUSAGE_SELF)
+	struct timespec ts;
+	struct rusage rusage;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0 &&
+		getrusage(RUSAGE_SELF, &rusage) == 0)
+	{
+		usage.cpu_ns = (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
+		usage.waits = rusage.ru_nvcsw;
+		usage.preemptions = rusage.ru_nivcsw;
+	}
+#endif
+	return usage;
+}
+
+/*
+ * For how long others have had the processor, of the run.  Time that it waited
+ * for something is not told apart, other than by how often either happened.
+ */
+static double
+preempted_ns(const QueryTiming *query)
+{
+	const CpuUsage *start = &query->start_usage;
+	const CpuUsage *stop = &query->stop_usage;
+	double		run_ns = (double) (query->stop_ns - query->start_ns);
+	double		off_ns = run_ns - (stop->cpu_ns - start->cpu_ns);
+	double		preemptions = (double) (stop->preemptions - start->preemptions);
+	double		waits = (double) (stop->waits - start->waits);
+
+	if (start->cpu_ns <= 0 || preemptions <= 0 || off_ns <= 0)
+		return 0;
+	return Min(off_ns, 0.9 * run_ns) * preemptions / (preemptions + waits);
+}
+
+/* The same in proportion to the rest. */
+static double
+preempted_share(const QueryTiming *query)
+{
+	double		run_ns = (double) (query->stop_ns - query->start_ns);
+	double		ns = preempted_ns(query);
+
+	return ns > 0 ? ns / (run_ns - ns) : 0;
+}
+
 void
 node_timing_start(QueryTiming *query)
 {
+	query->start_usage = cpu_usage();
 	query->start_ns = reference_ns();
 	query->start_ticks = now_ticks();
 }
@@ -1138,6 +1200,7 @@ node_timing_stop(QueryTiming *query)
 {
 	query->stop_ticks = now_ticks();
 	query->stop_ns = reference_ns();
+	query->stop_usage = cpu_usage();
 }
 
 /* Of this very run, if it was long enough to tell. */
@@ -1174,10 +1237,16 @@ end_series(CallClass *class)
 	}
 }
 
-/* Adds what this process has counted and timed to a record. */
+/*
+ * Adds what this process has counted and timed to a record.  Calls that are timed
+ * for sure have in them that others had the processor; what is estimated from
+ * a few has not, and gets its share of that time.
+ */
 static void
-put_record(NodeTiming *t, double scale, NodeRecord *record)
+put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 {
+	double		drawn;
+
 	if (t->instr.running)
 		end_loop(t);
 	InstrEndLoop(&t->instr);
@@ -1218,12 +1287,14 @@ put_record(NodeTiming *t, double scale, NodeRecord *record)
 		t->later.all_timed + t->later.drawn.timed;
 	record->rows += (double) (t->calls - t->ends);
 	record->loops += t->loops;
-	record->total_ns += scale * (t->known + t->first.drawn.total + t->later.drawn.total);
+	drawn = scale * (t->first.drawn.total + t->later.drawn.total);
+	record->total_ns += scale * t->known + drawn * (1 + share);
 	record->first_ns += scale * t->first.all_timed_sum;
 	if (t->first.drawn.timed > 0)
 		record->first_ns += scale * t->first.drawn_sum *
 			(double) t->first.drawn.calls / (double) t->first.drawn.timed;
-	record->variance += scale * scale * (t->first.drawn.variance + t->later.drawn.variance);
+	record->variance += scale * scale * (t->first.drawn.variance + t->later.drawn.variance) +
+		pow(drawn * share / 2, 2);
 }
 
 static void
@@ -1247,7 +1318,8 @@ release(QueryTiming *query)
 }
 
 static void
-put_estimate(QueryTiming *query, NodeTiming *t, double scale, NodeEstimate *estimate)
+put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
+			 NodeEstimate *estimate)
 {
 	SharedTiming *shared = query->shared;
 
@@ -1258,7 +1330,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, NodeEstimate *esti
 	estimate->drained = t->drained;
 	if (t->kind == NODE_UNTIMED)
 		return;
-	put_record(t, scale, &estimate->leader);
+	put_record(t, scale, share, &estimate->leader);
 	if (shared == NULL)
 		return;
 	estimate->workers = palloc(sizeof(NodeRecord) * shared->nworkers);
@@ -1288,7 +1360,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, NodeEstimate *esti
  * fire; and what is between them.
  */
 static void
-estimate_outside(const QueryTiming *query, PlanEstimate *plan, double scale)
+estimate_outside(const QueryTiming *query, PlanEstimate *plan, double scale, double share)
 {
 	const NodeTiming *root = query->root;
 	double		calls = (double) root->calls;
@@ -1307,7 +1379,8 @@ estimate_outside(const QueryTiming *query, PlanEstimate *plan, double scale)
 		return;
 	mean = root->outside_sum / n;
 	square = n < 2 ? mean * mean : Max(root->outside_sum_sq - n * mean * mean, 0) / (n - 1);
-	plan->outside_ns += Max((mean * scale - query->cost.outside_ns) * (calls - 1), 0);
+	plan->outside_ns += Max((mean * scale - query->cost.outside_ns) * (calls - 1), 0) *
+		(1 + share);
 	plan->outside_variance = calls * calls * square * scale * scale / n +
 		pow(query->cost.error_ns / 2 * calls, 2);
 }
@@ -1317,6 +1390,7 @@ node_timing_detach(QueryTiming *query)
 {
 	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
 	double		scale = ns_per_tick(query);
+	double		share = preempted_share(query);
 	double		deviation;
 
 	plan->nnodes = query->nplaces;
@@ -1325,6 +1399,7 @@ node_timing_detach(QueryTiming *query)
 	plan->cost = query->cost;
 	plan->clock = by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
 	plan->run_ns = (double) (query->stop_ns - query->start_ns);
+	plan->preempted_ns = preempted_ns(query);
 	yardstick_take(YARDSTICKS);
 	deviation = yardstick_deviation();
 	plan->repeatability = isnan(deviation) ? STEADY : Max(deviation, STEADY);
@@ -1333,10 +1408,10 @@ node_timing_detach(QueryTiming *query)
 		NodeTiming *t = query->nodes[i];
 
 		if (t != NULL)
-			put_estimate(query, t, scale, &plan->nodes[t->place]);
+			put_estimate(query, t, scale, share, &plan->nodes[t->place]);
 	}
 
-	estimate_outside(query, plan, scale);
+	estimate_outside(query, plan, scale, share);
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 
 	release(query);
@@ -1424,9 +1499,11 @@ report_from_worker(QueryTiming *query)
 {
 	SharedTiming *shared = query->shared;
 	double		scale;
+	double		share;
 
 	node_timing_stop(query);
 	scale = ns_per_tick(query);
+	share = preempted_share(query);
 	for (int i = 0; i < Min(query->nnodes, shared->nnodes); i++)
 	{
 		NodeTiming *t = query->nodes[i];
@@ -1435,7 +1512,7 @@ report_from_worker(QueryTiming *query)
 
 		if (t == NULL || t->kind == NODE_UNTIMED)
 			continue;
-		put_record(t, scale, &record);
+		put_record(t, scale, share, &record);
 		if (query->desc->instrument_options != 0)
 			show_to_server(&t->instr, record.rows, record.loops,
 						   record.first_ns, record.total_ns);

@@ -81,6 +81,7 @@ BEGIN
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
         line := regexp_replace(line, 'Clock: .*, (sampling|full|isolate)', 'Clock: CLOCK, \1');
         line := regexp_replace(line, '; reconciled by .*', '');
+        line := regexp_replace(line, ', others had the processor .*', '');
         line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))', 'N', 'g');
         line := regexp_replace(line, '\d+ of (\d+) calls', 'N of \1 calls');
         RETURN NEXT line;
