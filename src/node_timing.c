@@ -63,6 +63,15 @@
  */
 #define STEADY			0.015
 
+/*
+ * What of the cost of counting a call is seen in a query, where the processor
+ * does other work at the same time, as against in a loop of calls.
+ */
+#define VISIBLE			0.5
+
+/* For how long others slow a processor down, at a time. */
+#define MOOD_NS			1e8
+
 /* Calibration, see calibrate(). */
 #define CALIBRATION_ROUNDS	40
 #define CALIBRATION_CALLS	4096
@@ -1069,8 +1078,8 @@ calibrate(int gap, double *ticks_per_ns)
 	*ticks_per_ns = 1 / tick_ns;
 
 	direct_ticks = stats_min(direct, CALIBRATION_ROUNDS);
-	cost.counted_ns = (stats_min(counted, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
-	cost.drained_ns = (stats_min(drained, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns;
+	cost.counted_ns = (stats_min(counted, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns * VISIBLE;
+	cost.drained_ns = (stats_min(drained, CALIBRATION_ROUNDS) - direct_ticks) * tick_ns * VISIBLE;
 	cost.timed_ns = cost.counted_ns + stats_median(timed, CALIBRATION_ROUNDS) * tick_ns;
 
 	/*
@@ -1419,6 +1428,8 @@ node_timing_detach(QueryTiming *query)
 	plan->preempted_ns = preempted_ns(query);
 	yardstick_take(YARDSTICKS);
 	deviation = yardstick_deviation();
+	/* a run that is longer than the machine's moods has seen several of them */
+	deviation *= sqrt(MOOD_NS / (MOOD_NS + plan->run_ns));
 	plan->repeatability = isnan(deviation) ? STEADY : Max(deviation, STEADY);
 	for (int i = 0; i < query->nnodes; i++)
 	{

@@ -47,6 +47,8 @@ yardstick_take(int n)
 {
 	static volatile uint64_t result = 1;
 
+	/* one that does not count: whatever ran before has had the caches */
+	result = work(result);
 	for (int i = 0; i < n; i++)
 	{
 		uint64_t	start = reference_ns();
