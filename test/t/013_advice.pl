@@ -150,8 +150,9 @@ SKIP:
 	my $generation = 0;
 
 	my $write = sub {
-		open(my $fh, '>', $control) or die "$control: $!";
-		print $fh pack('q16', @_, (0) x (16 - @_));
+		# in place: who has it mapped would be killed by reading what was cut off
+		open(my $fh, -e $control ? '+<' : '>', $control) or die "$control: $!";
+		syswrite($fh, pack('q16', @_, (0) x (16 - @_))) == 128 or die "$control: $!";
 		close($fh);
 	};
 	$write->(0);
