@@ -46,13 +46,20 @@ FROM summary;
 CALL clock_executor_overhead() \gx
 
 \echo
-\echo '6. What to think of all that, and what to do.'
+\echo '6. EXPLAIN ANALYZE without its own weight: a few calls of each plan node are timed, and the rest is estimated.'
+\echo '   SELECT * FROM clock_explain_text(''SELECT i % 10, count(*) FROM generate_series(1, 300000) AS i GROUP BY 1'','
+\echo '                                    verify => true);'
+\echo
+SELECT * FROM clock_explain_text('SELECT i % 10, count(*) FROM generate_series(1, 300000) AS i GROUP BY 1', verify => true);
+
+\echo
+\echo '7. What to think of all that, and what to do.'
 \echo '   SELECT * FROM clock_advice;'
 \echo
 SELECT "check", severity, finding FROM clock_advice;
 
 \echo
-\echo '7. The machine.'
+\echo '8. The machine.'
 \echo '   SELECT * FROM clock_platform;'
 \echo
 SELECT * FROM clock_platform;
