@@ -185,6 +185,14 @@ regress(CallSeries *series)
 		cross_sum += cross_deviations(&series->known);
 		series->variance += pow(series->missing * cross_sum / fmax(below_sum_sq, 1) / 2, 2);
 	}
+	if (below_sum_sq < 1 && series->missing > 0 && series->calls > 0)
+	{
+		/* nothing is known but that none takes longer than a call does */
+		double		ns = series->total / (double) series->calls * series->missing / 2;
+
+		series->total += ns;
+		series->variance += ns * ns / 4;
+	}
 	/* calls below take time, never the reverse */
 	if (below_sum_sq < 1 || cross_sum <= 0)
 		return;

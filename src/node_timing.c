@@ -336,14 +336,24 @@ later_calls(const NodeTiming *t)
 	return t->calls - t->first_calls;
 }
 
-/* How often the nodes below have been called by now. */
+/* Rows that a node has removed by now. */
+static inline int64
+removed_rows(const NodeTiming *t)
+{
+	return (int64) (t->instr.nfiltered1 + t->instr.nfiltered2);
+}
+
+/*
+ * How often the nodes below have been called by now, and how many rows they and
+ * the node itself have removed, which is work of the same kind.
+ */
 static inline int64
 calls_below(const NodeTiming *t)
 {
-	int64		calls = 0;
+	int64		calls = removed_rows(t);
 
 	for (int i = 0; i < t->nbelow; i++)
-		calls += t->below[i]->calls;
+		calls += t->below[i]->calls + removed_rows(t->below[i]);
 	return calls;
 }
 
