@@ -526,7 +526,7 @@ clock_explain(PG_FUNCTION_ARGS)
 			put_ms(&row, node, explained.removed_ns[place]);
 		else
 			row_put_null(&row);
-		row_put_text(&row, explain_mark(plan, node));
+		row_put_text(&row, explain_mark(node));
 		if (i == 0)
 		{
 			row_put_number(&row, plan->root_estimate_ns / 1e6, 4);

@@ -16,7 +16,6 @@
 
 #if PG_VERSION_NUM >= 180000
 
-#include "access/parallel.h"
 #include "commands/defrem.h"
 #include "executor/instrument.h"
 #include "tcop/utility.h"
@@ -32,7 +31,6 @@ typedef struct ExplainOption
 {
 	ExplainState *es;
 	NodeTimingOptions options;
-	bool		given;			/* with a number */
 
 	/*
 	 * the plan that is being executed and printed, of which there may be

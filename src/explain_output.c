@@ -271,11 +271,10 @@ per_process_ms(const NodeEstimate *node, double ns)
 }
 
 char *
-explain_mark(const PlanEstimate *plan, const NodeEstimate *node)
+explain_mark(const NodeEstimate *node)
 {
 	StringInfoData mark;
 
-	(void) plan;
 	if (node->kind == NODE_UNTIMED)
 		return pstrdup("not timed");
 	initStringInfo(&mark);
@@ -297,7 +296,7 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 	double		total_error_ms = per_process_ms(node, node->total_error_ns);
 	double		self_ms = per_process_ms(node, node->self_ns);
 	double		self_error_ms = per_process_ms(node, node->self_error_ns);
-	char	   *mark = explain_mark(plan, node);
+	char	   *mark = explain_mark(node);
 
 	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
 		return;

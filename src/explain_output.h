@@ -50,6 +50,6 @@ extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 /*
  * What is special about a node's figures; NULL if nothing is.
  */
-extern char *explain_mark(const PlanEstimate *plan, const NodeEstimate *node);
+extern char *explain_mark(const NodeEstimate *node);
 
 #endif							/* CLOCKTIMING_EXPLAIN_OUTPUT_H */

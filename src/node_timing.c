@@ -80,7 +80,7 @@
 #define MOOD_NS			3e8
 
 /* Calibration, see calibrate(). */
-#define CALIBRATION_ROUNDS	40
+#define CALIBRATION_ROUNDS	20
 #define CALIBRATION_CALLS	4096
 #define CALIBRATION_GAP		64
 #define CALIBRATION_AGE_NS	UINT64CONST(10000000000)
@@ -277,13 +277,6 @@ static void
 choose_clock(void)
 {
 	by_tsc = tsc_why_no_rdtsc() == NULL && tsc_cpuid()->invariant;
-}
-
-const char *
-node_timing_clock(void)
-{
-	choose_clock();
-	return by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
 }
 
 /* xorshift64* (Vigna, ACM TOMS 42(4), 2016), of which the high bits are good. */

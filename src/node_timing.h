@@ -62,9 +62,6 @@ extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_timing_estimate(const PlanEstimate *plan, PlanState *node);
 
-/* The name of the clock that is read. */
-extern const char *node_timing_clock(void);
-
 /* Settings and hooks by which parallel workers take part. */
 extern void node_timing_init(void);
 
