@@ -44,14 +44,6 @@ PG_FUNCTION_INFO_V1(bench_keep_heap);
 #define STACK_STEPS 256
 #define STACK_STEP	16
 
-/*
- * Where others share the processor, executions take half as long again for
- * tenths of a second: those before and after which a fixed piece of work takes
- * this much longer than it can are repeated, so often at most.
- */
-#define CALM		1.08
-#define MAX_TRIES	2
-
 typedef struct Execution
 {
 	double		run_ms;			/* ExecutorRun() and ExecutorFinish() */
@@ -217,46 +209,12 @@ execute_statement(const char *statement, int stack_pad)
 	return value == NULL ? "null" : value;
 }
 
-/* A fixed piece of work of some 0.5 ms, and how long it took. */
-static double
-yardstick_ms(void)
-{
-	static uint64 words[4096];
-	static volatile uint64 result = 1;
-	uint64		x = result;
-	double		start = now_ms();
-
-	for (int i = 0; i < 200000; i++)
-	{
-		x = x * UINT64CONST(6364136223846793005) + 1 + (words[(x >> 20) % 4096] & 1);
-		words[(x >> 20) % 4096] = x;
-	}
-	result = x;
-	return now_ms() - start;
-}
-
-/*
- * How much longer the yardstick takes now than in this session's best moment.
- */
-static double
-disturbance(void)
-{
-	static double best = 0;
-	double		ms = yardstick_ms();
-
-	for (int i = 0; best == 0 && i < 200; i++)
-		ms = Min(ms, yardstick_ms());
-	if (best == 0 || ms < best)
-		best = ms;
-	return ms / best;
-}
-
 /*
  * bench_apart(statement): the statement's only value, which is JSON, with the
  * time and the page faults that the statement has cost.  The executor gets one
  * of some thirty memory contexts that lie apart, and a random position of the
  * stack, or else the same mode would always have the same, good or bad, place
- * (see take_contexts() in src/executor.c).  What was disturbed is done again.
+ * (see take_contexts() in src/executor.c).
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)
@@ -270,8 +228,7 @@ bench_apart(PG_FUNCTION_ARGS)
 	double		start;
 	long		faults;
 	char	   *value;
-	text	   *result = NULL;
-	double		least = 1e9;
+	text	   *result;
 
 	contexts = AllocSetContextCreate(caller, "bench contexts", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(contexts);
@@ -291,30 +248,18 @@ bench_apart(PG_FUNCTION_ARGS)
 			(void) AllocSetContextCreate(contexts, "bench context", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(caller);
 
-	for (int try = 0; try < MAX_TRIES && least > CALM; try++)
-	{
-		double		most;
-
-		CHECK_FOR_INTERRUPTS();
-		most = disturbance();
-		SPI_connect();
-		getrusage(RUSAGE_SELF, &usage);
-		faults = usage.ru_minflt;
-		start = now_ms();
-		value = execute_statement(statement, STACK_STEP *
-								  (move ? pg_prng_uint64_range(&pg_global_prng_state, 1, STACK_STEPS) : 1));
-		start = now_ms() - start;
-		getrusage(RUSAGE_SELF, &usage);
-		most = Max(most, disturbance());
-		MemoryContextSwitchTo(caller);
-		if (most < least)
-		{
-			least = most;
-			result = cstring_to_text(psprintf("{\"call_ms\": %.6f, \"faults\": %ld, \"disturbed\": %.3f, \"value\": %s}",
-											  start, usage.ru_minflt - faults, least, value));
-		}
-		SPI_finish();
-	}
+	SPI_connect();
+	getrusage(RUSAGE_SELF, &usage);
+	faults = usage.ru_minflt;
+	start = now_ms();
+	value = execute_statement(statement, STACK_STEP *
+							  (move ? pg_prng_uint64_range(&pg_global_prng_state, 1, STACK_STEPS) : 1));
+	start = now_ms() - start;
+	getrusage(RUSAGE_SELF, &usage);
+	MemoryContextSwitchTo(caller);
+	result = cstring_to_text(psprintf("{\"call_ms\": %.6f, \"faults\": %ld, \"value\": %s}",
+									  start, usage.ru_minflt - faults, value));
+	SPI_finish();
 	MemoryContextDelete(contexts);
 	PG_RETURN_TEXT_P(result);
 }

@@ -17,8 +17,8 @@
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
 	WITH (autovacuum_enabled = off);
 INSERT INTO fact
-	SELECT i, abs(hashint4(i)) % 40000, i / 1000, abs(hashint4(i + 1000000)) % 1000000, 'note ' || i % 97
-	FROM generate_series(1, 400000) AS i;
+	SELECT i, abs(hashint4(i)) % 26000, i / 650, abs(hashint4(i + 1000000)) % 1000000, 'note ' || i % 97
+	FROM generate_series(1, 260000) AS i;
 ALTER TABLE fact ADD PRIMARY KEY (id);
 CREATE INDEX fact_dim ON fact (dim);
 CREATE INDEX fact_day ON fact (day);
@@ -26,7 +26,7 @@ CREATE INDEX fact_val ON fact (val);
 
 CREATE TABLE dim (id integer, grp integer, name text)
 	WITH (autovacuum_enabled = off);
-INSERT INTO dim SELECT i, abs(hashint4(i)) % 100, 'dimension ' || i FROM generate_series(0, 39999) AS i;
+INSERT INTO dim SELECT i, abs(hashint4(i)) % 100, 'dimension ' || i FROM generate_series(0, 25999) AS i;
 ALTER TABLE dim ADD PRIMARY KEY (id);
 CREATE INDEX dim_grp ON dim (grp);
 
@@ -37,7 +37,7 @@ ALTER TABLE small ADD PRIMARY KEY (id);
 
 CREATE TABLE narrow (id integer)
 	WITH (autovacuum_enabled = off);
-INSERT INTO narrow SELECT generate_series(1, 800000);
+INSERT INTO narrow SELECT generate_series(1, 600000);
 
 CREATE TABLE part (id integer, k integer, val integer)
 	PARTITION BY RANGE (k);
@@ -73,7 +73,7 @@ CREATE FUNCTION squares(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 4
 
 -- :directory is one that the server may write to
 \set file :directory '/clocktiming-foreign.csv'
-COPY (SELECT id, val, note FROM fact WHERE id <= 150000) TO :'file' (FORMAT csv);
+COPY (SELECT id, val, note FROM fact WHERE id <= 100000) TO :'file' (FORMAT csv);
 CREATE EXTENSION file_fdw;
 CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 CREATE FOREIGN TABLE foreign_file (id integer, val integer, note text)
@@ -107,14 +107,14 @@ SELECT count(*) FROM generate_series(1, 500000)
 
 -- query: ProjectSet
 -- shape: Aggregate, ProjectSet, Result
--- alone ProjectSet: SELECT generate_series(1, 1000000)
-SELECT count(*) FROM (SELECT generate_series(1, 1000000)) AS s
+-- alone ProjectSet: SELECT generate_series(1, 600000)
+SELECT count(*) FROM (SELECT generate_series(1, 600000)) AS s
 
 -- query: index scan
 -- shape: Index Scan
 -- set: enable_seqscan = off, enable_bitmapscan = off
--- alone Index Scan: SELECT * FROM fact WHERE id BETWEEN 1000 AND 350000
-SELECT sum(val) FROM fact WHERE id BETWEEN 1000 AND 350000
+-- alone Index Scan: SELECT * FROM fact WHERE id BETWEEN 1000 AND 250000
+SELECT sum(val) FROM fact WHERE id BETWEEN 1000 AND 250000
 
 -- query: index scan, random heap
 -- shape: Index Scan
@@ -130,12 +130,12 @@ SELECT count(*) FROM fact WHERE id > 1000
 -- query: bitmap scan, BitmapAnd
 -- shape: Bitmap Heap Scan, BitmapAnd, 2 Bitmap Index Scan
 -- set: enable_seqscan = off, enable_indexscan = off, cpu_tuple_cost = 0.1
-SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 400000 AND dim BETWEEN 1000 AND 20000
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 400000 AND dim BETWEEN 1000 AND 13000
 
 -- query: bitmap scan, BitmapOr
 -- shape: Bitmap Heap Scan, BitmapOr, 3 Bitmap Index Scan
 -- set: enable_seqscan = off, enable_indexscan = off
-SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 200000 OR dim BETWEEN 1000 AND 9000 OR day BETWEEN 100 AND 110
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 200000 OR dim BETWEEN 1000 AND 6000 OR day BETWEEN 100 AND 110
 
 -- query: sample scan
 -- shape: Sample Scan
@@ -151,10 +151,10 @@ SELECT sum(s) FROM dim, squares(dim.id % 4) AS s
 
 -- query: Values
 -- shape: Nested Loop, Values Scan{Actual Loops>10000}
-SELECT count(*) FROM generate_series(1, 100000) AS i, LATERAL (VALUES (i), (i + 1), (7), (8)) AS v (x) WHERE x > 5
+SELECT count(*) FROM generate_series(1, 50000) AS i, LATERAL (VALUES (i), (i + 1), (7), (8)) AS v (x) WHERE x > 5
 
 -- query: rows handed out
--- shape: Seq Scan{Actual Rows=400000}
+-- shape: Seq Scan{Actual Rows=260000}
 SELECT id, dim * 2, val + 1, note FROM fact
 
 -- Joins
@@ -189,7 +189,7 @@ SELECT sum(fact.val + small.x) FROM fact JOIN small ON small.id = fact.day
 -- query: merge join of sorts
 -- shape: Merge Join, 2 Sort
 -- set: enable_hashjoin = off, enable_nestloop = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
-SELECT sum(fact.val) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 150000
+SELECT sum(fact.val) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 80000
 
 -- query: nested loop, index scan
 -- shape: Nested Loop, Index Scan{Actual Loops>10000}
@@ -199,12 +199,12 @@ SELECT sum(fact.val) FROM dim JOIN fact ON fact.dim = dim.id WHERE dim.grp < 40
 -- query: nested loop, lookups
 -- shape: Nested Loop, Index Only Scan{Actual Loops>50000}
 -- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off, enable_material = off
-SELECT count(*) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 100000
+SELECT count(*) FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.id < 60000
 
 -- query: nested loop, Memoize
 -- shape: Nested Loop, Memoize{Cache Hits>100000}
 -- set: enable_hashjoin = off, enable_mergejoin = off, enable_material = off
-SELECT sum(small.x) FROM fact JOIN small ON small.id = fact.day WHERE fact.id < 200000
+SELECT sum(small.x) FROM fact JOIN small ON small.id = fact.day WHERE fact.id < 150000
 
 -- query: nested loop, Materialize
 -- shape: Nested Loop, Materialize{Actual Loops=1000}
@@ -216,7 +216,7 @@ SELECT count(*) FROM small AS a, small AS b WHERE a.id + b.id > 1000 AND a.x <> 
 SELECT sum(s.n) FROM small, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.day = small.id % 400 AND val > small.x) AS s
 	WHERE small.id <= 300
 	UNION ALL
-SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim = dim.id) AS s WHERE dim.grp < 10
+SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim = dim.id) AS s WHERE dim.grp < 15
 
 -- Sorting, grouping, windows
 
@@ -257,23 +257,23 @@ SELECT day, count(*), sum(val), max(note) FROM fact GROUP BY day
 -- query: WindowAgg
 -- shape: WindowAgg, Index Scan
 -- set: enable_seqscan = off, enable_bitmapscan = off
-SELECT id, val, sum(val) OVER (PARTITION BY day ORDER BY id) FROM fact WHERE day < 150
+SELECT id, val, sum(val) OVER (PARTITION BY day ORDER BY id) FROM fact WHERE day < 120
 
 -- query: WindowAgg over sort
 -- shape: WindowAgg, Sort
 -- set: enable_indexscan = off, enable_indexonlyscan = off, enable_incremental_sort = off
-SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY dim ORDER BY val) AS r FROM fact WHERE id < 200000) AS s
+SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY dim ORDER BY val) AS r FROM fact WHERE id < 80000) AS s
 
 -- query: DISTINCT
 -- shape: Unique, Sort
 -- set: enable_hashagg = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
-SELECT DISTINCT dim FROM fact WHERE id < 250000
+SELECT DISTINCT dim FROM fact WHERE id < 120000
 
 -- Subqueries
 
 -- query: SubPlan
--- shape: Aggregate{Parent Relationship=SubPlan, Actual Loops>10000}
-SELECT count(*) FROM dim WHERE (SELECT max(val) FROM fact WHERE fact.dim = dim.id) > 900000
+-- shape: Aggregate{Parent Relationship=SubPlan, Actual Loops>5000}
+SELECT count(*) FROM dim WHERE id < 6000 AND (SELECT max(val) FROM fact WHERE fact.dim = dim.id) > 900000
 
 -- query: SubPlan, hashed
 -- shape: Seq Scan{Actual Rows>10000}, Seq Scan{Parent Relationship=SubPlan}
@@ -286,7 +286,7 @@ SELECT count(*) FROM fact WHERE val > (SELECT avg(id) FROM fact)
 -- query: CTE scanned twice
 -- shape: 2 CTE Scan, Hash Join
 -- set: enable_mergejoin = off, enable_nestloop = off
-WITH c AS MATERIALIZED (SELECT id, dim, val FROM fact WHERE id < 120000)
+WITH c AS MATERIALIZED (SELECT id, dim, val FROM fact WHERE id < 60000)
 SELECT count(*) FROM c AS a JOIN c AS b ON b.id = a.dim
 
 -- query: recursive CTE
@@ -326,17 +326,17 @@ SELECT sum(val) FROM (SELECT * FROM part ORDER BY id OFFSET 0) AS s
 -- query: UNION
 -- shape: Append, Aggregate{Strategy=Hashed}
 -- set: enable_sort = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
-SELECT dim FROM fact WHERE id < 150000 UNION SELECT id + 20000 FROM dim
+SELECT dim FROM fact WHERE id < 80000 UNION SELECT id + 13000 FROM dim
 
 -- query: SetOp
 -- shape: SetOp
 -- set: enable_sort = off
-SELECT dim FROM fact WHERE id < 200000 EXCEPT ALL SELECT id FROM dim
+SELECT dim FROM fact WHERE id < 80000 EXCEPT ALL SELECT id FROM dim
 
 -- query: LIMIT
 -- shape: Limit, Nested Loop
 -- set: enable_hashjoin = off, enable_mergejoin = off, enable_bitmapscan = off, enable_memoize = off
-SELECT fact.id, dim.name FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.val % 3 = 0 LIMIT 40000
+SELECT fact.id, dim.name FROM fact JOIN dim ON dim.id = fact.dim WHERE fact.val % 3 = 0 LIMIT 25000
 
 -- query: LIMIT of a sort
 -- shape: Limit, Sort{Sort Method=top-N heapsort}

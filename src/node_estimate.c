@@ -43,14 +43,31 @@
 /* A process's part in a node's times. */
 #define NOT_A_WORKER	(-1)
 
-static void
-add_call(CallStratum *stratum, double ns, double below)
+void
+call_stratum_add(CallStratum *stratum, double ns, const CallsBelow *below)
 {
+	stratum->timed++;
 	stratum->sum += ns;
 	stratum->sum_sq += ns * ns;
-	stratum->below_sum += below;
-	stratum->below_sum_sq += below * below;
-	stratum->cross_sum += ns * below;
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		double		n = (double) below->n[i];
+
+		stratum->below_sum[i] += n;
+		stratum->cross[i] += n * ns;
+		for (int j = 0; j < N_BELOW; j++)
+			stratum->products[i][j] += n * (double) below->n[j];
+	}
+}
+
+static int64_t
+all_below(const CallsBelow *below)
+{
+	int64_t		n = 0;
+
+	for (int i = 0; i < N_BELOW; i++)
+		n += below->n[i];
+	return n;
 }
 
 /*
@@ -62,30 +79,24 @@ add_call(CallStratum *stratum, double ns, double below)
  * Thompson, JASA 47, 1952).
  */
 void
-call_series_add(CallSeries *series, double ns, double below, int gap, double long_ns)
+call_series_add(CallSeries *series, double ns, const CallsBelow *below,
+				int gap, double long_ns)
 {
 	int64_t		timed = series->before.timed + series->now.timed;
 	double		sum = series->before.sum + series->now.sum;
 
-	series->now.timed++;
 	/* the very first one is no exception to anything */
-	if (timed > 0 && below < MANY_BELOW && ns > long_ns &&
+	if (timed > 0 && all_below(below) < MANY_BELOW && ns > long_ns &&
 		ns > MANY_TIMES * sum / (double) timed)
 	{
+		series->now.timed++;
 		series->nlong++;
 		series->long_sum += ns;
 		series->long_total += gap * ns;
 		series->long_variance += (double) gap * (gap - 1) * ns * ns;
 		return;
 	}
-	add_call(&series->now, ns, below);
-}
-
-void
-call_series_known(CallSeries *series, double ns, double below)
-{
-	series->known.timed++;
-	add_call(&series->known, ns, below);
+	call_stratum_add(&series->now, ns, below);
 }
 
 /* Sums of products of deviations from the means, from sums of products. */
@@ -101,17 +112,19 @@ square_deviations(const CallStratum *stratum)
 	return fmax(deviations(stratum->sum_sq, stratum->sum, stratum->sum, stratum->timed), 0);
 }
 
-static double
-below_deviations(const CallStratum *stratum)
+/* Adds those of counts below, and of these with times, each times "weight". */
+static void
+add_deviations(double products[N_BELOW][N_BELOW], double *cross,
+			   const CallStratum *stratum, double weight)
 {
-	return fmax(deviations(stratum->below_sum_sq, stratum->below_sum,
-						   stratum->below_sum, stratum->timed), 0);
-}
-
-static double
-cross_deviations(const CallStratum *stratum)
-{
-	return deviations(stratum->cross_sum, stratum->sum, stratum->below_sum, stratum->timed);
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		cross[i] += weight * deviations(stratum->cross[i], stratum->sum,
+										stratum->below_sum[i], stratum->timed);
+		for (int j = 0; j < N_BELOW; j++)
+			products[i][j] += weight * deviations(stratum->products[i][j], stratum->below_sum[i],
+												  stratum->below_sum[j], stratum->timed);
+	}
 }
 
 /*
@@ -126,8 +139,6 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	double		calls = (double) stratum->calls;
 	double		timed = (double) stratum->timed;
 	double		sum_sq = square_deviations(stratum);
-	double		below_sum_sq = below_deviations(stratum);
-	double		cross_sum = cross_deviations(stratum);
 	int64_t		df = stratum->timed - 1;
 	double		weight;
 	double		quantile;
@@ -137,19 +148,19 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	if (stratum->timed == 0)
 		return;
 	series->total += stratum->sum / timed * calls;
+	for (int i = 0; i < N_BELOW; i++)
+		series->expected[i] += stratum->below_sum[i] / timed * calls;
 	if (stratum->timed >= stratum->calls)
 		return;
-	series->below_sum_sq += below_sum_sq;
-	series->cross_sum += cross_sum;
-	series->missing += stratum->below - calls * stratum->below_sum / timed;
+	add_deviations(series->products, series->cross, stratum, 1);
 
 	if (like != NULL && like->timed > 1)
 	{
 		sum_sq += square_deviations(like);
-		below_sum_sq += below_deviations(like);
-		cross_sum += cross_deviations(like);
 		df += like->timed - 1;
 	}
+	else
+		like = NULL;
 	weight = calls * calls / timed * (1 - timed / calls);
 	if (df < 1)
 	{
@@ -161,58 +172,91 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	quantile = stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975;
 	weight *= quantile * quantile / (double) df;
 	series->variance += weight * sum_sq;
-	series->below_variance += weight * below_sum_sq;
-	series->covariance += weight * cross_sum;
+	add_deviations(series->weighted_products, series->weighted_cross, stratum, weight);
+	if (like != NULL)
+		add_deviations(series->weighted_products, series->weighted_cross, like, weight);
 }
 
 /*
- * Calls below as an auxiliary variable: the combined regression estimator
- * (Cochran, 7.10), whose variance is that of what the slope leaves.  Where the
- * sample says too little of the slope, since calls that make many calls below
- * are not in it, the calls known serve as well.
+ * Slopes by least squares, of those variables that "use" says: Gaussian
+ * elimination.  What varies with others only, or not at all, gets none.
  */
 static void
-regress(CallSeries *series)
+solve(const double products[N_BELOW][N_BELOW], const double *cross, const bool *use,
+	  double *slopes)
 {
-	double		shift = series->calls > 0 ? series->missing / (double) series->calls : 0;
-	double		below_sum_sq = series->below_sum_sq;
-	double		cross_sum = series->cross_sum;
-	double		slope;
+	double		m[N_BELOW][N_BELOW + 1];
+	bool		solved[N_BELOW] = {false};
 
-	if (shift * shift * (double) series->timed > below_sum_sq)
+	for (int i = 0; i < N_BELOW; i++)
 	{
-		below_sum_sq += below_deviations(&series->known);
-		cross_sum += cross_deviations(&series->known);
-		series->variance += pow(series->missing * cross_sum / fmax(below_sum_sq, 1) / 2, 2);
+		for (int j = 0; j < N_BELOW; j++)
+			m[i][j] = products[i][j];
+		m[i][N_BELOW] = cross[i];
+		slopes[i] = 0;
 	}
-	if (below_sum_sq < 1 && series->missing > 0 && series->calls > 0)
+	for (int i = 0; i < N_BELOW; i++)
 	{
-		/* nothing is known but that none takes longer than a call does */
-		double		ns = series->total / (double) series->calls * series->missing / 2;
+		/* counts are integers: what varies has a sum of squares of some 1 */
+		if (!use[i] || m[i][i] < 0.5 || m[i][i] < 1e-6 * products[i][i])
+			continue;
+		solved[i] = true;
+		for (int k = 0; k < N_BELOW; k++)
+		{
+			double		factor = m[k][i] / m[i][i];
 
-		series->total += ns;
-		series->variance += ns * ns / 4;
+			for (int j = 0; k != i && j <= N_BELOW; j++)
+				m[k][j] -= factor * m[i][j];
+		}
 	}
-	/* calls below take time, never the reverse */
-	if (below_sum_sq < 1 || cross_sum <= 0)
-		return;
-	slope = cross_sum / below_sum_sq;
-	series->total += slope * series->missing;
-	series->variance = fmax(series->variance - 2 * slope * series->covariance +
-							slope * slope * series->below_variance, 0);
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		if (solved[i])
+			slopes[i] = m[i][N_BELOW] / m[i][i];
+	}
+}
+
+/*
+ * The same, but none is negative, since what is done below takes time.  The most
+ * negative one is left out until there is none, which with three of them is
+ * what Lawson and Hanson (Solving Least Squares Problems, 1974, 23.3) do.
+ */
+static void
+slopes_of(const double products[N_BELOW][N_BELOW], const double *cross, double *slopes)
+{
+	bool		use[N_BELOW];
+	int			worst;
+
+	for (int i = 0; i < N_BELOW; i++)
+		use[i] = true;
+	do
+	{
+		worst = -1;
+		solve(products, cross, use, slopes);
+		for (int i = 0; i < N_BELOW; i++)
+		{
+			if (slopes[i] < 0 && (worst < 0 || slopes[i] < slopes[worst]))
+				worst = i;
+		}
+		if (worst >= 0)
+			use[worst] = false;
+	} while (worst >= 0);
 }
 
 static void
 merge_strata(CallStratum *into, const CallStratum *from)
 {
 	into->calls += from->calls;
-	into->below += from->below;
 	into->timed += from->timed;
 	into->sum += from->sum;
 	into->sum_sq += from->sum_sq;
-	into->below_sum += from->below_sum;
-	into->below_sum_sq += from->below_sum_sq;
-	into->cross_sum += from->cross_sum;
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		into->below_sum[i] += from->below_sum[i];
+		into->cross[i] += from->cross[i];
+		for (int j = 0; j < N_BELOW; j++)
+			into->products[i][j] += from->products[i][j];
+	}
 }
 
 /*
@@ -243,7 +287,6 @@ call_series_end(CallSeries *series)
 	call_series_next(series);
 	close_stratum(series, &series->before, NULL);
 	memset(&series->before, 0, sizeof(CallStratum));
-	regress(series);
 	if (series->nlong >= MANY_LONG)
 	{
 		series->total += series->long_total;
@@ -253,6 +296,80 @@ call_series_end(CallSeries *series)
 	{
 		series->total += series->long_sum;
 		series->variance += series->long_sum * series->long_sum / 4;
+	}
+}
+
+/*
+ * What is done below as auxiliary variables: the combined regression estimator
+ * (Cochran, 7.10), whose variance is that of what the slopes leave.  Where the
+ * sample says too little of a slope, since calls in which much is done below
+ * are not in it, the calls known serve as well, and the margin contains half
+ * of what follows from it.
+ */
+void
+call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
+{
+	double		products[N_BELOW][N_BELOW];
+	double		cross[N_BELOW];
+	double		slopes[N_BELOW];
+	double		missing[N_BELOW];
+	double		calls = (double) series->calls;
+	bool		far[N_BELOW];
+	bool		any_far = false;
+	double		missing_ns = 0;
+	double		beyond = 0;		/* variance of what the sample does not say */
+
+	if (series->calls == 0)
+		return;
+	memcpy(products, series->products, sizeof(products));
+	memcpy(cross, series->cross, sizeof(cross));
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		missing[i] = (double) below->n[i] - series->expected[i];
+		far[i] = missing[i] / calls * missing[i] / calls * (double) series->timed > products[i][i];
+		any_far |= far[i];
+	}
+	if (any_far)
+		add_deviations(products, cross, known, 1);
+	slopes_of(products, cross, slopes);
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		double		ns = slopes[i] * missing[i];
+
+		if (far[i])
+			beyond += ns * ns / 16;
+		if (products[i][i] < 0.5 && missing[i] > 0)
+		{
+			/* nothing is known but that none takes longer than a call does */
+			ns = series->total / calls * missing[i] / 2;
+			beyond += ns * ns / 4;
+		}
+		missing_ns += ns;
+		series->variance -= 2 * slopes[i] * series->weighted_cross[i];
+		for (int j = 0; j < N_BELOW; j++)
+			series->variance += slopes[i] * slopes[j] * series->weighted_products[i][j];
+	}
+	series->total += missing_ns;
+	series->variance = fmax(series->variance, 0) + beyond;
+}
+
+void
+call_series_join(CallSeries *series, const CallSeries *other)
+{
+	series->calls += other->calls;
+	series->timed += other->timed;
+	series->total += other->total;
+	series->variance += other->variance;
+	for (int i = 0; i < N_BELOW; i++)
+	{
+		series->cross[i] += other->cross[i];
+		series->weighted_cross[i] += other->weighted_cross[i];
+		series->expected[i] += other->expected[i];
+		for (int j = 0; j < N_BELOW; j++)
+		{
+			series->products[i][j] += other->products[i][j];
+			series->weighted_products[i][j] += other->weighted_products[i][j];
+		}
 	}
 }
 

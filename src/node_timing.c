@@ -7,7 +7,9 @@
  * server expects there, and its ExecProcNode is sampled_call() or
  * drained_call().  In the common case these count the call and pass it on; when
  * so many have been counted that it is another one's turn to be timed,
- * drawn_call() does that, and draws how many are to pass until the next.
+ * drawn_call() does that, and draws how many are to pass until the next.  Some
+ * tens of what was timed are added up at once, since a query has the caches for
+ * itself meanwhile.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,15 +43,30 @@
 
 /*
  * Calls are timed more often than is asked for where that does not slow them
- * down by more than this share.
+ * down by more than this share,
  */
-#define AFFORDABLE		0.002
+#define AFFORDABLE		0.001
+
+/*
+ * and so many times more rarely where it does, once so many have been timed.
+ */
+#define THINNED			4
+#define ENOUGH			1024
+
+/* One call in so many of Gather and Gather Merge is timed at least. */
+#define GATHER_SAMPLING	8
+
+/* A gap is so many times the one before, at most. */
+#define RAMP			4.0
 
 /* Quantiles of the exponential distribution, from which gaps are drawn. */
 #define N_QUANTILES		256
 
 /* Of more nodes below the calls are not looked at, which would take too long. */
 #define MAX_BELOW		16
+
+/* Copies of what stands before nodes' functions. */
+#define CALL_COPIES		16
 
 /* More calls than there can be. */
 #define NEVER			PG_INT32_MAX
@@ -89,10 +106,18 @@
  * What calls may take before they are suspected to have been disturbed: more
  * than an interrupt, less than another process's turn.
  */
-#define LONG_CALL_NS	10000
+#define LONG_CALL_NS	20000
 
 /* A run of so long tells the TSC's frequency well enough, to 0.1 %. */
 #define LONG_RUN_NS		100000
+
+/* A call that was timed. */
+typedef struct CallSample
+{
+	double		ticks;
+	double		known;			/* part of them that is known anyway */
+	CallsBelow	below;
+} CallSample;
 
 /*
  * What is the same for all: calls that begin a loop, and those that follow.
@@ -102,8 +127,9 @@ typedef struct CallClass
 {
 	int			gap;			/* one call of so many is timed; 0: none */
 	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
-	int			timed;			/* calls, since the gap was chosen */
-	double		duration_sum;	/* of them */
+	int64		before;			/* calls before the gap was chosen */
+	int			nsamples;
+	CallSample	samples[MIN_STRATUM];	/* the latest, not yet added up */
 
 	int64		all_timed;		/* calls that were timed since all were */
 	double		all_timed_sum;	/* of their durations */
@@ -111,54 +137,67 @@ typedef struct CallClass
 	double		drawn_sum;		/* of their durations */
 } CallClass;
 
+/* As processors have it. */
+#define LINE_SIZE	64
+
+/*
+ * Whether each loop ends with a call that returns no tuple, which need not be
+ * looked at then.
+ */
+typedef enum Drained
+{
+	NOT_DRAINED,				/* maybe not */
+	DRAINED_OR_BEGUN,			/* or has no other call than the first */
+	DRAINED
+} Drained;
+
+/*
+ * What is seldom looked at: apart, so that what is looked at at each call needs
+ * few lines of the caches.
+ */
+typedef struct NodeSamples
+{
+	CallClass	first;
+	CallClass	later;
+	CallStratum known_calls;	/* those of both that were all timed */
+	int			nbelow;
+	struct NodeTiming *below[MAX_BELOW];	/* nodes that its calls call */
+} NodeSamples;
+
 typedef struct NodeTiming
 {
+	/* of first calls: one line of the caches */
+	int64		first_skip;		/* of them, until one is timed */
+	int64		later_due;		/* after so many other calls one is timed */
+	int64		calls_before;	/* this loop */
+	int64		ends;			/* calls that returned no tuple; if that is not
+								 * DRAINED, where they are first_calls */
+	struct QueryTiming *query;
+	NodeSamples *samples;
+	ExecProcNodeMtd counted_call;	/* what stands in place of ExecProcNode */
+	bool		ended;			/* the latest call was one of those, and seen */
+	bool		begun;
+	bool		dynamic;		/* the parent is known when it is first called */
+	bool		watch_outside;	/* the root: see below */
+	uint8		drained;		/* a Drained */
+	uint8		kind;			/* a NodeKind */
+
+	/* of all calls: another line, with the beginning of what follows */
+	int64		first_calls;
+	int64		calls;
+
 	/*
-	 * This must be first, since it is what the server sees.  After how many
-	 * calls one is timed is kept in "counter", where the server would keep
-	 * ticks: it is InstrEndLoop(), called whenever a node is rescanned, that
-	 * sets it to 0, and so makes the first call of each loop come to
-	 * drawn_call().
+	 * What the server sees as the node's "instrument".  After how many calls
+	 * one is timed is kept in "counter", where the server would keep ticks:
+	 * it is InstrEndLoop(), called whenever a node is rescanned, that sets it
+	 * to 0, and so makes the first call of each loop come to drawn_call().
 	 */
 	CompatNodeInstrumentation instr;
 
-	/* what sampled_call() counts */
-	int64		calls;
-	int64		ends;			/* calls that returned no tuple */
-
-	bool		ended;			/* the latest call was one of those, and seen */
-	bool		drained;		/* loops end with such a call: see
-								 * is_drained() */
-	bool		begun;
-	bool		dynamic;		/* the parent is known when it is first called */
-	int			id;				/* plan_node_id */
-	int			place;			/* in EXPLAIN's order */
-	NodeKind	kind;
-	int			sampling;		/* as in NodeTimingOptions */
-	struct QueryTiming *query;
-	PlanState  *node;
-	struct NodeTiming *parent;	/* whose calls contain this node's */
-	struct NodeTiming *child;
-	struct NodeTiming *sibling;
-	ExecProcNodeMtd call;		/* what ExecProcNode shall be */
-
-	CallClass	first;
-	CallClass	later;
-	int64		calls_before;	/* this loop */
-	int64		first_calls;
-	int64		first_skip;		/* of them, until one is timed */
-	int64		later_before;	/* later calls before this stratum */
-
-	/*
-	 * calls of nodes below: of first calls, and of later ones before this
-	 * stratum
-	 */
-	struct NodeTiming *below[MAX_BELOW];
-	int			nbelow;
-	int64		first_below;
-	int64		later_below_before;
-	int64		later_due;		/* after so many of them one is timed */
-	double		loops;
+	double		calls_again;	/* first calls that do not begin a loop */
+	ExecProcNodeMtd call;		/* counted_call, or around it what counts usage */
+	uint64		returned;		/* the root: a call that was timed, and
+								 * another one follows */
 
 	/*
 	 * Time of calls that were timed for sure, of this node and below it. What
@@ -166,17 +205,37 @@ typedef struct NodeTiming
 	 */
 	double		known;
 
+	int			id;				/* plan_node_id */
+	int			place;			/* in EXPLAIN's order */
+	int			sampling;		/* as in NodeTimingOptions */
+	PlanState  *node;
+	struct NodeTiming *parent;	/* whose calls contain this node's */
+	struct NodeTiming *child;
+	struct NodeTiming *sibling;
+
 	/* the root only: what is outside of its calls */
-	bool		watch_outside;
 	uint64		started;		/* its first call */
-	uint64		returned;		/* a call that was timed, and another one
-								 * follows */
 	uint64		returned_last;	/* its last call, if that was timed, else 0 */
 	double		outside_sum;
 	double		outside_sum_sq;
 	double		outside_long;
 	int64		outside_n;
 } NodeTiming;
+
+/*
+ * How far apart they are: an odd number of lines, so that those of different nodes
+ * are not in the same sets of the caches.
+ */
+#define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
+
+StaticAssertDecl(offsetof(NodeTiming, first_calls) == LINE_SIZE,
+				 "first calls need one line of the caches");
+
+static inline NodeTiming *
+timing(const PlanState *node)
+{
+	return (NodeTiming *) ((char *) node->instrument - offsetof(NodeTiming, instr));
+}
 
 #define NEXT_DRAWN(t) instr_next_drawn(&(t)->instr)
 
@@ -210,7 +269,10 @@ struct QueryTiming
 	NodeTimingOptions options;
 	int			nnodes;			/* plan_node_ids are below */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
+	char	   *timings;		/* where they are: see timing_of() */
 	int			nplaces;
+	int			nfunctions;		/* of nodes: see copy_before() */
+	ExecProcNodeMtd functions[CALL_COPIES];
 	NodeTiming *innermost;		/* in the midst of a call that was drawn */
 	NodeTiming *root;
 	CallCost	cost;
@@ -221,6 +283,7 @@ struct QueryTiming
 	dsm_segment *segment;
 	SharedTiming *shared;
 	int			guc_nest_level; /* 0: no setting made */
+	bool		fixed;			/* gaps are not adapted */
 
 	uint64		start_ns;
 	uint64		start_ticks;
@@ -242,7 +305,6 @@ static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static QueryTiming *timed_in_worker = NULL;
 
-static TupleTableSlot *sampled_call(PlanState *node);
 static TupleTableSlot *sampled_call_with_usage(PlanState *node);
 
 static inline uint64
@@ -338,57 +400,114 @@ removed_rows(const NodeTiming *t)
 
 /*
  * How often the nodes below have been called by now, and how many rows they and
- * the node itself have removed, which is work of the same kind.
+ * the node itself have removed.
  */
-static inline int64
+static inline CallsBelow
 calls_below(const NodeTiming *t)
 {
-	int64		calls = removed_rows(t);
+	CallsBelow	below = {{0, 0, removed_rows(t)}};
 
-	for (int i = 0; i < t->nbelow; i++)
-		calls += t->below[i]->calls + removed_rows(t->below[i]);
-	return calls;
+	for (int i = 0; i < t->samples->nbelow; i++)
+	{
+		const NodeTiming *b = t->samples->below[i];
+
+		below.n[BELOW_FIRST] += b->first_calls;
+		below.n[BELOW_LATER] += later_calls(b);
+		below.n[BELOW_REMOVED] += removed_rows(b);
+	}
+	return below;
 }
 
-/* The next stratum, after which one call in "gap" is timed. */
+/* What has been done below since then. */
+static inline CallsBelow
+calls_below_since(const NodeTiming *t, const CallsBelow *before)
+{
+	CallsBelow	below = calls_below(t);
+
+	for (int i = 0; i < N_BELOW; i++)
+		below.n[i] -= before->n[i];
+	return below;
+}
+
+/* Those of a class that are over. */
+static inline int64
+calls_of(const NodeTiming *t, const CallClass *class)
+{
+	return class == &t->samples->first ? t->first_calls : later_calls(t);
+}
+
+/* The next stratum, in which one call in "gap" is timed. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap)
 {
-	if (class == &t->later)
-	{
-		int64		below = calls_below(t) - t->first_below;
+	int64		calls = calls_of(t, class);
 
-		if (class->gap > 1)
-		{
-			class->drawn.now.calls = later_calls(t) - t->later_before;
-			class->drawn.now.below = (double) (below - t->later_below_before);
-		}
-		t->later_before = later_calls(t);
-		t->later_below_before = below;
-	}
 	if (class->gap > 1)
+	{
+		class->drawn.now.calls = calls - class->before;
 		call_series_next(&class->drawn);
+	}
+	class->before = calls;
 	set_gap(class, gap);
+}
+
+/* Adds up what was timed. */
+static void
+add_samples(NodeTiming *t, CallClass *class)
+{
+	for (int i = 0; i < class->nsamples; i++)
+	{
+		const CallSample *sample = &class->samples[i];
+		double		ticks = sample->ticks - sample->known;
+
+		if (class->gap == 1 && t->query->fixed)
+			break;				/* there is nothing to be estimated */
+
+		if (class->gap == 1)
+			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
+		else
+		{
+			call_series_add(&class->drawn, ticks, &sample->below, class->gap,
+							t->query->long_ticks);
+			class->drawn_sum += sample->ticks;
+		}
+	}
+	class->nsamples = 0;
 }
 
 /*
  * Whether calls shall be timed more rarely, or more often, from now on: as
- * often as is affordable, and one in "sampling" at least.  A query's first
- * calls are all timed, for those that have few.
+ * often as is affordable, and one in "sampling" at least until that makes
+ * enough.  A query's first calls are all timed, for those that have few.
  */
 static void
-adapt_gap(NodeTiming *t, CallClass *class)
+adapt_gap(NodeTiming *t, CallClass *class, double mean)
 {
-	int			sampling = t->sampling;
-	double		mean = class->duration_sum / class->timed;
-	double		gap = mean > 0 ? t->query->expensive_ticks / mean : sampling;
+	double		most = t->sampling;
+	double		gap;
 
-	gap = Min(gap, Min(sampling, 2.0 * class->gap));
+	/* more of them would tell next to nothing, beside what timing costs */
+	if (class->drawn.timed + class->drawn.before.timed + class->drawn.now.timed >= ENOUGH)
+		most *= THINNED;
+	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
+	gap = Min(gap, Min(most, RAMP * class->gap));
 	gap = Max(gap, 1);
 	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
 		change_gap(t, class, (int) gap);
-	class->timed = 0;
-	class->duration_sum = 0;
+}
+
+/* So many calls have been timed that they are worth a look. */
+static pg_noinline void
+use_samples(NodeTiming *t, CallClass *class)
+{
+	double		sum = 0;
+	int			n = class->nsamples;
+
+	for (int i = 0; i < n; i++)
+		sum += class->samples[i].ticks;
+	add_samples(t, class);
+	if (!t->query->fixed)
+		adapt_gap(t, class, sum / n);
 }
 
 /*
@@ -420,16 +539,15 @@ take_hold(NodeTiming *t)
 static TupleTableSlot *
 resumed_call(PlanState *node)
 {
-	NodeTiming *t = (NodeTiming *) node->instrument;
+	NodeTiming *t = timing(node);
 
 	if (t->instr.running)
 	{
 		t->calls++;
 		t->ends += t->instr.tuplecount == 0;
-		t->loops++;
 		t->begun = true;
 		t->first_calls++;
-		add_known(t, &t->first, instr_counter_ns(&t->instr) * t->query->ticks_per_ns, 0);
+		add_known(t, &t->samples->first, instr_counter_ns(&t->instr) * t->query->ticks_per_ns, 0);
 		t->instr.tuplecount = 0;
 	}
 	instr_set_need_timer(&t->instr, false);
@@ -481,25 +599,16 @@ see_result(NodeTiming *t, TupleTableSlot *slot)
 static inline void
 end_loop(NodeTiming *t)
 {
-	if (t->drained && !t->ended && t->calls - t->calls_before >= 2)
+	if (t->drained == DRAINED_OR_BEGUN && !t->ended && t->calls - t->calls_before >= 2)
 		t->ends++;
 	t->calls_before = t->calls;
-}
-
-/* What a first call, timed or not, has called below. */
-static inline void
-add_first_below(NodeTiming *t, int64 below)
-{
-	t->first_below += below;
-	if (t->first.gap > 1)
-		t->first.drawn.now.below += (double) below;
 }
 
 /* Draws which later call is timed next. */
 static inline void
 draw_later(NodeTiming *t)
 {
-	t->later_due = later_calls(t) + draw_gap(&t->later);
+	t->later_due = later_calls(t) + draw_gap(&t->samples->later);
 	NEXT_DRAWN(t) = t->first_calls + t->later_due;
 }
 
@@ -508,122 +617,44 @@ draw_later(NodeTiming *t)
  * once they know the values to look for, which is no end of a loop.
  */
 static inline void
-begin_loop(NodeTiming *t, const CallClass *class)
+begin_loop(NodeTiming *t)
 {
-	if (class == &t->first)
-	{
-		t->instr.running = true;
-		NEXT_DRAWN(t) = t->first_calls + t->later_due;
-	}
+	t->instr.running = true;
+	NEXT_DRAWN(t) = t->first_calls + t->later_due;
 }
 
-/*
- * A call that begins a loop, or has been drawn to be timed.
- */
+/* A call that is timed. */
 static pg_noinline TupleTableSlot *
-drawn_call(PlanState *node)
+timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 {
-	NodeTiming *t = (NodeTiming *) node->instrument;
 	QueryTiming *query = t->query;
 	NodeTiming *outer = query->innermost;
+	CallSample *sample = &class->samples[class->nsamples];
+	CallsBelow	below = calls_below(t);
+	double		known = t->known;
 	TupleTableSlot *slot;
-	CallClass  *class;
-	bool		timed = true;
-	int64		below = calls_below(t);
-	double		known;
 	uint64		start;
 	uint64		stop;
-	double		ticks;
-
-	if (!t->instr.running || t->ended)
-	{
-		class = &t->first;
-		t->returned = 0;
-		if (!t->begun)
-			begin(t);
-		if (!t->instr.running)
-			t->loops++;
-		end_loop(t);
-		t->ended = false;
-		t->calls++;
-		t->first_calls++;
-		if (class->gap > 1)
-			class->drawn.now.calls++;
-		timed = --t->first_skip < 0;
-	}
-	else
-	{
-		class = &t->later;
-		t->calls++;
-		if (t->returned != 0)
-		{
-			/* not drawn itself, maybe, but the end of what is outside of one */
-			double		outside = (double) (int64) (settled_ticks() - t->returned);
-
-			t->returned = 0;
-			t->outside_n++;
-			/* what is long stands for itself, as in call_series_add() */
-			if (outside > query->long_ticks)
-				t->outside_long += outside;
-			else
-			{
-				t->outside_sum += outside;
-				t->outside_sum_sq += outside * outside;
-			}
-			NEXT_DRAWN(t) = t->first_calls + t->later_due;
-			timed = t->calls > NEXT_DRAWN(t);
-		}
-		if (class->gap == 0)
-		{
-			draw_later(t);
-			timed = false;
-		}
-	}
 
 	query->innermost = t;
-	if (!timed)
-	{
-		slot = node->ExecProcNodeReal(node);
-		query->innermost = outer;
-		if (class == &t->first)
-			add_first_below(t, calls_below(t) - below);
-		begin_loop(t, class);
-		see_result(t, slot);
-		return slot;
-	}
-
-	known = t->known;
 	start = settled_ticks();
 	slot = node->ExecProcNodeReal(node);
 	stop = settled_ticks();
 	query->innermost = outer;
-	begin_loop(t, class);
+	if (class == &t->samples->first)
+		begin_loop(t);
 	see_result(t, slot);
 
 	/* a clock that goes backwards is not worth more than 0 here */
-	ticks = stop > start ? (double) (stop - start) : 0;
-	known = t->known - known;
-	below = calls_below(t) - below;
-	if (class == &t->first)
-		add_first_below(t, below);
+	sample->ticks = stop > start ? (double) (stop - start) : 0;
+	sample->known = t->known - known;
+	sample->below = calls_below_since(t, &below);
 	if (class->gap == 1)
-	{
-		add_known(t, class, ticks, known);
-		call_series_known(&t->first.drawn, ticks - known, (double) below);
-		call_series_known(&t->later.drawn, ticks - known, (double) below);
-	}
-	else
-	{
-		call_series_add(&class->drawn, ticks - known, (double) below, class->gap,
-						query->long_ticks);
-		class->drawn_sum += ticks;
-	}
+		add_known(t, class, sample->ticks, sample->known);
+	if (++class->nsamples == MIN_STRATUM)
+		use_samples(t, class);
 
-	class->timed++;
-	class->duration_sum += ticks;
-	if (class->timed >= MIN_STRATUM && t->sampling > 1)
-		adapt_gap(t, class);
-	if (class == &t->first)
+	if (class == &t->samples->first)
 		t->first_skip = draw_gap(class);
 	else
 		draw_later(t);
@@ -637,54 +668,174 @@ drawn_call(PlanState *node)
 			t->returned_last = stop;
 		else
 		{
+			/* not "stop": what has been done since is no part of the query */
 			NEXT_DRAWN(t) = 0;
-			t->returned = stop;
+			t->returned = settled_ticks();
 		}
 	}
 	return slot;
 }
 
-/*
- * Before a node, in place of its function.
- */
-static TupleTableSlot *
-sampled_call(PlanState *node)
+static pg_noinline TupleTableSlot *
+first_call(PlanState *node, NodeTiming *t)
 {
-	NodeTiming *t = (NodeTiming *) node->instrument;
+	QueryTiming *query = t->query;
+	NodeTiming *outer = query->innermost;
 	TupleTableSlot *slot;
 
-	if (unlikely(t->calls >= NEXT_DRAWN(t)))
-		return drawn_call(node);
+	end_loop(t);
 	t->calls++;
+	t->first_calls++;
+	if (--t->first_skip >= 0 && t->begun && !t->instr.running)
+	{
+		/* the very first time some nodes rescan themselves in it; not now */
+		t->ended = false;
+		begin_loop(t);
+		slot = node->ExecProcNodeReal(node);
+		see_result(t, slot);
+		return slot;
+	}
+	t->returned = 0;
+	if (!t->begun)
+		begin(t);
+	t->calls_again += t->instr.running;
+	t->ended = false;
+	if (t->first_skip < 0 && t->samples->first.gap > 0)
+		return timed_call(node, t, &t->samples->first);
+
+	query->innermost = t;
 	slot = node->ExecProcNodeReal(node);
+	query->innermost = outer;
+	begin_loop(t);
 	see_result(t, slot);
 	return slot;
 }
 
-/*
- * The same before a node that is drained: with no need to look at what it
- * returns, nor to come back here.
- */
-static TupleTableSlot *
-drained_call(PlanState *node)
+/* A call that is not drawn itself, maybe, but the end of what is outside of one. */
+static pg_noinline void
+see_outside(NodeTiming *t)
 {
-	NodeTiming *t = (NodeTiming *) node->instrument;
+	const QueryTiming *query = t->query;
+	double		outside = (double) (int64) (settled_ticks() - t->returned);
 
-	if (unlikely(t->calls >= NEXT_DRAWN(t)))
-		return drawn_call(node);
-	t->calls++;
-	return node->ExecProcNodeReal(node);
+	t->returned = 0;
+	t->outside_n++;
+	/* what is long stands for itself, as in call_series_add() */
+	if (outside > query->long_ticks)
+		t->outside_long += outside;
+	else
+	{
+		t->outside_sum += outside;
+		t->outside_sum_sq += outside * outside;
+	}
+	NEXT_DRAWN(t) = t->first_calls + t->later_due;
 }
+
+/*
+ * A call that begins a loop, or has been drawn to be timed.
+ */
+static pg_noinline TupleTableSlot *
+drawn_call(PlanState *node)
+{
+	NodeTiming *t = timing(node);
+
+	if (!t->instr.running || t->ended)
+	{
+		/*
+		 * The same as first_call() for one that is neither timed nor looked
+		 * at, nor the very first one.
+		 */
+		if (t->first_skip > 0 && t->drained == DRAINED && t->begun && !t->instr.running)
+		{
+			t->first_skip--;
+			t->first_calls++;
+			t->calls++;
+			t->ended = false;
+			begin_loop(t);
+			return node->ExecProcNodeReal(node);
+		}
+		return first_call(node, t);
+	}
+	if (t->returned != 0)
+	{
+		see_outside(t);
+		if (t->calls < NEXT_DRAWN(t))
+			return t->counted_call(node);
+	}
+	if (t->samples->later.gap == 0)
+	{
+		draw_later(t);
+		return t->counted_call(node);
+	}
+	t->calls++;
+	return timed_call(node, t, &t->samples->later);
+}
+
+/*
+ * What stands before a node, in place of its function.  Each function has a copy
+ * of its own before it, so that the processor can foretell where things go on
+ * from there, which is always the same, and foretells what the copy is called
+ * for as well, or as badly, as it would the function.
+ */
+#if defined(__GNUC__)
+/* or else a compiler would find that all copies are the same */
+#define COPY_IS_DIFFERENT(n) __asm__ volatile ("" : : "i" (n))
+#else
+#define COPY_IS_DIFFERENT(n) ((void) 0)
+#endif
+
+/*
+ * sampled_call() looks at what the node returns.  drained_call() stands before one
+ * that is drained: with no need to do that, nor to come back here.
+ */
+#define DEFINE_CALLS(n) \
+static TupleTableSlot * \
+sampled_call_##n(PlanState *node) \
+{ \
+	NodeTiming *t = timing(node); \
+	TupleTableSlot *slot; \
+\
+	if (unlikely(t->calls >= NEXT_DRAWN(t))) \
+		return drawn_call(node); \
+	COPY_IS_DIFFERENT(n); \
+	t->calls++; \
+	slot = node->ExecProcNodeReal(node); \
+	see_result(t, slot); \
+	return slot; \
+} \
+\
+static TupleTableSlot * \
+drained_call_##n(PlanState *node) \
+{ \
+	NodeTiming *t = timing(node); \
+\
+	if (unlikely(t->calls >= NEXT_DRAWN(t))) \
+		return drawn_call(node); \
+	COPY_IS_DIFFERENT(n); \
+	t->calls++; \
+	return node->ExecProcNodeReal(node); \
+}
+
+#define ALL_COPIES(copy) \
+	copy(0) copy(1) copy(2) copy(3) copy(4) copy(5) copy(6) copy(7) \
+	copy(8) copy(9) copy(10) copy(11) copy(12) copy(13) copy(14) copy(15)
+#define SAMPLED_CALL(n) sampled_call_##n,
+#define DRAINED_CALL(n) drained_call_##n,
+
+ALL_COPIES(DEFINE_CALLS)
+
+static const ExecProcNodeMtd sampled_calls[CALL_COPIES] = {ALL_COPIES(SAMPLED_CALL)};
+static const ExecProcNodeMtd drained_calls[CALL_COPIES] = {ALL_COPIES(DRAINED_CALL)};
 
 /* The same where the server shall count buffers, or WAL, at each call. */
 static TupleTableSlot *
 sampled_call_with_usage(PlanState *node)
 {
-	NodeTiming *t = (NodeTiming *) node->instrument;
+	NodeTiming *t = timing(node);
 	TupleTableSlot *slot;
 
 	InstrStartNode(&t->instr);
-	slot = (t->drained ? drained_call : sampled_call) (node);
+	slot = t->counted_call(node);
 	InstrStopNode(&t->instr, 0);
 	return slot;
 }
@@ -706,78 +857,140 @@ node_kind(PlanState *node)
 	}
 }
 
-static bool
-is_among(const List *subplans, const PlanState *node)
+/* That of a list which refers to this node, or NULL. */
+static const SubPlanState *
+subplan_among(const List *subplans, const PlanState *node)
 {
 	ListCell   *cell;
 
 	foreach(cell, subplans)
 	{
 		if (lfirst_node(SubPlanState, cell)->planstate == node)
-			return true;
+			return lfirst_node(SubPlanState, cell);
 	}
-	return false;
+	return NULL;
+}
+
+/* The only node that scans this CTE, or NULL. */
+static NodeTiming *
+cte_scan(const QueryTiming *query, const PlanState *cte)
+{
+	NodeTiming *scan = NULL;
+
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
+
+		if (t == NULL || !IsA(t->node, CteScanState) ||
+			((const CteScanState *) t->node)->cteplanstate != cte)
+			continue;
+		if (scan != NULL)
+			return NULL;
+		scan = t;
+	}
+	return scan;
+}
+
+/* Whether an evaluation takes all that the subplan returns. */
+static bool
+is_subplan_drained(const QueryTiming *query, const SubPlanState *state)
+{
+	const NodeTiming *scan;
+
+	switch (state->subplan->subLinkType)
+	{
+		case CTE_SUBLINK:
+			scan = cte_scan(query, state->planstate);
+			/* (what modifies data is called once more when all is done) */
+			return scan != NULL && scan->drained == DRAINED &&
+				!IsA(state->planstate, ModifyTableState);
+		case EXPR_SUBLINK:
+		case MULTIEXPR_SUBLINK:
+		case ARRAY_SUBLINK:
+		case ROWCOMPARE_SUBLINK:
+			return true;
+		default:
+			return state->subplan->useHashTable;
+	}
 }
 
 /*
- * Whether each loop of a node ends with a call that returns no tuple, or has no
- * other call than the first: since whoever calls it goes on until then, and is
- * not kept from it.  Only where that is beyond doubt.
+ * Whether each loop of a node ends with a call that returns no tuple: since
+ * whoever calls it goes on until then, and is not kept from it.  Only where that
+ * is beyond doubt.
  */
-static bool
+static Drained
 is_drained(const NodeTiming *t, const PlanState *node)
 {
 	const PlanState *parent;
+	const SubPlanState *subplan;
+	Drained		like_parent;
 
 	/* the query as a whole is, but a worker may be told to stop */
 	if (t->parent == NULL)
-		return !IsParallelWorker();
+		return IsParallelWorker() ? NOT_DRAINED : DRAINED;
 	parent = t->parent->node;
-	if (outerPlanState(parent) != node && !IsA(parent, AppendState) &&
-		!IsA(parent, SubqueryScanState))
-		return false;
+	subplan = subplan_among(parent->subPlan, node);
+	if (subplan == NULL)
+		subplan = subplan_among(parent->initPlan, node);
+	if (subplan != NULL)
+		return is_subplan_drained(t->query, subplan) ? DRAINED : NOT_DRAINED;
+	like_parent = t->parent->drained == DRAINED ? DRAINED : NOT_DRAINED;
+
 	switch (nodeTag(parent))
 	{
 			/* in one call */
 		case T_SortState:
 		case T_HashState:
-			return true;
+			return DRAINED;
 		case T_AggState:
 			switch (((const Agg *) parent->plan)->aggstrategy)
 			{
 				case AGG_PLAIN:
 				case AGG_HASHED:
-					return true;
+					return DRAINED;
 				case AGG_SORTED:
-					return t->parent->drained;
+					return like_parent;
 				case AGG_MIXED:
 					break;
 			}
-			return false;
+			return NOT_DRAINED;
 		case T_ModifyTableState:
-			return ((const ModifyTable *) parent->plan)->returningLists == NIL;
+			return ((const ModifyTable *) parent->plan)->returningLists == NIL ? DRAINED : NOT_DRAINED;
 
 			/* as they are drained themselves */
 		case T_AppendState:
+		case T_MergeAppendState:
 		case T_SubqueryScanState:
-			return t->parent->drained && !is_among(parent->initPlan, node) &&
-				!is_among(parent->subPlan, node);
 		case T_ResultState:
 		case T_ProjectSetState:
 		case T_UniqueState:
 		case T_GroupState:
 		case T_LockRowsState:
+		case T_MaterialState:
+		case T_MemoizeState:
+		case T_RecursiveUnionState:
+		case T_IncrementalSortState:
+		case T_GatherState:
+		case T_GatherMergeState:
+			return like_parent;
+		case T_WindowAggState:
+			return ((const WindowAggState *) parent)->runcondition == NULL ? like_parent : NOT_DRAINED;
 		case T_NestLoopState:
-			return t->parent->drained;
+			if (outerPlanState(parent) == node ||
+				(!((const NestLoopState *) parent)->js.single_match &&
+				 ((const NestLoopState *) parent)->js.jointype != JOIN_ANTI))
+				return like_parent;
+			return NOT_DRAINED;
 
 			/*
-			 * It may stop after the first call if there is nothing to join,
-			 * but not later.
+			 * It may stop after the first call of the outer node if there is
+			 * nothing to join, but not later.
 			 */
 		case T_HashJoinState:
-			return t->parent->drained;
+			return like_parent == DRAINED ? DRAINED_OR_BEGUN : NOT_DRAINED;
 		default:
-			return false;
+			return NOT_DRAINED;
 	}
 }
 
@@ -802,6 +1015,28 @@ find_extent(PlanState *node, void *context)
 	return planstate_tree_walker(node, find_extent, context);
 }
 
+/* Which copy stands before this function: the last ones share one. */
+static int
+copy_before(QueryTiming *query, ExecProcNodeMtd function)
+{
+	int			i = 0;
+
+	while (i < query->nfunctions && query->functions[i] != function)
+		i++;
+	if (i == CALL_COPIES)
+		return i - 1;
+	if (i == query->nfunctions)
+		query->functions[query->nfunctions++] = function;
+	return i;
+}
+
+/* Where a node's timing is. */
+static NodeTiming *
+timing_of(const QueryTiming *query, int id)
+{
+	return (NodeTiming *) (query->timings + NODE_STRIDE * id);
+}
+
 static bool
 take_node(PlanState *node, void *context)
 {
@@ -815,7 +1050,8 @@ take_node(PlanState *node, void *context)
 	if (id < 0 || id >= query->nnodes || query->nodes[id] != NULL)
 		return false;
 
-	t = palloc0(sizeof(NodeTiming));
+	t = timing_of(query, id);
+	t->samples = palloc0(sizeof(NodeSamples));
 	query->nodes[id] = t;
 	t->id = id;
 	t->place = query->nplaces++;
@@ -826,38 +1062,29 @@ take_node(PlanState *node, void *context)
 	if (t->parent != NULL)
 	{
 		/* an InitPlan is executed by whichever node first needs what it gives */
-		if (is_among(t->parent->node->initPlan, node))
+		if (subplan_among(t->parent->node->initPlan, node) != NULL)
 			t->dynamic = true;
 		t->sibling = t->parent->child;
 		t->parent->child = t;
 	}
 	t->sampling = query->options.sampling;
-	/* they wait for others, which no sample of a few calls can tell */
-	if (t->sampling > 1 && (IsA(node, GatherState) || IsA(node, GatherMergeState)))
-		t->sampling = 1;
-	set_gap(&t->first, Min(t->sampling, 1));
-	set_gap(&t->later, Min(t->sampling, 1));
-	t->first_skip = draw_gap(&t->first);
-	t->later_due = draw_gap(&t->later);
+	/* now and then they wait for others, which a sample of few calls misses */
+	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
+		t->sampling = Min(t->sampling, GATHER_SAMPLING);
+	set_gap(&t->samples->first, Min(t->sampling, 1));
+	set_gap(&t->samples->later, Min(t->sampling, 1));
+	t->first_skip = draw_gap(&t->samples->first);
+	t->later_due = draw_gap(&t->samples->later);
 	if (node->instrument != NULL)
 		t->instr = *node->instrument;
-	t->drained = is_drained(t, node);
-	t->call = t->drained ? drained_call : sampled_call;
-	if (instr_needs_usage(&t->instr))
-		t->call = sampled_call_with_usage;
 
 	if (query->options.only_node < 0 || query->options.only_node == id)
 	{
 		node->instrument = &t->instr;
-		if (t->kind == NODE_SAMPLED)
-		{
-			node->ExecProcNode = t->call;
-			/* see resumed_call() */
-			if (IsA(node, HashJoinState) && node->plan->parallel_aware &&
-				query->options.sampling > 0)
-				instr_set_need_timer(&t->instr, true);
-		}
-		else if (t->kind == NODE_WHOLE && query->options.sampling > 0)
+		/* see resumed_call() */
+		if (query->options.sampling > 0 &&
+			(t->kind == NODE_WHOLE ||
+			 (t->kind == NODE_SAMPLED && IsA(node, HashJoinState) && node->plan->parallel_aware)))
 			instr_set_need_timer(&t->instr, true);
 	}
 	else
@@ -865,6 +1092,40 @@ take_node(PlanState *node, void *context)
 
 	below.parent = t;
 	return planstate_tree_walker(node, take_node, &below);
+}
+
+/* Puts functions of ours before all nodes', knowing now which of them are drained. */
+static void
+take_all_calls(QueryTiming *query)
+{
+	bool		changed;
+
+	do
+	{
+		changed = false;
+		for (int id = 0; id < query->nnodes; id++)
+		{
+			NodeTiming *t = query->nodes[id];
+			Drained		drained = t == NULL ? NOT_DRAINED : is_drained(t, t->node);
+
+			if (t == NULL || drained == t->drained)
+				continue;
+			t->drained = drained;
+			changed = true;
+		}
+	} while (changed);
+
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
+
+		if (t == NULL || t->kind != NODE_SAMPLED)
+			continue;
+		t->counted_call = (t->drained != NOT_DRAINED ? drained_calls : sampled_calls)
+			[copy_before(query, t->node->ExecProcNodeReal)];
+		t->call = instr_needs_usage(&t->instr) ? sampled_call_with_usage : t->counted_call;
+		take_hold(t);
+	}
 }
 
 /*
@@ -878,14 +1139,17 @@ put_below(NodeTiming *t, NodeTiming *above)
 	{
 		bool		known = above == t;
 
-		for (int i = 0; i < above->nbelow; i++)
-			known |= above->below[i] == t;
-		if (!known && above->nbelow < MAX_BELOW)
-			above->below[above->nbelow++] = t;
+		for (int i = 0; i < above->samples->nbelow; i++)
+			known |= above->samples->below[i] == t;
+		if (!known && above->samples->nbelow < MAX_BELOW)
+			above->samples->below[above->samples->nbelow++] = t;
 	}
 }
 
-/* The same for all nodes; a CTE is called by the nodes that scan it. */
+/*
+ * The same for all nodes.  A CTE is called by the node that scans it; if there
+ * are several, none can tell what the others have called.
+ */
 static void
 put_all_below(QueryTiming *query)
 {
@@ -902,11 +1166,11 @@ put_all_below(QueryTiming *query)
 			continue;
 		cte = ((CteScanState *) t->node)->cteplanstate;
 		called = cte == NULL ? NULL : query->nodes[cte->plan->plan_node_id];
-		if (called == NULL)
+		if (called == NULL || cte_scan(query, cte) != t)
 			continue;
 		put_below(called, t);
-		for (int i = 0; i < called->nbelow; i++)
-			put_below(called->below[i], t);
+		for (int i = 0; i < called->samples->nbelow; i++)
+			put_below(called->samples->below[i], t);
 	}
 }
 
@@ -920,12 +1184,15 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 
 	query->desc = desc;
 	query->options = *options;
+	query->fixed = options->sampling == 1;
 	(void) find_extent(desc->planstate, &collection);
 	query->nnodes = collection.highest_id + 1;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
+	query->timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
 	(void) take_node(desc->planstate, &collection);
 	query->root = query->nodes[desc->planstate->plan->plan_node_id];
 	put_all_below(query);
+	take_all_calls(query);
 	*nworkers = collection.nworkers;
 	MemoryContextSwitchTo(old);
 	return query;
@@ -974,8 +1241,7 @@ static void
 set_limits(QueryTiming *query)
 {
 	query->expensive_ticks = query->cost.timed_ns / AFFORDABLE * query->ticks_per_ns;
-	/* longer ones are all timed, whatever makes them long */
-	query->long_ticks = Max(LONG_CALL_NS * query->ticks_per_ns, query->expensive_ticks);
+	query->long_ticks = LONG_CALL_NS * query->ticks_per_ns;
 }
 
 static TupleTableSlot dummy_slot;
@@ -1002,20 +1268,34 @@ calling_ticks(PlanState *node, ExecProcNodeMtd call)
 
 /* A fresh node whose calls do nothing. */
 static void
-init_dummy(QueryTiming *query, NodeTiming *t, PlanState *node, int gap)
+init_dummy(QueryTiming *query, NodeTiming *t, NodeSamples *samples, PlanState *node, int gap)
 {
 	memset(query, 0, sizeof(QueryTiming));
 	memset(t, 0, sizeof(NodeTiming));
+	memset(samples, 0, sizeof(NodeSamples));
+	t->samples = samples;
 	memset(node, 0, sizeof(PlanState));
 	t->query = query;
-	t->sampling = 1;			/* the gap is not to be adapted */
 	t->begun = true;
+	t->counted_call = sampled_calls[0];
 	t->instr.running = true;
 	query->long_ticks = LONG_CALL_NS;
-	set_gap(&t->later, gap);
+	query->fixed = true;
+	set_gap(&t->samples->later, gap);
 	draw_later(t);
 	node->instrument = &t->instr;
 	node->ExecProcNodeReal = dummy_call;
+}
+
+/* The mean of later calls that were timed, and how many they are. */
+static double
+mean_ticks(NodeTiming *t, double *n)
+{
+	const CallClass *class = &t->samples->later;
+
+	add_samples(t, &t->samples->later);
+	*n = (double) Max(class->all_timed + class->drawn.now.timed, 1);
+	return (class->all_timed_sum + class->drawn_sum) / *n;
 }
 
 /*
@@ -1046,28 +1326,30 @@ calibrate(int gap, double *ticks_per_ns)
 	{
 		QueryTiming query;
 		NodeTiming	t;
+		NodeSamples samples;
 		PlanState	node;
 		uint64		start;
+		double		ntimed;
 
 		CHECK_FOR_INTERRUPTS();
-		init_dummy(&query, &t, &node, 0);
+		init_dummy(&query, &t, &samples, &node, 0);
 		direct[i] = calling_ticks(&node, dummy_call) / CALIBRATION_CALLS;
-		counted[i] = calling_ticks(&node, sampled_call) / CALIBRATION_CALLS;
-		drained[i] = calling_ticks(&node, drained_call) / CALIBRATION_CALLS;
+		counted[i] = calling_ticks(&node, sampled_calls[0]) / CALIBRATION_CALLS;
+		drained[i] = calling_ticks(&node, drained_calls[0]) / CALIBRATION_CALLS;
 
-		init_dummy(&query, &t, &node, gap);
-		timed[i] = calling_ticks(&node, sampled_call) - counted[i] * CALIBRATION_CALLS;
-		timed[i] /= Max(t.later.timed, 1);
-		inside[i] = t.later.duration_sum / Max(t.later.timed, 1);
-		init_dummy(&query, &t, &node, 1);
+		init_dummy(&query, &t, &samples, &node, gap);
+		timed[i] = calling_ticks(&node, sampled_calls[0]) - counted[i] * CALIBRATION_CALLS;
+		inside[i] = mean_ticks(&t, &ntimed);
+		timed[i] /= ntimed;
+		init_dummy(&query, &t, &samples, &node, 1);
 		t.watch_outside = true;
-		(void) calling_ticks(&node, sampled_call);
-		dense[i] = t.later.duration_sum / Max(t.later.timed, 1);
+		(void) calling_ticks(&node, sampled_calls[0]);
+		dense[i] = mean_ticks(&t, &ntimed);
 		dense_outside[i] = t.outside_sum / (double) Max(t.outside_n, 1);
 
-		init_dummy(&query, &t, &node, gap);
+		init_dummy(&query, &t, &samples, &node, gap);
 		t.watch_outside = true;
-		(void) calling_ticks(&node, sampled_call);
+		(void) calling_ticks(&node, sampled_calls[0]);
 		outside[i] = t.outside_sum / (double) Max(t.outside_n, 1);
 
 		memset(&t.instr, 0, sizeof(t.instr));
@@ -1258,19 +1540,41 @@ ns_per_tick(const QueryTiming *query)
  * they are taken to be like them.
  */
 static void
-end_series(CallClass *class)
+end_class(NodeTiming *t, CallClass *class)
 {
 	CallSeries *drawn = &class->drawn;
+	const CallStratum *known = &t->samples->known_calls;
 
+	add_samples(t, class);
+	change_gap(t, class, 1);
 	call_series_end(drawn);
 	if (drawn->timed == 0 && drawn->calls > 0 && class->all_timed > 0)
 	{
-		double		ticks = class->all_timed_sum / (double) class->all_timed *
-			(double) drawn->calls;
+		double		calls = (double) drawn->calls;
+		double		ticks = class->all_timed_sum / (double) class->all_timed * calls;
 
 		drawn->total += ticks;
 		drawn->variance += ticks * ticks / 4;
+		for (int i = 0; i < N_BELOW; i++)
+			drawn->expected[i] += known->below_sum[i] / (double) Max(known->timed, 1) * calls;
 	}
+}
+
+/* Both classes, of calls that were not all timed. */
+static CallSeries
+end_classes(NodeTiming *t)
+{
+	CallsBelow	below = calls_below(t);
+	CallSeries	drawn;
+
+	end_class(t, &t->samples->first);
+	end_class(t, &t->samples->later);
+	for (int i = 0; i < N_BELOW; i++)
+		below.n[i] -= (int64) t->samples->known_calls.below_sum[i];
+	drawn = t->samples->later.drawn;
+	call_series_join(&drawn, &t->samples->first.drawn);
+	call_series_regress(&drawn, &t->samples->known_calls, &below);
+	return drawn;
 }
 
 /*
@@ -1281,7 +1585,8 @@ end_series(CallClass *class)
 static void
 put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 {
-	double		drawn;
+	CallSeries	drawn;
+	double		drawn_ns;
 
 	if (t->instr.running)
 		end_loop(t);
@@ -1314,23 +1619,18 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		record->first_ns += ns;
 		return;
 	}
-	change_gap(t, &t->later, 1);
-	change_gap(t, &t->first, 1);
-	end_series(&t->first);
-	end_series(&t->later);
+	drawn = end_classes(t);
 	record->calls += t->calls;
-	record->timed += t->first.all_timed + t->first.drawn.timed +
-		t->later.all_timed + t->later.drawn.timed;
-	record->rows += (double) (t->calls - t->ends);
-	record->loops += t->loops;
-	drawn = scale * (t->first.drawn.total + t->later.drawn.total);
-	record->total_ns += scale * t->known + drawn * (1 + share);
-	record->first_ns += scale * t->first.all_timed_sum;
-	if (t->first.drawn.timed > 0)
-		record->first_ns += scale * t->first.drawn_sum *
-			(double) t->first.drawn.calls / (double) t->first.drawn.timed;
-	record->variance += scale * scale * (t->first.drawn.variance + t->later.drawn.variance) +
-		pow(drawn * share / 2, 2);
+	record->timed += t->samples->first.all_timed + t->samples->later.all_timed + drawn.timed;
+	record->rows += (double) (t->calls - (t->drained == DRAINED ? t->first_calls : t->ends));
+	record->loops += (double) t->first_calls - t->calls_again;
+	drawn_ns = scale * drawn.total;
+	record->total_ns += scale * t->known + drawn_ns * (1 + share);
+	record->first_ns += scale * t->samples->first.all_timed_sum;
+	if (t->samples->first.drawn.timed > 0)
+		record->first_ns += scale * t->samples->first.drawn_sum *
+			(double) t->samples->first.drawn.calls / (double) t->samples->first.drawn.timed;
+	record->variance += scale * scale * drawn.variance + pow(drawn_ns * share / 2, 2);
 }
 
 static void
@@ -1363,7 +1663,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
 	estimate->gathers = IsA(t->node, GatherState) || IsA(t->node, GatherMergeState);
 	estimate->kind = t->kind;
-	estimate->drained = t->drained;
+	estimate->drained = t->drained != NOT_DRAINED;
 	if (t->kind == NODE_UNTIMED)
 		return;
 	put_record(t, scale, share, &estimate->leader);

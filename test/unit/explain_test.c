@@ -66,11 +66,13 @@ near(double value, double wanted, double precision)
 
 #define NEVER_LONG	1e300
 
+static const CallsBelow nothing;
+
 static void
 add_all(CallSeries *series, const double *x, int n, int gap, double long_ns)
 {
 	for (int i = 0; i < n; i++)
-		call_series_add(series, x[i], 0, gap, long_ns);
+		call_series_add(series, x[i], &nothing, gap, long_ns);
 }
 
 /* the square of how much wider a margin is for so many degrees of freedom */
@@ -111,13 +113,13 @@ test_strata(void)
 	ok(s.calls == 0 && s.timed == 0 && s.total == 0 && s.variance == 0, "no calls");
 
 	memset(&s, 0, sizeof(s));
-	call_series_add(&s, 1234.5, 0, 2, NEVER_LONG);
+	call_series_add(&s, 1234.5, &nothing, 2, NEVER_LONG);
 	s.now.calls = 1;
 	call_series_end(&s);
 	ok(s.calls == 1 && s.timed == 1 && s.total == 1234.5 && s.variance == 0, "one call, which was timed");
 
 	memset(&s, 0, sizeof(s));
-	call_series_add(&s, 50, 0, 8, NEVER_LONG);
+	call_series_add(&s, 50, &nothing, 8, NEVER_LONG);
 	s.now.calls = 10;
 	call_series_end(&s);
 	ok(s.total == 500 && near(s.variance, 100 * 2500 * 0.9, 1e-12), "one timed of ten: its standard error is its size");
@@ -163,7 +165,7 @@ test_strata(void)
 	/* 3, 4 and 5 of 12: s^2 is 1, and t for two degrees of freedom 4.3027 */
 	memset(&s, 0, sizeof(s));
 	for (int i = 3; i <= 5; i++)
-		call_series_add(&s, i, 0, 4, NEVER_LONG);
+		call_series_add(&s, i, &nothing, 4, NEVER_LONG);
 	s.now.calls = 12;
 	call_series_end(&s);
 	ok(s.total == 48 && near(NORMAL_975 * sqrt(s.variance), 4.302653 * 12 * sqrt(0.75 / 3), 1e-6),
@@ -211,7 +213,7 @@ test_strata(void)
 	/* 2^40 calls, each of 1 to 2 ms: a year */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 64; i++)
-		call_series_add(&s, i % 2 == 0 ? 1e6 : 2e6, 0, 64, NEVER_LONG);
+		call_series_add(&s, i % 2 == 0 ? 1e6 : 2e6, &nothing, 64, NEVER_LONG);
 	s.now.calls = INT64_C(1) << 40;
 	call_series_end(&s);
 	ok(s.calls == INT64_C(1) << 40 && s.total == 1.5e6 * pow(2, 40), "2^40 calls");
@@ -234,10 +236,10 @@ test_long_calls(void)
 		memset(&s, 0, sizeof(s));
 		for (int i = 0; i < 400; i++)
 		{
-			call_series_add(&s, 100, 0, 64, 10000);
+			call_series_add(&s, 100, &nothing, 64, 10000);
 			if (i % 20 == 19 && i / 20 < nlong)
 			{
-				call_series_add(&s, 20000 + i, 0, 64, 10000);
+				call_series_add(&s, 20000 + i, &nothing, 64, 10000);
 				sum += 20000 + i;
 			}
 		}
@@ -272,26 +274,26 @@ test_limits(void)
 	CallSeries	s;
 
 	memset(&s, 0, sizeof(s));
-	call_series_add(&s, 1000, 0, 64, 10000);
-	call_series_add(&s, 16000, 0, 64, 10000);
+	call_series_add(&s, 1000, &nothing, 64, 10000);
+	call_series_add(&s, 16000, &nothing, 64, 10000);
 	ok(s.nlong == 0, "16 times the mean is not long");
 	memset(&s, 0, sizeof(s));
-	call_series_add(&s, 1000, 0, 64, 10000);
-	call_series_add(&s, 16001, 0, 64, 10000);
+	call_series_add(&s, 1000, &nothing, 64, 10000);
+	call_series_add(&s, 16001, &nothing, 64, 10000);
 	ok(s.nlong == 1 && s.long_sum == 16001, "more is");
 	memset(&s, 0, sizeof(s));
-	call_series_add(&s, 100, 0, 64, 10000);
-	call_series_add(&s, 10000, 0, 64, 10000);
+	call_series_add(&s, 100, &nothing, 64, 10000);
+	call_series_add(&s, 10000, &nothing, 64, 10000);
 	ok(s.nlong == 0, "but not up to the limit");
 
 	/* what nothing is known of can be no exception */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 64; i++)
-		call_series_add(&s, 30000, 0, 2, 10000);
+		call_series_add(&s, 30000, &nothing, 2, 10000);
 	s.now.calls = 128;
 	call_series_next(&s);
 	for (int i = 0; i < 64; i++)
-		call_series_add(&s, 30000, 0, 4, 10000);
+		call_series_add(&s, 30000, &nothing, 4, 10000);
 	s.now.calls = 256;
 	call_series_end(&s);
 	ok(s.nlong == 0 && s.total == 384 * 30000.0, "calls that all take long are not long: %d", (int) s.nlong);
@@ -299,12 +301,12 @@ test_limits(void)
 	/* the first of a stratum is compared with the one before */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 64; i++)
-		call_series_add(&s, 100, 0, 2, 10000);
+		call_series_add(&s, 100, &nothing, 2, 10000);
 	s.now.calls = 128;
 	call_series_next(&s);
-	call_series_add(&s, 1e6, 0, 4, 10000);
+	call_series_add(&s, 1e6, &nothing, 4, 10000);
 	for (int i = 0; i < 63; i++)
-		call_series_add(&s, 100, 0, 4, 10000);
+		call_series_add(&s, 100, &nothing, 4, 10000);
 	s.now.calls = 256;
 	call_series_end(&s);
 	ok(s.nlong == 1 && near(s.total, 100 * (128 + 252) + 1e6, 1e-12), "but the first of a stratum may be: %.17g", s.total);
@@ -346,7 +348,7 @@ sample(const double *x, int n, double *known)
 		if (gap == 1)
 			*known += x[i];
 		else
-			call_series_add(&s, x[i], 0, gap, LONG_CALL_NS);
+			call_series_add(&s, x[i], &nothing, gap, LONG_CALL_NS);
 		i++;
 		if (++timed >= MIN_STRATUM && gap < SAMPLING)
 		{
@@ -599,6 +601,168 @@ test_populations(void)
 		   "within a margin of %.2f %%: %.1f of 100", 100 * o.margin, o.coverage);
 		free(x);
 	}
+}
+
+/* ---------------------------------------------------------------------
+ * What is done below goes with a call's time.
+ */
+
+/* Nanoseconds of each, besides 50 of the call's own. */
+static const double price[N_BELOW] = {700, 100, 30};
+
+static double
+priced(const CallsBelow *below)
+{
+	double		ns = 50;
+
+	for (int i = 0; i < N_BELOW; i++)
+		ns += price[i] * (double) below->n[i];
+	return ns;
+}
+
+static CallsBelow
+some_below(void)
+{
+	CallsBelow	b = {{below(4) == 0, below(3), below(2) * below(10)}};
+
+	return b;
+}
+
+/*
+ * n calls, one in 64 drawn, and a last one that is not, in which "last" is done:
+ * what comes out, over what is true.
+ */
+static double
+regressed(int n, double noise, const CallsBelow *last, CallSeries *s)
+{
+	static const CallStratum none;
+	CallsBelow	all = *last;
+	double		truth = 0;
+
+	memset(s, 0, sizeof(*s));
+	for (int i = 0; i < n; i++)
+	{
+		CallsBelow	b = some_below();
+		double		ns = priced(&b) + noise * (uniform() - 0.5);
+
+		truth += ns;
+		for (int j = 0; j < N_BELOW; j++)
+			all.n[j] += b.n[j];
+		if (below(64) == 0)
+			call_series_add(s, ns, &b, 64, NEVER_LONG);
+	}
+	truth += priced(last);
+	s->now.calls = n + 1;
+	call_series_end(s);
+	call_series_regress(s, &none, &all);
+	return s->total / truth;
+}
+
+static void
+test_below(void)
+{
+	static const CallsBelow much = {{50000, 40000, 300000}};
+	CallsBelow	b = {{0}};
+	CallsBelow	all = {{0}};
+	CallStratum known = {0};
+	CallSeries	s;
+	CallSeries	other;
+	double		sum = 0;
+	double		sum_sq = 0;
+	int			contained = 0;
+
+	random_state = 777;
+	ok(near(regressed(20000, 0, &nothing, &s), 1, 1e-9), "times that follow from what is done below are known exactly");
+	ok(NORMAL_975 * sqrt(s.variance) < 1e-6 * s.total, "and the margin is next to nothing: %g", sqrt(s.variance));
+	ok(near(regressed(20000, 0, &much, &s), 1, 1e-9), "those of a long last call as well");
+	ok(s.variance > 0 && NORMAL_975 * sqrt(s.variance) < 0.5 * s.total, "whose margin is no larger than half of it: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
+
+	for (int i = 0; i < REPEATS; i++)
+	{
+		double		ratio = regressed(4000, 200, &nothing, &s);
+
+		sum += ratio;
+		sum_sq += ratio * ratio;
+		contained += fabs(s.total / ratio - s.total) <= NORMAL_975 * sqrt(s.variance);
+	}
+	ok(fabs(sum / REPEATS - 1) < 4 * sqrt((sum_sq / REPEATS - pow(sum / REPEATS, 2)) / REPEATS) + 2e-4,
+	   "with noise: %.5f of the truth on average", sum / REPEATS);
+	ok(contained > 0.90 * REPEATS && contained < 0.99 * REPEATS, "within the margin in %.1f of 100", 100.0 * contained / REPEATS);
+
+	/* a slope less than 0, which is chance */
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 100; i++)
+	{
+		b.n[BELOW_LATER] = i % 10;
+		call_series_add(&s, 100 - 3 * (i % 10), &b, 10, NEVER_LONG);
+	}
+	s.now.calls = 1000;
+	call_series_end(&s);
+	all.n[BELOW_LATER] = 100000;
+	call_series_regress(&s, &known, &all);
+	ok(near(s.total, 1000 * 86.5, 1e-12), "what is done below does not make a call shorter: %g", s.total);
+
+	/* two that cannot be told apart */
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 100; i++)
+	{
+		b.n[BELOW_FIRST] = b.n[BELOW_LATER] = i % 10;
+		call_series_add(&s, 100 + 80 * (i % 10), &b, 10, NEVER_LONG);
+	}
+	s.now.calls = 1000;
+	call_series_end(&s);
+	all.n[BELOW_FIRST] = all.n[BELOW_LATER] = 14500;
+	call_series_regress(&s, &known, &all);
+	ok(near(s.total, 1000 * 100 + 80 * 14500, 1e-12), "of two counts that are always the same one is taken: %.17g", s.total);
+
+	/* nothing varies */
+	memset(&s, 0, sizeof(s));
+	b.n[BELOW_FIRST] = 0;
+	b.n[BELOW_LATER] = 1;
+	for (int i = 0; i < 100; i++)
+		call_series_add(&s, 100, &b, 10, NEVER_LONG);
+	s.now.calls = 1000;
+	call_series_end(&s);
+	all.n[BELOW_FIRST] = 0;
+	all.n[BELOW_LATER] = 1500;
+	call_series_regress(&s, &known, &all);
+	ok(near(s.total, 100000 + 25000, 1e-12) && near(s.variance, 25000.0 * 25000 / 4, 1e-9),
+	   "what a count takes that never varies is anything up to a call: %g", s.total);
+
+	/* nothing varies but in calls that are known */
+	memset(&s, 0, sizeof(s));
+	for (int i = 0; i < 100; i++)
+		call_series_add(&s, 100, &b, 10, NEVER_LONG);
+	for (int i = 0; i < 32; i++)
+	{
+		b.n[BELOW_LATER] = i % 4;
+		call_stratum_add(&known, 60 + 40 * (i % 4), &b);
+	}
+	s.now.calls = 1000;
+	call_series_end(&s);
+	all.n[BELOW_FIRST] = 0;
+	all.n[BELOW_LATER] = 1500;
+	call_series_regress(&s, &known, &all);
+	ok(near(s.total, 100000 + 40 * 500, 1e-12), "or what those say that are known: %.17g", s.total);
+
+	/* first calls and others are regressed on together */
+	memset(&s, 0, sizeof(s));
+	memset(&other, 0, sizeof(other));
+	for (int i = 0; i < 100; i++)
+	{
+		b.n[BELOW_LATER] = i % 10;
+		call_series_add(&s, 100 + 80 * (i % 10), &b, 10, NEVER_LONG);
+		call_series_add(&other, 500 + 80 * (i % 10), &b, 2, NEVER_LONG);
+	}
+	s.now.calls = 1000;
+	other.now.calls = 200;
+	call_series_end(&s);
+	call_series_end(&other);
+	call_series_join(&s, &other);
+	all.n[BELOW_LATER] = 7000;
+	call_series_regress(&s, &known, &all);
+	ok(s.calls == 1200 && s.timed == 200 && near(s.total, 1000 * 100 + 200 * 500 + 80 * 7000, 1e-12),
+	   "first calls and others differ in all but that: %.17g", s.total);
 }
 
 /* Each call has the same chance, whatever its place. */
@@ -1362,6 +1526,7 @@ main(void)
 	test_long_calls();
 	test_limits();
 	test_populations();
+	test_below();
 	test_chances();
 	test_truth();
 	test_workers();
