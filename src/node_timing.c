@@ -86,12 +86,8 @@
  */
 #define VISIBLE			0.5
 
-/*
- * How much more a query varies than a yardstick, which needs no memory but the
- * fastest cache: with 1 its margins held in 71 of 100 cases where the machine
- * was disturbed most of the time.
- */
-#define QUERY_DEVIATION	1.5
+/* How much more a query varies than a yardstick, which needs less memory. */
+#define QUERY_DEVIATION	1.25
 
 /* For how long others slow a processor down, at a time. */
 #define MOOD_NS			3e8
@@ -168,12 +164,12 @@ typedef struct NodeTiming
 {
 	/* of first calls: one line of the caches */
 	int64		first_skip;		/* of them, until one is timed */
+	int64		first_calls;
 	int64		later_due;		/* after so many other calls one is timed */
 	int64		calls_before;	/* this loop */
 	int64		ends;			/* calls that returned no tuple; if that is not
 								 * DRAINED, where they are first_calls */
 	struct QueryTiming *query;
-	NodeSamples *samples;
 	ExecProcNodeMtd counted_call;	/* what stands in place of ExecProcNode */
 	bool		ended;			/* the latest call was one of those, and seen */
 	bool		begun;
@@ -183,7 +179,7 @@ typedef struct NodeTiming
 	uint8		kind;			/* a NodeKind */
 
 	/* of all calls: another line, with the beginning of what follows */
-	int64		first_calls;
+	NodeSamples *samples;
 	int64		calls;
 
 	/*
@@ -228,7 +224,7 @@ typedef struct NodeTiming
  */
 #define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
 
-StaticAssertDecl(offsetof(NodeTiming, first_calls) == LINE_SIZE,
+StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
 static inline NodeTiming *
@@ -686,15 +682,7 @@ first_call(PlanState *node, NodeTiming *t)
 	end_loop(t);
 	t->calls++;
 	t->first_calls++;
-	if (--t->first_skip >= 0 && t->begun && !t->instr.running)
-	{
-		/* the very first time some nodes rescan themselves in it; not now */
-		t->ended = false;
-		begin_loop(t);
-		slot = node->ExecProcNodeReal(node);
-		see_result(t, slot);
-		return slot;
-	}
+	t->first_skip--;
 	t->returned = 0;
 	if (!t->begun)
 		begin(t);
@@ -741,20 +729,26 @@ drawn_call(PlanState *node)
 
 	if (!t->instr.running || t->ended)
 	{
+		TupleTableSlot *slot;
+
+		if (t->first_skip <= 0 || !t->begun || t->instr.running)
+			return first_call(node, t);
+
 		/*
-		 * The same as first_call() for one that is neither timed nor looked
-		 * at, nor the very first one.
+		 * The same in short, for one that is neither timed nor the very first
+		 * one, in which some nodes rescan themselves.
 		 */
-		if (t->first_skip > 0 && t->drained == DRAINED && t->begun && !t->instr.running)
-		{
-			t->first_skip--;
-			t->first_calls++;
-			t->calls++;
-			t->ended = false;
-			begin_loop(t);
+		end_loop(t);
+		t->calls++;
+		t->first_calls++;
+		t->first_skip--;
+		t->ended = false;
+		begin_loop(t);
+		if (t->drained == DRAINED)
 			return node->ExecProcNodeReal(node);
-		}
-		return first_call(node, t);
+		slot = node->ExecProcNodeReal(node);
+		see_result(t, slot);
+		return slot;
 	}
 	if (t->returned != 0)
 	{
@@ -1332,6 +1326,8 @@ calibrate(int gap, double *ticks_per_ns)
 		double		ntimed;
 
 		CHECK_FOR_INTERRUPTS();
+		if (i % 2 == 0)
+			yardstick_take(1);
 		init_dummy(&query, &t, &samples, &node, 0);
 		direct[i] = calling_ticks(&node, dummy_call) / CALIBRATION_CALLS;
 		counted[i] = calling_ticks(&node, sampled_calls[0]) / CALIBRATION_CALLS;
