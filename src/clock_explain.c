@@ -441,11 +441,12 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained.method = get_method(text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	explained.verify = PG_GETARG_BOOL(3);
 
+	/* before it is planned: what runs is to find the caches as it leaves them */
+	node_timing_prepare(&(NodeTimingOptions) {.sampling = explained.sampling, .only_node = -1});
 	start = reference_ns();
 	explained.query = executor_prepare(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 									   PG_GETARG_BOOL(4));
 	explained.planning_ms = (reference_ns() - start) / 1e6;
-	get_nodes(&explained);
 
 	/* one before, one after: what is compared has had the same neighbours */
 	if (explained.verify)
@@ -455,11 +456,14 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	{
 		case METHOD_SAMPLING:
 			explain_by_sampling(&explained);
+			get_nodes(&explained);
 			break;
 		case METHOD_FULL:
+			get_nodes(&explained);
 			explain_in_full(&explained);
 			break;
 		case METHOD_ISOLATE:
+			get_nodes(&explained);
 			explain_in_isolation(&explained);
 			break;
 	}

@@ -48,10 +48,10 @@
 #define AFFORDABLE		0.001
 
 /*
- * and so many times more rarely where it does, once so many have been timed.
+ * and so many times more rarely where it does, once there were so many of them.
  */
-#define THINNED			4
-#define ENOUGH			1024
+#define THINNED			8
+#define MANY_CALLS		32768
 
 /* One call in so many of Gather and Gather Merge is timed at least. */
 #define GATHER_SAMPLING	8
@@ -473,8 +473,8 @@ add_samples(NodeTiming *t, CallClass *class)
 
 /*
  * Whether calls shall be timed more rarely, or more often, from now on: as
- * often as is affordable, and one in "sampling" at least until that makes
- * enough.  A query's first calls are all timed, for those that have few.
+ * often as is affordable, and one in "sampling" at least unless there are many.
+ * A query's first calls are all timed, for those that have few.
  */
 static void
 adapt_gap(NodeTiming *t, CallClass *class, double mean)
@@ -483,7 +483,7 @@ adapt_gap(NodeTiming *t, CallClass *class, double mean)
 	double		gap;
 
 	/* more of them would tell next to nothing, beside what timing costs */
-	if (class->drawn.timed + class->drawn.before.timed + class->drawn.now.timed >= ENOUGH)
+	if (calls_of(t, class) >= MANY_CALLS)
 		most *= THINNED;
 	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
 	gap = Min(gap, Min(most, RAMP * class->gap));
@@ -1442,7 +1442,6 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		query->root->watch_outside = true;
 	if (nworkers > 0)
 		share(query, nworkers);
-	yardstick_take(YARDSTICKS);
 	return query;
 }
 
