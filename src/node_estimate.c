@@ -179,7 +179,8 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 
 /*
  * Slopes by least squares, of those variables that "use" says: Gaussian
- * elimination.  What varies with others only, or not at all, gets none.
+ * elimination.  Of what always varies together the larger count gets it all, the
+ * others nothing: many calls cost more than one does.
  */
 static void
 solve(const double products[N_BELOW][N_BELOW], const double *cross, const bool *use,
@@ -195,11 +196,19 @@ solve(const double products[N_BELOW][N_BELOW], const double *cross, const bool *
 		m[i][N_BELOW] = cross[i];
 		slopes[i] = 0;
 	}
-	for (int i = 0; i < N_BELOW; i++)
+	for (;;)
 	{
-		/* counts are integers: what varies has a sum of squares of some 1 */
-		if (!use[i] || m[i][i] < 0.5 || m[i][i] < 1e-6 * products[i][i])
-			continue;
+		int			i = -1;
+
+		for (int k = 0; k < N_BELOW; k++)
+		{
+			/* counts are integers: what varies has a sum of squares of some 1 */
+			if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
+				(i < 0 || m[k][k] > m[i][i]))
+				i = k;
+		}
+		if (i < 0)
+			break;
 		solved[i] = true;
 		for (int k = 0; k < N_BELOW; k++)
 		{

@@ -1150,13 +1150,17 @@ put_all_below(QueryTiming *query)
 	for (int id = 0; id < query->nnodes; id++)
 	{
 		NodeTiming *t = query->nodes[id];
+
+		if (t != NULL && t->kind == NODE_SAMPLED)
+			put_below(t, t->parent);
+	}
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
 		PlanState  *cte;
 		NodeTiming *called;
 
-		if (t == NULL || t->kind != NODE_SAMPLED)
-			continue;
-		put_below(t, t->parent);
-		if (!IsA(t->node, CteScanState))
+		if (t == NULL || t->kind != NODE_SAMPLED || !IsA(t->node, CteScanState))
 			continue;
 		cte = ((CteScanState *) t->node)->cteplanstate;
 		called = cte == NULL ? NULL : query->nodes[cte->plan->plan_node_id];
@@ -1685,6 +1689,55 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 	}
 }
 
+/* Of the nodes that scan this CTE the one that has taken longest. */
+static int
+longest_cte_scan(const QueryTiming *query, const PlanEstimate *plan, const PlanState *cte)
+{
+	int			longest = -1;
+
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		const NodeTiming *t = query->nodes[id];
+
+		if (t != NULL && IsA(t->node, CteScanState) &&
+			((const CteScanState *) t->node)->cteplanstate == cte &&
+			(longest < 0 || plan->nodes[t->place].leader.total_ns > plan->nodes[longest].leader.total_ns))
+			longest = t->place;
+	}
+	return longest;
+}
+
+/*
+ * A CTE is called by the nodes that scan it, wherever EXPLAIN shows it.  Of several
+ * the one that takes longest is taken to have made all the calls, not the
+ * first one, which may have read a single row and left the rest to others.  One
+ * that modifies data and may not be read to its end is called again when all
+ * is done, which is in no node.
+ */
+static void
+choose_cte_parents(const QueryTiming *query, PlanEstimate *plan)
+{
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		const NodeTiming *t = query->nodes[id];
+		const NodeTiming *only_scan;
+		const NodeTiming *called;
+		PlanState  *cte;
+
+		if (t == NULL || !IsA(t->node, CteScanState))
+			continue;
+		cte = ((CteScanState *) t->node)->cteplanstate;
+		called = cte == NULL ? NULL : query->nodes[cte->plan->plan_node_id];
+		if (called == NULL)
+			continue;
+		only_scan = cte_scan(query, cte);
+		if (IsA(cte, ModifyTableState) && (only_scan == NULL || only_scan->drained != DRAINED))
+			plan->nodes[called->place].parent = -1;
+		else
+			plan->nodes[called->place].parent = longest_cte_scan(query, plan, cte);
+	}
+}
+
 /*
  * What is outside of the root's calls: what comes before the first and after
  * the last, as far as these were timed, which is where workers end and triggers
@@ -1744,6 +1797,7 @@ node_timing_detach(QueryTiming *query)
 			put_estimate(query, t, scale, share, &plan->nodes[t->place]);
 	}
 
+	choose_cte_parents(query, plan);
 	estimate_outside(query, plan, scale, share);
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 

@@ -95,7 +95,26 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT x.n FROM t, XMLTABLE(''/a/b'' PASSING ''<a><b>1</b><b>2</b></a>'' COLUMNS n integer PATH ''.'') AS x WHERE t.i < 20'),
     ('{}', 'SELECT count(*) FROM t, unnest(ARRAY[1, 2, 3]) AS e WHERE t.i < 10'),
     ('{}', 'SELECT count(*) FROM (SELECT * FROM t OFFSET 0) AS sub WHERE sub.k < 50'),
-    ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30');
+    ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30'),
+    -- who calls a node until nothing comes, and who does not
+    ('{join_collapse_limit=1,enable_mergejoin=off,enable_material=off}',
+     'SELECT * FROM (u AS a JOIN u AS b ON a.i + b.i = 900) JOIN empty AS e ON e.i = a.k'),
+    ('{join_collapse_limit=1,enable_mergejoin=off}', 'SELECT * FROM (u AS a LEFT JOIN u AS b ON a.i + b.i = 300) JOIN empty AS e ON e.i = a.k'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM u AS a LEFT JOIN u AS b ON a.i > b.i + 490'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
+     'SELECT count(*) FROM u AS a WHERE NOT EXISTS (SELECT FROM u AS b WHERE b.i > a.i + 400)'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM u AS a JOIN (SELECT i FROM u UNION ALL SELECT i FROM t WHERE i < 20) AS b ON a.i < b.i'),
+    ('{enable_seqscan=off,enable_sort=off}', 'SELECT count(k) FROM (SELECT * FROM parted ORDER BY i OFFSET 0) AS s'),
+    ('{}', 'SELECT ARRAY(SELECT i FROM u WHERE u.k = t.k) FROM t WHERE i < 200'),
+    ('{}', 'SELECT count(*) FROM t WHERE (k, r) = (SELECT 5, max(r) FROM u JOIN t USING (i))'),
+    ('{}', 'SELECT count(*) FROM t WHERE k < ALL (SELECT u.i FROM u WHERE u.k > t.k - 95) AND i < 200'),
+    ('{}', 'SELECT count(*) FROM t WHERE k NOT IN (SELECT k + 1 FROM u)'),
+    ('{}', 'SELECT EXISTS (SELECT FROM t WHERE k = 50)'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM t) SELECT count(*) FROM c'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT (SELECT count(*) FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM c) END FROM t WHERE i < 30'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
+    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20');
 -- without the XML library there is no XMLTABLE
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
@@ -106,6 +125,8 @@ INSERT INTO shapes (settings, query, writes) VALUES
     ('{}', 'DELETE FROM w WHERE k = 3', true),
     ('{}', 'SELECT * FROM w ORDER BY i FOR UPDATE', true),
     ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *) SELECT count(*) FROM d', true),
+    ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *) SELECT * FROM d LIMIT 2', true),
+    ('{}', 'WITH d AS (DELETE FROM w WHERE k = 3 RETURNING *), e AS (SELECT i FROM d) SELECT count(*) FROM e', true),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
      'MERGE INTO w USING u ON u.i = w.i WHEN MATCHED AND u.k = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET k = 0', true);
 
@@ -258,7 +279,9 @@ SELECT cmp_ok(count(*), '>=', 5::bigint, 'some have InitPlans') FROM lines WHERE
 SELECT is((SELECT count(*) FROM got AS g WHERE g.n = s.n AND g.method = m
              GROUP BY g.n HAVING sum(share_percent) > 100.1 OR abs(sum(self_ms) - max(total_ms)) > 0.0001 * (count(*) + 1)), NULL,
           m || ': shares of ' || query)
-FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m
+-- what a CTE modifies that is not read to its end is done after the root's last call
+WHERE query !~ 'RETURNING.*LIMIT';
 SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m AND node = 1 AND total_ms > run_ms), NULL,
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;

@@ -745,6 +745,25 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 100000 + 40 * 500, 1e-12), "or what those say that are known: %.17g", s.total);
 
+	/* the one known call that does much is a loop's first one below, too */
+	memset(&s, 0, sizeof(s));
+	memset(&known, 0, sizeof(known));
+	memset(&b, 0, sizeof(b));
+	for (int i = 0; i < 100; i++)
+		call_series_add(&s, 100, &b, 10, NEVER_LONG);
+	for (int i = 0; i < 32; i++)
+	{
+		b.n[BELOW_FIRST] = i == 0;
+		b.n[BELOW_LATER] = i == 0 ? 650 : 0;
+		call_stratum_add(&known, i == 0 ? 65100 : 100, &b);
+	}
+	s.now.calls = 1000;
+	call_series_end(&s);
+	all.n[BELOW_FIRST] = 0;
+	all.n[BELOW_LATER] = 1300;
+	call_series_regress(&s, &known, &all);
+	ok(near(s.total, 1000 * 100 + 1300 * 100, 1e-12), "many calls cost more than a loop's first one: %.17g", s.total);
+
 	/* first calls and others are regressed on together */
 	memset(&s, 0, sizeof(s));
 	memset(&other, 0, sizeof(other));
