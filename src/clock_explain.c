@@ -442,7 +442,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained.verify = PG_GETARG_BOOL(3);
 
 	/* before it is planned: what runs is to find the caches as it leaves them */
-	node_timing_prepare(&(NodeTimingOptions) {.sampling = explained.sampling, .only_node = -1});
+	explained.options.sampling = explained.sampling;
+	node_timing_prepare(&explained.options);
 	start = reference_ns();
 	explained.query = executor_prepare(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 									   PG_GETARG_BOOL(4));

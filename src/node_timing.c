@@ -167,8 +167,8 @@ typedef struct NodeTiming
 	int64		first_calls;
 	int64		later_due;		/* after so many other calls one is timed */
 	int64		calls_before;	/* this loop */
-	int64		ends;			/* calls that returned no tuple; if that is not
-								 * DRAINED, where they are first_calls */
+	int64		ends;			/* calls that returned no tuple; not counted
+								 * if DRAINED: each loop has one */
 	struct QueryTiming *query;
 	ExecProcNodeMtd counted_call;	/* what stands in place of ExecProcNode */
 	bool		ended;			/* the latest call was one of those, and seen */
@@ -191,7 +191,8 @@ typedef struct NodeTiming
 	CompatNodeInstrumentation instr;
 
 	double		calls_again;	/* first calls that do not begin a loop */
-	ExecProcNodeMtd call;		/* counted_call, or around it what counts usage */
+	ExecProcNodeMtd call;		/* counted_call, or around it what counts
+								 * usage */
 	uint64		returned;		/* the root: a call that was timed, and
 								 * another one follows */
 

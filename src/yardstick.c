@@ -88,7 +88,7 @@ yardstick_deviation(void)
 	}
 	if (n < 4)
 		return NAN;
-	(void) stats_median(recent, n);	/* sorts them */
+	(void) stats_median(recent, n); /* sorts them */
 	/* of a normal distribution, 68 % are within one either side */
 	return (recent[(int) (0.84 * n)] - recent[(int) (0.16 * n)]) / 2 / recent[n / 2];
 }
