@@ -97,7 +97,10 @@ batch_size(const ClockSource *source, double bracket_ns)
 
 	/* twice, since code that runs for the first time is slow */
 	(void) batch_ns(source, n, bracket_ns);
-	while (n < MAX_BATCH && batch_ns(source, n, bracket_ns) < BATCH_NS)
+	/* three in a row, since something else may have had the processor in one */
+	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
+							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
+							 batch_ns(source, n, bracket_ns) < BATCH_NS))
 		n *= 2;
 	return n;
 }
