@@ -51,6 +51,7 @@ reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
 			   uint64_t good_width_ns, void (*seen) (void *arg, uint64_t reading), void *arg)
 {
 	ReferencePair best = {0, 0, UINT64_MAX};
+	uint64_t	previous = 0;
 
 	for (int i = 0; i < tries && best.width_ns > good_width_ns; i++)
 	{
@@ -60,12 +61,14 @@ reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
 
 		if (seen != NULL)
 			seen(arg, reading);
-		if (after - before < best.width_ns)
+		/* a reading that fell back is not what the clock is to be known by */
+		if (after - before < best.width_ns && (i == 0 || (int64_t) (reading - previous) >= 0))
 		{
 			best.reading = reading;
 			best.reference_ns = before + (after - before) / 2;
 			best.width_ns = after - before;
 		}
+		previous = reading;
 	}
 	return best;
 }

@@ -35,7 +35,8 @@ extern uint64_t reference_ns(void);
  *
  * Reads (reference, clock, reference) until the bracket is no wider than
  * good_width_ns, but at most "tries" times, and returns the triple with the
- * narrowest bracket.  "seen" (may be NULL) is told every reading of the clock,
+ * narrowest bracket, but none whose reading fell back behind the one before,
+ * or the return from there would look like a step ahead.  "seen" (may be NULL) is told every reading of the clock,
  * in order, so that a caller can judge each of them.
  */
 extern ReferencePair reference_pair(uint64_t (*reference) (void),
