@@ -71,7 +71,7 @@
 /* More calls than there can be. */
 #define NEVER			PG_INT32_MAX
 
-/* Yardsticks before and after each run. */
+/* Yardsticks before a query is planned and after each run. */
 #define YARDSTICKS		4
 
 /*

@@ -23,7 +23,7 @@
 
 typedef struct NodeTimingOptions
 {
-	int			sampling;		/* at least one call in so many is timed; 1:
+	int			sampling;		/* about one call in so many is timed; 1:
 								 * every call; 0: none, only counted */
 	int			only_node;		/* the plan_node_id of the one node to time,
 								 * nothing being done to the others; -1: all */
