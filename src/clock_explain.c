@@ -37,11 +37,22 @@ typedef enum ExplainMethod
 	METHOD_ISOLATE
 } ExplainMethod;
 
+/* Of two runs that should be alike, one that takes so much longer does not count. */
+#define DISTURBED	1.25
+
 static const char *const method_names[] = {
 	[METHOD_SAMPLING] = "sampling",
 	[METHOD_FULL] = "full",
 	[METHOD_ISOLATE] = "isolate",
 };
+
+/* What was measured of a node, apart from the run that tells the rest. */
+typedef struct MeasuredNode
+{
+	NodeRecord	leader;
+	int			nworkers;
+	NodeRecord *workers;
+} MeasuredNode;
 
 /* One call of a function, and what comes of it. */
 typedef struct Explained
@@ -49,7 +60,6 @@ typedef struct Explained
 	ExecutorQuery *query;
 	ExplainMethod method;
 	int			sampling;
-	bool		verify;
 	bool		with_output;	/* "output" is wanted ... */
 	ExplainFormat format;		/* ... in this format */
 
@@ -58,16 +68,15 @@ typedef struct Explained
 	PlanEstimate *plan;
 	double	   *removed_ns;		/* by place in plan; NULL: does not apply */
 	double		planning_ms;
-	double		plain_ms;		/* NaN if not measured */
+	double		plain_ms;		/* NaN if not measured; full: of the runs
+								 * around the timed one */
 	char	   *output;
 
 	/* while it runs */
 	NodeTimingOptions options;
 	QueryTiming *timing;
-	PlanEstimate *counted;		/* full: the first run that only counted */
-	PlanEstimate *full;
-	double		full_ns;
-	NodeEstimate *isolated;		/* isolate: by place in plan */
+	MeasuredNode *measured;		/* full and isolate: by plan_node_id */
+	double		full_ms;		/* full: the run timed by the server */
 } Explained;
 
 /* What the nodes are, from a query that is started, but not executed. */
@@ -87,9 +96,6 @@ get_nodes(Explained *explained)
 	FreeQueryDesc(desc);
 	PopActiveSnapshot();
 }
-
-static PlanEstimate *isolated_plan(Explained *explained, const PlanEstimate *last);
-static void last_finished(QueryDesc *desc, void *arg);
 
 static void
 put_output(QueryDesc *desc, Explained *explained)
@@ -184,49 +190,55 @@ explain_by_sampling(Explained *explained)
 	(void) timed_run(explained, explained->sampling, -1, sampling_finished);
 }
 
-/* What the server's own instrumentation has counted and timed. */
-static void
-server_record(const CompatNodeInstrumentation *instr, NodeKind kind, NodeRecord *record)
+static MeasuredNode *
+empty_measured(const Explained *explained)
 {
-	memset(record, 0, sizeof(NodeRecord));
-	record->total_ns = instr_total_s(instr) * 1e9;
-	record->first_ns = instr_startup_s(instr) * 1e9;
-	record->rows = instr->ntuples;
-	record->loops = instr->nloops;
-	/* once for each tuple and once more for the end, as a rule */
-	record->calls = (int64) (kind == NODE_WHOLE ? instr->nloops :
-							 instr->ntuples + instr->nloops);
-	record->timed = record->calls;
+	int			highest_id = 0;
+
+	for (int i = 0; i < explained->nnodes; i++)
+		highest_id = Max(highest_id, explained->nodes[i].id);
+	return palloc0(sizeof(MeasuredNode) * (highest_id + 1));
+}
+
+/* What the server's own instrumentation has counted and timed. */
+static NodeRecord
+server_record(const CompatNodeInstrumentation *instr)
+{
+	NodeRecord	record = {
+		.total_ns = instr_total_s(instr) * 1e9,
+		.first_ns = instr_startup_s(instr) * 1e9,
+		.rows = instr->ntuples,
+		.loops = instr->nloops
+	};
+
+	return record;
 }
 
 /* The same of all nodes and processes. */
 static bool
 take_server_times(PlanState *node, void *context)
 {
-	PlanEstimate *plan = context;
-	NodeEstimate *estimate = node_timing_estimate(plan, node);
+	MeasuredNode *measured = &((MeasuredNode *) context)[node->plan->plan_node_id];
 
-	if (estimate != NULL && node->instrument != NULL)
+	if (node->instrument != NULL)
 	{
 		InstrEndLoop(node->instrument);
-		server_record(node->instrument, estimate->kind, &estimate->leader);
-		for (int i = 0; i < plan->nworkers && estimate->workers != NULL; i++)
+		measured->leader = server_record(node->instrument);
+	}
+	if (node->worker_instrument != NULL)
+	{
+		measured->nworkers = node->worker_instrument->num_workers;
+		measured->workers = palloc(sizeof(NodeRecord) * measured->nworkers);
+		for (int i = 0; i < measured->nworkers; i++)
 		{
-			NodeRecord *worker = &estimate->workers[i];
-			NodeRecord *leader = &estimate->leader;
+			NodeRecord *worker = &measured->workers[i];
 
-			memset(worker, 0, sizeof(NodeRecord));
-			if (node->worker_instrument == NULL ||
-				i >= node->worker_instrument->num_workers)
-				continue;
 			/* the server has added its workers to its own */
-			server_record(&node->worker_instrument->instrument[i], estimate->kind, worker);
-			leader->total_ns -= worker->total_ns;
-			leader->first_ns -= worker->first_ns;
-			leader->rows -= worker->rows;
-			leader->loops -= worker->loops;
-			leader->calls -= worker->calls;
-			leader->timed -= worker->timed;
+			*worker = server_record(&node->worker_instrument->instrument[i]);
+			measured->leader.total_ns -= worker->total_ns;
+			measured->leader.first_ns -= worker->first_ns;
+			measured->leader.rows -= worker->rows;
+			measured->leader.loops -= worker->loops;
 		}
 	}
 	return planstate_tree_walker(node, take_server_times, context);
@@ -237,128 +249,126 @@ full_finished(QueryDesc *desc, void *arg)
 {
 	Explained  *explained = arg;
 
-	(void) take_server_times(desc->planstate, explained->plan);
+	explained->measured = empty_measured(explained);
+	(void) take_server_times(desc->planstate, explained->measured);
 }
 
-/* What all that was timed would have cost at the calibrated cost. */
-static double
-calibrated_overhead_ns(const PlanEstimate *plan)
+/*
+ * The plan with what was measured in place of what the last run, that only
+ * counted, says of its nodes.
+ */
+static PlanEstimate *
+measured_plan(const Explained *explained, const PlanEstimate *last)
 {
-	double		ns = 0;
+	PlanEstimate *plan = palloc(sizeof(PlanEstimate));
 
-	for (int i = 0; i < plan->nnodes; i++)
+	*plan = *last;
+	plan->nodes = palloc0(sizeof(NodeEstimate) * last->nnodes);
+	for (int i = 0; i < last->nnodes; i++)
 	{
-		const NodeEstimate *node = &plan->nodes[i];
+		/* what comes in stays, and what comes out is not there yet */
+		const NodeEstimate *counted = &last->nodes[i];
+		const MeasuredNode *measured = &explained->measured[counted->id];
+		NodeEstimate *node = &plan->nodes[i];
 
-		ns += (double) node->leader.timed * plan->cost.server_ns;
+		node->id = counted->id;
+		node->parent = counted->parent;
+		node->gathers = counted->gathers;
+		node->drained = counted->drained;
+		node->kind = counted->kind;
+		node->leader = measured->leader;
+		if (counted->workers == NULL)
+			continue;
+		node->workers = palloc0(sizeof(NodeRecord) * last->nworkers);
+		for (int j = 0; j < Min(last->nworkers, measured->nworkers); j++)
+			node->workers[j] = measured->workers[j];
 	}
+	return plan;
+}
+
+/*
+ * How often the server has timed a node: it does not tell, but the run that
+ * counts has called nodes as often, unless workers share them in another way.
+ */
+static void
+put_calls(NodeRecord *record, const NodeEstimate *node, const NodeEstimate *counted)
+{
+	if (counted != NULL)
+		record->calls = counted->leader.calls;
+	else if (node->kind == NODE_WHOLE)
+		record->calls = (int64) record->loops;
+	else						/* a call for each tuple, and one for the end */
+		record->calls = (int64) (record->rows + record->loops);
+	record->timed = record->calls;
+}
+
+/* All of a node's processes together. */
+static double
+all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	double		ns = node->leader.total_ns;
+
+	for (int i = 0; i < plan->nworkers && node->workers != NULL; i++)
+		ns += node->workers[i].total_ns;
 	return ns;
+}
+
+/* In proportion. */
+static void
+scale_record(NodeRecord *record, double factor)
+{
+	record->total_ns *= factor;
+	record->first_ns *= factor;
 }
 
 /*
  * The server's own times, less what timing has cost: as much as the run took
- * longer than runs that only counted, shared out by calls.
+ * longer than plain ones, shared out by calls.  If it did not, the machine was
+ * faster just then.
  */
-static void
-correct_full(Explained *explained, const PlanEstimate *first, const PlanEstimate *last,
-			 double run_ns)
+static PlanEstimate *
+full_plan(Explained *explained, const PlanEstimate *last)
 {
-	PlanEstimate *plan = explained->plan;
-	double		counted_ns = (first->run_ns - first->overhead_ns +
-							  last->run_ns - last->overhead_ns) / 2;
-	double		calibrated_ns;
+	PlanEstimate *plan = measured_plan(explained, last);
+	double		cost_ns = (explained->full_ms - explained->plain_ms) * 1e6;
+	double		slower = cost_ns < 0 ? explained->plain_ms / explained->full_ms : 1;
+	double		calibrated_ns = 0;
 	double		scale;
 
-	/* the server cannot tell how often a node was called, but counting can */
-	for (int i = 0; i < plan->nnodes && plan->nworkers == 0; i++)
-		plan->nodes[i].leader.calls = plan->nodes[i].leader.timed = last->nodes[i].leader.calls;
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		NodeEstimate *node = &plan->nodes[i];
 
-	calibrated_ns = calibrated_overhead_ns(plan);
-	scale = calibrated_ns > 0 ? Max(run_ns - counted_ns, 0) / calibrated_ns : 0;
+		scale_record(&node->leader, slower);
+		put_calls(&node->leader, node, plan->nworkers == 0 ? &last->nodes[i] : NULL);
+		for (int j = 0; j < plan->nworkers && node->workers != NULL; j++)
+		{
+			scale_record(&node->workers[j], slower);
+			put_calls(&node->workers[j], node, NULL);
+		}
+		calibrated_ns += (double) node->leader.timed * plan->cost.server_ns;
+	}
+
+	scale = calibrated_ns > 0 ? Max(cost_ns, 0) / calibrated_ns : 0;
 	plan->cost.server_ns *= scale;
 	plan->cost.whole_ns *= scale;
 	plan->cost.timed_ns = plan->cost.server_ns;
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->cost.error_ns = plan->cost.inside_ns / 2;
-	plan->run_ns = run_ns;
+	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = get_float8_nan();
+	plan->preempted_ns = 0;		/* that of the other run */
 
 	explained->removed_ns = palloc(sizeof(double) * plan->nnodes);
 	for (int i = 0; i < plan->nnodes; i++)
-	{
-		double		ns = plan->nodes[i].leader.total_ns;
-
-		for (int j = 0; j < plan->nworkers && plan->nodes[i].workers != NULL; j++)
-			ns += plan->nodes[i].workers[j].total_ns;
-		explained->removed_ns[i] = ns;
-	}
+		explained->removed_ns[i] = all_processes_ns(plan, &plan->nodes[i]);
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;
+	plan->run_ns /= slower;
+	plan->root_estimate_ns /= slower;
 	plan->clock = clock_of_explain();
-}
-
-static PlanEstimate *
-copy_of_plan(const PlanEstimate *plan)
-{
-	PlanEstimate *copy = palloc(sizeof(PlanEstimate));
-
-	*copy = *plan;
-	copy->nodes = palloc(sizeof(NodeEstimate) * plan->nnodes);
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		/* what comes in stays, and what comes out is not there yet */
-		const NodeEstimate *node = &plan->nodes[i];
-
-		memset(&copy->nodes[i], 0, sizeof(NodeEstimate));
-		copy->nodes[i].id = node->id;
-		copy->nodes[i].parent = node->parent;
-		copy->nodes[i].gathers = node->gathers;
-		copy->nodes[i].drained = node->drained;
-		copy->nodes[i].kind = node->kind;
-		copy->nodes[i].leader = node->leader;
-		copy->nodes[i].workers = node->workers;
-	}
-	return copy;
-}
-
-static void
-explain_in_full(Explained *explained)
-{
-	ExecutorWatch watch = {
-		.instrument_options = INSTRUMENT_TIMER,
-		.finished = full_finished,
-		.arg = explained
-	};
-	PlanEstimate *first;
-
-	(void) timed_run(explained, 0, -1, timed_finished);
-	first = explained->plan;
-	explained->plan = copy_of_plan(first);
-	executor_watch(explained->query, &watch);
-	explained->full = explained->plan;
-	explained->counted = first;
-	explained->full_ns = watch.run_ms * 1e6;
-	(void) timed_run(explained, 0, -1, last_finished);
-}
-
-/* The run that only counts, after all others: everything is known. */
-static void
-last_finished(QueryDesc *desc, void *arg)
-{
-	Explained  *explained = arg;
-	PlanEstimate *last;
-
-	timed_finished(desc, arg);
-	last = explained->plan;
-	if (explained->method == METHOD_FULL)
-	{
-		explained->plan = explained->full;
-		correct_full(explained, explained->counted, last, explained->full_ns);
-	}
-	else
-		explained->plan = isolated_plan(explained, last);
-	put_output(desc, explained);
+	return plan;
 }
 
 /*
@@ -366,17 +376,10 @@ last_finished(QueryDesc *desc, void *arg)
  * anything.
  */
 static PlanEstimate *
-isolated_plan(Explained *explained, const PlanEstimate *last)
+isolated_plan(const Explained *explained, const PlanEstimate *last)
 {
-	PlanEstimate *plan = copy_of_plan(last);
+	PlanEstimate *plan = measured_plan(explained, last);
 
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		NodeEstimate *node = &plan->nodes[i];
-
-		node->leader = explained->isolated[i].leader;
-		node->workers = explained->isolated[i].workers;
-	}
 	plan->cost.timed_ns = 0;
 	plan->cost.server_ns = 0;
 	plan->cost.counted_ns = 0;
@@ -388,18 +391,53 @@ isolated_plan(Explained *explained, const PlanEstimate *last)
 	return plan;
 }
 
+/* The run that only counts, after all others: everything is known. */
+static void
+last_finished(QueryDesc *desc, void *arg)
+{
+	Explained  *explained = arg;
+
+	timed_finished(desc, arg);
+	explained->plan = explained->method == METHOD_FULL ?
+		full_plan(explained, explained->plan) : isolated_plan(explained, explained->plan);
+	put_output(desc, explained);
+}
+
+static void
+explain_in_full(Explained *explained)
+{
+	ExecutorWatch watch = {
+		.instrument_options = INSTRUMENT_TIMER,
+		.finished = full_finished,
+		.arg = explained
+	};
+	double		before_ms = plain_run_ms(explained);
+	double		after_ms;
+
+	executor_watch(explained->query, &watch);
+	explained->full_ms = watch.run_ms;
+	after_ms = plain_run_ms(explained);
+	explained->plain_ms = (before_ms + after_ms) / 2;
+	/* caches were cold, or one of them was disturbed */
+	if (Max(before_ms, after_ms) > DISTURBED * Min(before_ms, after_ms))
+		explained->plain_ms = Min(before_ms, after_ms);
+	(void) timed_run(explained, 0, -1, last_finished);
+}
+
 static void
 explain_in_isolation(Explained *explained)
 {
-	explained->isolated = palloc0(sizeof(NodeEstimate) * explained->nnodes);
+	explained->measured = empty_measured(explained);
 	for (int i = 0; i < explained->nnodes; i++)
 	{
+		const NodeEstimate *node;
+		MeasuredNode *measured = &explained->measured[explained->nodes[i].id];
+
 		(void) timed_run(explained, 1, explained->nodes[i].id, timed_finished);
-		for (int j = 0; j < explained->plan->nnodes; j++)
-		{
-			if (explained->plan->nodes[j].id == explained->nodes[i].id)
-				explained->isolated[j] = explained->plan->nodes[j];
-		}
+		node = &explained->plan->nodes[node_estimate_place(explained->plan, explained->nodes[i].id)];
+		measured->leader = node->leader;
+		measured->nworkers = node->workers != NULL ? explained->plan->nworkers : 0;
+		measured->workers = node->workers;
 	}
 	(void) timed_run(explained, 0, -1, last_finished);
 }
@@ -423,7 +461,7 @@ static Explained
 explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 {
 	Explained	explained = {.with_output = with_output, .format = format};
-	double		first_plain_ms = get_float8_nan();
+	bool		verify;
 	uint64		start;
 
 	check_not_null(fcinfo, 0, "query");
@@ -439,7 +477,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 				 errdetail("The number given is %d.", explained.sampling),
 				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing.")));
 	explained.method = get_method(text_to_cstring(PG_GETARG_TEXT_PP(2)));
-	explained.verify = PG_GETARG_BOOL(3);
+	/* a matter of course where the result is anchored to such runs */
+	verify = PG_GETARG_BOOL(3) && explained.method != METHOD_FULL;
 
 	/* before it is planned: what runs is to find the caches as it leaves them */
 	explained.options.sampling = explained.sampling;
@@ -450,9 +489,9 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained.planning_ms = (reference_ns() - start) / 1e6;
 
 	/* one before, one after: what is compared has had the same neighbours */
-	if (explained.verify)
-		first_plain_ms = plain_run_ms(&explained);
-	explained.plain_ms = first_plain_ms;
+	explained.plain_ms = get_float8_nan();
+	if (verify)
+		explained.plain_ms = plain_run_ms(&explained);
 	switch (explained.method)
 	{
 		case METHOD_SAMPLING:
@@ -468,8 +507,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 			explain_in_isolation(&explained);
 			break;
 	}
-	if (explained.verify)
-		explained.plain_ms = Min(first_plain_ms, plain_run_ms(&explained));
+	if (verify)
+		explained.plain_ms = Min(explained.plain_ms, plain_run_ms(&explained));
 	return explained;
 }
 
