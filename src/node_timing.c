@@ -51,7 +51,7 @@
  * and so many times more rarely where it does, once there were so many of them.
  */
 #define THINNED			8
-#define MANY_CALLS		32768
+#define MANY_CALLS		4096
 
 /* One call in so many of Gather and Gather Merge is timed at least. */
 #define GATHER_SAMPLING	8
@@ -163,7 +163,8 @@ typedef struct NodeSamples
 typedef struct NodeTiming
 {
 	/* of first calls: one line of the caches */
-	int64		first_skip;		/* of them, until one is timed */
+	int64		first_skip;		/* of them, until one is timed; 0: the next,
+								 * or none was yet */
 	int64		first_calls;
 	int64		later_due;		/* after so many other calls one is timed */
 	int64		calls_before;	/* this loop */
@@ -689,8 +690,12 @@ first_call(PlanState *node, NodeTiming *t)
 		begin(t);
 	t->calls_again += t->instr.running;
 	t->ended = false;
-	if (t->first_skip < 0 && t->samples->first.gap > 0)
-		return timed_call(node, t, &t->samples->first);
+	if (t->first_skip < 0)
+	{
+		if (t->samples->first.gap > 0)
+			return timed_call(node, t, &t->samples->first);
+		t->first_skip = NEVER;
+	}
 
 	query->innermost = t;
 	slot = node->ExecProcNodeReal(node);
@@ -729,28 +734,7 @@ drawn_call(PlanState *node)
 	NodeTiming *t = timing(node);
 
 	if (!t->instr.running || t->ended)
-	{
-		TupleTableSlot *slot;
-
-		if (t->first_skip <= 0 || !t->begun || t->instr.running)
-			return first_call(node, t);
-
-		/*
-		 * The same in short, for one that is neither timed nor the very first
-		 * one, in which some nodes rescan themselves.
-		 */
-		end_loop(t);
-		t->calls++;
-		t->first_calls++;
-		t->first_skip--;
-		t->ended = false;
-		begin_loop(t);
-		if (t->drained == DRAINED)
-			return node->ExecProcNodeReal(node);
-		slot = node->ExecProcNodeReal(node);
-		see_result(t, slot);
-		return slot;
-	}
+		return first_call(node, t);
 	if (t->returned != 0)
 	{
 		see_outside(t);
@@ -764,6 +748,24 @@ drawn_call(PlanState *node)
 	}
 	t->calls++;
 	return timed_call(node, t, &t->samples->later);
+}
+
+/*
+ * Counts a call that begins a loop, in short: false if it has to be looked at,
+ * since it is to be timed, or the very first one, in which some nodes rescan
+ * themselves, or the loop before may have ended unseen.
+ */
+static inline bool
+begin_counted(NodeTiming *t)
+{
+	if (t->first_skip <= 0 || t->instr.running || t->drained == DRAINED_OR_BEGUN)
+		return false;
+	t->calls++;
+	t->first_calls++;
+	t->first_skip--;
+	t->ended = false;
+	begin_loop(t);
+	return true;
 }
 
 /*
@@ -791,9 +793,13 @@ sampled_call_##n(PlanState *node) \
 	TupleTableSlot *slot; \
 \
 	if (unlikely(t->calls >= NEXT_DRAWN(t))) \
-		return drawn_call(node); \
+	{ \
+		if (!begin_counted(t)) \
+			return drawn_call(node); \
+	} \
+	else \
+		t->calls++; \
 	COPY_IS_DIFFERENT(n); \
-	t->calls++; \
 	slot = node->ExecProcNodeReal(node); \
 	see_result(t, slot); \
 	return slot; \
@@ -805,9 +811,13 @@ drained_call_##n(PlanState *node) \
 	NodeTiming *t = timing(node); \
 \
 	if (unlikely(t->calls >= NEXT_DRAWN(t))) \
-		return drawn_call(node); \
+	{ \
+		if (!begin_counted(t)) \
+			return drawn_call(node); \
+	} \
+	else \
+		t->calls++; \
 	COPY_IS_DIFFERENT(n); \
-	t->calls++; \
 	return node->ExecProcNodeReal(node); \
 }
 
@@ -1068,7 +1078,6 @@ take_node(PlanState *node, void *context)
 		t->sampling = Min(t->sampling, GATHER_SAMPLING);
 	set_gap(&t->samples->first, Min(t->sampling, 1));
 	set_gap(&t->samples->later, Min(t->sampling, 1));
-	t->first_skip = draw_gap(&t->samples->first);
 	t->later_due = draw_gap(&t->samples->later);
 	if (node->instrument != NULL)
 		t->instr = *node->instrument;
