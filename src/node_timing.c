@@ -1261,6 +1261,12 @@ dummy_call(PlanState *node)
 	return &dummy_slot;
 }
 
+/*
+ * Not known to the compiler, which would see that no other function of this file
+ * ever is a node's, and compare each node's with it at each call.
+ */
+static volatile ExecProcNodeMtd dummy_function = dummy_call;
+
 /* Ticks that calling takes. */
 static double
 calling_ticks(PlanState *node, ExecProcNodeMtd call)
@@ -1292,7 +1298,7 @@ init_dummy(QueryTiming *query, NodeTiming *t, NodeSamples *samples, PlanState *n
 	set_gap(&t->samples->later, gap);
 	draw_later(t);
 	node->instrument = &t->instr;
-	node->ExecProcNodeReal = dummy_call;
+	node->ExecProcNodeReal = dummy_function;
 }
 
 /* The mean of later calls that were timed, and how many they are. */
