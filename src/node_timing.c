@@ -137,15 +137,22 @@ typedef struct CallClass
 #define LINE_SIZE	64
 
 /*
- * Whether each loop ends with a call that returns no tuple, which need not be
- * looked at then.
+ * What is known of a node's loops: whether each ends with a call that returns no
+ * tuple, which need not be looked at then.
  */
-typedef enum Drained
+typedef enum LoopKind
 {
 	NOT_DRAINED,				/* maybe not */
 	DRAINED_OR_BEGUN,			/* or has no other call than the first */
-	DRAINED
-} Drained;
+	DRAINED,
+
+	/*
+	 * The inner side of a nested loop which a first match ends.  Hardly a
+	 * loop has more than one call, so that none is told apart from others;
+	 * and the loops are as many as the outer side's rows.
+	 */
+	MATCHED
+} LoopKind;
 
 /*
  * What is seldom looked at: apart, so that what is looked at at each call needs
@@ -176,7 +183,7 @@ typedef struct NodeTiming
 	bool		begun;
 	bool		dynamic;		/* the parent is known when it is first called */
 	bool		watch_outside;	/* the root: see below */
-	uint8		drained;		/* a Drained */
+	uint8		loop_kind;		/* a LoopKind */
 	uint8		kind;			/* a NodeKind */
 
 	/* of all calls: another line, with the beginning of what follows */
@@ -586,6 +593,8 @@ see_result(NodeTiming *t, TupleTableSlot *slot)
 	if (likely(!TupIsNull(slot)))
 		return;
 	t->ends++;
+	if (t->loop_kind == MATCHED)
+		return;
 	t->ended = true;
 	NEXT_DRAWN(t) = 0;
 }
@@ -597,7 +606,7 @@ see_result(NodeTiming *t, TupleTableSlot *slot)
 static inline void
 end_loop(NodeTiming *t)
 {
-	if (t->drained == DRAINED_OR_BEGUN && !t->ended && t->calls - t->calls_before >= 2)
+	if (t->loop_kind == DRAINED_OR_BEGUN && !t->ended && t->calls - t->calls_before >= 2)
 		t->ends++;
 	t->calls_before = t->calls;
 }
@@ -733,7 +742,12 @@ drawn_call(PlanState *node)
 {
 	NodeTiming *t = timing(node);
 
-	if (!t->instr.running || t->ended)
+	if (t->loop_kind == MATCHED)
+	{
+		if (!t->begun)
+			begin(t);
+	}
+	else if (!t->instr.running || t->ended)
 		return first_call(node, t);
 	if (t->returned != 0)
 	{
@@ -758,7 +772,7 @@ drawn_call(PlanState *node)
 static inline bool
 begin_counted(NodeTiming *t)
 {
-	if (t->first_skip <= 0 || t->instr.running || t->drained == DRAINED_OR_BEGUN)
+	if (t->first_skip <= 0 || t->instr.running || t->loop_kind == DRAINED_OR_BEGUN)
 		return false;
 	t->calls++;
 	t->first_calls++;
@@ -783,7 +797,8 @@ begin_counted(NodeTiming *t)
 
 /*
  * sampled_call() looks at what the node returns.  drained_call() stands before one
- * that is drained: with no need to do that, nor to come back here.
+ * that is drained: with no need to do that, nor to come back here.  matched_call()
+ * does not look for the beginning of loops.
  */
 #define DEFINE_CALLS(n) \
 static TupleTableSlot * \
@@ -819,6 +834,21 @@ drained_call_##n(PlanState *node) \
 		t->calls++; \
 	COPY_IS_DIFFERENT(n); \
 	return node->ExecProcNodeReal(node); \
+} \
+\
+static TupleTableSlot * \
+matched_call_##n(PlanState *node) \
+{ \
+	NodeTiming *t = timing(node); \
+	TupleTableSlot *slot; \
+\
+	if (unlikely(t->calls >= NEXT_DRAWN(t))) \
+		return drawn_call(node); \
+	COPY_IS_DIFFERENT(n); \
+	t->calls++; \
+	slot = node->ExecProcNodeReal(node); \
+	t->ends += TupIsNull(slot); \
+	return slot; \
 }
 
 #define ALL_COPIES(copy) \
@@ -826,11 +856,20 @@ drained_call_##n(PlanState *node) \
 	copy(8) copy(9) copy(10) copy(11) copy(12) copy(13) copy(14) copy(15)
 #define SAMPLED_CALL(n) sampled_call_##n,
 #define DRAINED_CALL(n) drained_call_##n,
+#define MATCHED_CALL(n) matched_call_##n,
 
 ALL_COPIES(DEFINE_CALLS)
 
 static const ExecProcNodeMtd sampled_calls[CALL_COPIES] = {ALL_COPIES(SAMPLED_CALL)};
 static const ExecProcNodeMtd drained_calls[CALL_COPIES] = {ALL_COPIES(DRAINED_CALL)};
+static const ExecProcNodeMtd matched_calls[CALL_COPIES] = {ALL_COPIES(MATCHED_CALL)};
+
+static const ExecProcNodeMtd *const calls_of_kind[] = {
+	[NOT_DRAINED] = sampled_calls,
+	[DRAINED_OR_BEGUN] = drained_calls,
+	[DRAINED] = drained_calls,
+	[MATCHED] = matched_calls
+};
 
 /* The same where the server shall count buffers, or WAL, at each call. */
 static TupleTableSlot *
@@ -907,7 +946,7 @@ is_subplan_drained(const QueryTiming *query, const SubPlanState *state)
 		case CTE_SUBLINK:
 			scan = cte_scan(query, state->planstate);
 			/* (what modifies data is called once more when all is done) */
-			return scan != NULL && scan->drained == DRAINED &&
+			return scan != NULL && scan->loop_kind == DRAINED &&
 				!IsA(state->planstate, ModifyTableState);
 		case EXPR_SUBLINK:
 		case MULTIEXPR_SUBLINK:
@@ -920,16 +959,32 @@ is_subplan_drained(const QueryTiming *query, const SubPlanState *state)
 }
 
 /*
+ * Whether the loops of a node, on the inner side of a nested loop that a match
+ * ends, can be told from the outer side's rows.  Where all calls are timed, or the
+ * server counts usage, which marks loops by itself, they are better seen.
+ */
+static bool
+is_matched(const NodeTiming *t, const PlanState *join)
+{
+	const QueryTiming *query = t->query;
+	const NodeTiming *outer = query->nodes[outerPlan(join->plan)->plan_node_id];
+
+	return query->options.only_node < 0 && query->options.sampling != 1 &&
+		outer != NULL && outer->kind == NODE_SAMPLED &&
+		!instr_needs_usage(&t->instr) && !t->node->plan->parallel_aware;
+}
+
+/*
  * Whether each loop of a node ends with a call that returns no tuple: since
  * whoever calls it goes on until then, and is not kept from it.  Only where that
  * is beyond doubt.
  */
-static Drained
-is_drained(const NodeTiming *t, const PlanState *node)
+static LoopKind
+kind_of_loops(const NodeTiming *t, const PlanState *node)
 {
 	const PlanState *parent;
 	const SubPlanState *subplan;
-	Drained		like_parent;
+	LoopKind	like_parent;
 
 	/* the query as a whole is, but a worker may be told to stop */
 	if (t->parent == NULL)
@@ -940,7 +995,7 @@ is_drained(const NodeTiming *t, const PlanState *node)
 		subplan = subplan_among(parent->initPlan, node);
 	if (subplan != NULL)
 		return is_subplan_drained(t->query, subplan) ? DRAINED : NOT_DRAINED;
-	like_parent = t->parent->drained == DRAINED ? DRAINED : NOT_DRAINED;
+	like_parent = t->parent->loop_kind == DRAINED ? DRAINED : NOT_DRAINED;
 
 	switch (nodeTag(parent))
 	{
@@ -960,6 +1015,8 @@ is_drained(const NodeTiming *t, const PlanState *node)
 					break;
 			}
 			return NOT_DRAINED;
+		case T_SetOpState:
+			return ((const SetOp *) parent->plan)->strategy == SETOP_HASHED ? DRAINED : NOT_DRAINED;
 		case T_ModifyTableState:
 			return ((const ModifyTable *) parent->plan)->returningLists == NIL ? DRAINED : NOT_DRAINED;
 
@@ -986,7 +1043,7 @@ is_drained(const NodeTiming *t, const PlanState *node)
 				(!((const NestLoopState *) parent)->js.single_match &&
 				 ((const NestLoopState *) parent)->js.jointype != JOIN_ANTI))
 				return like_parent;
-			return NOT_DRAINED;
+			return is_matched(t, parent) ? MATCHED : NOT_DRAINED;
 
 			/*
 			 * It may stop after the first call of the outer node if there is
@@ -1110,11 +1167,11 @@ take_all_calls(QueryTiming *query)
 		for (int id = 0; id < query->nnodes; id++)
 		{
 			NodeTiming *t = query->nodes[id];
-			Drained		drained = t == NULL ? NOT_DRAINED : is_drained(t, t->node);
+			LoopKind	kind = t == NULL ? NOT_DRAINED : kind_of_loops(t, t->node);
 
-			if (t == NULL || drained == t->drained)
+			if (t == NULL || kind == t->loop_kind)
 				continue;
-			t->drained = drained;
+			t->loop_kind = kind;
 			changed = true;
 		}
 	} while (changed);
@@ -1125,8 +1182,7 @@ take_all_calls(QueryTiming *query)
 
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
-		t->counted_call = (t->drained != NOT_DRAINED ? drained_calls : sampled_calls)
-			[copy_before(query, t->node->ExecProcNodeReal)];
+		t->counted_call = calls_of_kind[t->loop_kind][copy_before(query, t->node->ExecProcNodeReal)];
 		t->call = instr_needs_usage(&t->instr) ? sampled_call_with_usage : t->counted_call;
 		take_hold(t);
 	}
@@ -1592,6 +1648,26 @@ end_classes(NodeTiming *t)
 	return drawn;
 }
 
+/* Rows that a node has returned. */
+static double
+returned_rows(const NodeTiming *t)
+{
+	return (double) (t->calls - (t->loop_kind == DRAINED ? t->first_calls : t->ends));
+}
+
+/* Its loops. */
+static double
+loops_of(const NodeTiming *t)
+{
+	if (t->loop_kind == MATCHED)
+	{
+		const PlanState *outer = outerPlanState(t->parent->node);
+
+		return returned_rows(t->query->nodes[outer->plan->plan_node_id]);
+	}
+	return (double) t->first_calls - t->calls_again;
+}
+
 /*
  * Adds what this process has counted and timed to a record.  Calls that are timed
  * for sure have in them that others had the processor; what is estimated from
@@ -1637,14 +1713,17 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 	drawn = end_classes(t);
 	record->calls += t->calls;
 	record->timed += t->samples->first.all_timed + t->samples->later.all_timed + drawn.timed;
-	record->rows += (double) (t->calls - (t->drained == DRAINED ? t->first_calls : t->ends));
-	record->loops += (double) t->first_calls - t->calls_again;
+	record->rows += returned_rows(t);
+	record->loops += loops_of(t);
 	drawn_ns = scale * drawn.total;
 	record->total_ns += scale * t->known + drawn_ns * (1 + share);
 	record->first_ns += scale * t->samples->first.all_timed_sum;
 	if (t->samples->first.drawn.timed > 0)
 		record->first_ns += scale * t->samples->first.drawn_sum *
 			(double) t->samples->first.drawn.calls / (double) t->samples->first.drawn.timed;
+	if (t->loop_kind == MATCHED && t->calls > 0)
+		record->first_ns += (scale * t->known + drawn_ns * (1 + share)) *
+			Min(loops_of(t) / (double) t->calls, 1);
 	record->variance += scale * scale * drawn.variance + pow(drawn_ns * share / 2, 2);
 }
 
@@ -1678,7 +1757,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
 	estimate->gathers = IsA(t->node, GatherState) || IsA(t->node, GatherMergeState);
 	estimate->kind = t->kind;
-	estimate->drained = t->drained != NOT_DRAINED;
+	estimate->drained = t->loop_kind == DRAINED || t->loop_kind == DRAINED_OR_BEGUN;
 	if (t->kind == NODE_UNTIMED)
 		return;
 	put_record(t, scale, share, &estimate->leader);
@@ -1747,7 +1826,7 @@ choose_cte_parents(const QueryTiming *query, PlanEstimate *plan)
 		if (called == NULL)
 			continue;
 		only_scan = cte_scan(query, cte);
-		if (IsA(cte, ModifyTableState) && (only_scan == NULL || only_scan->drained != DRAINED))
+		if (IsA(cte, ModifyTableState) && (only_scan == NULL || only_scan->loop_kind != DRAINED))
 			plan->nodes[called->place].parent = -1;
 		else
 			plan->nodes[called->place].parent = longest_cte_scan(query, plan, cte);

@@ -9,6 +9,8 @@ CREATE INDEX t_r ON t (r);
 CREATE TEMP TABLE u AS SELECT i, i % 10 AS k FROM generate_series(1, 500) AS i;
 CREATE INDEX u_i ON u (i);
 CREATE TEMP TABLE empty (i integer, k integer);
+CREATE TEMP TABLE p (i integer PRIMARY KEY, r integer);
+INSERT INTO p SELECT i, r FROM t;
 -- what is written to, which no plan of another query depends on
 CREATE TEMP TABLE w AS SELECT i, i % 10 AS k FROM generate_series(1, 500) AS i;
 CREATE TEMP TABLE parted (i integer, k integer) PARTITION BY RANGE (i);
@@ -17,7 +19,7 @@ CREATE TEMP TABLE parted_2 PARTITION OF parted FOR VALUES FROM (1000) TO (2000);
 CREATE TEMP TABLE parted_3 PARTITION OF parted FOR VALUES FROM (2000) TO (3000);
 INSERT INTO parted SELECT i, i % 10 FROM generate_series(0, 2999) AS i;
 CREATE INDEX ON parted (i);
-ANALYZE t, u, w, parted;
+ANALYZE t, u, p, w, parted;
 
 -- Every plan shape: each row is executed under its own settings.
 CREATE TEMP TABLE shapes (n integer GENERATED ALWAYS AS IDENTITY, settings text[], query text, writes boolean DEFAULT false);
@@ -114,7 +116,18 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT (SELECT count(*) FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM c) END FROM t WHERE i < 30'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
-    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20');
+    ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20'),
+    -- the inner side of nested loops that a match ends
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM u JOIN p USING (i) LIMIT 30'),
+    ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM t AS a JOIN p AS b ON b.i = a.k'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT count(b.i) FROM u AS a LEFT JOIN p AS b ON b.i = a.k + 4990'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,enable_material=off}',
+     'SELECT * FROM u, LATERAL (SELECT count(*) FROM u AS a JOIN p AS b ON b.i = a.k WHERE a.i < u.k AND b.r > 50) AS l WHERE u.i < 100'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
+     'SELECT * FROM u AS a WHERE EXISTS (SELECT FROM t WHERE t.k = a.k AND t.r > a.i * 9) LIMIT 10'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
+     'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i');
 -- without the XML library there is no XMLTABLE
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
