@@ -76,6 +76,7 @@ typedef struct Explained
 	NodeTimingOptions options;
 	QueryTiming *timing;
 	MeasuredNode *measured;		/* full and isolate: by plan_node_id */
+	int			nmeasured;
 	double		full_ms;		/* full: the run timed by the server */
 } Explained;
 
@@ -190,14 +191,20 @@ explain_by_sampling(Explained *explained)
 	(void) timed_run(explained, explained->sampling, -1, sampling_finished);
 }
 
-static MeasuredNode *
-empty_measured(const Explained *explained)
+static void
+expect_nodes(Explained *explained)
 {
-	int			highest_id = 0;
-
+	explained->nmeasured = 0;
 	for (int i = 0; i < explained->nnodes; i++)
-		highest_id = Max(highest_id, explained->nodes[i].id);
-	return palloc0(sizeof(MeasuredNode) * (highest_id + 1));
+		explained->nmeasured = Max(explained->nmeasured, explained->nodes[i].id + 1);
+	explained->measured = palloc0(sizeof(MeasuredNode) * explained->nmeasured);
+}
+
+/* NULL for a node that is not in each of the runs: partitions may be pruned. */
+static MeasuredNode *
+measured_node(const Explained *explained, int id)
+{
+	return id >= 0 && id < explained->nmeasured ? &explained->measured[id] : NULL;
 }
 
 /* What the server's own instrumentation has counted and timed. */
@@ -218,14 +225,14 @@ server_record(const CompatNodeInstrumentation *instr)
 static bool
 take_server_times(PlanState *node, void *context)
 {
-	MeasuredNode *measured = &((MeasuredNode *) context)[node->plan->plan_node_id];
+	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
 
-	if (node->instrument != NULL)
+	if (measured != NULL && node->instrument != NULL)
 	{
 		InstrEndLoop(node->instrument);
 		measured->leader = server_record(node->instrument);
 	}
-	if (node->worker_instrument != NULL)
+	if (measured != NULL && node->worker_instrument != NULL)
 	{
 		measured->nworkers = node->worker_instrument->num_workers;
 		measured->workers = palloc(sizeof(NodeRecord) * measured->nworkers);
@@ -249,8 +256,8 @@ full_finished(QueryDesc *desc, void *arg)
 {
 	Explained  *explained = arg;
 
-	explained->measured = empty_measured(explained);
-	(void) take_server_times(desc->planstate, explained->measured);
+	expect_nodes(explained);
+	(void) take_server_times(desc->planstate, explained);
 }
 
 /*
@@ -268,7 +275,7 @@ measured_plan(const Explained *explained, const PlanEstimate *last)
 	{
 		/* what comes in stays, and what comes out is not there yet */
 		const NodeEstimate *counted = &last->nodes[i];
-		const MeasuredNode *measured = &explained->measured[counted->id];
+		const MeasuredNode *measured = measured_node(explained, counted->id);
 		NodeEstimate *node = &plan->nodes[i];
 
 		node->id = counted->id;
@@ -276,11 +283,12 @@ measured_plan(const Explained *explained, const PlanEstimate *last)
 		node->gathers = counted->gathers;
 		node->drained = counted->drained;
 		node->kind = counted->kind;
-		node->leader = measured->leader;
-		if (counted->workers == NULL)
+		if (counted->workers != NULL)
+			node->workers = palloc0(sizeof(NodeRecord) * last->nworkers);
+		if (measured == NULL)
 			continue;
-		node->workers = palloc0(sizeof(NodeRecord) * last->nworkers);
-		for (int j = 0; j < Min(last->nworkers, measured->nworkers); j++)
+		node->leader = measured->leader;
+		for (int j = 0; j < Min(last->nworkers, measured->nworkers) && node->workers != NULL; j++)
 			node->workers[j] = measured->workers[j];
 	}
 	return plan;
@@ -427,17 +435,22 @@ explain_in_full(Explained *explained)
 static void
 explain_in_isolation(Explained *explained)
 {
-	explained->measured = empty_measured(explained);
+	expect_nodes(explained);
 	for (int i = 0; i < explained->nnodes; i++)
 	{
-		const NodeEstimate *node;
-		MeasuredNode *measured = &explained->measured[explained->nodes[i].id];
+		int			id = explained->nodes[i].id;
+		int			place;
 
-		(void) timed_run(explained, 1, explained->nodes[i].id, timed_finished);
-		node = &explained->plan->nodes[node_estimate_place(explained->plan, explained->nodes[i].id)];
-		measured->leader = node->leader;
-		measured->nworkers = node->workers != NULL ? explained->plan->nworkers : 0;
-		measured->workers = node->workers;
+		(void) timed_run(explained, 1, id, timed_finished);
+		place = node_estimate_place(explained->plan, id);
+		if (place >= 0)
+		{
+			const NodeEstimate *node = &explained->plan->nodes[place];
+
+			explained->measured[id].leader = node->leader;
+			explained->measured[id].nworkers = node->workers != NULL ? explained->plan->nworkers : 0;
+			explained->measured[id].workers = node->workers;
+		}
 	}
 	(void) timed_run(explained, 0, -1, last_finished);
 }
@@ -533,6 +546,7 @@ put_count_or_null(Row *row, const NodeEstimate *node, double count)
 Datum
 clock_explain(PG_FUNCTION_ARGS)
 {
+	static const NodeEstimate never_executed = {.parent = -1};
 	Explained	explained = explain(fcinfo, false, EXPLAIN_FORMAT_TEXT);
 	PlanEstimate *plan = explained.plan;
 	Row			row;
@@ -543,11 +557,10 @@ clock_explain(PG_FUNCTION_ARGS)
 	{
 		const PlanNodeInfo *info = &explained.nodes[i];
 		int			place = node_estimate_place(plan, info->id);
-		const NodeEstimate *node;
 
-		if (place < 0)
-			elog(ERROR, "plan node %d has not been timed", info->id);
-		node = &plan->nodes[place];
+		/* partitions may be pruned in one run that are not in another */
+		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
+
 		row_put(&row, Int32GetDatum(i + 1));
 		row_put(&row, Int32GetDatum(info->depth));
 		row_put_text(&row, info->line);
@@ -567,7 +580,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		else
 			row_put_null(&row);
 		if (explained.removed_ns != NULL)
-			put_ms(&row, node, explained.removed_ns[place]);
+			put_ms(&row, node, place < 0 ? 0 : explained.removed_ns[place]);
 		else
 			row_put_null(&row);
 		row_put_text(&row, explain_mark(node));

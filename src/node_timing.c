@@ -48,10 +48,12 @@
 #define AFFORDABLE		0.001
 
 /*
- * and so many times more rarely where it does, once there were so many of them.
+ * and so many times more rarely where it does, once there were so many of them;
+ * fewer where calls are alike, see are_alike().
  */
 #define THINNED			8
-#define MANY_CALLS		4096
+#define MANY_CALLS		32768
+#define MANY_ALIKE		4096
 
 /* One call in so many of Gather and Gather Merge is timed at least. */
 #define GATHER_SAMPLING	8
@@ -481,6 +483,18 @@ add_samples(NodeTiming *t, CallClass *class)
 }
 
 /*
+ * Whether no few calls of a node take most of its time, as those of a WindowAgg
+ * that begin a partition, or of a foreign scan that fetch many rows: of those, a
+ * few samples would often have none.
+ */
+static bool
+are_alike(const NodeTiming *t)
+{
+	return t->samples->nbelow == 0 && !IsA(t->node, ForeignScanState) &&
+		!IsA(t->node, CustomScanState);
+}
+
+/*
  * Whether calls shall be timed more rarely, or more often, from now on: as
  * often as is affordable, and one in "sampling" at least unless there are many.
  * A query's first calls are all timed, for those that have few.
@@ -492,7 +506,7 @@ adapt_gap(NodeTiming *t, CallClass *class, double mean)
 	double		gap;
 
 	/* more of them would tell next to nothing, beside what timing costs */
-	if (calls_of(t, class) >= MANY_CALLS)
+	if (calls_of(t, class) >= (are_alike(t) ? MANY_ALIKE : MANY_CALLS))
 		most *= THINNED;
 	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
 	gap = Min(gap, Min(most, RAMP * class->gap));

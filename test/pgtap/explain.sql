@@ -358,6 +358,12 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
+-- A function that is not as stable as it says: each execution has other partitions.
+CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
+SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10), clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i()', method => m) AS e
+           WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
+FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+
 -- The node that does the work has the largest share.
 CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
