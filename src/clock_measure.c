@@ -132,7 +132,10 @@ warn_of_sample(const ClockSource *source, const ClockSample *sample,
 			   double sampled_s, int64 natural_stall)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
-	double		error_ppm = sample->reference_error_ns / 1e3 / sample->duration_s;
+	/* a late tick is no wrong rate */
+	double		error_ppm = (sample->reference_error_ns +
+							 slack_ns(source, sample->resolution_ns)) /
+		1e3 / sample->duration_s;
 	double		stall_ns = sample->longest_stall *
 		(sampled_s * 1e9 - sample->gaps.total_ns) / sample->readings;
 	double		step_ns = Max(sample->resolution_ns,
