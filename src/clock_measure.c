@@ -132,6 +132,7 @@ warn_of_sample(const ClockSource *source, const ClockSample *sample,
 			   double sampled_s, int64 natural_stall)
 {
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
+
 	/* a late tick is no wrong rate */
 	double		error_ppm = (sample->reference_error_ns +
 							 slack_ns(source, sample->resolution_ns)) /

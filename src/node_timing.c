@@ -238,6 +238,13 @@ typedef struct NodeTiming
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
+/* Whether its calls' results need not be looked at. */
+static inline bool
+is_drained(const NodeTiming *t)
+{
+	return t->loop_kind == DRAINED || t->loop_kind == DRAINED_OR_BEGUN;
+}
+
 static inline NodeTiming *
 timing(const PlanState *node)
 {
@@ -781,7 +788,8 @@ drawn_call(PlanState *node)
 /*
  * Counts a call that begins a loop, in short: false if it has to be looked at,
  * since it is to be timed, or the very first one, in which some nodes rescan
- * themselves, or the loop before may have ended unseen.
+ * themselves, or the loop before may have ended unseen, or loops are not looked
+ * for (first_skip is 0 then, always).
  */
 static inline bool
 begin_counted(NodeTiming *t)
@@ -811,8 +819,7 @@ begin_counted(NodeTiming *t)
 
 /*
  * sampled_call() looks at what the node returns.  drained_call() stands before one
- * that is drained: with no need to do that, nor to come back here.  matched_call()
- * does not look for the beginning of loops.
+ * that is drained: with no need to do that, nor to come back here.
  */
 #define DEFINE_CALLS(n) \
 static TupleTableSlot * \
@@ -848,21 +855,6 @@ drained_call_##n(PlanState *node) \
 		t->calls++; \
 	COPY_IS_DIFFERENT(n); \
 	return node->ExecProcNodeReal(node); \
-} \
-\
-static TupleTableSlot * \
-matched_call_##n(PlanState *node) \
-{ \
-	NodeTiming *t = timing(node); \
-	TupleTableSlot *slot; \
-\
-	if (unlikely(t->calls >= NEXT_DRAWN(t))) \
-		return drawn_call(node); \
-	COPY_IS_DIFFERENT(n); \
-	t->calls++; \
-	slot = node->ExecProcNodeReal(node); \
-	t->ends += TupIsNull(slot); \
-	return slot; \
 }
 
 #define ALL_COPIES(copy) \
@@ -870,20 +862,11 @@ matched_call_##n(PlanState *node) \
 	copy(8) copy(9) copy(10) copy(11) copy(12) copy(13) copy(14) copy(15)
 #define SAMPLED_CALL(n) sampled_call_##n,
 #define DRAINED_CALL(n) drained_call_##n,
-#define MATCHED_CALL(n) matched_call_##n,
 
 ALL_COPIES(DEFINE_CALLS)
 
 static const ExecProcNodeMtd sampled_calls[CALL_COPIES] = {ALL_COPIES(SAMPLED_CALL)};
 static const ExecProcNodeMtd drained_calls[CALL_COPIES] = {ALL_COPIES(DRAINED_CALL)};
-static const ExecProcNodeMtd matched_calls[CALL_COPIES] = {ALL_COPIES(MATCHED_CALL)};
-
-static const ExecProcNodeMtd *const calls_of_kind[] = {
-	[NOT_DRAINED] = sampled_calls,
-	[DRAINED_OR_BEGUN] = drained_calls,
-	[DRAINED] = drained_calls,
-	[MATCHED] = matched_calls
-};
 
 /* The same where the server shall count buffers, or WAL, at each call. */
 static TupleTableSlot *
@@ -1196,7 +1179,8 @@ take_all_calls(QueryTiming *query)
 
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
-		t->counted_call = calls_of_kind[t->loop_kind][copy_before(query, t->node->ExecProcNodeReal)];
+		t->counted_call = (is_drained(t) ? drained_calls : sampled_calls)
+			[copy_before(query, t->node->ExecProcNodeReal)];
 		t->call = instr_needs_usage(&t->instr) ? sampled_call_with_usage : t->counted_call;
 		take_hold(t);
 	}
@@ -1771,7 +1755,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
 	estimate->gathers = IsA(t->node, GatherState) || IsA(t->node, GatherMergeState);
 	estimate->kind = t->kind;
-	estimate->drained = t->loop_kind == DRAINED || t->loop_kind == DRAINED_OR_BEGUN;
+	estimate->drained = is_drained(t);
 	if (t->kind == NODE_UNTIMED)
 		return;
 	put_record(t, scale, share, &estimate->leader);

@@ -358,6 +358,10 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
+-- full: what is left of a long query is what plain runs took, whose end the root sees.
+SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
+FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
+
 -- A function that is not as stable as it says: each execution has other partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10), clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i()', method => m) AS e
