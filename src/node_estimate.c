@@ -398,7 +398,7 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 	{
 		case NODE_SAMPLED:
 			return (double) record->timed * plan->cost.timed_ns +
-				(double) (record->calls - record->timed) *
+				(double) (record->calls - record->uncounted - record->timed) *
 				(node->drained ? plan->cost.drained_ns : plan->cost.counted_ns);
 		case NODE_WHOLE:
 			return (double) record->timed * plan->cost.server_ns;

@@ -132,6 +132,7 @@ typedef enum NodeKind
 typedef struct NodeRecord
 {
 	int64_t		calls;
+	int64_t		uncounted;		/* of them, with nothing before the node */
 	int64_t		timed;
 	double		rows;
 	double		loops;

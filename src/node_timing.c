@@ -185,6 +185,8 @@ typedef struct NodeTiming
 	bool		begun;
 	bool		dynamic;		/* the parent is known when it is first called */
 	bool		watch_outside;	/* the root: see below */
+	bool		passes_on;		/* what others return, see is_passing_on() */
+	bool		passing;		/* uncounted by now, see later_calls() */
 	uint8		loop_kind;		/* a LoopKind */
 	uint8		kind;			/* a NodeKind */
 
@@ -398,11 +400,28 @@ set_gap(CallClass *class, int gap)
 	class->gap_scale = gap <= 1 ? 0 : (float) (-1 / log1p(-1.0 / gap));
 }
 
-/* Calls of this node that are over, but the first ones of loops. */
-static inline int64
+/*
+ * Calls of this node that are over, but the first ones of loops.  Those of a node
+ * that passes on what others return are, from some number on, not counted, but
+ * told from the others': each of its tuples is one of theirs, and its loop has
+ * one call without a tuple, as theirs have.
+ */
+static int64
 later_calls(const NodeTiming *t)
 {
-	return t->calls - t->first_calls;
+	int64		calls = 0;
+
+	if (!t->passing)
+		return t->calls - t->first_calls;
+	for (const NodeTiming *c = t->child; c != NULL; c = c->sibling)
+		calls += later_calls(c);
+	return calls;
+}
+
+static inline int64
+all_calls(const NodeTiming *t)
+{
+	return t->first_calls + later_calls(t);
 }
 
 /* Rows that a node has removed by now. */
@@ -469,6 +488,12 @@ change_gap(NodeTiming *t, CallClass *class, int gap)
 static void
 add_samples(NodeTiming *t, CallClass *class)
 {
+	int			gap = class->gap;
+
+	/* those that others' turn was waited for are fewer */
+	if (t->passing && class == &t->samples->later)
+		gap = (int) Min((calls_of(t, class) - class->before) /
+						Max(class->drawn.now.timed + class->nsamples, 1), NEVER);
 	for (int i = 0; i < class->nsamples; i++)
 	{
 		const CallSample *sample = &class->samples[i];
@@ -481,7 +506,7 @@ add_samples(NodeTiming *t, CallClass *class)
 			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
 		else
 		{
-			call_series_add(&class->drawn, ticks, &sample->below, class->gap,
+			call_series_add(&class->drawn, ticks, &sample->below, Max(gap, class->gap),
 							t->query->long_ticks);
 			class->drawn_sum += sample->ticks;
 		}
@@ -513,11 +538,11 @@ adapt_gap(NodeTiming *t, CallClass *class, double mean)
 	double		gap;
 
 	/* more of them would tell next to nothing, beside what timing costs */
-	if (calls_of(t, class) >= (are_alike(t) ? MANY_ALIKE : MANY_CALLS))
+	if (calls_of(t, class) >= (are_alike(t) || t->passing ? MANY_ALIKE : MANY_CALLS))
 		most *= THINNED;
 	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
 	gap = Min(gap, Min(most, RAMP * class->gap));
-	gap = Max(gap, 1);
+	gap = Max(gap, t->passing ? 2 : 1);
 	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
 		change_gap(t, class, (int) gap);
 }
@@ -651,6 +676,29 @@ begin_loop(NodeTiming *t)
 	NEXT_DRAWN(t) = t->first_calls + t->later_due;
 }
 
+/*
+ * Of a node that passes on what others return, no call is counted from now on; one
+ * that is timed follows one of theirs that was, once so many have passed.
+ */
+static inline void
+pass_on(NodeTiming *t)
+{
+	if (t->passes_on && t->samples->later.gap > 1 && later_calls(t) >= MANY_ALIKE)
+	{
+		t->passing = true;
+		t->node->ExecProcNode = t->node->ExecProcNodeReal;
+	}
+	for (NodeTiming *p = t->parent; p != NULL && p->passing; p = p->parent)
+	{
+		if (later_calls(p) < p->later_due)
+			continue;
+		NEXT_DRAWN(p) = 0;
+		take_hold(p);
+		/* no more than one, or its calls would have those of another in them */
+		break;
+	}
+}
+
 /* A call that is timed. */
 static pg_noinline TupleTableSlot *
 timed_call(PlanState *node, NodeTiming *t, CallClass *class)
@@ -685,7 +733,10 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	if (class == &t->samples->first)
 		t->first_skip = draw_gap(class);
 	else
+	{
 		draw_later(t);
+		pass_on(t);
+	}
 	if (t->ended)
 		NEXT_DRAWN(t) = 0;
 	if (t->watch_outside)
@@ -1053,6 +1104,89 @@ kind_of_loops(const NodeTiming *t, const PlanState *node)
 	}
 }
 
+/* Whether a node has one loop at most: nothing above it begins another. */
+static bool
+has_one_loop(const NodeTiming *t)
+{
+	for (; t->parent != NULL; t = t->parent)
+	{
+		const PlanState *parent = t->parent->node;
+
+		if (subplan_among(parent->subPlan, t->node) != NULL ||
+			subplan_among(parent->initPlan, t->node) != NULL)
+			return false;
+		switch (nodeTag(parent))
+		{
+			case T_NestLoopState:
+			case T_RecursiveUnionState:
+				if (outerPlanState(parent) != t->node)
+					return false;
+				break;
+			case T_SortState:
+			case T_IncrementalSortState:
+			case T_HashState:
+			case T_HashJoinState:
+			case T_MergeJoinState:
+			case T_AggState:
+			case T_GroupState:
+			case T_UniqueState:
+			case T_WindowAggState:
+			case T_SetOpState:
+			case T_LimitState:
+			case T_AppendState:
+			case T_MergeAppendState:
+			case T_SubqueryScanState:
+			case T_ResultState:
+			case T_ProjectSetState:
+			case T_LockRowsState:
+			case T_ModifyTableState:
+				break;
+			default:
+				return false;
+		}
+	}
+	return !IsParallelWorker();
+}
+
+/*
+ * Whether each tuple that a node returns is one that a node below it has returned
+ * in the same call, and all of those are, in one loop; and its calls are alike, as
+ * theirs are.
+ */
+static bool
+is_passing_on(const NodeTiming *t)
+{
+	const PlanState *node = t->node;
+
+	if (t->kind != NODE_SAMPLED || t->loop_kind != DRAINED || t->parent == NULL ||
+		t->query->options.only_node >= 0 || t->query->fixed || instr_needs_usage(&t->instr) ||
+		node->plan->parallel_aware || node->qual != NULL ||
+		node->initPlan != NIL || node->subPlan != NIL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_AppendState:
+			if (((const AppendState *) node)->as_nasyncplans > 0)
+				return false;
+			break;
+		case T_SubqueryScanState:
+			break;
+		case T_ResultState:
+			if (outerPlanState(node) == NULL || ((const ResultState *) node)->resconstantqual != NULL)
+				return false;
+			break;
+		default:
+			return false;
+	}
+	for (const NodeTiming *c = t->child; c != NULL; c = c->sibling)
+	{
+		if (c->kind != NODE_SAMPLED || c->loop_kind != DRAINED ||
+			!(are_alike(c) || is_passing_on(c)))
+			return false;
+	}
+	return has_one_loop(t);
+}
+
 typedef struct Collection
 {
 	QueryTiming *query;
@@ -1182,6 +1316,7 @@ take_all_calls(QueryTiming *query)
 		t->counted_call = (is_drained(t) ? drained_calls : sampled_calls)
 			[copy_before(query, t->node->ExecProcNodeReal)];
 		t->call = instr_needs_usage(&t->instr) ? sampled_call_with_usage : t->counted_call;
+		t->passes_on = is_passing_on(t);
 		take_hold(t);
 	}
 }
@@ -1650,7 +1785,7 @@ end_classes(NodeTiming *t)
 static double
 returned_rows(const NodeTiming *t)
 {
-	return (double) (t->calls - (t->loop_kind == DRAINED ? t->first_calls : t->ends));
+	return (double) (all_calls(t) - (t->loop_kind == DRAINED ? t->first_calls : t->ends));
 }
 
 /* Its loops. */
@@ -1709,7 +1844,8 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		return;
 	}
 	drawn = end_classes(t);
-	record->calls += t->calls;
+	record->calls += all_calls(t);
+	record->uncounted += all_calls(t) - t->calls;
 	record->timed += t->samples->first.all_timed + t->samples->later.all_timed + drawn.timed;
 	record->rows += returned_rows(t);
 	record->loops += loops_of(t);
@@ -1998,6 +2134,7 @@ report_from_worker(QueryTiming *query)
 						   record.first_ns, record.total_ns);
 		/* workers of a Gather that is rescanned come one after the other */
 		sum->calls += record.calls;
+		sum->uncounted += record.uncounted;
 		sum->timed += record.timed;
 		sum->rows += record.rows;
 		sum->loops += record.loops;

@@ -127,7 +127,21 @@ INSERT INTO shapes (settings, query) VALUES
      'SELECT * FROM u AS a WHERE EXISTS (SELECT FROM t WHERE t.k = a.k AND t.r > a.i * 9) LIMIT 10'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
-     'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i');
+     'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i'),
+    -- nodes that pass on what others return, of which calls are not counted after some thousands; or that are like them, but are rescanned, or stopped
+    ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL SELECT 1) AS s'),
+    ('{}', 'SELECT k FROM t EXCEPT ALL SELECT i FROM t WHERE i > 10'),
+    ('{}', 'SELECT sum(i) FROM (SELECT i, k FROM t UNION ALL (SELECT i, k FROM parted OFFSET 0) UNION ALL SELECT i, k FROM t) AS s'),
+    ('{}', 'SELECT sum(x) FROM (SELECT i + 1 AS x FROM (SELECT i FROM t UNION ALL SELECT i FROM t WHERE r > 50 OFFSET 0) AS q OFFSET 0) AS s'),
+    ('{}', 'SELECT sum(x) FROM (SELECT i + 1 AS x FROM (SELECT i FROM t ORDER BY r OFFSET 7) AS q OFFSET 0) AS s'),
+    ('{}', 'SELECT sum(x) FROM (SELECT (SELECT max(u.i) FROM u WHERE u.k = s.k) AS x FROM (SELECT k FROM t UNION ALL SELECT k FROM u) AS s OFFSET 0) AS o'),
+    ('{}', 'SELECT i, (SELECT count(*) FROM (SELECT i FROM u AS a WHERE a.i < 20 UNION ALL SELECT k FROM u AS b WHERE b.i < 9) AS s WHERE s.i <> u.i) FROM u'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
+     'SELECT count(*) FROM u LEFT JOIN (SELECT i FROM u AS a WHERE a.i < 20 UNION ALL SELECT k FROM u AS b WHERE b.i < 9) AS s ON s.i <> u.i'),
+    ('{}', 'SELECT i FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s LIMIT 8000'),
+    ('{}', 'WITH c AS MATERIALIZED (SELECT i FROM t UNION ALL SELECT k FROM t) SELECT count(*) FROM c'),
+    ('{}', 'WITH RECURSIVE r AS (SELECT i FROM (SELECT i FROM t UNION ALL SELECT i FROM t) AS s UNION ALL SELECT i + 5000 FROM r WHERE i < 5) SELECT count(*) FROM r'),
+    ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s JOIN u USING (i)');
 -- without the XML library there is no XMLTABLE
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
@@ -361,6 +375,12 @@ FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 -- full: what is left of a long query is what plain runs took, whose end the root sees.
 SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
 FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
+
+-- What passes on what others return is timed as long as they are, and called as often.
+SELECT cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: timed when it is not counted any more'),
+       is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
+          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')
+FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
 -- A function that is not as stable as it says: each execution has other partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
