@@ -1161,9 +1161,10 @@ is_passing_on(const NodeTiming *t)
 	if (t->kind != NODE_SAMPLED || t->loop_kind != DRAINED || t->parent == NULL ||
 		t->query->options.only_node >= 0 || t->query->fixed || instr_needs_usage(&t->instr) ||
 		node->plan->parallel_aware || node->qual != NULL ||
-		node->initPlan != NIL || node->subPlan != NIL ||
-		t->samples->nbelow == MAX_BELOW)	/* to add their calls up takes
-											 * long */
+		node->initPlan != NIL || node->subPlan != NIL)
+		return false;
+	/* it would take long to add up the calls of so many */
+	if (t->samples->nbelow == MAX_BELOW)
 		return false;
 	switch (nodeTag(node))
 	{
