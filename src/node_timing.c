@@ -55,6 +55,15 @@
 #define MANY_CALLS		32768
 #define MANY_ALIKE		4096
 
+/*
+ * Where so many have been timed in a query, of all nodes, and it was slowed down by
+ * more than this share by that, no more than so many calls of a node that begins
+ * are all timed.
+ */
+#define MANY_TIMED		2048
+#define DEAR			0.01
+#define FEW_SAMPLES		4
+
 /* One call in so many of Gather and Gather Merge is timed at least. */
 #define GATHER_SAMPLING	8
 
@@ -293,6 +302,8 @@ struct QueryTiming
 	NodeTiming *root;
 	CallCost	cost;
 	double		ticks_per_ns;	/* about */
+	int64		ntimed;			/* calls, of all nodes */
+	uint64		timed_ticks;	/* when the latest was over */
 	double		expensive_ticks;	/* timing a call of so long is affordable */
 	double		long_ticks;		/* see call_series_add() */
 
@@ -526,6 +537,15 @@ are_alike(const NodeTiming *t)
 		!IsA(t->node, CustomScanState);
 }
 
+/* Whether timing has cost more than it should, as in a plan of many nodes. */
+static inline bool
+is_dear(const QueryTiming *query)
+{
+	return query->ntimed > MANY_TIMED && !query->fixed &&
+		(double) query->ntimed * query->cost.timed_ns * query->ticks_per_ns >
+		DEAR * (double) (int64) (query->timed_ticks - query->start_ticks);
+}
+
 /*
  * Whether calls shall be timed more rarely, or more often, from now on: as
  * often as is affordable, and one in "sampling" at least unless there are many.
@@ -541,7 +561,7 @@ adapt_gap(NodeTiming *t, CallClass *class, double mean)
 	if (calls_of(t, class) >= (are_alike(t) || t->passing ? MANY_ALIKE : MANY_CALLS))
 		most *= THINNED;
 	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
-	gap = Min(gap, Min(most, RAMP * class->gap));
+	gap = Min(gap, is_dear(t->query) ? most : Min(most, RAMP * class->gap));
 	gap = Max(gap, t->passing ? 2 : 1);
 	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
 		change_gap(t, class, (int) gap);
@@ -727,7 +747,10 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	sample->below = calls_below_since(t, &below);
 	if (class->gap == 1)
 		add_known(t, class, sample->ticks, sample->known);
-	if (++class->nsamples == MIN_STRATUM)
+	query->ntimed++;
+	query->timed_ticks = stop;
+	if (++class->nsamples == MIN_STRATUM ||
+		(class->gap == 1 && class->nsamples == FEW_SAMPLES && is_dear(query)))
 		use_samples(t, class);
 
 	if (class == &t->samples->first)

@@ -382,6 +382,12 @@ SELECT cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Appen
           (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')
 FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
+-- Many nodes of few calls each: not all of these are timed until one has shown to be cheap.
+SELECT cmp_ok((SELECT sum(timed_calls) FROM clock_explain(q)), '<', 16000::numeric, 'many nodes: few calls of each are timed'),
+       is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')
+FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_series(1, 1000) AS g', ' UNION ALL ') || ') AS s' AS q
+      FROM generate_series(1, 200)) AS v;
+
 -- A function that is not as stable as it says: each execution has other partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
