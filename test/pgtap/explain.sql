@@ -377,14 +377,16 @@ SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
 FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
 
 -- What passes on what others return is timed as long as they are, and called as often.
-SELECT cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: timed when it is not counted any more'),
+SELECT unnest(ARRAY[
+       cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: timed when it is not counted any more'),
        is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
-          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')
+          (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')])
 FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
 -- Many nodes of few calls each: not all of these are timed until one has shown to be cheap.
-SELECT cmp_ok((SELECT sum(timed_calls) FROM clock_explain(q)), '<', 16000::numeric, 'many nodes: few calls of each are timed'),
-       is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')
+SELECT unnest(ARRAY[
+       cmp_ok((SELECT sum(timed_calls) FROM clock_explain(q)), '<', 16000::numeric, 'many nodes: few calls of each are timed'),
+       is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')])
 FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_series(1, 1000) AS g', ' UNION ALL ') || ') AS s' AS q
       FROM generate_series(1, 200)) AS v;
 
