@@ -1174,7 +1174,7 @@ has_one_loop(const NodeTiming *t)
 /*
  * Whether each tuple that a node returns is one that a node below it has returned
  * in the same call, and all of those are, in one loop; and its calls are alike, as
- * theirs are.
+ * theirs are.  Of the nodes below it is known already whether they pass on.
  */
 static bool
 is_passing_on(const NodeTiming *t)
@@ -1207,7 +1207,7 @@ is_passing_on(const NodeTiming *t)
 	for (const NodeTiming *c = t->child; c != NULL; c = c->sibling)
 	{
 		if (c->kind != NODE_SAMPLED || c->loop_kind != DRAINED ||
-			!(are_alike(c) || is_passing_on(c)))
+			!(are_alike(c) || c->passes_on))
 			return false;
 	}
 	return has_one_loop(t);
@@ -1342,8 +1342,14 @@ take_all_calls(QueryTiming *query)
 		t->counted_call = (is_drained(t) ? drained_calls : sampled_calls)
 			[copy_before(query, t->node->ExecProcNodeReal)];
 		t->call = instr_needs_usage(&t->instr) ? sampled_call_with_usage : t->counted_call;
-		t->passes_on = is_passing_on(t);
 		take_hold(t);
+	}
+
+	/* a node's id is lower than those of the nodes below it */
+	for (int id = query->nnodes - 1; id >= 0; id--)
+	{
+		if (query->nodes[id] != NULL)
+			query->nodes[id]->passes_on = is_passing_on(query->nodes[id]);
 	}
 }
 
