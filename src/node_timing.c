@@ -5,11 +5,11 @@
  *
  * A node's "instrument" points to a NodeTiming, which begins with what the
  * server expects there, and its ExecProcNode is sampled_call() or
- * drained_call().  In the common case these count the call and pass it on; when
- * so many have been counted that it is another one's turn to be timed,
- * drawn_call() does that, and draws how many are to pass until the next.  Some
- * tens of what was timed are added up at once, since a query has the caches for
- * itself meanwhile.
+ * drained_call(), or what counts down instead of up, where there is only one
+ * loop.  In the common case these count the call and pass it on; when so many
+ * have been counted that it is another one's turn to be timed, drawn_call() does
+ * that, and draws how many are to pass until the next.  Some tens of what was
+ * timed are added up at once, since a query has the caches for itself meanwhile.
  *
  *-------------------------------------------------------------------------
  */
@@ -201,7 +201,8 @@ typedef struct NodeTiming
 
 	/* of all calls: another line, with the beginning of what follows */
 	NodeSamples *samples;
-	int64		calls;
+	int64		calls;			/* if they are counted down: those that there
+								 * will be at its end, see counted_calls() */
 
 	/*
 	 * What the server sees as the node's "instrument".  After how many calls
@@ -211,6 +212,7 @@ typedef struct NodeTiming
 	 */
 	CompatNodeInstrumentation instr;
 
+	int64	   *countdown;		/* one of the countdowns, or NULL */
 	double		calls_again;	/* first calls that do not begin a loop */
 	ExecProcNodeMtd call;		/* counted_call, or around it what counts
 								 * usage */
@@ -298,6 +300,8 @@ struct QueryTiming
 	int			nplaces;
 	int			nfunctions;		/* of nodes: see copy_before() */
 	ExecProcNodeMtd functions[CALL_COPIES];
+	bool		has_countdown[CALL_COPIES];
+	MemoryContextCallback at_end;	/* free_countdowns() */
 	NodeTiming *innermost;		/* in the midst of a call that was drawn */
 	NodeTiming *root;
 	CallCost	cost;
@@ -331,6 +335,15 @@ static char *worker_timing = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static QueryTiming *timed_in_worker = NULL;
+
+/*
+ * Calls until one is drawn, of nodes with one loop: at an address that is known when
+ * this is compiled, since a query sees that as well.  A node's is its own from
+ * ExecutorStart() until the query's memory goes; nodes that find none free are
+ * counted as those with several loops are.
+ */
+static int64 countdowns[CALL_COPIES];
+static bool countdown_taken[CALL_COPIES];
 
 static TupleTableSlot *sampled_call_with_usage(PlanState *node);
 
@@ -411,6 +424,13 @@ set_gap(CallClass *class, int gap)
 	class->gap_scale = gap <= 1 ? 0 : (float) (-1 / log1p(-1.0 / gap));
 }
 
+/* Those that have begun. */
+static inline int64
+counted_calls(const NodeTiming *t)
+{
+	return t->countdown == NULL ? t->calls : t->calls - *t->countdown;
+}
+
 /*
  * Calls of this node that are over, but the first ones of loops.  Those of a node
  * that passes on what others return are, from some number on, not counted, but
@@ -423,7 +443,7 @@ later_calls(const NodeTiming *t)
 	int64		calls = 0;
 
 	if (!t->passing)
-		return t->calls - t->first_calls;
+		return counted_calls(t) - t->first_calls;
 	for (const NodeTiming *c = t->child; c != NULL; c = c->sibling)
 		calls += later_calls(c);
 	return calls;
@@ -836,6 +856,7 @@ static pg_noinline TupleTableSlot *
 drawn_call(PlanState *node)
 {
 	NodeTiming *t = timing(node);
+	TupleTableSlot *slot;
 
 	if (t->loop_kind == MATCHED)
 	{
@@ -845,18 +866,49 @@ drawn_call(PlanState *node)
 	else if (!t->instr.running || t->ended)
 		return first_call(node, t);
 	if (t->returned != 0)
-	{
 		see_outside(t);
-		if (t->calls < NEXT_DRAWN(t))
-			return t->counted_call(node);
-	}
 	if (t->samples->later.gap == 0)
-	{
 		draw_later(t);
-		return t->counted_call(node);
-	}
 	t->calls++;
-	return timed_call(node, t, &t->samples->later);
+	if (t->calls > NEXT_DRAWN(t))
+		return timed_call(node, t, &t->samples->later);
+	slot = node->ExecProcNodeReal(node);
+	if (!is_drained(t))
+		see_result(t, slot);
+	return slot;
+}
+
+/* From now on counts down to the call that is drawn next. */
+static void
+count_down(NodeTiming *t)
+{
+	int64		calls = counted_calls(t);
+
+	*t->countdown = Max(NEXT_DRAWN(t) - calls, 0);
+	t->calls = calls + *t->countdown;
+}
+
+/* At its end. */
+static pg_noinline TupleTableSlot *
+drawn_countdown_call(PlanState *node)
+{
+	NodeTiming *t = timing(node);
+	TupleTableSlot *slot;
+
+	*t->countdown = 0;			/* this call is counted now */
+	slot = drawn_call(node);
+	count_down(t);
+	return slot;
+}
+
+/* The result of a call that was not drawn is no tuple. */
+static pg_noinline void
+see_countdown_end(PlanState *node, TupleTableSlot *slot)
+{
+	NodeTiming *t = timing(node);
+
+	see_result(t, slot);
+	count_down(t);
 }
 
 /*
@@ -893,7 +945,8 @@ begin_counted(NodeTiming *t)
 
 /*
  * sampled_call() looks at what the node returns.  drained_call() stands before one
- * that is drained: with no need to do that, nor to come back here.
+ * that is drained: with no need to do that, nor to come back here.  The same two
+ * where a countdown is, of which a copy belongs to one node.
  */
 #define DEFINE_CALLS(n) \
 static TupleTableSlot * \
@@ -929,6 +982,27 @@ drained_call_##n(PlanState *node) \
 		t->calls++; \
 	COPY_IS_DIFFERENT(n); \
 	return node->ExecProcNodeReal(node); \
+} \
+\
+static TupleTableSlot * \
+sampled_countdown_call_##n(PlanState *node) \
+{ \
+	TupleTableSlot *slot; \
+\
+	if (unlikely(--countdowns[n] < 0)) \
+		return drawn_countdown_call(node); \
+	slot = node->ExecProcNodeReal(node); \
+	if (unlikely(TupIsNull(slot))) \
+		see_countdown_end(node, slot); \
+	return slot; \
+} \
+\
+static TupleTableSlot * \
+drained_countdown_call_##n(PlanState *node) \
+{ \
+	if (unlikely(--countdowns[n] < 0)) \
+		return drawn_countdown_call(node); \
+	return node->ExecProcNodeReal(node); \
 }
 
 #define ALL_COPIES(copy) \
@@ -936,11 +1010,15 @@ drained_call_##n(PlanState *node) \
 	copy(8) copy(9) copy(10) copy(11) copy(12) copy(13) copy(14) copy(15)
 #define SAMPLED_CALL(n) sampled_call_##n,
 #define DRAINED_CALL(n) drained_call_##n,
+#define SAMPLED_COUNTDOWN_CALL(n) sampled_countdown_call_##n,
+#define DRAINED_COUNTDOWN_CALL(n) drained_countdown_call_##n,
 
 ALL_COPIES(DEFINE_CALLS)
 
 static const ExecProcNodeMtd sampled_calls[CALL_COPIES] = {ALL_COPIES(SAMPLED_CALL)};
 static const ExecProcNodeMtd drained_calls[CALL_COPIES] = {ALL_COPIES(DRAINED_CALL)};
+static const ExecProcNodeMtd sampled_countdown_calls[CALL_COPIES] = {ALL_COPIES(SAMPLED_COUNTDOWN_CALL)};
+static const ExecProcNodeMtd drained_countdown_calls[CALL_COPIES] = {ALL_COPIES(DRAINED_COUNTDOWN_CALL)};
 
 /* The same where the server shall count buffers, or WAL, at each call. */
 static TupleTableSlot *
@@ -1135,9 +1213,15 @@ has_one_loop(const NodeTiming *t)
 	{
 		const PlanState *parent = t->parent->node;
 
-		if (subplan_among(parent->subPlan, t->node) != NULL ||
-			subplan_among(parent->initPlan, t->node) != NULL)
+		if (subplan_among(parent->subPlan, t->node) != NULL)
 			return false;
+
+		/*
+		 * what depends on nothing is executed once, see
+		 * ExecReScanSetParamPlan()
+		 */
+		if (subplan_among(parent->initPlan, t->node) != NULL)
+			return bms_is_empty(t->node->plan->extParam) && !IsParallelWorker();
 		switch (nodeTag(parent))
 		{
 			case T_NestLoopState:
@@ -1249,6 +1333,36 @@ copy_before(QueryTiming *query, ExecProcNodeMtd function)
 	return i;
 }
 
+/* What is called when the query's memory goes, after an error, too. */
+static void
+free_countdowns(void *arg)
+{
+	const QueryTiming *query = arg;
+
+	for (int i = 0; i < CALL_COPIES; i++)
+		countdown_taken[i] &= !query->has_countdown[i];
+}
+
+/* Counts a node's calls down, if it has one loop, and a countdown is free. */
+static void
+take_countdown(NodeTiming *t)
+{
+	if (t->passes_on || instr_needs_usage(&t->instr) || t->node->plan->parallel_aware ||
+		!has_one_loop(t))
+		return;
+	for (int i = 0; i < CALL_COPIES; i++)
+	{
+		if (countdown_taken[i])
+			continue;
+		countdown_taken[i] = true;
+		t->query->has_countdown[i] = true;
+		t->countdown = &countdowns[i];
+		*t->countdown = 0;
+		t->counted_call = (is_drained(t) ? drained_countdown_calls : sampled_countdown_calls)[i];
+		return;
+	}
+}
+
 /* Where a node's timing is. */
 static NodeTiming *
 timing_of(const QueryTiming *query, int id)
@@ -1333,23 +1447,19 @@ take_all_calls(QueryTiming *query)
 		}
 	} while (changed);
 
-	for (int id = 0; id < query->nnodes; id++)
+	/* a node's id is lower than those of the nodes below it */
+	for (int id = query->nnodes - 1; id >= 0; id--)
 	{
 		NodeTiming *t = query->nodes[id];
 
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
+		t->passes_on = is_passing_on(t);
 		t->counted_call = (is_drained(t) ? drained_calls : sampled_calls)
 			[copy_before(query, t->node->ExecProcNodeReal)];
+		take_countdown(t);
 		t->call = instr_needs_usage(&t->instr) ? sampled_call_with_usage : t->counted_call;
 		take_hold(t);
-	}
-
-	/* a node's id is lower than those of the nodes below it */
-	for (int id = query->nnodes - 1; id >= 0; id--)
-	{
-		if (query->nodes[id] != NULL)
-			query->nodes[id]->passes_on = is_passing_on(query->nodes[id]);
 	}
 }
 
@@ -1418,6 +1528,9 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 	query->nnodes = collection.highest_id + 1;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
 	query->timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
+	query->at_end.func = free_countdowns;
+	query->at_end.arg = query;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	(void) take_node(desc->planstate, &collection);
 	query->root = query->nodes[desc->planstate->plan->plan_node_id];
 	put_all_below(query);
@@ -1844,6 +1957,9 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 	CallSeries	drawn;
 	double		drawn_ns;
 
+	t->calls = counted_calls(t);
+	if (t->countdown != NULL)
+		*t->countdown = 0;
 	if (t->instr.running)
 		end_loop(t);
 	InstrEndLoop(&t->instr);

@@ -128,6 +128,14 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
      'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i'),
+    -- more nodes than there are countdowns; an InitPlan that is executed once, and one that is executed again and again
+    ('{enable_mergejoin=off,enable_nestloop=off}',
+     'SELECT count(*) FROM u JOIN u AS b USING (i) JOIN u AS c USING (i) JOIN u AS d USING (i) JOIN u AS e USING (i) JOIN u AS f USING (i)'
+     ' JOIN u AS g USING (i) JOIN u AS h USING (i) JOIN t USING (i) JOIN t AS o USING (i) JOIN t AS q USING (i)'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
+     'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < u.i AND t.k < (SELECT max(k) FROM t)) AS l WHERE u.i < 50'),
+    ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,enable_memoize=off}',
+     'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < 50 AND t.r > (SELECT max(v.i) FROM u AS v WHERE v.k = u.k)) AS l WHERE u.i < 400'),
     -- nodes that pass on what others return, of which calls are not counted after some thousands; or that are like them, but are rescanned, or stopped
     ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL SELECT 1) AS s'),
     ('{}', 'SELECT k FROM t EXCEPT ALL SELECT i FROM t WHERE i > 10'),
