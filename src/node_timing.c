@@ -45,15 +45,16 @@
  * Calls are timed more often than is asked for where that does not slow them
  * down by more than this share,
  */
-#define AFFORDABLE		0.001
+#define AFFORDABLE		0.0005
 
 /*
  * and so many times more rarely where it does, once there were so many of them;
- * fewer where calls are alike, see are_alike().
+ * fewer where calls are alike, see are_alike(), more where some of them wait.
  */
 #define THINNED			8
-#define MANY_CALLS		32768
+#define MANY_CALLS		8192
 #define MANY_ALIKE		4096
+#define MANY_GATHERED	32768
 
 /*
  * Where so many have been timed in a query, of all nodes, and it was slowed down by
@@ -68,7 +69,7 @@
 #define GATHER_SAMPLING	8
 
 /* A gap is so many times the one before, at most. */
-#define RAMP			4.0
+#define RAMP			8.0
 
 /* Quantiles of the exponential distribution, from which gaps are drawn. */
 #define N_QUANTILES		256
@@ -557,6 +558,21 @@ are_alike(const NodeTiming *t)
 		!IsA(t->node, CustomScanState);
 }
 
+static bool
+gathers(const PlanState *node)
+{
+	return IsA(node, GatherState) || IsA(node, GatherMergeState);
+}
+
+/* After how many of a class fewer are timed. */
+static int64
+many_calls(const NodeTiming *t)
+{
+	if (gathers(t->node))
+		return MANY_GATHERED;
+	return are_alike(t) || t->passing ? MANY_ALIKE : MANY_CALLS;
+}
+
 /* Whether timing has cost more than it should, as in a plan of many nodes. */
 static inline bool
 is_dear(const QueryTiming *query)
@@ -578,7 +594,7 @@ adapt_gap(NodeTiming *t, CallClass *class, double mean)
 	double		gap;
 
 	/* more of them would tell next to nothing, beside what timing costs */
-	if (calls_of(t, class) >= (are_alike(t) || t->passing ? MANY_ALIKE : MANY_CALLS))
+	if (calls_of(t, class) >= many_calls(t))
 		most *= THINNED;
 	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
 	gap = Min(gap, is_dear(t->query) ? most : Min(most, RAMP * class->gap));
@@ -1402,7 +1418,7 @@ take_node(PlanState *node, void *context)
 	}
 	t->sampling = query->options.sampling;
 	/* now and then they wait for others, which a sample of few calls misses */
-	if (IsA(node, GatherState) || IsA(node, GatherMergeState))
+	if (gathers(node))
 		t->sampling = Min(t->sampling, GATHER_SAMPLING);
 	set_gap(&t->samples->first, Min(t->sampling, 1));
 	set_gap(&t->samples->later, Min(t->sampling, 1));
@@ -2037,7 +2053,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 
 	estimate->id = t->id;
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
-	estimate->gathers = IsA(t->node, GatherState) || IsA(t->node, GatherMergeState);
+	estimate->gathers = gathers(t->node);
 	estimate->kind = t->kind;
 	estimate->drained = is_drained(t);
 	if (t->kind == NODE_UNTIMED)
