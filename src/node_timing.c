@@ -49,7 +49,8 @@
 
 /*
  * and so many times more rarely where it does, once there were so many of them;
- * fewer where calls are alike, see are_alike(), more where some of them wait.
+ * fewer where calls are alike, more where some of them wait; not where few
+ * take most of the time, see many_calls().
  */
 #define THINNED			8
 #define MANY_CALLS		8192
@@ -546,30 +547,55 @@ add_samples(NodeTiming *t, CallClass *class)
 	class->nsamples = 0;
 }
 
-/*
- * Whether no few calls of a node take most of its time, as those of a WindowAgg
- * that begin a partition, or of a foreign scan that fetch many rows: of those, a
- * few samples would often have none.
- */
-static bool
-are_alike(const NodeTiming *t)
-{
-	return t->samples->nbelow == 0 && !IsA(t->node, ForeignScanState) &&
-		!IsA(t->node, CustomScanState);
-}
-
 static bool
 gathers(const PlanState *node)
 {
 	return IsA(node, GatherState) || IsA(node, GatherMergeState);
 }
 
-/* After how many of a class fewer are timed. */
+/*
+ * Whether few calls of a node may take most of its time: those that begin a
+ * partition, or a group to be sorted, that fetch many rows, or wait for others.
+ */
+static bool
+is_uneven(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_WindowAggState:
+		case T_IncrementalSortState:
+		case T_RecursiveUnionState:
+		case T_ForeignScanState:
+		case T_CustomScanState:
+			return true;
+		default:
+			return gathers(node);
+	}
+}
+
+/* Whether a node has none below it, and its calls are much the same. */
+static bool
+are_alike(const NodeTiming *t)
+{
+	return t->samples->nbelow == 0 && !is_uneven(t->node);
+}
+
+/*
+ * After how many calls fewer are timed: of those that are uneven, or call some
+ * that are, a few samples would often have none that matters.
+ */
 static int64
 many_calls(const NodeTiming *t)
 {
 	if (gathers(t->node))
 		return MANY_GATHERED;
+	if (is_uneven(t->node))
+		return PG_INT64_MAX;
+	for (int i = 0; i < t->samples->nbelow; i++)
+	{
+		if (is_uneven(t->samples->below[i]->node))
+			return PG_INT64_MAX;
+	}
 	return are_alike(t) || t->passing ? MANY_ALIKE : MANY_CALLS;
 }
 
