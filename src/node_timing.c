@@ -43,14 +43,15 @@
 
 /*
  * Calls are timed more often than is asked for where that does not slow them
- * down by more than this share,
+ * down by more than this share, or by the other once there were many of them,
  */
-#define AFFORDABLE		0.0005
+#define AFFORDABLE		0.001
+#define AFFORDABLE_OF_MANY	0.0005
 
 /*
- * and so many times more rarely where it does, once there were so many of them;
- * fewer where calls are alike, more where some of them wait; not where few
- * take most of the time, see many_calls().
+ * and so many times more rarely where it does, then.  Many are fewer where calls
+ * are alike, more where some of them wait, and none where few take most of the
+ * time, see many_calls().
  */
 #define THINNED			8
 #define MANY_CALLS		8192
@@ -70,7 +71,7 @@
 #define GATHER_SAMPLING	8
 
 /* A gap is so many times the one before, at most. */
-#define RAMP			8.0
+#define RAMP			4.0
 
 /* Quantiles of the exponential distribution, from which gaps are drawn. */
 #define N_QUANTILES		256
@@ -617,12 +618,16 @@ static void
 adapt_gap(NodeTiming *t, CallClass *class, double mean)
 {
 	double		most = t->sampling;
+	double		expensive_ticks = t->query->expensive_ticks;
 	double		gap;
 
 	/* more of them would tell next to nothing, beside what timing costs */
 	if (calls_of(t, class) >= many_calls(t))
+	{
 		most *= THINNED;
-	gap = mean > 0 ? t->query->expensive_ticks / mean : most;
+		expensive_ticks *= AFFORDABLE / AFFORDABLE_OF_MANY;
+	}
+	gap = mean > 0 ? expensive_ticks / mean : most;
 	gap = Min(gap, is_dear(t->query) ? most : Min(most, RAMP * class->gap));
 	gap = Max(gap, t->passing ? 2 : 1);
 	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
