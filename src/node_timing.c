@@ -49,9 +49,9 @@
 #define AFFORDABLE_OF_MANY	0.0005
 
 /*
- * and so many times more rarely where it does, then.  Many are fewer where calls
- * are alike, more where some of them wait, and none where few take most of the
- * time, see many_calls().
+ * and so many times more rarely where it does, then.  It is many earlier where
+ * calls are alike, later where some of them wait, and never where few take most
+ * of the time, see many_calls().
  */
 #define THINNED			8
 #define MANY_CALLS		8192
