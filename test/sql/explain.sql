@@ -106,7 +106,8 @@ BEGIN
         END LOOP;
     ELSIF jsonb_typeof(plan) = 'object' THEN
         RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C") FROM jsonb_object_keys(plan) AS k
-            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions)$';
+            -- (a mark is there if the machine was disturbed)
+            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Mark)$';
         FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
             RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
         END LOOP;
