@@ -53,7 +53,7 @@
  * calls are alike, later where some of them wait, and never where few take most
  * of the time, see many_calls().
  */
-#define THINNED			8
+#define THINNED			32
 #define MANY_CALLS		8192
 #define MANY_ALIKE		4096
 #define MANY_GATHERED	32768
