@@ -118,7 +118,6 @@ timed_started(QueryDesc *desc, void *arg)
 {
 	Explained  *explained = arg;
 
-	compat_time_triggers(desc);
 	explained->timing = node_timing_attach(desc, &explained->options);
 	node_timing_start(explained->timing);
 }

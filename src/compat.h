@@ -136,20 +136,30 @@ instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total
 }
 #endif
 
-/* Has the triggers of a query that counts rows timed, too, each as a whole. */
+/*
+ * A trigger's instrumentation: firings are counted always, and are timed by the
+ * server if it needs a timer, or else a time can be given to it.
+ */
+#if PG_VERSION_NUM >= 190000
+typedef TriggerInstrumentation CompatTriggerInstrumentation;
+#else
+typedef Instrumentation CompatTriggerInstrumentation;
+#endif
+
 static inline void
-compat_time_triggers(QueryDesc *desc)
+trigger_set_need_timer(CompatTriggerInstrumentation *instr, bool need)
 {
-	ListCell   *cell;
+	INSTR_COMMON(instr)->need_timer = need;
+}
 
-	foreach(cell, desc->estate->es_opened_result_relations)
-	{
-		ResultRelInfo *relation = lfirst(cell);
-
-		for (int i = 0; relation->ri_TrigInstrument != NULL &&
-			 i < relation->ri_TrigDesc->numtriggers; i++)
-			INSTR_COMMON(&relation->ri_TrigInstrument[i])->need_timer = true;
-	}
+static inline void
+trigger_set_total(CompatTriggerInstrumentation *instr, double s)
+{
+#if PG_VERSION_NUM >= 190000
+	instr->instr.total = instr_time_of_s(s);
+#else
+	instr->total = s;
+#endif
 }
 
 /* ExecutorRun() knows by itself since 18 whether a plan is executed once. */

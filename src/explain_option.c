@@ -170,7 +170,6 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 		current = NULL;
 		return;
 	}
-	compat_time_triggers(desc);
 	current->timing = node_timing_attach(desc, &current->options);
 	current->desc = desc;
 	current->running = false;

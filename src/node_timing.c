@@ -11,6 +11,9 @@
  * that, and draws how many are to pass until the next.  Some tens of what was
  * timed are added up at once, since a query has the caches for itself meanwhile.
  *
+ * A trigger's firings are a node's calls of sorts: sampled_trigger() stands
+ * before its function.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -20,6 +23,8 @@
 #include <time.h>
 
 #include "access/parallel.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
 #include "common/pg_prng.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
@@ -29,6 +34,7 @@
 #include "utils/float.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/reltrigger.h"
 
 #include "compat.h"
 #include "node_timing.h"
@@ -269,6 +275,18 @@ timing(const PlanState *node)
 
 #define NEXT_DRAWN(t) instr_next_drawn(&(t)->instr)
 
+/*
+ * A trigger of which some firings are timed: they are later calls of a node that
+ * calls no other, and has no loops.
+ */
+typedef struct SampledTrigger
+{
+	NodeTiming	timing;
+	FmgrInfo	function;		/* its own */
+	CompatTriggerInstrumentation *instr;	/* the server's */
+	struct SampledTrigger *next;
+} SampledTrigger;
+
 /* In shared memory. */
 typedef struct SharedTiming
 {
@@ -307,6 +325,7 @@ struct QueryTiming
 	MemoryContextCallback at_end;	/* free_countdowns() */
 	NodeTiming *innermost;		/* in the midst of a call that was drawn */
 	NodeTiming *root;
+	SampledTrigger *triggers;
 	CallCost	cost;
 	double		ticks_per_ns;	/* about */
 	int64		ntimed;			/* calls, of all nodes */
@@ -786,13 +805,33 @@ pass_on(NodeTiming *t)
 	}
 }
 
+/* Keeps what a call has taken, of which so much is known, and done below. */
+static inline void
+keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
+			double known, CallsBelow below)
+{
+	QueryTiming *query = t->query;
+	CallSample *sample = &class->samples[class->nsamples];
+
+	/* a clock that goes backwards is not worth more than 0 here */
+	sample->ticks = stop > start ? (double) (stop - start) : 0;
+	sample->known = known;
+	sample->below = below;
+	if (class->gap == 1)
+		add_known(t, class, sample->ticks, known);
+	query->ntimed++;
+	query->timed_ticks = stop;
+	if (++class->nsamples == MIN_STRATUM ||
+		(class->gap == 1 && class->nsamples == FEW_SAMPLES && is_dear(query)))
+		use_samples(t, class);
+}
+
 /* A call that is timed. */
 static pg_noinline TupleTableSlot *
 timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 {
 	QueryTiming *query = t->query;
 	NodeTiming *outer = query->innermost;
-	CallSample *sample = &class->samples[class->nsamples];
 	CallsBelow	below = calls_below(t);
 	double		known = t->known;
 	TupleTableSlot *slot;
@@ -807,18 +846,7 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	if (class == &t->samples->first)
 		begin_loop(t);
 	see_result(t, slot);
-
-	/* a clock that goes backwards is not worth more than 0 here */
-	sample->ticks = stop > start ? (double) (stop - start) : 0;
-	sample->known = t->known - known;
-	sample->below = calls_below_since(t, &below);
-	if (class->gap == 1)
-		add_known(t, class, sample->ticks, sample->known);
-	query->ntimed++;
-	query->timed_ticks = stop;
-	if (++class->nsamples == MIN_STRATUM ||
-		(class->gap == 1 && class->nsamples == FEW_SAMPLES && is_dear(query)))
-		use_samples(t, class);
+	keep_sample(t, class, start, stop, t->known - known, calls_below_since(t, &below));
 
 	if (class == &t->samples->first)
 		t->first_skip = draw_gap(class);
@@ -1078,6 +1106,38 @@ sampled_call_with_usage(PlanState *node)
 	slot = t->counted_call(node);
 	InstrStopNode(&t->instr, 0);
 	return slot;
+}
+
+/* A firing that is timed. */
+static pg_noinline Datum
+timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
+{
+	CallsBelow	none = {{0}};
+	Datum		result;
+	uint64		start;
+	uint64		stop;
+
+	start = settled_ticks();
+	result = FunctionCallInvoke(fcinfo);
+	stop = settled_ticks();
+	keep_sample(t, &t->samples->later, start, stop, 0, none);
+	draw_later(t);
+	return result;
+}
+
+/* What the server finds in place of a trigger's function. */
+static Datum
+sampled_trigger(PG_FUNCTION_ARGS)
+{
+	SampledTrigger *trigger = fcinfo->flinfo->fn_extra;
+	NodeTiming *t = &trigger->timing;
+
+	/* where the function keeps what it needs from one firing to the next */
+	fcinfo->flinfo = &trigger->function;
+	t->calls++;
+	if (unlikely(t->calls > NEXT_DRAWN(t)))
+		return timed_firing(fcinfo, t);
+	return FunctionCallInvoke(fcinfo);
 }
 
 /* What to do with which node. */
@@ -1587,6 +1647,108 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 	return query;
 }
 
+/*
+ * Whether a statement may have a trigger fire.  (An UPDATE that moves a row to
+ * another partition deletes and inserts it.)
+ */
+static bool
+may_fire(const ModifyTable *plan, const Trigger *trigger)
+{
+	if (trigger->tgenabled == TRIGGER_DISABLED)
+		return false;
+	switch (plan->operation)
+	{
+		case CMD_INSERT:
+			return TRIGGER_FOR_INSERT(trigger->tgtype) ||
+				(plan->onConflictAction == ONCONFLICT_UPDATE && TRIGGER_FOR_UPDATE(trigger->tgtype));
+		case CMD_DELETE:
+			return TRIGGER_FOR_DELETE(trigger->tgtype);
+		default:
+			return true;
+	}
+}
+
+/*
+ * Puts sampled_trigger() before a trigger's function.  The server would look the
+ * function up when it fires first; but how it is to be tracked by
+ * pg_stat_user_functions is asked for before anything of ours is called, so that it
+ * is to be known now.  A function is there as long as its trigger is: the lookup
+ * fails where a firing would fail as well.
+ */
+static void
+take_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
+			 FmgrInfo *function, CompatTriggerInstrumentation *instr)
+{
+	SampledTrigger *sampled = palloc0(sizeof(SampledTrigger));
+	NodeTiming *t = &sampled->timing;
+
+	t->samples = palloc0(sizeof(NodeSamples));
+	t->query = query;
+	t->node = node;
+	t->kind = NODE_SAMPLED;
+	t->sampling = query->options.sampling;
+	set_gap(&t->samples->first, 1);
+	set_gap(&t->samples->later, 1);
+	draw_later(t);
+
+	fmgr_info_cxt(trigger->tgfoid, &sampled->function, CurrentMemoryContext);
+	*function = sampled->function;
+	function->fn_addr = sampled_trigger;
+	function->fn_extra = sampled;
+	sampled->instr = instr;
+	trigger_set_need_timer(instr, false);
+	sampled->next = query->triggers;
+	query->triggers = sampled;
+}
+
+/*
+ * A relation's triggers.  Those that are not taken are timed by the server; and so
+ * are all where calls are only counted, since other runs tell the nodes' times.
+ */
+static void
+take_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *relation)
+{
+	const ModifyTable *plan = (const ModifyTable *) state->ps.plan;
+
+	for (int i = 0; relation->ri_TrigInstrument != NULL &&
+		 i < relation->ri_TrigDesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &relation->ri_TrigDesc->triggers[i];
+		FmgrInfo   *function = &relation->ri_TrigFunctions[i];
+
+		if (query->options.sampling > 0 && query->options.only_node < 0 &&
+			function->fn_oid == InvalidOid && may_fire(plan, trigger))
+			take_trigger(query, &state->ps, trigger, function, &relation->ri_TrigInstrument[i]);
+		else
+			trigger_set_need_timer(&relation->ri_TrigInstrument[i], true);
+	}
+}
+
+/*
+ * Those of all relations that are written to.  Others, of partitions that are
+ * opened when a row is to go there, and for what fires after rows of any
+ * partition, the server makes while it is at work: they are only counted.
+ */
+static void
+take_triggers(QueryTiming *query)
+{
+	MemoryContext old = MemoryContextSwitchTo(query->desc->estate->es_query_cxt);
+
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		ModifyTableState *state;
+
+		if (query->nodes[id] == NULL || !IsA(query->nodes[id]->node, ModifyTableState))
+			continue;
+		state = (ModifyTableState *) query->nodes[id]->node;
+		for (int i = 0; i < state->mt_nrels; i++)
+			take_triggers_of(query, state, &state->resultRelInfo[i]);
+		if (state->rootResultRelInfo != state->resultRelInfo)
+			take_triggers_of(query, state, state->rootResultRelInfo);
+	}
+	MemoryContextSwitchTo(old);
+}
+
 static uint32
 text_hash(const char *text)
 {
@@ -1839,6 +2001,7 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query = take_nodes(desc, options, &nworkers);
 	query->cost = *call_cost(&query->ticks_per_ns, options->sampling == 1);
 	set_limits(query);
+	take_triggers(query);
 	if (query->root->kind == NODE_SAMPLED)
 		query->root->watch_outside = true;
 	if (nworkers > 0)
@@ -2193,6 +2356,20 @@ estimate_outside(const QueryTiming *query, PlanEstimate *plan, double scale, dou
 		pow(query->cost.error_ns / 2 * calls, 2);
 }
 
+/* Tells the server what triggers' firings have taken, without what timing costs. */
+static void
+show_triggers(const QueryTiming *query, double scale, double share)
+{
+	for (SampledTrigger *trigger = query->triggers; trigger != NULL; trigger = trigger->next)
+	{
+		NodeRecord	record = {0};
+
+		put_record(&trigger->timing, scale, share, &record);
+		record.total_ns -= (double) record.calls * query->cost.inside_ns;
+		trigger_set_total(trigger->instr, Max(record.total_ns, 0) / 1e9);
+	}
+}
+
 PlanEstimate *
 node_timing_detach(QueryTiming *query)
 {
@@ -2220,6 +2397,8 @@ node_timing_detach(QueryTiming *query)
 		if (t != NULL)
 			put_estimate(query, t, scale, share, &plan->nodes[t->place]);
 	}
+
+	show_triggers(query, scale, share);
 
 	choose_cte_parents(query, plan);
 	estimate_outside(query, plan, scale, share);

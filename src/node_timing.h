@@ -7,7 +7,8 @@
  * before every node's ExecProcNode.  From then on calls are counted, and some,
  * drawn at random, are timed.  node_timing_detach(), after ExecutorFinish()
  * and before ExecutorEnd(), says what was counted and timed, in this process
- * and in parallel workers.
+ * and in parallel workers.  What triggers have taken, if the server counts their
+ * firings, it tells the server alone, which is who prints it.
  *
  *-------------------------------------------------------------------------
  */

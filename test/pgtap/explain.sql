@@ -452,6 +452,171 @@ SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sa
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 20::bigint, 'what is written around it stays');
 
+-- Triggers: firings are counted each, whichever of them are timed, as the server counts them.
+CREATE TEMP TABLE referred (i integer PRIMARY KEY);
+INSERT INTO referred SELECT generate_series(1, 6000);
+CREATE TEMP TABLE fired (i integer PRIMARY KEY REFERENCES referred, k integer);
+INSERT INTO fired SELECT i, i % 10 FROM generate_series(1, 3000) AS i;
+CREATE TEMP TABLE fired_parted (i integer, k integer) PARTITION BY RANGE (i);
+CREATE TEMP TABLE fired_parted_1 PARTITION OF fired_parted FOR VALUES FROM (0) TO (1000);
+CREATE TEMP TABLE fired_parted_2 PARTITION OF fired_parted FOR VALUES FROM (1000) TO (9000);
+INSERT INTO fired_parted SELECT i, i % 10 FROM generate_series(1, 3000) AS i;
+CREATE TEMP VIEW fired_view AS SELECT * FROM fired;
+CREATE FUNCTION pg_temp.light() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN coalesce(NEW, OLD);
+END $$;
+CREATE FUNCTION pg_temp.secured() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET work_mem = '1MB' AS $$
+BEGIN
+    RETURN NEW;
+END $$;
+CREATE FUNCTION pg_temp.sums_up() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    ASSERT (SELECT count(*) > 100 FROM added);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER before_row BEFORE INSERT OR UPDATE OR DELETE ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER secured AFTER INSERT OR UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.secured();
+CREATE TRIGGER sometimes AFTER INSERT ON fired FOR EACH ROW WHEN (NEW.i % 3 = 0) EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER redundant BEFORE UPDATE ON fired FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+CREATE TRIGGER before_statement BEFORE INSERT OR UPDATE OR DELETE ON fired EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER after_statement AFTER INSERT ON fired REFERENCING NEW TABLE AS added EXECUTE FUNCTION pg_temp.sums_up();
+CREATE TRIGGER never BEFORE INSERT ON fired FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
+ALTER TABLE fired DISABLE TRIGGER never;
+CREATE TRIGGER in_stead INSTEAD OF INSERT ON fired_view FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER before_row BEFORE INSERT OR UPDATE OR DELETE ON fired_parted FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER after_row AFTER INSERT OR UPDATE OR DELETE ON fired_parted FOR EACH ROW EXECUTE FUNCTION pg_temp.light();
+CREATE TRIGGER after_statement AFTER INSERT OR UPDATE OR DELETE ON fired_parted EXECUTE FUNCTION pg_temp.light();
+CREATE TEMP TABLE firing (n integer GENERATED ALWAYS AS IDENTITY, query text);
+INSERT INTO firing (query) VALUES
+    ('INSERT INTO fired SELECT i, 0 FROM generate_series(3001, 6000) AS i'),
+    ('INSERT INTO fired SELECT i, 0 FROM generate_series(2001, 6000) AS i ON CONFLICT (i) DO UPDATE SET k = -1'),
+    ('INSERT INTO fired SELECT i, 0 FROM generate_series(2001, 6000) AS i ON CONFLICT (i) DO NOTHING'),
+    ('UPDATE fired SET k = k + 1'),
+    ('UPDATE fired SET k = 3 WHERE i < 1'),
+    ('DELETE FROM fired WHERE k < 8'),
+    ('DELETE FROM referred WHERE i > 3000'),
+    ('WITH d AS (DELETE FROM fired RETURNING *) INSERT INTO fired_parted SELECT i, k FROM d'),
+    ('MERGE INTO fired USING referred AS s ON fired.i = s.i WHEN MATCHED AND k < 3 THEN DELETE'
+     ' WHEN MATCHED THEN UPDATE SET k = 7 WHEN NOT MATCHED THEN INSERT VALUES (s.i, 4)'),
+    ('INSERT INTO fired_view SELECT i, 0 FROM generate_series(1, 3000) AS i'),
+    ('INSERT INTO fired_parted SELECT i, 0 FROM generate_series(1, 3000) AS i'),
+    ('UPDATE fired_parted SET k = -1'),
+    ('UPDATE fired_parted SET i = i + 500'),
+    ('DELETE FROM fired_parted WHERE k < 8');
+CREATE TEMP TABLE firings (n integer, how text, triggers jsonb);
+CREATE FUNCTION pg_temp.fire() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    f record;
+    plan json;
+BEGIN
+    FOR f IN SELECT * FROM firing ORDER BY n LOOP
+        INSERT INTO firings SELECT f.n, how, (clock_explain_json(f.query, sampling, method, allow_writes => true)::json -> 0 -> 'Triggers')::jsonb
+        FROM (VALUES ('sampling', 64, 'sampling'), ('all timed', 1, 'sampling'), ('full', 64, 'full'), ('isolate', 64, 'isolate'))
+            AS v(how, sampling, method);
+        BEGIN
+            EXECUTE 'EXPLAIN (ANALYZE, BUFFERS OFF, FORMAT JSON) ' || f.query INTO plan;
+            RAISE EXCEPTION USING MESSAGE = 'undo', DETAIL = plan::text, ERRCODE = 'UNDO1';
+        EXCEPTION WHEN SQLSTATE 'UNDO1' THEN
+            GET STACKED DIAGNOSTICS plan = PG_EXCEPTION_DETAIL;
+        END;
+        INSERT INTO firings VALUES (f.n, 'server', (plan -> 0 -> 'Triggers')::jsonb);
+    END LOOP;
+END $$;
+SELECT pg_temp.fire();
+CREATE FUNCTION pg_temp.counts(triggers jsonb) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT jsonb_agg(t - 'Time' ORDER BY n) FROM jsonb_array_elements(triggers) WITH ORDINALITY AS e(t, n) $$;
+SELECT is(pg_temp.counts(a.triggers), pg_temp.counts(b.triggers), a.how || ': firings of ' || query)
+FROM firing JOIN firings AS a USING (n) JOIN firings AS b USING (n) WHERE a.how <> 'server' AND b.how = 'server';
+SELECT is((SELECT sum((t ->> 'Calls')::integer) FROM jsonb_array_elements(triggers) AS t WHERE t ->> 'Trigger Name' IN ('before_row', 'after_row')), 6000::bigint,
+          how || ': a firing a row')
+FROM firings WHERE n IN (1, 4);
+-- (the server has others for partitions, which it makes when the query is at work, and which are not timed)
+SELECT is((SELECT count(*) FROM jsonb_array_elements(triggers) AS t
+           WHERE (t ->> 'Time')::numeric <= 0 AND (t ->> 'Calls')::integer >= 1000 AND t ->> 'Trigger Name' !~ '^RI_|redundant'), 0::bigint,
+          how || ': thousands of firings of a function take time in ' || query)
+FROM firing JOIN firings USING (n) WHERE query !~ 'fired_parted';
+
+-- The time is that of the firings.  A loop of so many rounds is most of all there is to do, all of it within
+-- the statement's run; and of two triggers the one with the longer loop takes longer.  (Of three runs something
+-- else may have the processor in one.)
+CREATE TEMP TABLE busy (heavy integer, light integer);
+CREATE FUNCTION pg_temp.loops() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    n integer := 1;
+BEGIN
+    FOR j IN 1 .. CASE TG_NAME WHEN 'heavy' THEN NEW.heavy ELSE NEW.light END LOOP
+        n := (n * 31 + j) % 65537;
+    END LOOP;
+    RETURN NEW;
+END $$;
+CREATE TEMP TABLE busy_times (moment text, sampling integer, firings integer, whole numeric, heavy numeric, light numeric);
+CREATE FUNCTION pg_temp.be_busy() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    moment text;
+BEGIN
+    FOREACH moment IN ARRAY ARRAY['BEFORE', 'AFTER'] LOOP
+        EXECUTE format('CREATE TRIGGER heavy %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops()', moment);
+        EXECUTE format('CREATE TRIGGER light %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops()', moment);
+        INSERT INTO busy_times
+        SELECT moment, sampling, firings, (j ->> 'Execution Time')::numeric, (j #>> '{Triggers,0,Time}')::numeric, (j #>> '{Triggers,1,Time}')::numeric
+        FROM (VALUES (300, 500, 5), (8000, 60, 0)) AS v(firings, heavy, light), unnest(ARRAY[1, 64, 1000000]) AS sampling,
+            generate_series(1, 3) AS run,
+            LATERAL (SELECT clock_explain_json(format('INSERT INTO busy SELECT %s, %s FROM generate_series(1, %s) -- %s', heavy, light, firings, run),
+                                               sampling, allow_writes => true)::json -> 0) AS e(j);
+        DROP TRIGGER heavy ON busy;
+        DROP TRIGGER light ON busy;
+    END LOOP;
+END $$;
+SELECT pg_temp.be_busy();
+CREATE TEMP VIEW busy_medians AS
+    SELECT format('%s, %s of one in %s', moment, firings, sampling) AS what, count(*) AS runs,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY (heavy / whole)::float8) AS share,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY heavy::float8) AS heavy,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY light::float8) AS light
+    FROM busy_times GROUP BY moment, firings, sampling;
+SELECT is((SELECT array_agg(runs) FROM busy_medians), array_fill(3::bigint, ARRAY[12]), 'all were busy');
+SELECT cmp_ok(share, '>', 0.5::float8, what || ': takes most of the time') FROM busy_medians;
+SELECT cmp_ok(share, '<', 1.1::float8, what || ': takes no more than all') FROM busy_medians;
+SELECT cmp_ok(heavy, '>', 2 * light, what || ': more than the other one') FROM busy_medians;
+SELECT cmp_ok(light, '>', 0::float8, what || ': which takes some, too') FROM busy_medians;
+
+-- Firings that fail, and that explain a statement which fires the same trigger.
+CREATE FUNCTION pg_temp.fails_or_explains() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF pg_trigger_depth() = 1 AND NEW.light % 100 = 0 THEN
+        PERFORM clock_explain('INSERT INTO busy SELECT 1, i FROM generate_series(1, 200) AS i', allow_writes => true);
+    END IF;
+    RETURN CASE WHEN NEW.heavy / (NEW.light - 400) IS NULL THEN NULL ELSE NEW END;
+END $$;
+CREATE FUNCTION pg_temp.fires_and_fails(moment text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    result text := '';
+BEGIN
+    EXECUTE format('CREATE TRIGGER heavy %s INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.fails_or_explains()', moment);
+    FOR i IN 1 .. 5 LOOP
+        BEGIN
+            PERFORM clock_explain('INSERT INTO busy SELECT 1, i FROM generate_series(1, 500) AS i', allow_writes => true);
+            result := result || 'no error ';
+        EXCEPTION WHEN division_by_zero THEN
+            result := result || (clock_explain_json('INSERT INTO busy SELECT 1, i FROM generate_series(1, 399) AS i', allow_writes => true)::json
+                                 #>> '{0,Triggers,0,Calls}') || ' ';
+        END;
+    END LOOP;
+    DROP TRIGGER heavy ON busy;
+    RETURN result || (SELECT count(*) FROM busy);
+END $$;
+SELECT is(pg_temp.fires_and_fails(moment), '399 399 399 399 399 0', moment || ': fails, and works again') FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
+
+-- The server's own statistics of functions go on.
+BEGIN;
+SET LOCAL track_functions = 'pl';
+CREATE TRIGGER heavy BEFORE INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops();
+SELECT clock_explain_text('INSERT INTO busy SELECT 1, 1 FROM generate_series(1, 300)', allow_writes => true) \g /dev/null
+SELECT is((SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'loops'), 300::bigint, 'firings are calls of a function');
+ROLLBACK;
+
 -- Cursors and portals that stop early
 BEGIN;
 DECLARE c CURSOR FOR SELECT (SELECT sum(rows) FROM clock_explain('SELECT * FROM u WHERE i <= ' || t.i)) FROM t ORDER BY i;
