@@ -1363,9 +1363,9 @@ has_one_loop(const NodeTiming *t)
 }
 
 /*
- * Whether each tuple that a node returns is one that a node below it has returned
- * in the same call, and all of those are, in one loop; and its calls are alike, as
- * theirs are.  Of the nodes below it is known already whether they pass on.
+ * Whether each tuple that a node returns is one that a node below it has returned,
+ * and all of those are, in one loop; and its calls are alike, as theirs are.  Of the
+ * nodes below it is known already whether they pass on.
  */
 static bool
 is_passing_on(const NodeTiming *t)
@@ -1386,6 +1386,7 @@ is_passing_on(const NodeTiming *t)
 			if (((const AppendState *) node)->as_nasyncplans > 0)
 				return false;
 			break;
+		case T_MergeAppendState:	/* in the same call, or the one before */
 		case T_SubqueryScanState:
 			break;
 		case T_ResultState:
@@ -1450,12 +1451,16 @@ free_countdowns(void *arg)
 		countdown_taken[i] &= !query->has_countdown[i];
 }
 
-/* Counts a node's calls down, if it has one loop, and a countdown is free. */
+/*
+ * Counts a node's calls down, if it has one loop, and a countdown is free.  Not
+ * below a Merge Append, which calls now this node and now that from the same place:
+ * where that goes cannot be foretold if each has code of its own.
+ */
 static void
 take_countdown(NodeTiming *t)
 {
 	if (t->passes_on || instr_needs_usage(&t->instr) || t->node->plan->parallel_aware ||
-		!has_one_loop(t))
+		(t->parent != NULL && IsA(t->parent->node, MergeAppendState)) || !has_one_loop(t))
 		return;
 	for (int i = 0; i < CALL_COPIES; i++)
 	{

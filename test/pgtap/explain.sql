@@ -149,7 +149,10 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT i FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s LIMIT 8000'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT i FROM t UNION ALL SELECT k FROM t) SELECT count(*) FROM c'),
     ('{}', 'WITH RECURSIVE r AS (SELECT i FROM (SELECT i FROM t UNION ALL SELECT i FROM t) AS s UNION ALL SELECT i + 5000 FROM r WHERE i < 5) SELECT count(*) FROM r'),
-    ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s JOIN u USING (i)');
+    ('{enable_hashjoin=off,enable_nestloop=off}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t) AS s JOIN u USING (i)'),
+    ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}',
+     'SELECT sum(x) FROM (SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 UNION ALL SELECT i FROM u WHERE i < 0 ORDER BY 1 OFFSET 0) AS s'),
+    ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}', 'SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 ORDER BY 1 LIMIT 9000');
 -- without the XML library there is no XMLTABLE
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
