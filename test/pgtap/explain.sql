@@ -199,6 +199,19 @@ CREATE TEMP TABLE got AS SELECT 0 AS n, ''::text AS method, c.* FROM clock_expla
 CREATE TEMP TABLE lines (n integer, line text, ordinality bigint);
 CREATE TEMP TABLE jsons (n integer, method text, plan jsonb);
 
+-- EXPLAIN ANALYZE, and whatever it does is undone.
+CREATE FUNCTION pg_temp.server_explains(query text, options text, settings text[] DEFAULT '{}') RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    PERFORM pg_temp.use(settings);
+    EXECUTE format('EXPLAIN (ANALYZE, %s, FORMAT JSON) %s', options, query) INTO plan;
+    RAISE EXCEPTION USING MESSAGE = 'undo', DETAIL = plan::text, ERRCODE = 'UNDO1';
+EXCEPTION WHEN SQLSTATE 'UNDO1' THEN
+    GET STACKED DIAGNOSTICS plan = PG_EXCEPTION_DETAIL;
+    RETURN plan;
+END $$;
+
 CREATE FUNCTION pg_temp.explain_all() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     shape record;
@@ -206,13 +219,7 @@ DECLARE
     method_ text;
 BEGIN
     FOR shape IN SELECT * FROM shapes ORDER BY n LOOP
-        BEGIN
-            PERFORM pg_temp.use(shape.settings);
-            EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || shape.query INTO plan;
-            RAISE EXCEPTION USING MESSAGE = 'undo', DETAIL = plan::text, ERRCODE = 'UNDO1';
-        EXCEPTION WHEN SQLSTATE 'UNDO1' THEN
-            GET STACKED DIAGNOSTICS plan = PG_EXCEPTION_DETAIL;
-        END;
+        plan := pg_temp.server_explains(shape.query, 'TIMING OFF', shape.settings);
         INSERT INTO expected SELECT shape.n, e.* FROM (
             SELECT row_number() OVER () AS node, x.* FROM pg_temp.nodes(plan::jsonb -> 0 -> 'Plan') AS x) AS e;
     END LOOP;
@@ -256,12 +263,7 @@ BEGIN
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING 'text of %: %', shape.query, SQLERRM;
         END;
-        BEGIN
-            EXECUTE 'EXPLAIN (ANALYZE, BUFFERS OFF, FORMAT JSON) ' || shape.query INTO plan;
-            RAISE EXCEPTION USING MESSAGE = 'undo', DETAIL = plan::text, ERRCODE = 'UNDO1';
-        EXCEPTION WHEN SQLSTATE 'UNDO1' THEN
-            GET STACKED DIAGNOSTICS plan = PG_EXCEPTION_DETAIL;
-        END;
+        plan := pg_temp.server_explains(shape.query, 'BUFFERS OFF', shape.settings);
         INSERT INTO jsons VALUES (shape.n, 'server', plan);
     END LOOP;
 END $$;
@@ -518,12 +520,7 @@ BEGIN
         INSERT INTO firings SELECT f.n, how, (clock_explain_json(f.query, sampling, method, allow_writes => true)::json -> 0 -> 'Triggers')::jsonb
         FROM (VALUES ('sampling', 64, 'sampling'), ('all timed', 1, 'sampling'), ('full', 64, 'full'), ('isolate', 64, 'isolate'))
             AS v(how, sampling, method);
-        BEGIN
-            EXECUTE 'EXPLAIN (ANALYZE, BUFFERS OFF, FORMAT JSON) ' || f.query INTO plan;
-            RAISE EXCEPTION USING MESSAGE = 'undo', DETAIL = plan::text, ERRCODE = 'UNDO1';
-        EXCEPTION WHEN SQLSTATE 'UNDO1' THEN
-            GET STACKED DIAGNOSTICS plan = PG_EXCEPTION_DETAIL;
-        END;
+        plan := pg_temp.server_explains(f.query, 'BUFFERS OFF');
         INSERT INTO firings VALUES (f.n, 'server', (plan -> 0 -> 'Triggers')::jsonb);
     END LOOP;
 END $$;
