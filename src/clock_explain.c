@@ -282,6 +282,8 @@ measured_plan(const Explained *explained, const PlanEstimate *last)
 		node->gathers = counted->gathers;
 		node->drained = counted->drained;
 		node->kind = counted->kind;
+		node->untimed_rows = counted->untimed_rows;
+		node->untimed_loops = counted->untimed_loops;
 		if (counted->workers != NULL)
 			node->workers = palloc0(sizeof(NodeRecord) * last->nworkers);
 		if (measured == NULL)
@@ -534,12 +536,12 @@ put_ms(Row *row, const NodeEstimate *node, double ns)
 }
 
 static void
-put_count_or_null(Row *row, const NodeEstimate *node, double count)
+put_calls_or_null(Row *row, const NodeEstimate *node, int64 calls)
 {
 	if (node->kind == NODE_UNTIMED)
 		row_put_null(row);
 	else
-		row_put_count(row, (int64) rint(count));
+		row_put_count(row, calls);
 }
 
 Datum
@@ -565,10 +567,10 @@ clock_explain(PG_FUNCTION_ARGS)
 		row_put_text(&row, info->line);
 		row_put_text(&row, info->type);
 		row_put_text(&row, info->relation);
-		put_count_or_null(&row, node, node->loops);
-		put_count_or_null(&row, node, node->rows);
-		put_count_or_null(&row, node, (double) node->calls);
-		put_count_or_null(&row, node, (double) node->timed);
+		row_put_count(&row, (int64) rint(node->loops + node->untimed_loops));
+		row_put_count(&row, (int64) rint(node->rows + node->untimed_rows));
+		put_calls_or_null(&row, node, node->calls);
+		put_calls_or_null(&row, node, node->timed);
 		put_ms(&row, node, node->total_ns);
 		put_ms(&row, node, node->total_error_ns);
 		put_ms(&row, node, node->self_ns);

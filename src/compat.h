@@ -52,9 +52,11 @@ instr_time_ticks(instr_time t)
  */
 #if PG_VERSION_NUM >= 190000
 typedef NodeInstrumentation CompatNodeInstrumentation;
+typedef WorkerNodeInstrumentation CompatWorkerInstrumentation;
 #define INSTR_COMMON(i) (&(i)->instr)
 #else
 typedef Instrumentation CompatNodeInstrumentation;
+typedef WorkerInstrumentation CompatWorkerInstrumentation;
 #define INSTR_COMMON(i) (i)
 #endif
 

@@ -280,6 +280,8 @@ explain_mark(const NodeEstimate *node)
 	initStringInfo(&mark);
 	if (node->processes > 1)
 		appendStringInfo(&mark, "mean of %d processes", node->processes);
+	if (node->untimed_loops > 0)
+		appendStringInfo(&mark, "%sworkers not timed", mark.len > 0 ? ", " : "");
 	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_error_ns &&
 		fabs(node->adjusted_ns) >= 500)
 		appendStringInfo(&mark, "%sreconciled by %+.3f ms", mark.len > 0 ? ", " : "",

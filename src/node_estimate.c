@@ -600,6 +600,8 @@ reconcile(PlanEstimate *plan, const double *variance)
 		double		sum_ns;
 		double		sum_variance;
 
+		if (plan->check != NULL)
+			plan->check();
 		changed = false;
 		for (int i = first_below(plan, 0); i >= 0; i = next_upwards(plan, i))
 		{
@@ -740,6 +742,7 @@ plan_estimate(PlanEstimate *plan, double *work)
 		NodeEstimate *node = &plan->nodes[i];
 
 		node->adjusted_ns += node->total_ns;
+		node->first_ns = fmin(node->first_ns, node->total_ns);
 		node->total_error_ns = margin(plan, node, variance[i], node->total_ns);
 		estimate_self(plan, node, own);
 	}

@@ -140,6 +140,9 @@ typedef struct NodeRecord
 								 * timing costs still in it */
 	double		first_ns;		/* those of loops' first calls */
 	double		variance;		/* of total_ns, by sampling */
+	double		removed[2];		/* rows, as the server counts them: by a
+								 * join's condition or an index's, and by
+								 * others */
 } NodeRecord;
 
 typedef struct NodeEstimate
@@ -152,6 +155,8 @@ typedef struct NodeEstimate
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* nworkers of the plan; NULL if none */
+	double		untimed_rows;	/* of workers that were not timed, for */
+	double		untimed_loops;	/* whoever shows them */
 
 	/* out: all processes together */
 	int			processes;		/* that executed it */
@@ -188,6 +193,10 @@ typedef struct PlanEstimate
 	int			nnodes;
 	int			nworkers;
 	NodeEstimate *nodes;		/* a parent's index is not always lower */
+	int			nids;			/* for whoever fills them in: ids are below, */
+	int		   *places;			/* and of each id the index; -1: none */
+	void		(*check) (void);	/* called now and then, and may leave by
+									 * longjmp; NULL: nothing to call */
 	CallCost	cost;
 	const char *clock;
 

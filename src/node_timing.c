@@ -85,6 +85,12 @@
 /* Of more nodes below the calls are not looked at, which would take too long. */
 #define MAX_BELOW		16
 
+/*
+ * So many nodes find room for what is timed without allocating memory while the
+ * query is being timed, which would be seen in a short one.
+ */
+#define SPARE_SAMPLES	32
+
 /* Copies of what stands before nodes' functions. */
 #define CALL_COPIES		16
 
@@ -176,15 +182,14 @@ typedef enum LoopKind
 
 /*
  * What is seldom looked at: apart, so that what is looked at at each call needs
- * few lines of the caches.
+ * few lines of the caches; and of nodes that are executed only, as they are five
+ * kilobytes each.
  */
 typedef struct NodeSamples
 {
 	CallClass	first;
 	CallClass	later;
 	CallStratum known_calls;	/* those of both that were all timed */
-	int			nbelow;
-	struct NodeTiming *below[MAX_BELOW];	/* nodes that its calls call */
 } NodeSamples;
 
 typedef struct NodeTiming
@@ -209,7 +214,7 @@ typedef struct NodeTiming
 	uint8		kind;			/* a NodeKind */
 
 	/* of all calls: another line, with the beginning of what follows */
-	NodeSamples *samples;
+	NodeSamples *samples;		/* NULL before the first call */
 	int64		calls;			/* if they are counted down: those that there
 								 * will be at its end, see counted_calls() */
 
@@ -238,9 +243,13 @@ typedef struct NodeTiming
 	int			place;			/* in EXPLAIN's order */
 	int			sampling;		/* as in NodeTimingOptions */
 	PlanState  *node;
+	struct NodeTiming **below;	/* nodes that its calls call: nbelow, up to
+								 * MAX_BELOW */
+	int			nbelow;
 	struct NodeTiming *parent;	/* whose calls contain this node's */
 	struct NodeTiming *child;
 	struct NodeTiming *sibling;
+	struct NodeTiming *next_cte_scan;
 
 	/* the root only: what is outside of its calls */
 	uint64		started;		/* its first call */
@@ -319,13 +328,17 @@ struct QueryTiming
 	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
 	char	   *timings;		/* where they are: see timing_of() */
 	int			nplaces;
+	NodeTiming *cte_scans;		/* see next_cte_scan */
 	int			nfunctions;		/* of nodes: see copy_before() */
 	ExecProcNodeMtd functions[CALL_COPIES];
 	bool		has_countdown[CALL_COPIES];
-	MemoryContextCallback at_end;	/* free_countdowns() */
+	MemoryContextCallback at_end;	/* end_timing() */
 	NodeTiming *innermost;		/* in the midst of a call that was drawn */
 	NodeTiming *root;
 	SampledTrigger *triggers;
+	MemoryContext context;		/* the query's */
+	NodeSamples *spare;			/* for nodes that begin: see begin_samples() */
+	int			nspare;
 	CallCost	cost;
 	double		ticks_per_ns;	/* about */
 	int64		ntimed;			/* calls, of all nodes */
@@ -337,6 +350,7 @@ struct QueryTiming
 	SharedTiming *shared;
 	int			guc_nest_level; /* 0: no setting made */
 	bool		fixed;			/* gaps are not adapted */
+	bool		workers_untimed;	/* they could not be told */
 
 	uint64		start_ns;
 	uint64		start_ticks;
@@ -356,7 +370,7 @@ static float exponential[N_QUANTILES];
 static char *worker_timing = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
-static QueryTiming *timed_in_worker = NULL;
+static QueryTiming *timed_in_worker = NULL; /* as long as its memory is there */
 
 /*
  * Calls until one is drawn, of nodes with one loop: at an address that is known when
@@ -477,10 +491,16 @@ all_calls(const NodeTiming *t)
 	return t->first_calls + later_calls(t);
 }
 
-/* Rows that a node has removed by now. */
+/*
+ * Rows that a node has removed by now, in this process: what workers have removed
+ * is added when all is done, see put_estimate().  Workers that are not timed have
+ * the server add it, at any time, so that it cannot be told apart.
+ */
 static inline int64
 removed_rows(const NodeTiming *t)
 {
+	if (t->query->workers_untimed)
+		return 0;
 	return (int64) (t->instr.nfiltered1 + t->instr.nfiltered2);
 }
 
@@ -493,9 +513,9 @@ calls_below(const NodeTiming *t)
 {
 	CallsBelow	below = {{0, 0, removed_rows(t)}};
 
-	for (int i = 0; i < t->samples->nbelow; i++)
+	for (int i = 0; i < t->nbelow; i++)
 	{
-		const NodeTiming *b = t->samples->below[i];
+		const NodeTiming *b = t->below[i];
 
 		below.n[BELOW_FIRST] += b->first_calls;
 		below.n[BELOW_LATER] += later_calls(b);
@@ -597,7 +617,7 @@ is_uneven(const PlanState *node)
 static bool
 are_alike(const NodeTiming *t)
 {
-	return t->samples->nbelow == 0 && !is_uneven(t->node);
+	return t->nbelow == 0 && !is_uneven(t->node);
 }
 
 /*
@@ -611,9 +631,9 @@ many_calls(const NodeTiming *t)
 		return MANY_GATHERED;
 	if (is_uneven(t->node))
 		return PG_INT64_MAX;
-	for (int i = 0; i < t->samples->nbelow; i++)
+	for (int i = 0; i < t->nbelow; i++)
 	{
-		if (is_uneven(t->samples->below[i]->node))
+		if (is_uneven(t->below[i]->node))
 			return PG_INT64_MAX;
 	}
 	return are_alike(t) || t->passing ? MANY_ALIKE : MANY_CALLS;
@@ -681,6 +701,21 @@ add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 		a->known += ticks - known;
 }
 
+/* Room for what is timed: a node's calls begin, all of which are timed at first. */
+static void
+begin_samples(NodeTiming *t)
+{
+	QueryTiming *query = t->query;
+
+	if (query->nspare > 0)
+		t->samples = &query->spare[--query->nspare];
+	else
+		t->samples = MemoryContextAllocZero(query->context, sizeof(NodeSamples));
+	set_gap(&t->samples->first, Min(t->sampling, 1));
+	set_gap(&t->samples->later, Min(t->sampling, 1));
+	t->later_due = draw_gap(&t->samples->later);
+}
+
 /* Something below may have put its own function in place of ours. */
 static void
 take_hold(NodeTiming *t)
@@ -702,6 +737,7 @@ resumed_call(PlanState *node)
 	{
 		t->calls++;
 		t->ends += t->instr.tuplecount == 0;
+		begin_samples(t);
 		t->begun = true;
 		t->first_calls++;
 		add_known(t, &t->samples->first, instr_counter_ns(&t->instr) * t->query->ticks_per_ns, 0);
@@ -723,6 +759,7 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() */
 	check_stack_depth();
 
+	begin_samples(t);
 	t->begun = true;
 	if (t->dynamic && t->query->innermost != NULL)
 		t->parent = t->query->innermost;
@@ -1177,12 +1214,9 @@ cte_scan(const QueryTiming *query, const PlanState *cte)
 {
 	NodeTiming *scan = NULL;
 
-	for (int id = 0; id < query->nnodes; id++)
+	for (NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
 	{
-		NodeTiming *t = query->nodes[id];
-
-		if (t == NULL || !IsA(t->node, CteScanState) ||
-			((const CteScanState *) t->node)->cteplanstate != cte)
+		if (((const CteScanState *) t->node)->cteplanstate != cte)
 			continue;
 		if (scan != NULL)
 			return NULL;
@@ -1378,7 +1412,7 @@ is_passing_on(const NodeTiming *t)
 		node->initPlan != NIL || node->subPlan != NIL)
 		return false;
 	/* it would take long to add up the calls of so many */
-	if (t->samples->nbelow == MAX_BELOW)
+	if (t->nbelow == MAX_BELOW)
 		return false;
 	switch (nodeTag(node))
 	{
@@ -1441,14 +1475,16 @@ copy_before(QueryTiming *query, ExecProcNodeMtd function)
 	return i;
 }
 
-/* What is called when the query's memory goes, after an error, too. */
+/* Called when the query's memory goes, after an error, too. */
 static void
-free_countdowns(void *arg)
+end_timing(void *arg)
 {
 	const QueryTiming *query = arg;
 
 	for (int i = 0; i < CALL_COPIES; i++)
 		countdown_taken[i] &= !query->has_countdown[i];
+	if (timed_in_worker == query)
+		timed_in_worker = NULL;
 }
 
 /*
@@ -1496,13 +1532,17 @@ take_node(PlanState *node, void *context)
 		return false;
 
 	t = timing_of(query, id);
-	t->samples = palloc0(sizeof(NodeSamples));
 	query->nodes[id] = t;
 	t->id = id;
 	t->place = query->nplaces++;
 	t->query = query;
 	t->node = node;
 	t->kind = node_kind(node);
+	if (IsA(node, CteScanState))
+	{
+		t->next_cte_scan = query->cte_scans;
+		query->cte_scans = t;
+	}
 	t->parent = collection->parent;
 	if (t->parent != NULL)
 	{
@@ -1516,9 +1556,6 @@ take_node(PlanState *node, void *context)
 	/* now and then they wait for others, which a sample of few calls misses */
 	if (gathers(node))
 		t->sampling = Min(t->sampling, GATHER_SAMPLING);
-	set_gap(&t->samples->first, Min(t->sampling, 1));
-	set_gap(&t->samples->later, Min(t->sampling, 1));
-	t->later_due = draw_gap(&t->samples->later);
 	if (node->instrument != NULL)
 		t->instr = *node->instrument;
 
@@ -1552,6 +1589,7 @@ take_all_calls(QueryTiming *query)
 			NodeTiming *t = query->nodes[id];
 			LoopKind	kind = t == NULL ? NOT_DRAINED : kind_of_loops(t, t->node);
 
+			CHECK_FOR_INTERRUPTS();
 			if (t == NULL || kind == t->loop_kind)
 				continue;
 			t->loop_kind = kind;
@@ -1586,10 +1624,13 @@ put_below(NodeTiming *t, NodeTiming *above)
 	{
 		bool		known = above == t;
 
-		for (int i = 0; i < above->samples->nbelow; i++)
-			known |= above->samples->below[i] == t;
-		if (!known && above->samples->nbelow < MAX_BELOW)
-			above->samples->below[above->samples->nbelow++] = t;
+		for (int i = 0; i < above->nbelow; i++)
+			known |= above->below[i] == t;
+		if (known || above->nbelow == MAX_BELOW)
+			continue;
+		if (above->below == NULL)
+			above->below = palloc(sizeof(NodeTiming *) * MAX_BELOW);
+		above->below[above->nbelow++] = t;
 	}
 }
 
@@ -1607,21 +1648,21 @@ put_all_below(QueryTiming *query)
 		if (t != NULL && t->kind == NODE_SAMPLED)
 			put_below(t, t->parent);
 	}
-	for (int id = 0; id < query->nnodes; id++)
+	for (NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
 	{
-		NodeTiming *t = query->nodes[id];
 		PlanState  *cte;
 		NodeTiming *called;
 
-		if (t == NULL || t->kind != NODE_SAMPLED || !IsA(t->node, CteScanState))
+		CHECK_FOR_INTERRUPTS();
+		if (t->kind != NODE_SAMPLED)
 			continue;
 		cte = ((CteScanState *) t->node)->cteplanstate;
 		called = cte == NULL ? NULL : query->nodes[cte->plan->plan_node_id];
 		if (called == NULL || cte_scan(query, cte) != t)
 			continue;
 		put_below(called, t);
-		for (int i = 0; i < called->samples->nbelow; i++)
-			put_below(called->samples->below[i], t);
+		for (int i = 0; i < called->nbelow; i++)
+			put_below(called->below[i], t);
 	}
 }
 
@@ -1635,16 +1676,19 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 
 	query->desc = desc;
 	query->options = *options;
+	query->context = CurrentMemoryContext;
 	query->fixed = options->sampling == 1;
 	(void) find_extent(desc->planstate, &collection);
 	query->nnodes = collection.highest_id + 1;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
 	query->timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
-	query->at_end.func = free_countdowns;
+	query->at_end.func = end_timing;
 	query->at_end.arg = query;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	(void) take_node(desc->planstate, &collection);
 	query->root = query->nodes[desc->planstate->plan->plan_node_id];
+	query->nspare = Min(query->nplaces, SPARE_SAMPLES);
+	query->spare = palloc0(sizeof(NodeSamples) * query->nspare);
 	put_all_below(query);
 	take_all_calls(query);
 	*nworkers = collection.nworkers;
@@ -1687,13 +1731,12 @@ take_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 	SampledTrigger *sampled = palloc0(sizeof(SampledTrigger));
 	NodeTiming *t = &sampled->timing;
 
-	t->samples = palloc0(sizeof(NodeSamples));
 	t->query = query;
 	t->node = node;
 	t->kind = NODE_SAMPLED;
 	t->sampling = query->options.sampling;
-	set_gap(&t->samples->first, 1);
-	set_gap(&t->samples->later, 1);
+	begin_samples(t);
+	t->begun = true;
 	draw_later(t);
 
 	fmgr_info_cxt(trigger->tgfoid, &sampled->function, CurrentMemoryContext);
@@ -1773,7 +1816,11 @@ share(QueryTiming *query, int nworkers)
 		sizeof(NodeRecord) * (Size) query->nnodes * (Size) nworkers;
 	char		value[32];
 
-	query->segment = dsm_create(size, 0);
+	/* the query has to go on where there is no room for another one */
+	query->segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	query->workers_untimed = query->segment == NULL;
+	if (query->workers_untimed)
+		return;
 	query->shared = dsm_segment_address(query->segment);
 	memset(query->shared, 0, size);
 	query->shared->magic = SHARED_MAGIC;
@@ -2148,6 +2195,17 @@ returned_rows(const NodeTiming *t)
 	return (double) (all_calls(t) - (t->loop_kind == DRAINED ? t->first_calls : t->ends));
 }
 
+/*
+ * Rows that whoever implements a scan has counted in the server's instrumentation
+ * itself, since it does not return them: those that a foreign server has changed
+ * without handing them out.
+ */
+static double
+provided_rows(const NodeTiming *t)
+{
+	return IsA(t->node, ForeignScanState) || IsA(t->node, CustomScanState) ? t->instr.ntuples : 0;
+}
+
 /* Its loops. */
 static double
 loops_of(const NodeTiming *t)
@@ -2194,6 +2252,8 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		record->first_ns += instr_startup_s(&t->instr) * 1e9;
 		return;
 	}
+	if (t->kind == NODE_SAMPLED && !t->begun)
+		return;
 	if (t->kind == NODE_WHOLE)
 	{
 		double		ns = instr_total_s(&t->instr) * 1e9;
@@ -2206,11 +2266,13 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		record->first_ns += ns;
 		return;
 	}
+	record->removed[0] += t->instr.nfiltered1;
+	record->removed[1] += t->instr.nfiltered2;
 	drawn = end_classes(t);
 	record->calls += all_calls(t);
 	record->uncounted += all_calls(t) - t->calls;
 	record->timed += t->samples->first.all_timed + t->samples->later.all_timed + drawn.timed;
-	record->rows += returned_rows(t);
+	record->rows += returned_rows(t) + provided_rows(t);
 	record->loops += loops_of(t);
 	drawn_ns = scale * drawn.total;
 	record->total_ns += scale * t->known + drawn_ns * (1 + share);
@@ -2244,6 +2306,65 @@ release(QueryTiming *query)
 	query->segment = NULL;
 }
 
+/*
+ * Where the server itself counts, it has added up its workers by now, which have
+ * counted so much.
+ */
+static void
+take_off_worker(const NodeTiming *t, const NodeRecord *worker, NodeRecord *leader)
+{
+	if (t->kind == NODE_WHOLE)
+	{
+		leader->calls -= worker->calls;
+		leader->timed -= worker->timed;
+		leader->rows -= worker->rows;
+		leader->loops -= worker->loops;
+		leader->total_ns -= worker->total_ns;
+		leader->first_ns -= worker->first_ns;
+	}
+	else if (IsA(t->node, ForeignScanState) || IsA(t->node, CustomScanState))
+		leader->rows -= worker->rows;
+}
+
+/* A node that is not timed: what the server has counted, if it has. */
+static void
+put_untimed(CompatNodeInstrumentation *instr, NodeEstimate *estimate)
+{
+	if (instr == NULL)
+		return;
+	InstrEndLoop(instr);
+	estimate->leader.rows = instr->ntuples;
+	estimate->leader.loops = instr->nloops;
+}
+
+/* A node that is timed in the leader only: what the server has counted in workers. */
+static void
+put_untimed_workers(const NodeTiming *t, NodeEstimate *estimate)
+{
+	const CompatWorkerInstrumentation *workers = t->node->worker_instrument;
+
+	for (int i = 0; workers != NULL && i < workers->num_workers; i++)
+	{
+		NodeRecord	worker = {
+			.rows = workers->instrument[i].ntuples,
+			.loops = workers->instrument[i].nloops
+		};
+
+		if (t->kind == NODE_WHOLE)
+			worker.calls = worker.timed = (int64) worker.loops;
+		take_off_worker(t, &worker, &estimate->leader);
+		estimate->untimed_rows += worker.rows;
+		estimate->untimed_loops += worker.loops;
+	}
+	if (estimate->leader.loops <= 0 && estimate->untimed_loops > 0)
+	{
+		estimate->kind = NODE_UNTIMED;
+		estimate->leader.rows = estimate->untimed_rows;
+		estimate->leader.loops = estimate->untimed_loops;
+		estimate->untimed_rows = estimate->untimed_loops = 0;
+	}
+}
+
 static void
 put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 			 NodeEstimate *estimate)
@@ -2256,8 +2377,13 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 	estimate->kind = t->kind;
 	estimate->drained = is_drained(t);
 	if (t->kind == NODE_UNTIMED)
+	{
+		put_untimed(t->node->instrument, estimate);
 		return;
+	}
 	put_record(t, scale, share, &estimate->leader);
+	if (query->workers_untimed)
+		put_untimed_workers(t, estimate);
 	if (shared == NULL)
 		return;
 	estimate->workers = palloc(sizeof(NodeRecord) * shared->nworkers);
@@ -2266,18 +2392,10 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 		NodeRecord *record = &shared->records[(Size) i * shared->nnodes + t->id];
 
 		estimate->workers[i] = *record;
-		/* where the server itself counts, it has added up its workers by now */
-		if (t->kind == NODE_WHOLE && query->desc->instrument_options != 0)
-		{
-			NodeRecord *leader = &estimate->leader;
-
-			leader->calls -= record->calls;
-			leader->timed -= record->timed;
-			leader->rows -= record->rows;
-			leader->loops -= record->loops;
-			leader->total_ns -= record->total_ns;
-			leader->first_ns -= record->first_ns;
-		}
+		t->instr.nfiltered1 += record->removed[0];
+		t->instr.nfiltered2 += record->removed[1];
+		if (query->desc->instrument_options != 0)
+			take_off_worker(t, record, &estimate->leader);
 	}
 }
 
@@ -2287,12 +2405,9 @@ longest_cte_scan(const QueryTiming *query, const PlanEstimate *plan, const PlanS
 {
 	int			longest = -1;
 
-	for (int id = 0; id < query->nnodes; id++)
+	for (const NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
 	{
-		const NodeTiming *t = query->nodes[id];
-
-		if (t != NULL && IsA(t->node, CteScanState) &&
-			((const CteScanState *) t->node)->cteplanstate == cte &&
+		if (((const CteScanState *) t->node)->cteplanstate == cte &&
 			(longest < 0 || plan->nodes[t->place].leader.total_ns > plan->nodes[longest].leader.total_ns))
 			longest = t->place;
 	}
@@ -2309,15 +2424,13 @@ longest_cte_scan(const QueryTiming *query, const PlanEstimate *plan, const PlanS
 static void
 choose_cte_parents(const QueryTiming *query, PlanEstimate *plan)
 {
-	for (int id = 0; id < query->nnodes; id++)
+	for (const NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
 	{
-		const NodeTiming *t = query->nodes[id];
 		const NodeTiming *only_scan;
 		const NodeTiming *called;
 		PlanState  *cte;
 
-		if (t == NULL || !IsA(t->node, CteScanState))
-			continue;
+		CHECK_FOR_INTERRUPTS();
 		cte = ((CteScanState *) t->node)->cteplanstate;
 		called = cte == NULL ? NULL : query->nodes[cte->plan->plan_node_id];
 		if (called == NULL)
@@ -2375,6 +2488,12 @@ show_triggers(const QueryTiming *query, double scale, double share)
 	}
 }
 
+static void
+check_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
 PlanEstimate *
 node_timing_detach(QueryTiming *query)
 {
@@ -2386,6 +2505,8 @@ node_timing_detach(QueryTiming *query)
 	plan->nnodes = query->nplaces;
 	plan->nworkers = query->shared == NULL ? 0 : query->shared->nworkers;
 	plan->nodes = palloc0(sizeof(NodeEstimate) * plan->nnodes);
+	plan->nids = query->nnodes;
+	plan->places = palloc(sizeof(int) * plan->nids);
 	plan->cost = query->cost;
 	plan->clock = by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
 	plan->run_ns = (double) (query->stop_ns - query->start_ns);
@@ -2399,6 +2520,7 @@ node_timing_detach(QueryTiming *query)
 	{
 		NodeTiming *t = query->nodes[i];
 
+		plan->places[i] = t == NULL ? -1 : t->place;
 		if (t != NULL)
 			put_estimate(query, t, scale, share, &plan->nodes[t->place]);
 	}
@@ -2407,6 +2529,7 @@ node_timing_detach(QueryTiming *query)
 
 	choose_cte_parents(query, plan);
 	estimate_outside(query, plan, scale, share);
+	plan->check = check_for_interrupts;
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 
 	release(query);
@@ -2416,12 +2539,7 @@ node_timing_detach(QueryTiming *query)
 int
 node_estimate_place(const PlanEstimate *plan, int id)
 {
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		if (plan->nodes[i].id == id)
-			return i;
-	}
-	return -1;
+	return id >= 0 && id < plan->nids ? plan->places[id] : -1;
 }
 
 NodeEstimate *
@@ -2440,9 +2558,14 @@ show_node(PlanState *node, void *context)
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{
+		/* of loops that were not timed it is taken that they are like the others */
+		double		factor = estimate->loops <= 0 ? 1 :
+			(estimate->loops + estimate->untimed_loops) / estimate->loops;
+
 		InstrEndLoop(node->instrument);
-		show_to_server(node->instrument, estimate->rows, estimate->loops,
-					   estimate->first_ns, estimate->total_ns);
+		show_to_server(node->instrument, estimate->rows + estimate->untimed_rows,
+					   estimate->loops + estimate->untimed_loops,
+					   estimate->first_ns * factor, estimate->total_ns * factor);
 	}
 	return planstate_tree_walker(node, show_node, context);
 }
@@ -2509,8 +2632,18 @@ report_from_worker(QueryTiming *query)
 			continue;
 		put_record(t, scale, share, &record);
 		if (query->desc->instrument_options != 0)
+		{
 			show_to_server(&t->instr, record.rows, record.loops,
 						   record.first_ns, record.total_ns);
+
+			/*
+			 * The server adds these to the leader's as soon as Gather shuts
+			 * down, which may be before the leader's estimates are made, or
+			 * within a call that is timed, and a Limit above it does so.
+			 */
+			t->instr.nfiltered1 = 0;
+			t->instr.nfiltered2 = 0;
+		}
 		/* workers of a Gather that is rescanned come one after the other */
 		sum->calls += record.calls;
 		sum->uncounted += record.uncounted;
@@ -2520,6 +2653,8 @@ report_from_worker(QueryTiming *query)
 		sum->total_ns += record.total_ns;
 		sum->first_ns += record.first_ns;
 		sum->variance += record.variance;
+		sum->removed[0] += record.removed[0];
+		sum->removed[1] += record.removed[1];
 	}
 	release(query);
 }
