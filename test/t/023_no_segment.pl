@@ -1,0 +1,110 @@
+
+# No slot for another segment of dynamic shared memory is free as a parallel
+# query is timed: the query is executed, and its workers are not timed.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+
+# There are 64 slots, and 5 more for each backend that there may be.
+$node->append_conf(
+	'postgresql.conf', q{
+max_connections = 10
+max_worker_processes = 4
+max_wal_senders = 0
+autovacuum = off
+autovacuum_max_workers = 1
+jit = off
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+enable_parallel_append = off
+max_parallel_workers_per_gather = 2});
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE rows AS SELECT i FROM generate_series(1, 100000) AS i;
+	ANALYZE rows;
+	-- Ends the session that has taken all slots, once the query is being timed.
+	CREATE FUNCTION free_slots() RETURNS integer LANGUAGE plpgsql PARALLEL RESTRICTED AS $$
+	BEGIN
+		PERFORM pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'slots';
+		RETURN 0;
+	END;
+	$$});
+
+# A Gather holds its slot until the query ends.
+my $gathers = join ' UNION ALL ',
+  ('(SELECT count(*) FROM rows WHERE i < 0)') x 200;
+
+sub take_slots
+{
+	my $session = ClockSession->new($node);
+
+	$session->query(q{SET application_name = 'slots'});
+	$session->query('SET max_parallel_workers = 0');
+	$session->send("$gathers UNION ALL SELECT length(pg_sleep(1000)::text)");
+	$node->poll_query_until('postgres',
+		q{SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE application_name = 'slots'}
+	) or die "the slots are not taken\n";
+	return $session;
+}
+
+# What the plan is to be like, without our help.
+my $query = 'SELECT count(*) FROM rows WHERE i %% 10 > %s';
+my $slow = sprintf $query, '(SELECT free_slots())';
+my $plan = qr/Gather.*Workers Planned: 2.*Seq Scan on rows/s;
+like($node->safe_psql('postgres', "EXPLAIN $slow"), $plan, 'the plan is parallel');
+
+foreach my $leader ('on', 'off')
+{
+	my $holder = take_slots();
+	my $session = ClockSession->new($node);
+	my $result;
+	my @nodes;
+
+	# A parallel query gets no slot, either.
+	$session->query("SET parallel_leader_participation = $leader");
+	$result = $session->query('EXPLAIN (ANALYZE, COSTS OFF) '
+		  . sprintf $query, 0);
+	like($result->{out}, qr/Workers Launched: 0/, 'no slot is free');
+
+	$result = $session->query("SELECT * FROM clock_explain_text(\$\$$slow\$\$)");
+	is($result->{state}, '00000', "leader participates $leader: the query is executed");
+	like($result->{out}, qr/Workers Launched: 2/, 'with its workers');
+	if ($leader eq 'on')
+	{
+		like($result->{out}, qr/Seq Scan on rows[^\n]*loops=3.*Clock: [^\n]*workers not timed/s,
+			'which are said not to be timed');
+	}
+	else
+	{
+		like($result->{out}, qr/Seq Scan on rows[^\n]*loops=2.*Clock: not timed/s,
+			'whose nodes are said not to be timed');
+	}
+
+	# Rows and loops are known, whatever is timed.
+	$holder = take_slots();
+	$result = $session->query(
+		"SELECT rows, loops, total_ms IS NULL FROM clock_explain(\$\$$slow\$\$) WHERE relation = 'rows'");
+	is( $result->{out},
+		$leader eq 'on' ? '90000|3|f' : '90000|2|t',
+		'its rows and loops are counted');
+
+	# With slots all is timed.
+	unlike($session->query("SELECT * FROM clock_explain_text(\$\$$slow\$\$)")->{out},
+		qr/not timed/, 'with a slot the workers are timed');
+	$session->quit;
+}
+
+$node->stop;
+done_testing();
