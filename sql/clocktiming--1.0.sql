@@ -258,7 +258,7 @@ CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
     OUT cpu integer, OUT clock text, OUT reading_ns numeric,
     OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric, OUT round_trip_ns numeric,
-    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric
+    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint, OUT longest_stall bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';

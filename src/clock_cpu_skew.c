@@ -64,8 +64,17 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
-/* How long it waits for readings to be seen both ways when its time is over. */
+/*
+ * How long it waits for bounds when its time is over: until its worker, which
+ * others may keep off the CPU, has taken readings, too.
+ */
 #define SEEN_NS				UINT64CONST(60000000000)
+
+/*
+ * A clock that has not advanced for so many readings when the time is over is
+ * not waited for: a coarse one may take a second, a broken one for ever.
+ */
+#define STILL_READINGS		READINGS
 
 /* How often the backend makes sure that its worker is there. */
 #define WORKER_CHECK_NS		UINT64CONST(10000000)
@@ -298,7 +307,7 @@ clock_cpu_skew_worker(Datum main_arg)
 	const ClockSource *source;
 	SkewClock	clock;
 	int			done = 0;
-	int64		seen = 0;
+	int64		heard = 0;
 	uint64		heard_ns = reference_ns();
 
 	/* to be asked to stop is no failure */
@@ -339,7 +348,6 @@ clock_cpu_skew_worker(Datum main_arg)
 			__atomic_store_n(&shared->done, order, __ATOMIC_RELEASE);
 			SetLatch(&shared->backend->procLatch);
 			done = order;
-			seen = 0;
 			heard_ns = now = reference_ns();
 		}
 
@@ -348,9 +356,10 @@ clock_cpu_skew_worker(Datum main_arg)
 		{
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
-			if (shared->worker_side.exchanges != seen)
+			/* not by what is seen of them: the clock may stand still */
+			if (skew_readings(&shared->backend_side) != heard)
 				heard_ns = now;
-			seen = shared->worker_side.exchanges;
+			heard = skew_readings(&shared->backend_side);
 		}
 
 		silence_ns = now - heard_ns;
@@ -492,9 +501,19 @@ give_order(SkewRun *run, int cpu)
 		pin_failed(cpu, shared->failure);
 }
 
+/* Whether waiting for bounds makes sense. */
+static bool
+bounds_may_come(const SkewShared *shared)
+{
+	return (!skew_has_bound(&shared->backend_side) ||
+			!skew_has_bound(&shared->worker_side)) &&
+		skew_still(&shared->backend_side) < STILL_READINGS &&
+		skew_still(&shared->worker_side) < STILL_READINGS;
+}
+
 /*
  * Compares one CPU with the first, until a time on the reference clock, but
- * not before readings have been seen both ways.
+ * if both clocks run, not before readings have been seen both ways.
  */
 static CpuSkew
 compare_cpu(SkewRun *run, int i, uint64 end_ns)
@@ -529,13 +548,11 @@ compare_cpu(SkewRun *run, int i, uint64 end_ns)
 			checked_ns = now_ns;
 		}
 	} while (now_ns < end_ns ||
-			 (now_ns < end_ns + SEEN_NS &&
-			  (!skew_has_seen(&shared->backend_side) ||
-			   !skew_has_seen(&shared->worker_side))));
+			 (now_ns < end_ns + SEEN_NS && bounds_may_come(shared)));
 
 	give_order(run, NO_CPU);
 	skew.result = skew_result(&shared->backend_side, &shared->worker_side);
-	if (!skew.result.known)
+	if (!skew.result.known && skew.result.still < STILL_READINGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OPERATOR_INTERVENTION),
 				 errmsg("CPUs %d and %d did not see each other's readings of clock source \"%s\"",
@@ -558,12 +575,23 @@ run_skew(SkewRun *run, double duration_s, CpuSkew *skews)
 	/* the first CPU is what the others are compared to */
 	skews[0].reading_ns = cost_here(run->source->reader, run->cost_s);
 	memset(&skews[0].result, 0, sizeof(SkewResult));
+	skews[0].result.known = true;
 	skews[0].result.steady = true;
 	skews[0].result.round_trip = INT64_MAX;
 
 	for (int i = 1; i < run->ncpus; i++)
 		skews[i] = compare_cpu(run, i, run->start_ns +
 							   (uint64) (duration_s * 1e9 * i / (run->ncpus - 1)));
+}
+
+/* For how long a clock may repeat a reading by its nature. */
+static double
+natural_stall_ns(const ClockSource *source)
+{
+	double		resolution_ns = source->resolution_ns(source);
+
+	/* a timer interrupt may be late: see clock_measure.c */
+	return source->kind == CLOCK_COARSE ? 27 * resolution_ns : 2 * resolution_ns;
 }
 
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
@@ -573,9 +601,19 @@ warn_of_findings(const SkewRun *run, const CpuSkew *skews, double tick_ns)
 	int64		warps = 0;
 	int64		warp_max = 0;
 	int			ncpus = 0;
+	int			unknown = 0;
+	int64		longest_stall = 0;
+	double		stall_ns = 0;
 
 	for (int i = 1; i < run->ncpus; i++)
 	{
+		const SkewResult *result = &skews[i].result;
+
+		unknown += !result->known;
+		longest_stall = Max(longest_stall, result->longest_stall);
+		/* each took that long at least */
+		stall_ns = Max(stall_ns, result->longest_stall *
+					   Min(skews[0].reading_ns, skews[i].reading_ns));
 		warps += skews[i].result.warps;
 		warp_max = Max(warp_max, skews[i].result.warp_max);
 		ncpus += skews[i].result.warps > 0;
@@ -587,6 +625,19 @@ warn_of_findings(const SkewRun *run, const CpuSkew *skews, double tick_ns)
 				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns, between CPU %d and %d of %d others.",
 						   warps, warp_max * tick_ns, run->cpus[0], ncpus,
 						   run->ncpus - 1)));
+	if (unknown > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" stood still", run->source->name),
+				 errdetail("It did not advance while it was compared between CPU %d and %d of %d others: their offset is not known.",
+						   run->cpus[0], unknown, run->ncpus - 1),
+				 run->source->kind == CLOCK_COARSE ?
+				 errhint("It advances by %g ms at a time: a longer duration might help.",
+						 run->source->resolution_ns(run->source) / 1e6) : 0));
+	else if (stall_ns > DISAGREEMENT_NS + natural_stall_ns(run->source))
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" stood still", run->source->name),
+				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
+						   longest_stall)));
 	for (int i = 1; i < run->ncpus; i++)
 	{
 		if (!skews[i].result.steady)
@@ -669,7 +720,15 @@ cpu_skew_summary(double duration_s)
 	for (int i = 0; i < run->ncpus; i++)
 	{
 		const SkewResult *result = &skews[i].result;
-		double		certain_ns = Max(Max(result->offset_min, -result->offset_max), 0) * tick_ns;
+		double		certain_ns;
+
+		/* the caller has no use for half of the CPUs */
+		if (!result->known)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("clock source \"%s\" did not advance on CPU %d or %d",
+							source->name, run->cpus[0], run->cpus[i])));
+		certain_ns = Max(Max(result->offset_min, -result->offset_max), 0) * tick_ns;
 
 		summary.reading_ns = Max(summary.reading_ns, skews[i].reading_ns);
 		summary.warps += result->warps;
@@ -715,9 +774,18 @@ clock_cpu_skew(PG_FUNCTION_ARGS)
 		row_put(&row, Int32GetDatum(run->cpus[i]));
 		row_put_text(&row, run->source->reads(run->source));
 		row_put_number(&row, skews[i].reading_ns, 2);
-		row_put_number(&row, (result->offset_min / 2.0 + result->offset_max / 2.0) * tick_ns, 2);
-		row_put_number(&row, round_outwards(result->offset_min * tick_ns, false), 2);
-		row_put_number(&row, round_outwards(result->offset_max * tick_ns, true), 2);
+		if (result->known)
+		{
+			row_put_number(&row, (result->offset_min / 2.0 + result->offset_max / 2.0) * tick_ns, 2);
+			row_put_number(&row, round_outwards(result->offset_min * tick_ns, false), 2);
+			row_put_number(&row, round_outwards(result->offset_max * tick_ns, true), 2);
+		}
+		else
+		{
+			row_put_null(&row);
+			row_put_null(&row);
+			row_put_null(&row);
+		}
 		if (result->round_trip == INT64_MAX)
 			row_put_null(&row);
 		else
@@ -725,6 +793,8 @@ clock_cpu_skew(PG_FUNCTION_ARGS)
 		row_put_count(&row, result->exchanges);
 		row_put_count(&row, result->warps);
 		row_put_number(&row, result->warp_max * tick_ns, 2);
+		row_put_count(&row, result->stalls);
+		row_put_count(&row, result->longest_stall);
 		row_to_set(&row, fcinfo);
 	}
 	warn_of_findings(run, skews, tick_ns);

@@ -15,6 +15,15 @@
  * least on the other side from below.  Nothing is assumed of how long a
  * reading takes to be seen, nor that it takes as long both ways.
  *
+ * That holds for a clock that runs.  One that stands still, be it because it is
+ * coarse or because it is broken, shows a time that is over, and then its
+ * reading may be too small.  So a reading counts only once the next one of the
+ * same side is larger.  If the clock has advanced in each of the SKEW_FRESH
+ * readings before, too, the reading is as good as any; if not, the first larger
+ * one takes its place, which the clock had not reached when the other side's
+ * reading was seen.  A clock that does not advance proves nothing, and gives no
+ * bounds.
+ *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_CPU_SKEW_H
@@ -28,6 +37,12 @@
  * many that some of them were quick.
  */
 #define SKEW_BATCH		100
+
+/*
+ * Advances in a row after which a clock is one that advances in every reading.
+ * One that is coarser than a reading takes is found out by that.
+ */
+#define SKEW_FRESH		32
 
 /* Two lines of the cache, since some processors fetch them in pairs. */
 #define SKEW_ALIGNMENT	128
@@ -46,8 +61,15 @@ typedef struct SkewSide
 	/* ... and the other's that it or one before was taken after, 0 if none */
 	uint64_t	echo;
 
-	/* readings of the other side seen */
-	int64_t		exchanges __attribute__((aligned(SKEW_ALIGNMENT)));
+	/* looked at by the other side, too, but not between readings */
+	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* taken */
+	int64_t		still;			/* of these, since the clock last advanced */
+	int64_t		bounds;			/* exchanges that bound the offset */
+
+	int64_t		exchanges;		/* readings of the other side seen */
+	int64_t		stalls;			/* own readings equal to the one before */
+	int64_t		stall_run;		/* such ones in a row, at present ... */
+	int64_t		longest_stall;	/* ... and at most */
 	int64_t		warps;			/* own readings below the one seen before */
 	int64_t		warp_max;		/* ticks */
 	int64_t		round_trip;		/* shortest, ticks; INT64_MAX: none */
@@ -57,11 +79,18 @@ typedef struct SkewSide
 	int64_t		batch;			/* exchanges */
 	int64_t		batch_least;
 	int64_t		batches_greatest;	/* INT64_MIN: none */
+
+	/* the latest own reading, and what waits for the next one */
+	uint64_t	own;
+	int64_t		advances;		/* in a row, up to it */
+	bool		pending;		/* an exchange, of ... */
+	uint64_t	pending_seen;	/* ... this reading of the other side */
+	uint64_t	pending_echo;	/* of a round trip, 0 if none */
 } SkewSide;
 
 typedef struct SkewResult
 {
-	bool		known;			/* readings were seen both ways */
+	bool		known;			/* there are bounds, from both sides */
 	bool		steady;			/* one offset explains all of them */
 
 	/*
@@ -73,6 +102,9 @@ typedef struct SkewResult
 	int64_t		offset_max;
 	int64_t		round_trip;		/* first side's shortest; INT64_MAX: none */
 	int64_t		exchanges;		/* both ways */
+	int64_t		still;			/* as skew_still(), of either side */
+	int64_t		stalls;			/* of both sides */
+	int64_t		longest_stall;	/* on either */
 	int64_t		warps;
 	int64_t		warp_max;
 } SkewResult;
@@ -88,8 +120,14 @@ extern void skew_init(SkewSide *side);
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
-/* Whether a side, which may be in use, has seen anything. */
-extern bool skew_has_seen(const SkewSide *side);
+/* Whether a side, which may be in use, knows a bound. */
+extern bool skew_has_bound(const SkewSide *side);
+
+/* Readings that a side, which may be in use, has taken. */
+extern int64_t skew_readings(const SkewSide *side);
+
+/* How many of these it has taken since it last saw its clock advance. */
+extern int64_t skew_still(const SkewSide *side);
 
 /* What both sides have found, once neither is in use any more. */
 extern SkewResult skew_result(const SkewSide *first, const SkewSide *second);

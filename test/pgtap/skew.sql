@@ -17,21 +17,31 @@ SELECT is((SELECT count(*)::text FROM skew WHERE source = 'system'),
 WHERE (SELECT value FROM clock_platform WHERE name = 'cpus_allowed') IS NOT NULL;
 
 SELECT ok(offset_ns = 0 AND offset_min_ns = 0 AND offset_max_ns = 0 AND round_trip_ns IS NULL AND exchanges = 0
-          AND warps = 0 AND warp_max_ns = 0, source || ': the first CPU is what the others are compared to') FROM first_cpu;
+          AND warps = 0 AND warp_max_ns = 0 AND stalls = 0 AND longest_stall = 0, source || ': the first CPU is what the others are compared to') FROM first_cpu;
 SELECT cmp_ok(reading_ns, '>', 0::numeric, format('%s, CPU %s: a reading costs something', source, cpu)) FROM skew;
 SELECT is(s.clock, c.clock, format('%s, CPU %s: the clock', s.source, s.cpu)) FROM skew AS s JOIN clock_sources AS c USING (source);
 SELECT ok(offset_min_ns <= offset_ns AND offset_ns <= offset_max_ns, format('%s, CPU %s: the offset is within its bounds', source, cpu))
-FROM skew;
+FROM skew WHERE offset_ns IS NOT NULL;
+SELECT is(num_nulls(offset_ns, offset_min_ns, offset_max_ns) % 3, 0, format('%s, CPU %s: an offset and its bounds', source, cpu)) FROM skew;
+-- only a clock that does not advance has none
+SELECT ok(offset_ns IS NOT NULL OR stalls > 0, format('%s, CPU %s: there is an offset, or a reason', source, cpu)) FROM others;
+SELECT ok(offset_ns IS NOT NULL, format('%s, CPU %s: a fine clock has an offset', source, cpu)) FROM others
+WHERE source NOT IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
+-- what is within a step of a coarse clock cannot be told
+SELECT cmp_ok(offset_max_ns - offset_min_ns, '>=', c.resolution_ns::numeric, format('%s, CPU %s: bounds are no closer than a step', s.source, cpu))
+FROM others AS s JOIN clock_sources AS c USING (source)
+WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time', 'gettimeofday') AND offset_ns IS NOT NULL;
 SELECT cmp_ok(exchanges, '>=', 2::bigint, format('%s, CPU %s: readings were seen both ways', source, cpu)) FROM others;
+SELECT ok(stalls >= longest_stall, format('%s, CPU %s: stalls', source, cpu)) FROM skew;
 SELECT ok((warps > 0) = (warp_max_ns > 0), format('%s, CPU %s: warps have a size', source, cpu)) FROM others;
 SELECT ok(warps <= exchanges, format('%s, CPU %s: a warp is seen in an exchange', source, cpu)) FROM others;
 
 -- bounds that contain 0 and warps exclude each other
 SELECT ok((warps > 0) = (offset_min_ns > 0 OR offset_max_ns < 0), format('%s, CPU %s: a warp bounds the offset away from 0', source, cpu))
-FROM others WHERE offset_max_ns - offset_min_ns <= round_trip_ns;
--- an offset that did not change has bounds no farther apart than a round trip
+FROM others WHERE offset_max_ns - offset_min_ns <= round_trip_ns AND stalls = 0;
+-- an offset that did not change has bounds no farther apart than a round trip, if each reading tells the time
 SELECT cmp_ok(offset_max_ns - offset_min_ns, '<=', round_trip_ns + 0.03, format('%s, CPU %s: the round trip bounds the offset', source, cpu))
-FROM others WHERE source <> 'realtime_coarse' AND source <> 'monotonic_coarse';
+FROM others WHERE stalls = 0;
 
 -- the TSC by default
 SELECT is((SELECT DISTINCT clock FROM clock_cpu_skew(0.02)),

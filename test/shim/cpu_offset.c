@@ -3,9 +3,10 @@
  * cpu_offset.c
  *	  For LD_PRELOAD: a CLOCK_MONOTONIC that is wrong on one CPU.
  *
- * The environment variable CPU_OFFSET_CONTROL names a file of two 64-bit
- * integers, which every process maps: a CPU, and by how many nanoseconds the
- * clock is ahead there.  A test may change them at any time.
+ * The environment variable CPU_OFFSET_CONTROL names a file of four 64-bit
+ * integers, which every process maps: a CPU; by how many nanoseconds the
+ * clock is ahead there; whether the clock stands still, on all CPUs alike; and
+ * the reading that it then repeats.  A test may change them at any time.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,6 +24,8 @@ enum
 {
 	CPU,
 	OFFSET,
+	STILL,
+	STILL_AT,
 	WORDS
 };
 
@@ -62,7 +65,12 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	if (real_clock_gettime == NULL)
 		find_real();
 	result = real_clock_gettime(id, ts);
-	if (id == CLOCK_MONOTONIC && result == 0 && control != NULL &&
+	if (id == CLOCK_MONOTONIC && result == 0 && control != NULL && control[STILL])
+	{
+		ts->tv_sec = control[STILL_AT] / 1000000000;
+		ts->tv_nsec = control[STILL_AT] % 1000000000;
+	}
+	else if (id == CLOCK_MONOTONIC && result == 0 && control != NULL &&
 		control[OFFSET] != 0 && sched_getcpu() == control[CPU])
 	{
 		int64_t		told = (int64_t) ts->tv_sec * 1000000000 + ts->tv_nsec +

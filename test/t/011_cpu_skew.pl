@@ -9,7 +9,7 @@ use Cwd qw(abs_path);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
+use Time::HiRes qw(clock_gettime usleep CLOCK_MONOTONIC);
 
 use ClockSession;
 
@@ -64,16 +64,40 @@ run_on(@cpus);
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/cpu_offset';
 
-sub set_offset
+# Writes those words of the control file: see cpu_offset.c.
+sub write_control
 {
-	my ($cpu, $ns) = @_;
+	my ($offset, @words) = @_;
 	open(my $fh, '+<', $control) or die "$control: $!";
-	syswrite($fh, pack('q2', $cpu, $ns)) == 16 or die "$control: $!";
+	sysseek($fh, 8 * $offset, 0);
+	syswrite($fh, pack('q*', @words)) == 8 * @words or die "$control: $!";
 	close($fh);
 	return;
 }
+
+sub set_offset
+{
+	my ($cpu, $ns) = @_;
+	write_control(0, $cpu, $ns);
+	return;
+}
+
+# Has the clock stand still at that reading, on all CPUs.
+sub freeze
+{
+	my ($at) = @_;
+	write_control(3, $at);
+	write_control(2, 1);
+	return;
+}
+
+sub unfreeze
+{
+	write_control(2, 0);
+	return;
+}
 open(my $fh, '>', $control) or die "$control: $!";
-print $fh pack('q2', 0, 0);
+print $fh pack('q4', (0) x 4);
 close($fh);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -155,7 +179,7 @@ sub all_is_well
 }
 
 my @columns = qw(cpu clock reading_ns offset_ns offset_min_ns offset_max_ns
-  round_trip_ns exchanges warps warp_max_ns);
+  round_trip_ns exchanges warps warp_max_ns stalls longest_stall);
 
 # The rows, and what was warned of.
 sub skew
@@ -257,6 +281,77 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	cmp_ok($values[4], '<=', 0, 'the lower bound is that of all that it was');
 	cmp_ok($values[5], '>=', 1000000, 'and so is the upper one');
 	all_is_well('an offset that changes');
+}
+
+# A clock that stands still for a while, twice: what it shows meanwhile says
+# nothing of the offset, and is not taken for a change of it.
+foreach my $ns (0, 1000000)
+{
+	my $what = "$ns ns, still for a while";
+
+	set_offset($cpus[-1], $ns);
+	$session->send('SELECT * FROM clock_cpu_skew(' . 10 * $duration . ", 'system')");
+	wait_for('a worker', sub { workers($node) });
+	foreach my $i (1 .. 2)
+	{
+		usleep(300_000 * $#cpus);
+		freeze(int(clock_gettime(CLOCK_MONOTONIC) * 1e9));
+		usleep(100_000 * $#cpus);
+		unfreeze();
+	}
+	my $result = $session->result;
+	set_offset(0, 0);
+
+	like(
+		$result->{err},
+		qr/^WARNING:  clock source "system" stood still\nDETAIL:  It gave the same reading up to \d+ times in a row after the first\.$/m,
+		"$what: warning");
+	unlike($result->{err}, qr/changed|not known/, "$what: no other one");
+	my $stalls = 0;
+	foreach my $line ((split /\n/, $result->{out})[ 1 .. $#cpus ])
+	{
+		my %row;
+		@row{@columns} = split /\|/, $line, -1;
+		my $truth = $row{cpu} == $cpus[-1] ? $ns : 0;
+
+		cmp_ok($row{offset_min_ns}, '<=', $truth, "$what, CPU $row{cpu}: lower bound");
+		cmp_ok($row{offset_max_ns}, '>=', $truth, "$what, CPU $row{cpu}: upper bound");
+		cmp_ok($row{offset_min_ns}, '<', $row{offset_max_ns}, "$what, CPU $row{cpu}: apart");
+		$stalls += $row{stalls};
+	}
+	cmp_ok($stalls, '>', 0, "$what: stalls are counted");
+	all_is_well($what);
+}
+
+# One that never advances, at 0 and elsewhere: nothing is known, and that is no
+# error.
+foreach my $at (0, 1000000007)
+{
+	my $what = "still at $at ns";
+
+	freeze($at);
+	my ($warnings, @rows) = skew($duration, "'system'");
+	unfreeze();
+	is( $warnings,
+		qq{WARNING:  clock source "system" stood still\n}
+		  . "DETAIL:  It did not advance while it was compared between CPU $cpus[0] and $#cpus of $#cpus others: their offset is not known.\n",
+		"$what: warning");
+	shift @rows;
+	foreach my $row (@rows)
+	{
+		is( join('|', @$row{qw(offset_ns offset_min_ns offset_max_ns round_trip_ns)}),
+			'|||', "$what, CPU $row->{cpu}: nothing is known");
+		is($row->{warps}, 0, "$what, CPU $row->{cpu}: no warp");
+		cmp_ok($row->{longest_stall}, '>=', 500, "$what, CPU $row->{cpu}: stalls are counted");
+	}
+	all_is_well($what);
+
+	# nor can advice be given on it
+	freeze($at);
+	is( $session->query(
+			q{SELECT ok FROM clock_check(max_cost_ns => 'infinity') WHERE "check" = 'skew'})->{state},
+		'00000', "$what: a check can be made");
+	unfreeze();
 }
 
 # Timeouts, from the very first to the midst of it, and cancel
@@ -455,9 +550,10 @@ foreach my $i (1 .. 5)
 	$session = ClockSession->new($node);
 	is( $session->query(
 			q{SELECT cpu, clock <> '', reading_ns > 0, offset_ns = 0, offset_min_ns = 0,
-				offset_max_ns = 0, round_trip_ns, exchanges, warps, warp_max_ns = 0
+				offset_max_ns = 0, round_trip_ns, exchanges, warps, warp_max_ns = 0,
+				stalls, longest_stall
 				FROM clock_cpu_skew(0.1, 'system')})->{out},
-		"$cpus[1]|t|t|t|t|t||0|0|t",
+		"$cpus[1]|t|t|t|t|t||0|0|t|0|0",
 		'one CPU: one row');
 	is(affinity($session->pid), $cpus[1], 'one CPU: as before');
 	$session->quit;

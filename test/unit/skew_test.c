@@ -33,11 +33,37 @@ made_up(const void *arg)
 	return (now_ticks += 100) + *(const int64_t *) arg;
 }
 
+/* the same, but standing still; one that is coarse; one that reads 0 */
+static uint64_t still_at;
+static uint64_t quantum;
+
+static uint64_t
+made_up_still(const void *arg)
+{
+	now_ticks += 100;
+	return still_at + *(const int64_t *) arg;
+}
+
+static uint64_t
+made_up_coarse(const void *arg)
+{
+	return ((now_ticks += 100) + *(const int64_t *) arg) / quantum * quantum;
+}
+
+static uint64_t
+made_up_zero(const void *arg)
+{
+	(void) arg;
+	return 0;
+}
+
+static uint64_t (*made_up_clock) (const void *arg) = made_up;
+
 static void
 take_turns(SkewSide *sides, const int64_t *ahead, int turns)
 {
-	SkewClock	first = {made_up, &ahead[0]};
-	SkewClock	second = {made_up, &ahead[1]};
+	SkewClock	first = {made_up_clock, &ahead[0]};
+	SkewClock	second = {made_up_clock, &ahead[1]};
 
 	for (int i = 0; i < turns; i++)
 	{
@@ -63,9 +89,9 @@ test_made_up(void)
 		skew_init(&sides[1]);
 		r = skew_result(&sides[0], &sides[1]);
 		ok(!r.known && r.exchanges == 0, "made up, %+ld: nothing known yet", (long) o);
-		ok(!skew_has_seen(&sides[0]), "and nothing seen");
+		ok(!skew_has_bound(&sides[0]), "and no bound");
 		take_turns(sides, ahead, 50);
-		ok(skew_has_seen(&sides[0]) && skew_has_seen(&sides[1]), "readings were seen");
+		ok(skew_has_bound(&sides[0]) && skew_has_bound(&sides[1]), "there are bounds");
 		r = skew_result(&sides[0], &sides[1]);
 		ok(r.known && r.steady, "one offset explains all");
 		ok(r.offset_min == o - 100 && r.offset_max == o + 100,
@@ -125,6 +151,77 @@ test_unsteady(void)
 	skew_init(&sides[1]);
 	r = skew_result(&sides[0], &sides[1]);
 	ok(!r.known, "one side's readings alone bound nothing");
+}
+
+/* A clock that does not advance proves nothing. */
+static void
+test_still(void)
+{
+	static SkewSide sides[2];
+	static const int64_t offsets[] = {0, 500, -500, 1000000};
+	static const int64_t none[2] = {0, 0};
+
+	for (unsigned int i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
+	{
+		int64_t		o = offsets[i];
+		int64_t		ahead[2] = {0, o};
+		SkewResult	r;
+
+		/* for a while, all the same or each where it is; then it catches up */
+		for (int each = 0; each < 2; each++)
+		{
+			skew_init(&sides[0]);
+			skew_init(&sides[1]);
+			for (int j = 0; j < 3; j++)
+			{
+				take_turns(sides, ahead, 2 * SKEW_BATCH);
+				made_up_clock = made_up_still;
+				still_at = now_ticks;
+				take_turns(sides, each ? ahead : none, 3 * SKEW_BATCH + 7);
+				made_up_clock = made_up;
+			}
+			take_turns(sides, ahead, 2);
+			r = skew_result(&sides[0], &sides[1]);
+			ok(r.known && r.steady, "still for a while, %+ld: one offset explains all", (long) o);
+			ok(r.offset_min <= o && r.offset_max >= o && r.offset_min < r.offset_max,
+			   "it is within the bounds %ld, %ld", (long) r.offset_min, (long) r.offset_max);
+			ok(r.offset_max - r.offset_min <= 400, "which are not far apart");
+			ok(r.round_trip > 0, "no round trip takes nothing");
+			ok(r.stalls >= 6 * 3 * SKEW_BATCH && r.longest_stall >= 3 * SKEW_BATCH,
+			   "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
+		}
+
+		/* for good: at a reading, and at that which means none */
+		for (int zero = 0; zero < 2; zero++)
+		{
+			made_up_clock = zero ? made_up_zero : made_up_still;
+			skew_init(&sides[0]);
+			skew_init(&sides[1]);
+			take_turns(sides, ahead, 50);
+			r = skew_result(&sides[0], &sides[1]);
+			ok(!r.known, "still for good: nothing is known");
+			ok(!skew_has_bound(&sides[0]) && !skew_has_bound(&sides[1]), "nor are there bounds");
+			ok(skew_readings(&sides[0]) == 50 && skew_still(&sides[0]) == 50 && skew_still(&sides[1]) == 50,
+			   "it has not advanced since");
+			ok(r.stalls == 98 && r.longest_stall == 49, "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
+			made_up_clock = made_up;
+		}
+
+		/* a coarse clock is known to within what it advances by */
+		made_up_clock = made_up_coarse;
+		for (quantum = 300; quantum <= 30000; quantum *= 10)
+		{
+			skew_init(&sides[0]);
+			skew_init(&sides[1]);
+			take_turns(sides, ahead, 1000);
+			r = skew_result(&sides[0], &sides[1]);
+			ok(r.known && r.steady, "coarse, %+ld: one offset explains all", (long) o);
+			ok(r.offset_min <= o && r.offset_max >= o, "it is within the bounds %ld, %ld",
+			   (long) r.offset_min, (long) r.offset_max);
+			ok(r.offset_max - r.offset_min <= 2 * (int64_t) quantum + 400, "which are no farther apart than steps make them");
+		}
+		made_up_clock = made_up;
+	}
 }
 
 /* ---------------------------------------------------------------------
@@ -198,7 +295,7 @@ run(void)
 
 		skew_exchange(&sides[0], &sides[1], &clock, READINGS);
 		passed = reference_ns() - start;
-		if ((passed > RUN_NS && skew_has_seen(&sides[0]) && skew_has_seen(&sides[1])) ||
+		if ((passed > RUN_NS && skew_has_bound(&sides[0]) && skew_has_bound(&sides[1])) ||
 			passed > MAX_SECONDS * UINT64_C(1000000000))
 			break;
 	}
@@ -251,6 +348,7 @@ main(void)
 {
 	test_made_up();
 	test_unsteady();
+	test_still();
 #ifdef __linux__
 	{
 		cpu_set_t	set;
