@@ -50,6 +50,44 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* The longest to wait for a clock that has not ticked, in ns: a second does. */
 #define TICK_NS			1.1e9
 
+/*
+ * Steps from here on, in ns, may be those of a timer interrupt, which comes up
+ * to 1000 times a second.  The scheduler acts on the same interrupt: a process
+ * that is taken off the CPU at one of them and comes back at the next but one
+ * sees two steps as one, again and again.  Of shorter steps enough are seen.
+ */
+#define TIMER_STEP_NS	500000.0
+
+/*
+ * A step counts if the readings before and after it were taken within this
+ * share of it: two steps of the clock would be at least half of their sum apart.
+ */
+#define ATTENDED_SHARE	(1.0 / 3)
+
+/* Steps remembered, the share that has to agree, and to what. */
+#define MAX_STEPS		64
+#define FREQUENT_SHARE	0.1
+#define STEP_TOLERANCE	0.01
+
+/* Enough of them, unless one is what the system says that it is. */
+#define ENOUGH_STEPS	3
+
+/* Naps between two looks at a clock that is waited for, in us. */
+#define LONGEST_NAP_US	1000.0
+#define SHORTEST_NAP_US	50.0
+
+/* Looks at a clock for single steps that it makes. */
+typedef struct StepWatch
+{
+	const SamplerRun *run;
+	uint64		before_ns[2];	/* the last two looks, on reference_ns() */
+	bool		has_reading;
+	uint64		reading;		/* at the last look */
+	int64		nsteps;			/* seen; of these the last MAX_STEPS ... */
+	double		steps_ns[MAX_STEPS];	/* ... were these */
+	bool		as_reported;	/* one was as large as the resolution */
+} StepWatch;
+
 /* Batches of readings of one clock, or of system calls. */
 typedef struct Batches
 {
@@ -186,31 +224,134 @@ reading_cost(const ClockSource *source, double duration_s)
 	return clock.cost;
 }
 
-static void
-check_interrupts(void *arg, double elapsed_s)
+/*
+ * A reading that was taken since after_ns, as the one before was.  Returns by
+ * how much the clock has advanced in between, in ns, 0 if it has not.
+ */
+static double
+look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
-	(void) arg;
-	(void) elapsed_s;
-	CHECK_FOR_INTERRUPTS();
+	double		step_ns = 0;
+	double		passed_ns = (double) (reference_ns() - after_ns);
+
+	if (watch->has_reading && (int64) (reading - watch->reading) > 0)
+		step_ns = (reading - watch->reading) * 1e9 / watch->run->frequency_hz;
+	watch->reading = reading;
+	watch->has_reading = true;
+	if (step_ns >= least_ns && passed_ns < step_ns * ATTENDED_SHARE)
+	{
+		watch->steps_ns[watch->nsteps++ % MAX_STEPS] = step_ns;
+		if (fabs(step_ns - watch->run->resolution_ns) <= step_ns * STEP_TOLERANCE)
+			watch->as_reported = true;
+	}
+	return step_ns;
 }
 
-/* Waits for the clock's next tick and returns its size, NAN if none comes. */
-static double
-next_tick_ns(const SamplerRun *run, double longest_ns)
+/* Between blocks: the sampler's own latest reading, lest it miss one. */
+static void
+look_between_blocks(void *arg, double elapsed_s)
+{
+	StepWatch  *watch = arg;
+	uint64		now_ns = reference_ns();
+
+	(void) elapsed_s;
+	CHECK_FOR_INTERRUPTS();
+	/* the reading of the last look was taken after the look before that */
+	(void) look_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
+	watch->before_ns[0] = watch->before_ns[1];
+	watch->before_ns[1] = now_ns;
+}
+
+static bool
+enough_steps(const StepWatch *watch)
+{
+	return watch->nsteps >= ENOUGH_STEPS || watch->as_reported;
+}
+
+/*
+ * Waits for steps.  The shortest advance known so far, which may be several of
+ * them, says how often to look.
+ */
+static void
+wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 {
 	uint64		start = reference_ns();
-	uint64		before = run->reader->read();
+	uint64		before_ns = start;
 
-	while ((double) (reference_ns() - start) < longest_ns)
+	watch->has_reading = false;
+	while (!enough_steps(watch) && (double) (reference_ns() - start) < longest_ns)
 	{
-		uint64		now = run->reader->read();
+		double		nap_us = Min(LONGEST_NAP_US, shortest_ns / 16e3);
+		uint64		now_ns;
+		double		step_ns;
 
-		if ((int64) (now - before) > 0)
-			return (now - before) * 1e9 / run->frequency_hz;
-		pg_usleep(1000);
 		CHECK_FOR_INTERRUPTS();
+		/* a sleep takes longer than it is told to: none is better then */
+		if (nap_us >= SHORTEST_NAP_US)
+			pg_usleep((long) nap_us);
+		now_ns = reference_ns();
+		step_ns = look_for_step(watch, watch->run->reader->read(), before_ns, 0);
+		if (step_ns > 0)
+			shortest_ns = Min(shortest_ns, step_ns);
+		before_ns = now_ns;
+	}
+}
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * The smallest step that is no stray, NAN if none was seen.  Larger ones are
+ * those of an interrupt that came late.
+ */
+static double
+smallest_step(StepWatch *watch)
+{
+	int			n = (int) Min(watch->nsteps, MAX_STEPS);
+
+	qsort(watch->steps_ns, n, sizeof(double), compare_doubles);
+	for (int i = 0; i < n; i++)
+	{
+		int			agreeing = 0;
+
+		for (int j = i; j < n && watch->steps_ns[j] <= watch->steps_ns[i] * (1 + STEP_TOLERANCE); j++)
+			agreeing++;
+		if (agreeing >= n * FREQUENT_SHARE)
+			return watch->steps_ns[i];
 	}
 	return get_float8_nan();
+}
+
+/*
+ * By how much the clock advances at a time, NAN if it does in every reading or
+ * if that is not known.
+ */
+static double
+observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
+{
+	const SamplerRun *run = &clock->run;
+	TallyEntry *entries = palloc(sizeof(TallyEntry) * (tally_distinct(run->tally) + 1));
+	int			n = tally_export(run->tally, entries);
+	bool		always = n > 0 && entries[0].ticks > 0;
+	double		shortest_ns = n > 1 ? entries[1].ticks * 1e9 / run->frequency_hz : INFINITY;
+
+	pfree(entries);
+	/* what advances on every reading may do so by less still */
+	if (always)
+		return get_float8_nan();
+
+	/* CPU time does not go on while the process is off the CPU */
+	if (shortest_ns < TIMER_STEP_NS ||
+		(clock->source->kind == CLOCK_CPU_TIME && !isinf(shortest_ns)))
+		return shortest_ns;
+	wait_for_steps(watch, shortest_ns, Min(TICK_NS, longest_s * 1e9));
+	return smallest_step(watch);
 }
 
 /* What the clock does in so many seconds, and its next tick if it takes longer. */
@@ -219,31 +360,24 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	  double duration_s, double longest_s)
 {
 	SamplerRun *run = &clock->run;
-	TallyEntry *entries;
-	int			n;
+	StepWatch	watch = {.run = run};
 
 	run->tally = tally;
 	prepare_run(run, clock->source);
 	run->duration_s = duration_s;
 	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
-	run->between_blocks = check_interrupts;
+	run->between_blocks = look_between_blocks;
+	run->arg = &watch;
+	watch.before_ns[0] = watch.before_ns[1] = reference_ns();
 	sampler_run(run);
 
-	/* what advances on every reading may do so by less still */
-	entries = palloc(sizeof(TallyEntry) * (tally_distinct(run->tally) + 1));
-	n = tally_export(run->tally, entries);
-	if (n > 0 && entries[0].ticks > 0)
-		clock->observed_ns = get_float8_nan();
-	else if (n > 1)
-		clock->observed_ns = entries[1].ticks * 1e9 / run->frequency_hz;
-	else
-		clock->observed_ns = next_tick_ns(run, Min(TICK_NS, longest_s * 1e9));
-	pfree(entries);
+	clock->observed_ns = observed_step_ns(clock, &watch, longest_s);
 	clock->stalls = tally->direct[0][0] + tally->direct[1][0];
 	clock->failures = tally->failures;
 	clock->backward_steps = tally->backward_steps;
 	run->tally = NULL;
+	run->arg = NULL;
 }
 
 /* How it is read, judged by what that costs. */

@@ -1,0 +1,100 @@
+
+# clock_survey: a tick that is missed makes no clock seem slower than it is.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/tick_clock.so';
+plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f $shim;
+
+my $control = PostgreSQL::Test::Utils::tempdir() . '/tick_clock';
+
+# Has that process's CLOCK_MONOTONIC_COARSE advance by so many ns at a time, and
+# its reader miss every second tick among the first so many of 32.
+sub inject
+{
+	my (@words) = @_;
+
+	open(my $fh, '+<', $control) or die "$control: $!";
+	syswrite($fh, pack('q3', @words)) == 24 or die "$control: $!";
+	close($fh);
+	return;
+}
+
+open(my $fh, '>', $control) or die "$control: $!";
+print $fh pack('q3', 0, 0, 0);
+close($fh);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+{
+	# only the server's clock is to lie
+	local $ENV{LD_PRELOAD} = $shim;
+	local $ENV{TICK_CLOCK_CONTROL} = $control;
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+
+my $session = ClockSession->new($node);
+plan skip_all => 'there is no coarse clock'
+  unless $session->query(
+	q{SELECT available FROM clock_sources WHERE source = 'monotonic_coarse'})->{out} eq 't';
+
+sub observed
+{
+	my ($duration) = @_;
+	my ($row, $said) = $session->row(
+		"SELECT * FROM clock_survey('{monotonic_coarse}', duration => $duration)");
+
+	is($said, '', 'nothing is said');
+	return $row;
+}
+
+foreach my $hz (250, 100, 1000)
+{
+	# A process that others keep from the CPU may not know, but must not be
+	# wrong; sooner or later it knows.
+	foreach my $missing (0, 24)
+	{
+		my $what = "$hz Hz, $missing of 32 ticks at risk";
+		my $known = 0;
+
+		inject($session->pid, 1e9 / $hz, $missing);
+		foreach my $i (1 .. 20)
+		{
+			my $row = observed(0.5);
+
+			if ($row->{observed_hz} ne '')
+			{
+				is($row->{observed_hz}, $hz, $what);
+				is($row->{observed_ns} * $hz, 1e9, "$what: a step");
+				$known++;
+			}
+			else
+			{
+				is($row->{observed_ns}, '', "$what: not known");
+			}
+			last if $known >= 2;
+		}
+		cmp_ok($known, '>=', 2, "$what: found");
+	}
+
+	# never a single step to be seen
+	inject($session->pid, 1e9 / $hz, 32);
+	my $row = observed(0.2);
+	is($row->{observed_hz}, '', "$hz Hz, every second tick missed: not known");
+	is($row->{observed_ns}, '', "$hz Hz, every second tick missed: nor is the step");
+	cmp_ok($row->{stalls}, '>', 0, "$hz Hz, every second tick missed: but that it is coarse");
+}
+inject(0, 0, 0);
+
+$session->quit;
+$node->stop;
+done_testing();
