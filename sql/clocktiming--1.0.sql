@@ -334,12 +334,14 @@ CREATE FUNCTION clock_drift(
     duration  double precision DEFAULT 1,
     OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
     OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_error_ppm numeric,
-    OUT residual_max_ns numeric, OUT bracket_ns numeric
+    OUT residual_max_ns numeric, OUT bracket_ns numeric,
+    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric,
+    OUT lags bigint, OUT lag_max_ns numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, text, double precision) IS
-'by how many parts per million a clock runs faster than a reference, with a 95 % interval';
+'by how many parts per million a clock runs faster than a reference, with a 95 % interval, steps of the clock apart';
 
 CREATE FUNCTION clock_monitor(
     sources   text[]           DEFAULT '{all}',

@@ -6,7 +6,9 @@
  *
  * Both look at a clock now and then and sleep in between, so they take next to
  * no CPU time.  A look is a reading between two of the reference, of several
- * the one with the narrowest bracket.  All times to wait for are those of the
+ * the one with the narrowest bracket.  A drift is told by up to 1000 looks; it
+ * takes more of them, one a sleep, to find steps of the clock, which are
+ * counted and left out of the drift.  All times to wait for are those of the
  * kernel's clock, whatever the reference is, lest one that stands still make a
  * run that never ends.
  *
@@ -24,6 +26,7 @@
 
 #include "clock_measure.h"
 #include "clock_source.h"
+#include "jumps.h"
 #include "progress.h"
 #include "reference.h"
 #include "row.h"
@@ -42,6 +45,16 @@ PG_FUNCTION_INFO_V1(clock_monitor);
 
 /* a bracket wider than this times the median was disturbed */
 #define WIDE_BRACKET	1.5
+
+/*
+ * Rates of one clock may differ by so much from each other: NTP steers it by up
+ * to 500 ppm either way.  So many pairs tell its usual rate.
+ */
+#define STEERED_RATE	1000e-6
+#define MIN_STRETCHES	10
+
+/* ticks that a coarse clock may be late: see clock_measure.c */
+#define COARSE_SLACK	25
 
 /* brackets tried for one pair, unless one is about as narrow as any before */
 #define BRACKETS		9
@@ -65,6 +78,7 @@ typedef struct ComparedClock
 	uint64		last;			/* latest reading, of any bracket */
 	int64		backward_steps;
 	uint64		backward_max_ticks;
+	double		backward_ticks; /* sum */
 } ComparedClock;
 
 /* A run, as far as waiting is concerned. */
@@ -75,16 +89,33 @@ typedef struct Comparison
 
 	/* reports how far it has come */
 	void		(*report) (struct Comparison *comparison, double elapsed_s);
+
+	/* called after each sleep but the last; may be NULL */
+	void		(*awake) (struct Comparison *comparison);
 } Comparison;
 
 typedef struct Drift
 {
 	Comparison	comparison;
 	ComparedClock clock;
+	ClockReference reference;
+	double		resolutions_ns; /* of both */
 	int			n;				/* pairs so far, whose ... */
 	double	   *time_ns;		/* ... advance of the reference, ... */
-	double	   *lead_ns;		/* ... clock's advance less that ... */
-	double	   *width_ns;		/* ... and bracket's width these are */
+	double	   *lead_ns;		/* ... clock's advance less that, ... */
+	double	   *width_ns;		/* ... bracket's width ... */
+	int64	   *look;			/* ... and look these are */
+
+	/* steps of the clock between a pair and the one before, and their bounds */
+	double	   *step_ns;
+	double	   *doubt_ns;
+	double		stepped_ns;		/* sum so far */
+
+	/* looks for them */
+	Jumps		jumps;
+	int64		looks;
+	ReferencePair last;			/* the latest look */
+	double		last_backward_ticks;
 } Drift;
 
 typedef struct Monitor
@@ -102,9 +133,11 @@ elapsed_s(const Comparison *comparison)
 
 static void
 comparison_start(Comparison *comparison, const char *label, double duration_s,
-				 void (*report) (Comparison *comparison, double elapsed_s))
+				 void (*report) (Comparison *comparison, double elapsed_s),
+				 void (*awake) (Comparison *comparison))
 {
 	comparison->report = report;
+	comparison->awake = awake;
 	progress_start(&comparison->progress, label, duration_s);
 	comparison->start_ns = reference_ns();
 }
@@ -124,7 +157,13 @@ wait_until(Comparison *comparison, double due_s)
 		if (left_ns <= 0)
 			break;
 		if (left_ns > AWAKE_NS)
+		{
 			pg_usleep((long) (Min(left_ns, LONGEST_SLEEP_NS) / 1000));
+			/* what is waited for is a look itself */
+			if (comparison->awake != NULL &&
+				due_s - elapsed_s(comparison) > AWAKE_NS / 1e9)
+				comparison->awake(comparison);
+		}
 	}
 }
 
@@ -139,6 +178,7 @@ look_for_backward_step(void *arg, uint64_t reading)
 		clock->backward_steps++;
 		clock->backward_max_ticks = Max(clock->backward_max_ticks,
 										clock->last - reading);
+		clock->backward_ticks += (double) (clock->last - reading);
 	}
 	clock->last = reading;
 	clock->has_last = true;
@@ -193,15 +233,48 @@ reference_advance_ns(const ComparedClock *clock, const ReferencePair *pair)
 	return (double) (int64) (pair->reference_ns - clock->first.reference_ns);
 }
 
+/* The largest is known better where a drift has been told: judged_ns. */
+static double
+backward_max_ns(const ComparedClock *clock, double judged_ns)
+{
+	return Max(clock->backward_max_ticks * clock->tick_ns, judged_ns);
+}
+
 static void
-warn_of_backward_steps(const ComparedClock *clock)
+warn_of_backward_steps(const ComparedClock *clock, double judged_ns)
 {
 	if (clock->backward_steps > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards", clock->source->name),
 				 errdetail("Backward steps: " INT64_FORMAT ", the largest of %.0f ns.",
 						   clock->backward_steps,
-						   clock->backward_max_ticks * clock->tick_ns)));
+						   backward_max_ns(clock, judged_ns))));
+}
+
+/* Steps ahead or back are findings, and no part of the drift. */
+static void
+warn_of_steps(const Drift *drift)
+{
+	const char *name = drift->clock.source->name;
+	const Jumps *jumps = &drift->jumps;
+	bool		by_kernel = strcmp(drift->reference.name, REFERENCE_BY_DEFAULT) == 0;
+
+	if (jumps->warps.count > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" jumped ahead of the reference clock", name),
+				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns.",
+						   jumps->warps.count, jumps->warps.max_ns),
+				 by_kernel ? 0 :
+				 errhint("Compare \"%s\" with %s: it may be the one that is wrong.",
+						 drift->reference.name, REFERENCE_BY_DEFAULT)));
+	if (jumps->lags.count > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" fell behind the reference clock", name),
+				 errdetail("Lags: " INT64_FORMAT ", the largest of %.0f ns.",
+						   jumps->lags.count, jumps->lags.max_ns),
+				 by_kernel ? 0 :
+				 errhint("Compare \"%s\" with %s: it may be the one that is wrong.",
+						 drift->reference.name, REFERENCE_BY_DEFAULT)));
 }
 
 static void
@@ -211,23 +284,86 @@ report_drift(Comparison *comparison, double elapsed)
 	double		ppm = 0;
 
 	if (drift->n > 1 && drift->time_ns[drift->n - 1] > 0)
-		ppm = drift->lead_ns[drift->n - 1] / drift->time_ns[drift->n - 1] * 1e6;
+		ppm = (drift->lead_ns[drift->n - 1] - drift->stepped_ns) /
+			drift->time_ns[drift->n - 1] * 1e6;
 	progress_report(&comparison->progress, elapsed, "drift so far %.3f ppm", ppm);
+}
+
+/* By how much a lead may be wrong that two such brackets tell. */
+static double
+lead_doubt_ns(const Drift *drift, double width_ns, double other_width_ns)
+{
+	return drift->resolutions_ns + (width_ns + other_width_ns) / 2;
+}
+
+/* A step of the clock, which all pairs from that look on have in their lead. */
+static void
+step_found(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
+{
+	Drift	   *drift = arg;
+	int			i = drift->n;
+
+	while (i > 0 && drift->look[i - 1] >= interval->look)
+		i--;
+	drift->step_ns[i] += size_ns;
+	drift->doubt_ns[i] += bound_ns;
+	drift->stepped_ns += size_ns;
+}
+
+/* One more look at the clock, which may have stepped since the last. */
+static void
+look_for_steps(Drift *drift, const ReferencePair *pair)
+{
+	ComparedClock *clock = &drift->clock;
+	const ClockSource *source = clock->source;
+
+	/* CPU time is behind for as long as the process sleeps */
+	if (bracket_is_reversed(pair) || source->kind == CLOCK_CPU_TIME)
+		return;
+	if (drift->looks > 0)
+	{
+		JumpsInterval interval;
+
+		interval.look = drift->looks;
+		interval.passed_ns = (double) (int64) (pair->reference_ns - drift->last.reference_ns);
+		interval.lead_ns = (double) (int64) (pair->reading - drift->last.reading) *
+			clock->tick_ns - interval.passed_ns;
+		interval.doubt_ns = lead_doubt_ns(drift, pair->width_ns, drift->last.width_ns);
+		if (source->kind == CLOCK_COARSE)
+			interval.doubt_ns += COARSE_SLACK * source->resolution_ns(source);
+		interval.backward_ns = (clock->backward_ticks - drift->last_backward_ticks) *
+			clock->tick_ns;
+		jumps_add(&drift->jumps, &interval);
+	}
+	drift->looks++;
+	drift->last = *pair;
+	drift->last_backward_ticks = clock->backward_ticks;
+}
+
+static void
+look_when_awake(Comparison *comparison)
+{
+	Drift	   *drift = (Drift *) comparison;
+	ReferencePair pair = compare(&drift->clock, &drift->reference);
+
+	look_for_steps(drift, &pair);
 }
 
 static void
 keep_pair(Drift *drift, const ReferencePair *pair)
 {
+	look_for_steps(drift, pair);
 	drift->time_ns[drift->n] = reference_advance_ns(&drift->clock, pair);
 	drift->lead_ns[drift->n] = clock_advance_ns(&drift->clock, pair) -
 		drift->time_ns[drift->n];
 	drift->width_ns[drift->n] = bracket_is_reversed(pair) ?
 		INFINITY : (double) pair->width_ns;
+	drift->look[drift->n] = drift->looks - 1;
 	drift->n++;
 }
 
 static void
-take_pairs(Drift *drift, const ClockReference *reference, double duration_s)
+take_pairs(Drift *drift, double duration_s)
 {
 	double		step_s = duration_s / (MAX_PAIRS - 1);
 	double		due_s = 0;
@@ -235,7 +371,7 @@ take_pairs(Drift *drift, const ClockReference *reference, double duration_s)
 	for (;;)
 	{
 		ReferencePair pair = drift->n == 0 ? drift->clock.first :
-			compare(&drift->clock, reference);
+			compare(&drift->clock, &drift->reference);
 		double		elapsed;
 
 		keep_pair(drift, &pair);
@@ -247,6 +383,91 @@ take_pairs(Drift *drift, const ClockReference *reference, double duration_s)
 		due_s = Max(due_s + step_s, elapsed);
 		wait_until(&drift->comparison, Min(due_s, duration_s));
 	}
+}
+
+/*
+ * Takes the steps found off all leads after them.  What is not known of their
+ * sizes is not known of these.
+ */
+static void
+take_off_steps(Drift *drift)
+{
+	double		stepped_ns = 0;
+	double		doubt_ns = 0;
+
+	for (int i = 0; i < drift->n; i++)
+	{
+		stepped_ns += drift->step_ns[i];
+		doubt_ns += drift->doubt_ns[i];
+		drift->lead_ns[i] -= stepped_ns;
+		drift->doubt_ns[i] = doubt_ns;
+	}
+}
+
+/*
+ * Stretches of many looks in which the clock ran at quite another rate than
+ * usual, as one does that was frozen: no look differs from those around it
+ * there, but all do from most others.  Taken off as steps are.
+ */
+static void
+take_off_stretches(Drift *drift)
+{
+	double	   *rates = palloc(sizeof(double) * Max(drift->n, 1));
+	double	   *doubts = palloc(sizeof(double) * Max(drift->n, 1));
+	double		rate;
+	double		rate_doubt;
+	double		stepped_ns = 0;
+	double		doubt_ns = 0;
+	int			n = 0;
+
+	for (int i = 1; i < drift->n; i++)
+	{
+		double		passed_ns = drift->time_ns[i] - drift->time_ns[i - 1];
+
+		if (passed_ns == 0)
+			continue;
+		rates[n] = (drift->lead_ns[i] - drift->lead_ns[i - 1]) / passed_ns;
+		doubts[n] = lead_doubt_ns(drift, drift->width_ns[i], drift->width_ns[i - 1]) /
+			fabs(passed_ns);
+		n++;
+	}
+	if (n < MIN_STRETCHES || drift->clock.source->kind != CLOCK_FINE)
+		return;
+	rate = stats_median(rates, n);
+	rate_doubt = stats_median(doubts, n);
+	pfree(rates);
+	pfree(doubts);
+
+	for (int i = 1; i < drift->n; i++)
+	{
+		JumpsInterval interval = {.look = i};
+		double		lead_ns = drift->lead_ns[i] - stepped_ns;
+		double		excess_ns;
+		double		bound_ns;
+
+		interval.passed_ns = drift->time_ns[i] - drift->time_ns[i - 1];
+		/* the one before is corrected already */
+		interval.lead_ns = lead_ns - drift->lead_ns[i - 1];
+		excess_ns = interval.lead_ns - rate * interval.passed_ns;
+		bound_ns = JUMPS_LEAST_NS +
+			lead_doubt_ns(drift, drift->width_ns[i], drift->width_ns[i - 1]) +
+			drift->doubt_ns[i] - drift->doubt_ns[i - 1] +
+			fabs(interval.passed_ns) * (STEERED_RATE + rate_doubt);
+		if (fabs(excess_ns) > bound_ns)
+		{
+			jumps_count(&drift->jumps, &interval, excess_ns, bound_ns);
+			stepped_ns += excess_ns;
+			doubt_ns += bound_ns;
+			lead_ns -= excess_ns;
+		}
+		else
+			jumps_pass(&drift->jumps, &interval, bound_ns);
+		drift->lead_ns[i] = lead_ns;
+		drift->step_ns[i] = doubt_ns;
+	}
+	/* bounds are sums of sums, so not added to while they are compared */
+	for (int i = 1; i < drift->n; i++)
+		drift->doubt_ns[i] += drift->step_ns[i];
 }
 
 /*
@@ -273,6 +494,7 @@ reject_wide_brackets(Drift *drift, double resolution_ns)
 		drift->time_ns[kept] = drift->time_ns[i];
 		drift->lead_ns[kept] = drift->lead_ns[i];
 		drift->width_ns[kept] = drift->width_ns[i];
+		drift->doubt_ns[kept] = drift->doubt_ns[i];
 		kept++;
 	}
 	drift->n = kept;
@@ -287,10 +509,11 @@ reject_wide_brackets(Drift *drift, double resolution_ns)
  * or after the reading, and moves the middle by half of it at most (Mills,
  * IEEE Transactions on Communications 39(10), 1991, on NTP's clock filter).
  * Such delays come in phases that may last as long as the run does, so that
- * nothing need be seen of them.
+ * nothing need be seen of them.  What is not known of the sizes of steps comes
+ * on top.
  */
 static double
-rate_half_width(const Drift *drift, double resolutions_ns)
+rate_half_width(const Drift *drift)
 {
 	double		narrowest_ns = stats_min(drift->width_ns, drift->n);
 	double	   *bound = palloc(sizeof(double) * Max(drift->n, 1));
@@ -300,7 +523,8 @@ rate_half_width(const Drift *drift, double resolutions_ns)
 	double		by_brackets;
 
 	for (int i = 0; i < drift->n; i++)
-		bound[i] = (drift->width_ns[i] - narrowest_ns + resolutions_ns) / 2;
+		bound[i] = (drift->width_ns[i] - narrowest_ns + drift->resolutions_ns) / 2 +
+			drift->doubt_ns[i];
 	by_brackets = stats_line_bound(drift->time_ns, bound, drift->n);
 	pfree(bound);
 	if (isnan(by_batches) || isnan(by_brackets))
@@ -340,18 +564,34 @@ clock_drift(PG_FUNCTION_ARGS)
 	check_reference(&reference, source);
 	resolution_ns = reference_resolution_ns(&reference);
 
+	drift->reference = reference;
+	drift->resolutions_ns = source->resolution_ns(source) + resolution_ns;
+	drift->jumps.nominal = source->kind == CLOCK_COARSE;
+	drift->jumps.found = step_found;
+	drift->jumps.arg = drift;
 	drift->time_ns = palloc(sizeof(double) * MAX_PAIRS);
 	drift->lead_ns = palloc(sizeof(double) * MAX_PAIRS);
 	drift->width_ns = palloc(sizeof(double) * MAX_PAIRS);
-	comparison_start(&drift->comparison, source->name, duration_s, report_drift);
+	drift->look = palloc(sizeof(int64) * MAX_PAIRS);
+	/* a step may come after the last pair */
+	drift->step_ns = palloc0(sizeof(double) * (MAX_PAIRS + 1));
+	drift->doubt_ns = palloc0(sizeof(double) * (MAX_PAIRS + 1));
+	comparison_start(&drift->comparison, source->name, duration_s, report_drift,
+					 look_when_awake);
 	compare_first(&drift->clock, source, &reference);
-	take_pairs(drift, &reference, duration_s);
+	take_pairs(drift, duration_s);
 	duration_s = elapsed_s(&drift->comparison);
 
+	jumps_end(&drift->jumps);
+	take_off_steps(drift);
 	pairs = drift->n;
 	median_ns = reject_wide_brackets(drift, resolution_ns);
+	drift->jumps.found = NULL;
+	drift->jumps.event_look = 0;
+	drift->jumps.unexplained_ns = 0;
+	take_off_stretches(drift);
 	line = stats_line(drift->time_ns, drift->lead_ns, drift->n);
-	error_ppm = rate_half_width(drift, source->resolution_ns(source) + resolution_ns) * 1e6;
+	error_ppm = rate_half_width(drift) * 1e6;
 
 	row_put_text(&row, source->name);
 	row_put_text(&row, reference.name);
@@ -364,8 +604,15 @@ clock_drift(PG_FUNCTION_ARGS)
 	row_put_number(&row, ceil(error_ppm * 1e4 + 0.5) / 1e4, 4);
 	row_put_number(&row, line.residual_max, 2);
 	row_put_number(&row, median_ns, 0);
+	row_put_count(&row, drift->clock.backward_steps);
+	row_put_number(&row, backward_max_ns(&drift->clock, drift->jumps.backward_max_ns), 0);
+	row_put_count(&row, drift->jumps.warps.count);
+	row_put_number(&row, drift->jumps.warps.max_ns, 0);
+	row_put_count(&row, drift->jumps.lags.count);
+	row_put_number(&row, drift->jumps.lags.max_ns, 0);
 
-	warn_of_backward_steps(&drift->clock);
+	warn_of_backward_steps(&drift->clock, drift->jumps.backward_max_ns);
+	warn_of_steps(drift);
 	if (isnan(line.slope))
 		ereport(WARNING,
 				(errmsg("no drift of clock source \"%s\" can be told", source->name),
@@ -477,7 +724,7 @@ clock_monitor(PG_FUNCTION_ARGS)
 	/* 0.3 / 0.1 is a little less than 3 */
 	monitor.edges = (int64) floor(duration_s / every_s * (1 + 1e-12));
 	comparison_start(&monitor.comparison, "clock_monitor",
-					 monitor.edges * every_s, report_monitor);
+					 monitor.edges * every_s, report_monitor, NULL);
 	foreach(cell, sources)
 		compare_first(&clocks[foreach_current_index(cell)], lfirst(cell), &reference);
 
@@ -501,6 +748,6 @@ clock_monitor(PG_FUNCTION_ARGS)
 		monitor.edge = Max(monitor.edge + 1, (int64) floor(elapsed / every_s) + 1);
 	}
 	for (int i = 0; i < list_length(sources); i++)
-		warn_of_backward_steps(&clocks[i]);
+		warn_of_backward_steps(&clocks[i], 0);
 	return (Datum) 0;
 }

@@ -22,6 +22,10 @@ SELECT cmp_ok(bracket_ns, '>', 0.0, source || ': brackets by system calls have a
 SELECT cmp_ok(abs(drift_ppm), '<=', 600 + drift_error_ppm, source || ': the rate is that of the kernel') FROM drift
 WHERE NOT cpu_time AND source <> 'time';
 SELECT cmp_ok(drift_ppm, '<=', drift_error_ppm, source || ': no more CPU time than time') FROM drift WHERE cpu_time;
+SELECT is((SELECT sum(backward_steps + warps + lags)::int FROM drift WHERE source NOT LIKE 'realtime%' AND source NOT IN ('gettimeofday', 'time', 'tai')),
+          0, 'honest clocks do not step');
+SELECT ok((backward_steps > 0) = (backward_max_ns > 0) AND (warps > 0) = (warp_max_ns > 0) AND (lags > 0) = (lag_max_ns > 0),
+          source || ': steps have a size') FROM drift;
 -- the resolution is in the interval
 SELECT cmp_ok(drift_error_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float8)::numeric, d.source || ': its resolution is in the interval')
 FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;

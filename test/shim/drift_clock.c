@@ -7,12 +7,15 @@
  * drift against that clock is what was asked for and nothing else.  All other
  * clocks are honest.
  *
- * The environment variable DRIFT_CLOCK_CONTROL names a file of four 64-bit
+ * The environment variable DRIFT_CLOCK_CONTROL names a file of seven 64-bit
  * integers, which every process maps: the pid of the process that lies; by how
  * much the clock is too fast, in thousandths of parts per million (-1000000000:
  * stands still, less: goes backwards); nanoseconds that it is ahead; and
  * nanoseconds that a reading takes longer than it should, before the clock is
- * read, in one of ten periods of 10 ms.
+ * read, in one of ten periods of 10 ms; the length of other periods in
+ * nanoseconds, at the beginning of each of which the clock steps ahead by so
+ * many nanoseconds and then stands still for so many, which it does not catch
+ * up with.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,6 +34,9 @@ enum
 	RATE,
 	AHEAD,
 	DELAY,
+	EVERY,
+	STEP,
+	STILL,
 	WORDS
 };
 
@@ -75,6 +81,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 {
 	int64_t		now;
 	int64_t		start;
+	int64_t		every;
 
 	/* a library's constructor may be earlier than ours */
 	if (real_clock_gettime == NULL)
@@ -85,7 +92,16 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	if (start / 10000000 % 10 == 0)
 		while (now - start < control[DELAY])
 			now = true_time();
+	start = now;
 	now += (int64_t) ((__int128) now * control[RATE] / 1000000000) + control[AHEAD];
+	every = control[EVERY];
+	if (every > 0)
+	{
+		int64_t		into = start % every;
+
+		now += start / every * (control[STEP] - control[STILL]);
+		now -= into < control[STILL] ? into : control[STILL];
+	}
 	ts->tv_sec = now / 1000000000;
 	ts->tv_nsec = now % 1000000000;
 	return 0;

@@ -21,21 +21,22 @@ my $allowed = 1;
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
 
-# Has that process's CLOCK_MONOTONIC run ppm fast, be that many ns ahead, and now
-# and then be read that many ns late.
+# Has that process's CLOCK_MONOTONIC run ppm fast, be that many ns ahead, now
+# and then be read that many ns late, and every so many ns step ahead and stand
+# still by so many.
 sub inject
 {
-	my ($pid, $ppm, $ahead, $delay) = @_;
+	my ($pid, $ppm, $ahead, $delay, $every, $step, $still) = @_;
 
 	open(my $fh, '+<', $control) or die "$control: $!";
-	syswrite($fh, pack('q4', $pid, $ppm * 1000, $ahead || 0, $delay || 0)) == 32
+	syswrite($fh, pack('q7', $pid, $ppm * 1000, map { $_ || 0 } $ahead, $delay, $every, $step, $still)) == 56
 	  or die "$control: $!";
 	close($fh);
 	return;
 }
 
 open(my $fh, '>', $control) or die "$control: $!";
-print $fh pack('q4', 0, 0, 0, 0);
+print $fh pack('q7', (0) x 7);
 close($fh);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -57,17 +58,18 @@ my $tsc = $node->safe_psql('postgres',
 # whatever has to be calibrated comes first
 $session->query('SELECT count(*) FROM clock_sources');
 
-# The truth in the interval, and 0 outside of it unless it is the truth.
+# The truth in the interval, and 0 outside of it unless it is the truth or the
+# interval may be wide.
 sub contains
 {
-	my ($row, $truth, $what) = @_;
+	my ($row, $truth, $what, $wide) = @_;
 	my ($drift, $error) = @$row{qw(drift_ppm drift_error_ppm)};
 
 	diag "$what: $drift +- $error ppm, residuals up to $row->{residual_max_ns} ns";
 	cmp_ok($error, '>', 0, "$what: there is an interval");
 	cmp_ok(abs($drift - $truth),
 		'<=', $error, "$what: $drift +- $error contains $truth");
-	cmp_ok(abs($drift), '>', $error, "$what: and not 0") if $truth != 0;
+	cmp_ok(abs($drift), '>', $error, "$what: and not 0") if $truth != 0 && !$wide;
 	return;
 }
 
@@ -88,6 +90,8 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 
 		contains($row, $ppm, "$source at $ppm ppm");
 		is($said, '', "$source at $ppm ppm: no warning");
+		is(join(' ', @$row{qw(backward_steps backward_max_ns warps warp_max_ns lags lag_max_ns)}),
+			'0 0 0 0 0 0', "$source at $ppm ppm: a rate is no step");
 	}
 	contains(scalar drift_of('monotonic_raw', 'kernel', 0.5),
 		0, "an honest clock beside one at $ppm ppm");
@@ -157,51 +161,94 @@ foreach my $ppm (200, -200)
 	cmp_ok($edges, '<=', 3, 'and no more than asked for');
 }
 
-# Jumps within a run are no rate: they show as residuals, those back as a
-# warning (if less time than their size passes between two looks, hence 0.3 s).
-# -3 s is further back than the run's start.
+# A jump within a run is no part of the rate, and is told of (if less time than
+# its size passes between two looks: hence 0.3 s back).  -3 s is further back
+# than the run's start.
 foreach my $case (
 	[ 2_000_000, 'system', 'kernel' ],
+	[ 10_000_000_000, 'system', 'kernel' ],
 	[ -300_000_000, 'system', 'kernel' ],
 	[ -3_000_000_000, 'system', 'kernel' ],
 	[ 3_000_000_000, 'monotonic_raw', 'system' ],
 	[ -3_000_000_000, 'monotonic_raw', 'system' ])
 {
 	my ($step, $source, $reference) = @$case;
+	my $what = $reference eq 'system' ? "a reference's step of $step ns" : "a step of $step ns";
 
 	inject($pid, 0);
 	$session->query('\pset tuples_only off');
-	$session->send("SELECT residual_max_ns, drift_error_ppm FROM clock_drift('$source', '$reference', 1.5)");
+	$session->send("SELECT * FROM clock_drift('$source', '$reference', 1.5)");
 	usleep(700_000);
 	inject($pid, 0, $step);
 	my $result = $session->result;
 	$session->query('\pset tuples_only on');
-	my ($residual, $error) = $result->{out} =~ /^([\d.]+)\|([\d.]+)$/m;
+	my ($names, $values) = split /\n/, $result->{out};
+	my %row;
+	@row{ split /\|/, $names } = split /\|/, $values, -1;
 
-	cmp_ok($error, '>', 100, "a step of $step ns: no rate can be told");
-	if ($reference eq 'system')
-	{
-		# the line follows the times, which are wrong as well
-		cmp_ok($residual, '>', 0, "a reference's step of $step ns: residual");
-		cmp_ok($residual, '<=', abs($step) * 1.01, "a reference's step of $step ns: no more than it");
-		is($result->{err}, '', "a reference's step of $step ns: no warning");
-		next;
-	}
+	contains(\%row, 0, $what);
+	cmp_ok($row{residual_max_ns}, '<', abs($step) * 0.49, "$what: residual");
 
-	# the points next to it are as far apart, so one is off by half of it
-	cmp_ok($residual, '>=', abs($step) * 0.49, "a step of $step ns: residual");
-	cmp_ok($residual, '<=', abs($step) * 1.01, "a step of $step ns: no more than it");
-	if ($step > 0)
-	{
-		is($result->{err}, '', 'a step ahead: no warning');
-	}
-	else
-	{
-		like(
-			$result->{err},
-			qr/^WARNING:  clock source "system" went backwards\nDETAIL:  Backward steps: 1, the largest of \d+ ns\.\n\z/,
-			'a step back: warning');
-	}
+	# seen from its reference, a clock does the opposite
+	my $seen = $reference eq 'system' ? -$step : $step;
+	my $kind = $seen > 0 ? 'warp' : $reference eq 'system' ? 'lag' : 'backward';
+	my %counts = (backward => 'backward_steps', warp => 'warps', lag => 'lags');
+	is_deeply(
+		{ map { $_ => $row{ $counts{$_} } } keys %counts },
+		{ map { $_ => $_ eq $kind ? 1 : 0 } keys %counts },
+		"$what: counted as $kind");
+	cmp_ok(abs($row{"${kind}_max_ns"} - abs($step)), '<=', abs($step) * 0.01 + 20_000, "$what: size");
+	my %warnings = (
+		backward => qr/WARNING:  clock source "$source" went backwards\nDETAIL:  Backward steps: 1, the largest of \d+ ns\.\n/,
+		warp => qr/WARNING:  clock source "$source" jumped ahead of the reference clock\nDETAIL:  Warps: 1, the largest of \d+ ns\.\n/,
+		lag => qr/WARNING:  clock source "$source" fell behind the reference clock\nDETAIL:  Lags: 1, the largest of \d+ ns\.\n/);
+	my $hint = $reference eq 'system' ? qr/HINT:  Compare "system" with kernel: it may be the one that is wrong\.\n/ : qr//;
+	like($result->{err}, qr/^$warnings{$kind}$hint\z/, "$what: warning");
+}
+
+# A clock that steps again and again has the rate that it has in between.  A step
+# back is seen as such, or as a lag, depending on the time between two looks; one
+# that happens while the process waits may be taken together with the next.
+foreach my $case (
+	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 4, -1_000_000, 200 ],
+	[ 1, -200_000, 0 ], [ 1, 200_000, 0 ])
+{
+	my ($duration, $step, $ppm) = @$case;
+	my $what = "$step ns every 100 ms at $ppm ppm for $duration s";
+
+	inject($pid, $ppm, 0, 0, 100_000_000, $step);
+	my ($row, $said) = drift_of('system', 'kernel', $duration);
+	my $back = $row->{backward_steps} + $row->{lags};
+
+	contains($row, $ppm, $what, 1);
+	cmp_ok(abs($row->{drift_ppm} - $ppm), '<', abs($step) / 0.1 / 1000 / 2, "$what: it is not taken for a rate");
+	cmp_ok($step > 0 ? $row->{warps} : $back, '>', 0, "$what: found");
+	cmp_ok($step > 0 ? $row->{warps} : $back, '<=', $row->{duration_s} / 0.1 + 2, "$what: no more than there were");
+	is($step > 0 ? $back : $row->{warps}, 0, "$what: none the other way");
+	cmp_ok($row->{warp_max_ns} + $row->{lag_max_ns} + $row->{backward_max_ns}, '>=', abs($step) * 0.95,
+		"$what: size");
+	like(
+		$said,
+		$step > 0
+		? qr/^WARNING:  clock source "system" jumped ahead of the reference clock\nDETAIL:  Warps: $row->{warps}, the largest of $row->{warp_max_ns} ns\.\n\z/
+		: qr/^WARNING:  clock source "system" (?:went backwards\nDETAIL:  Backward steps: $row->{backward_steps}|fell behind the reference clock\nDETAIL:  Lags: $row->{lags}), the largest of \d+ ns\.\n/,
+		"$what: warning");
+	diag "$what: $row->{backward_steps} back, $row->{warps} warps, $row->{lags} lags";
+}
+
+# A clock that stands still now and then has fallen behind
+foreach my $still (3_000_000, 100_000_000)
+{
+	my $what = "still for $still ns in each 300 ms";
+
+	inject($pid, 200, 0, 0, 300_000_000, 0, $still);
+	my ($row, $said) = drift_of('system', 'kernel', 1);
+
+	contains($row, 200, $what, 1);
+	cmp_ok($row->{lags}, '>', 0, "$what: found");
+	cmp_ok($row->{lag_max_ns}, '>=', $still * 0.9, "$what: size");
+	is("$row->{backward_steps} $row->{warps}", '0 0', "$what: nothing else");
+	like($said, qr/^WARNING:  clock source "system" fell behind the reference clock\nDETAIL:  Lags: $row->{lags}, /, "$what: warning");
 }
 
 # Clocks that stand still or go backwards, as source and as reference
