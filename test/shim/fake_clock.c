@@ -57,7 +57,8 @@ enum
 	STILL,						/* repeats its last value for SIZE calls */
 	STILL_FOR_GOOD,				/* does so for ever */
 	JUMP,						/* SIZE ns ahead, for good */
-	FAST						/* runs SIZE ppm fast */
+	FAST,						/* runs SIZE ppm fast */
+	RANDOM						/* shows any time below SIZE ns, each time */
 };
 
 #define GAP_NS	10000
@@ -72,6 +73,7 @@ static int64_t next_fault;
 static int64_t still_left;
 static int64_t offset;
 static int64_t fast_since;
+static uint64_t random_state;	/* 0: not yet */
 static int64_t shortest;		/* true duration so far, above 0 */
 static int64_t last_true;
 static int64_t last_told;
@@ -110,6 +112,7 @@ read_schedule(void)
 		return;
 	next_fault = control[FIRST];
 	still_left = offset = fast_since = shortest = last_true = last_told = 0;
+	random_state = 0;
 	for (int i = CALLS; i < WORDS; i++)
 		control[i] = 0;
 	control[SEEN] = generation;
@@ -164,6 +167,10 @@ lie(int64_t now)
 			if (due)
 				fast_since = now;
 			break;
+		case RANDOM:
+			if (due)
+				random_state = 88172645463325252U;
+			break;
 	}
 
 	told = now + offset;
@@ -171,6 +178,13 @@ lie(int64_t now)
 		told -= size;
 	if (fast_since != 0)
 		told += (now - fast_since) * size / 1000000;
+	if (random_state != 0)
+	{
+		random_state ^= random_state << 13;
+		random_state ^= random_state >> 7;
+		random_state ^= random_state << 17;
+		told = (int64_t) (random_state % (uint64_t) size);
+	}
 	if (still_left > 0)
 	{
 		still_left--;

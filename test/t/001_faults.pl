@@ -27,7 +27,8 @@ my %kinds = (
 	still => 3,
 	still_for_good => 4,
 	jump => 5,
-	fast => 6);
+	fast => 6,
+	random => 7);
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/fake_clock';
 my $generation = 0;
@@ -369,6 +370,45 @@ SKIP:
 			disarm();
 		}
 	}
+}
+
+# A clock that shows random times advances by any step whatever.  Nothing loops
+# until it is done, which it never would be, and everything can be cancelled.
+foreach my $size (1e6, 1e9, 1e15, 4e18)
+{
+	foreach my $call (
+		q{clock_measure('system', 0.2)},
+		q{clock_histogram('system', 0.2)},
+		q{clock_durations('system', 0.2)},
+		q{clock_summary('system', 0.2)},
+		q{clock_timeline('system', 0.4, 0.1)},
+		q{clock_throttled('system', 0.3, 1000)},
+		q{clock_survey('{system}', duration => 0.3)})
+	{
+		my $what = sprintf('random times below %g ns, %s', $size, $call);
+		my $result;
+
+		$session->query(q{SET statement_timeout = '60s'});
+		arm($session->pid, 'random', first => 2, times => 1, size => $size);
+		$result = $session->query("SELECT count(*) > 0 FROM $call");
+		is($result->{state}, '00000', $what);
+		is($result->{out}, 't', "$what: a result");
+
+		my $long = $call;
+		$long =~ s/0\.[234]/600/;
+		$session->query(q{SET statement_timeout = '200ms'});
+		$result = $session->query("SELECT count(*) FROM $long");
+		is($result->{state}, '57014', "$what: cancelled");
+		disarm();
+		$session->query('RESET statement_timeout');
+	}
+}
+{
+	arm($session->pid, 'random', first => 2, times => 1, size => 1e6);
+	my ($row, $warnings) = $session->row(summary_of('system', 0.3));
+	disarm();
+	is($row->{granularity_ns}, '1.00', 'random times: no step is invented');
+	like($warnings, qr/went backwards/, 'random times: warning');
 }
 
 # Nothing is left behind: the clock is right again.
