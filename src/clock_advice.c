@@ -377,6 +377,7 @@ advise_on_timing_source(const Facts *facts, Advice *advice)
 	const SurveyedClock *system = &facts->clocks[SYSTEM];
 	const SurveyedClock *tsc = &facts->clocks[RDTSC];
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
+	const char *why_not_trusted = tsc_why_not_trusted();
 
 	advice->check = "clock of EXPLAIN ANALYZE";
 	advice->evidence = psprintf("it reads %s, %.1f ns a reading; %s",
@@ -387,12 +388,21 @@ advise_on_timing_source(const Facts *facts, Advice *advice)
 		ok(advice, available(tsc) && tsc->cost.ns < system->cost.ns ?
 		   "before PostgreSQL 19 the server reads no other; 19 can read the TSC" :
 		   "before PostgreSQL 19 the server reads no other");
-	else if (server_times_by_tsc())
+	else if (server_times_by_tsc() && why_not_trusted == NULL)
 		ok(advice, "EXPLAIN ANALYZE reads the fastest clock there is");
+	else if (server_times_by_tsc())
+	{
+		notice(advice, psprintf("the server times by a TSC that is not to be trusted: %s", why_not_trusted));
+		advice->now = "SET timing_clock_source = 'system'";
+		advice->persistently = "ALTER SYSTEM SET timing_clock_source = 'system'; SELECT pg_reload_conf()";
+		advice->provider = "why the kernel does not keep time by the TSC";
+	}
 	else if (!available(tsc))
 		ok(advice, "the server cannot use the TSC");
 	else if (tsc->cost.ns >= system->cost.ns)
 		ok(advice, "the TSC would be no faster");
+	else if (tsc_is_given_up_now())
+		ok(advice, psprintf("the TSC is not to be trusted: %s", why_not_trusted));
 	else if (server_defaults_to_tsc())
 	{
 		notice(advice, psprintf("timing_clock_source is %s, although the TSC can be used", setting));
@@ -403,9 +413,7 @@ advise_on_timing_source(const Facts *facts, Advice *advice)
 	else
 	{
 		notice(advice, psprintf("timing_clock_source = %s does not use the TSC: %s", setting,
-								!tsc_cpuid()->invariant ? "the processor does not say that it is invariant" :
-								server_tsc_hz() <= 0 ? "the server does not know its frequency" :
-								"the server does not trust it where the kernel does not use it"));
+								why_not_trusted ? why_not_trusted : "the server does not know its frequency"));
 		advice->now = "SET timing_clock_source = 'tsc', in a session of its own, where all else here is ok";
 		advice->persistently = "ALTER SYSTEM SET timing_clock_source = 'tsc'; SELECT pg_reload_conf()";
 		advice->provider = "to have timing_clock_source set to tsc";

@@ -172,6 +172,7 @@ clock_list_platform(PG_FUNCTION_ARGS)
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
 	const char *kernel = platform_kernel_clock_source();
 	const char *note = "the operating system does not tell";
+	const char *why_not = why_not_timed_by_tsc();
 
 	InitMaterializedSRF(fcinfo, 0);
 	put_fact(fcinfo, "server_version",
@@ -189,5 +190,7 @@ clock_list_platform(PG_FUNCTION_ARGS)
 	put_fact(fcinfo, "explain_analyze_source", clock_source_for_explain(), NULL);
 	put_fact(fcinfo, "other_timing_source", clock_source_for_other_timing(),
 			 "track_io_timing and its like");
+	put_fact(fcinfo, "clock_explain_source", why_not == NULL ? "rdtsc" : "system",
+			 why_not);
 	return (Datum) 0;
 }

@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "instr_clock.h"
 #include "sampler_loop.h"
+#include "tsc.h"
 
 static inline uint64
 instr_clock_now(void)
@@ -32,21 +33,26 @@ server_times_by_tsc(void)
 	return timing_tsc_enabled;
 }
 
+/*
+ * As a rule the server has said so itself.  Where another setting is in force,
+ * it is not asked, since it answers only by changing the clock that it reads.
+ */
 bool
 server_defaults_to_tsc(void)
 {
-	TimingClockSourceType set = (TimingClockSourceType) timing_clock_source;
-	bool		by_tsc;
+	if (timing_clock_source == TIMING_CLOCK_SOURCE_AUTO)
+		return timing_tsc_enabled;
+	return timing_tsc_frequency_khz > 0 && tsc_is_default_now();
+}
 
-	/*
-	 * The server resolves "auto" only as it sets it, and that sets the
-	 * setting's variable, too.  Nothing between these calls can fail or reads
-	 * a clock.
-	 */
-	pg_set_timing_clock_source(TIMING_CLOCK_SOURCE_AUTO);
-	by_tsc = timing_tsc_enabled;
-	pg_set_timing_clock_source(set);
-	return by_tsc;
+const char *
+why_not_timed_by_tsc(void)
+{
+	if (timing_clock_source == TIMING_CLOCK_SOURCE_SYSTEM)
+		return "timing_clock_source is system";
+	if (timing_clock_source == TIMING_CLOCK_SOURCE_TSC)
+		return tsc_why_not_usable();
+	return tsc_why_not_trusted();
 }
 
 double
@@ -67,6 +73,12 @@ bool
 server_defaults_to_tsc(void)
 {
 	return false;
+}
+
+const char *
+why_not_timed_by_tsc(void)
+{
+	return tsc_why_not_trusted();
 }
 
 double

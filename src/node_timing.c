@@ -37,6 +37,7 @@
 #include "utils/reltrigger.h"
 
 #include "compat.h"
+#include "instr_clock.h"
 #include "node_timing.h"
 #include "reference.h"
 #include "stats.h"
@@ -408,13 +409,19 @@ settled_ticks(void)
 }
 
 /*
- * The cheapest clock that can be trusted.  It is not that of the server: what
- * is wanted is the query's time, not what the server would say.
+ * The cheapest clock that can be trusted: by the server's own rule, also where
+ * the server is too old to have one, and by its setting.  It stays as it is
+ * while a query is being timed, whatever a function in it sets.
  */
 static void
 choose_clock(void)
 {
-	by_tsc = tsc_why_no_rdtsc() == NULL && tsc_cpuid()->invariant;
+	for (int i = 0; i < CALL_COPIES; i++)
+	{
+		if (countdown_taken[i])
+			return;
+	}
+	by_tsc = why_not_timed_by_tsc() == NULL;
 }
 
 /* xorshift64* (Vigna, ACM TOMS 42(4), 2016), of which the high bits are good. */

@@ -6,14 +6,151 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel_clock.h"
 #include "tsc.h"
+
+/*
+ * Clocks that a hypervisor offers, which Linux may prefer to a TSC that it does
+ * trust.
+ */
+static const char *const hypervisor_clocks[] = {
+	"kvm-clock", "xen", "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr"
+};
+
+const char *
+tsc_why_not_usable(void)
+{
+	const char *why = tsc_why_no_rdtscp();
+
+	if (why == NULL && !tsc_cpuid()->invariant)
+		return "the processor does not say that its rate is invariant (CPUID leaf 0x80000007, EDX bit 8)";
+	return why;
+}
+
+static bool
+kernel_uses_tsc(const TscEvidence *evidence)
+{
+	return strcmp(evidence->kernel_source, "tsc") == 0;
+}
+
+/* Or may do so, where that is not known. */
+static bool
+kernel_offers_tsc(const TscEvidence *evidence)
+{
+	const char *name = evidence->kernel_sources_available;
+
+	if (*name == '\0')
+		return true;
+	while (*name != '\0')
+	{
+		size_t		length = strcspn(name, " ");
+
+		if (length == 3 && strncmp(name, "tsc", 3) == 0)
+			return true;
+		name += length;
+		name += strspn(name, " ");
+	}
+	return false;
+}
+
+static bool
+kernel_prefers_hypervisor(const TscEvidence *evidence)
+{
+	for (size_t i = 0; i < sizeof(hypervisor_clocks) / sizeof(hypervisor_clocks[0]); i++)
+	{
+		if (strcmp(evidence->kernel_source, hypervisor_clocks[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+tsc_is_default(const TscEvidence *evidence)
+{
+	return evidence->tsc_adjust || kernel_uses_tsc(evidence);
+}
+
+bool
+tsc_is_given_up(const TscEvidence *evidence)
+{
+	return evidence->kernel_source[0] != '\0' && !kernel_uses_tsc(evidence) &&
+		(!kernel_offers_tsc(evidence) || !kernel_prefers_hypervisor(evidence));
+}
+
+const char *
+tsc_judge(const TscEvidence *evidence)
+{
+	static char reason[KERNEL_CLOCK_SIZE + 100];
+
+	if (evidence->why_not_usable != NULL)
+		return evidence->why_not_usable;
+	if (tsc_is_given_up(evidence))
+		snprintf(reason, sizeof(reason), "the kernel %s the TSC: its clock source is %s",
+				 kernel_offers_tsc(evidence) ? "does not keep time by" : "has given up",
+				 evidence->kernel_source);
+	else if (tsc_is_default(evidence))
+		return NULL;
+	else if (evidence->kernel_source[0] != '\0')
+		snprintf(reason, sizeof(reason), "the processor has no TSC_ADJUST, and the kernel's clock source is %s",
+				 evidence->kernel_source);
+	else
+		return "the processor has no TSC_ADJUST, and the kernel's clock source is not known";
+	return reason;
+}
+
+/* The strings in it stay until the next call. */
+static TscEvidence
+evidence_now(void)
+{
+	static char source[KERNEL_CLOCK_SIZE];
+	static char available[KERNEL_CLOCK_SIZE];
+	TscEvidence evidence;
+
+	evidence.why_not_usable = tsc_why_not_usable();
+	evidence.tsc_adjust = tsc_cpuid()->tsc_adjust;
+	evidence.kernel_source = source;
+	evidence.kernel_sources_available = available;
+	source[0] = available[0] = '\0';
+#ifdef __linux__
+	(void) kernel_clock_source(source);
+	(void) kernel_clock_sources_available(available);
+#endif
+	return evidence;
+}
+
+bool
+tsc_is_default_now(void)
+{
+	TscEvidence evidence = evidence_now();
+
+	return tsc_is_default(&evidence);
+}
+
+bool
+tsc_is_given_up_now(void)
+{
+	TscEvidence evidence = evidence_now();
+
+	return tsc_is_given_up(&evidence);
+}
+
+const char *
+tsc_why_not_trusted(void)
+{
+	TscEvidence evidence = evidence_now();
+
+	return tsc_judge(&evidence);
+}
 
 #ifdef CLOCKTIMING_HAVE_TSC
 
 #include <cpuid.h>
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -263,9 +400,6 @@ tsc_frequency(void (*wait) (double seconds))
 }
 
 #else							/* !CLOCKTIMING_HAVE_TSC */
-
-#include <stddef.h>
-#include <string.h>
 
 const TscCpuid *
 tsc_cpuid(void)

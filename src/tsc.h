@@ -54,6 +54,47 @@ extern const TscCpuid *tsc_cpuid(void);
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
 
+/* The same for what PostgreSQL 19 needs to time with it: RDTSCP, at one rate. */
+extern const char *tsc_why_not_usable(void);
+
+/* By what the TSC of a server is judged, or would be. */
+typedef struct TscEvidence
+{
+	const char *why_not_usable; /* as above */
+	bool		tsc_adjust;		/* CPUID leaf 7, EBX bit 1 */
+	/* Linux: what kernel_clock.h tells; empty where that is not known */
+	const char *kernel_source;
+	const char *kernel_sources_available;
+} TscEvidence;
+
+/*
+ * Whether PostgreSQL 19 reads the TSC if timing_clock_source is "auto", given
+ * that it is usable: tsc_use_by_default() in its src/common/instr_time.c.  It
+ * does with TSC_ADJUST, by which firmware and kernel set the counters of all
+ * sockets alike, or else where Linux keeps time by it and so watches it.
+ */
+extern bool tsc_is_default(const TscEvidence *evidence);
+
+/*
+ * Whether Linux, which has a TSC, has given it up: it no longer offers it as a
+ * clock source, or keeps time by a timer that takes far longer to read (hpet,
+ * acpi_pm).  A hypervisor's clock, beside a TSC that is offered still, is no
+ * such evidence.
+ */
+extern bool tsc_is_given_up(const TscEvidence *evidence);
+
+/*
+ * NULL if times can be trusted to the TSC, else the reason why not, which stays
+ * until the next call.  The rule is that of PostgreSQL 19, and one thing more:
+ * TSC_ADJUST does not help where the kernel has given the TSC up.
+ */
+extern const char *tsc_judge(const TscEvidence *evidence);
+
+/* The same by the evidence there is now, which costs a few microseconds. */
+extern bool tsc_is_default_now(void);
+extern bool tsc_is_given_up_now(void);
+extern const char *tsc_why_not_trusted(void);
+
 /*
  * The frequency, calibrated once a process against the reference clock, which
  * takes 50 ms; "wait" is called while it does, with the time left in seconds,

@@ -70,12 +70,63 @@ status_of(int (*child) (void))
 
 #endif
 
+/*
+ * Whether the TSC is trusted: by PostgreSQL 19's rule, but not where the
+ * kernel has given it up.  "why" is what the reason contains; NULL: trusted.
+ */
+static void
+judged(bool tsc_adjust, const char *source, const char *available, bool by_default, const char *why)
+{
+	TscEvidence evidence = {NULL, tsc_adjust, source, available};
+	const char *reason = tsc_judge(&evidence);
+
+	ok(tsc_is_default(&evidence) == by_default, "%s TSC_ADJUST, kernel \"%s\" of \"%s\": %s by default",
+	   tsc_adjust ? "with" : "without", source, available, by_default ? "used" : "not used");
+	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
+	   "and it is %s", reason ? reason : "trusted");
+
+	/* whatever the kernel says */
+	evidence.why_not_usable = "it cannot be read";
+	ok(tsc_judge(&evidence) == evidence.why_not_usable, "unless it cannot be used");
+}
+
+static void
+judgements(void)
+{
+	/* on bare metal; the second one is a processor of AMD's, on any number of sockets */
+	judged(true, "tsc", "tsc hpet acpi_pm", true, NULL);
+	judged(false, "tsc", "tsc hpet acpi_pm", true, NULL);
+	judged(true, "hpet", "hpet acpi_pm", true, "has given up the TSC: its clock source is hpet");
+	judged(false, "hpet", "hpet acpi_pm", false, "has given up the TSC: its clock source is hpet");
+	judged(true, "hpet", "tsc hpet acpi_pm", true, "does not keep time by the TSC: its clock source is hpet");
+	judged(false, "acpi_pm", "tsc hpet acpi_pm", false, "does not keep time by the TSC: its clock source is acpi_pm");
+	judged(true, "jiffies", "jiffies", true, "has given up the TSC: its clock source is jiffies");
+
+	/* on a virtual machine */
+	judged(true, "tsc", "tsc kvm-clock", true, NULL);
+	judged(true, "kvm-clock", "kvm-clock tsc acpi_pm", true, NULL);
+	judged(false, "kvm-clock", "kvm-clock tsc acpi_pm", false, "no TSC_ADJUST, and the kernel's clock source is kvm-clock");
+	judged(true, "kvm-clock", "kvm-clock acpi_pm", true, "has given up the TSC: its clock source is kvm-clock");
+	judged(true, "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page tsc acpi_pm", true, NULL);
+	judged(true, "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page acpi_pm", true, "has given up the TSC");
+	judged(true, "xen", "xen tsc-early", true, "has given up the TSC");
+
+	/* nothing is known: several sockets without TSC_ADJUST may disagree */
+	judged(true, "", "", true, NULL);
+	judged(false, "", "", false, "no TSC_ADJUST, and the kernel's clock source is not known");
+	judged(true, "kvm-clock", "", true, NULL);
+	judged(true, "hpet", "", true, "does not keep time by the TSC");
+}
+
 int
 main(void)
 {
 	uint64_t	before = reference_ns();
 
 	ok(reference_ns() >= before, "the reference clock goes on");
+	judgements();
+	ok(tsc_why_no_rdtscp() == NULL || tsc_why_not_usable() != NULL, "what cannot be read is not usable");
+	ok(tsc_why_not_usable() == NULL || tsc_why_not_trusted() != NULL, "nor trusted");
 	if (tsc_why_no_rdtsc() == NULL)
 	{
 		const TscFrequency *f = tsc_frequency(nap);

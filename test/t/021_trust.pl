@@ -1,0 +1,181 @@
+
+# Which clock plans are timed by: the time-stamp counter where it can be trusted,
+# by the evidence of the kernel and by the server's own setting.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/kernel_clock.so';
+plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f $shim;
+plan skip_all => 'this is not Linux' unless $^O eq 'linux';
+
+# What stands in for the kernel's files: see kernel_clock.c.
+my $dir = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
+mkdir $dir or die "$dir: $!";
+chmod 0755, $dir;
+
+sub kernel_clock
+{
+	my ($current, $available) = @_;
+
+	unlink "$dir/current_clocksource", "$dir/available_clocksource";
+	append_to_file("$dir/current_clocksource", "$current\n")
+	  if defined $current;
+	append_to_file("$dir/available_clocksource", "$available\n")
+	  if defined $available;
+	return;
+}
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+kernel_clock('tsc', 'tsc hpet acpi_pm');
+{
+	local $ENV{LD_PRELOAD} = $shim;
+	local $ENV{KERNEL_CLOCK_DIR} = $dir;
+	$node->start;
+}
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+my $session = ClockSession->new($node);
+my $has_setting = $node->pg_version->major >= 19;
+
+sub fact
+{
+	my ($name, $column) = @_;
+
+	$column ||= 'value';
+	return $session->query("SELECT $column FROM clock_platform WHERE name = '$name'")->{out};
+}
+
+# By which clock plans are timed: in the summary line and in the view, and why.
+sub timed_by
+{
+	my ($source, $reason, $what) = @_;
+	my $clock = $source eq 'rdtsc' ? 'RDTSC' : 'clock_gettime (CLOCK_MONOTONIC)';
+	my $text = $session->query(
+		q{SELECT * FROM clock_explain_text('SELECT count(*) FROM generate_series(1, 1000)')})->{out};
+
+	like($text, qr/^ *Clock: \Q$clock\E, sampling/m, "$what: clock_explain_text");
+	is(fact('clock_explain_source'), $source, "$what: clock_platform");
+	is(fact('clock_explain_source', 'note'), $reason, "$what: the reason");
+	return;
+}
+
+# The advice about the clock of EXPLAIN ANALYZE: severity, finding, what to do.
+sub advice
+{
+	my $out = $session->query(
+		q{SELECT severity, finding, coalesce(do_now, '') FROM clock_advice
+			WHERE "check" = 'clock of EXPLAIN ANALYZE'})->{out};
+
+	return split /\|/, $out, -1;
+}
+
+if (   fact('rdtscp') ne 'yes'
+	|| fact('invariant_tsc') ne 'yes')
+{
+	like(fact('clock_explain_source', 'note'), qr/./, 'no usable TSC, and why');
+	timed_by('system', fact('clock_explain_source', 'note'), 'no usable TSC');
+	$session->quit;
+	$node->stop;
+	done_testing();
+	exit;
+}
+my $adjust = fact('tsc_adjust') eq 'yes';
+
+is(fact('kernel_clock_source'), 'tsc', 'the shim is in force');
+timed_by('rdtsc', '', 'the kernel uses it');
+
+kernel_clock('hpet', 'hpet acpi_pm');
+is(fact('kernel_clock_source'), 'hpet', 'the kernel changes its mind');
+timed_by('system', 'the kernel has given up the TSC: its clock source is hpet', 'given up');
+
+kernel_clock('acpi_pm', 'tsc hpet acpi_pm');
+timed_by('system', 'the kernel does not keep time by the TSC: its clock source is acpi_pm',
+	'not used');
+
+kernel_clock('kvm-clock', 'kvm-clock acpi_pm');
+timed_by('system', 'the kernel has given up the TSC: its clock source is kvm-clock',
+	'given up by a guest');
+
+kernel_clock('kvm-clock', 'kvm-clock tsc acpi_pm');
+timed_by(
+	$adjust
+	? ('rdtsc', '')
+	: ( 'system', "the processor has no TSC_ADJUST, and the kernel's clock source is kvm-clock"),
+	'a guest with a clock of its own');
+
+kernel_clock();
+is(fact('kernel_clock_source'), '', 'the kernel says nothing');
+timed_by(
+	$adjust
+	? ('rdtsc', '')
+	: ('system', "the processor has no TSC_ADJUST, and the kernel's clock source is not known"),
+	'nothing is known');
+
+SKIP:
+{
+	skip 'PostgreSQL 19 and later have timing_clock_source', 1 unless $has_setting;
+
+	my $report = sub {
+		$session->query('SELECT * FROM clock_report(0.05)')->{out} =~
+		  /^(TSC clock source will .*)$/m;
+		return $1;
+	};
+
+	# the server's setting decides
+	kernel_clock('tsc', 'tsc hpet acpi_pm');
+	$session->query('SET timing_clock_source = system');
+	timed_by('system', 'timing_clock_source is system', 'set to system');
+	is(fact('explain_analyze_source'), 'system', 'and the server reads it, too');
+
+	skip 'the server could not calibrate the TSC', 1
+	  if fact('tsc_frequency_server_khz') eq '';
+	like($report->(), qr/will be used by default/, 'what the server would do is known');
+	is($session->query('SHOW timing_clock_source')->{out}, 'system', 'and it has not been changed');
+	my ($severity, $finding, $now) = advice();
+	isnt($severity, 'warning', "set to system: $finding");
+	unlike($finding, qr/not to be trusted/, 'set to system: the TSC would do');
+
+	kernel_clock('hpet', 'hpet acpi_pm');
+	like(
+		$report->(),
+		$adjust ? qr/will be used by default/ : qr/will not be used by default/,
+		'what it would do where the kernel has given up the TSC');
+	($severity, $finding, $now) = advice();
+	is($severity, 'ok', "set to system, given up: $finding");
+	is($now, '', 'set to system, given up: nothing to do');
+
+	$session->query('SET timing_clock_source = tsc');
+	timed_by('rdtsc', '', 'set to tsc, for which the administrator answers');
+	($severity, $finding, $now) = advice();
+	is($severity, 'notice', "set to tsc, given up: $finding");
+	like($finding, qr/the kernel has given up the TSC: its clock source is hpet/,
+		'set to tsc, given up: why');
+	is($now, q{SET timing_clock_source = 'system'}, 'set to tsc, given up: what to do');
+
+	# the server resolves it now, by its own rule
+	$session->query('SET timing_clock_source = auto');
+	is(fact('explain_analyze_source'), $adjust ? 'rdtsc' : 'system', 'auto, given up: the server');
+	timed_by('system', 'the kernel has given up the TSC: its clock source is hpet', 'auto, given up');
+
+	# nothing in a query that is being timed changes its clock
+	kernel_clock('tsc', 'tsc hpet acpi_pm');
+	$session->query(
+		q{CREATE FUNCTION pg_temp.other_clock() RETURNS text LANGUAGE sql SET timing_clock_source = system
+			AS $$ SELECT count(*)::text FROM clock_explain('SELECT 1') $$});
+	my $out = $session->query(
+		q{SELECT * FROM clock_explain_text('SELECT pg_temp.other_clock(), sum(i) FROM generate_series(1, 100000) AS i')}
+	)->{out};
+	like($out, qr/Clock: RDTSC, sampling/, 'a setting within a query is not for that query');
+}
+
+$session->quit;
+$node->stop;
+done_testing();
