@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "lib/stringinfo.h"
 
 #include "progress.h"
@@ -30,6 +32,7 @@ progress_due(const Progress *progress, double elapsed_s)
 void
 progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 {
+	double		interval_s = progress_interval_ms / 1000.0;
 	StringInfoData detail;
 	int			needed;
 
@@ -51,7 +54,10 @@ progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 					Max(progress->total_s - elapsed_s, 0.0), detail.data)));
 	pfree(detail.data);
 
-	/* after a long gap, go on with the next interval that is still to come */
-	while (progress->next_s <= elapsed_s)
-		progress->next_s += progress_interval_ms / 1000.0;
+	/*
+	 * After a gap, go on with the next interval that is still to come.  There may
+	 * be any number in between: the clock that tells the time may jump.
+	 */
+	if (progress->next_s <= elapsed_s)
+		progress->next_s += interval_s * (floor((elapsed_s - progress->next_s) / interval_s) + 1);
 }
