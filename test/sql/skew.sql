@@ -36,8 +36,8 @@ ROLLBACK;
 -- twice in a statement
 SELECT count(*) > 0 AS rows FROM clock_cpu_skew(0.01, 'system') AS a, clock_cpu_skew(0.01, 'system') AS b;
 -- and not to be had by everybody
-CREATE ROLE clock_skew_test;
-SET ROLE clock_skew_test;
+CREATE ROLE regress_clock_skew;
+SET ROLE regress_clock_skew;
 SELECT clock_cpu_skew(0.01);
 RESET ROLE;
-DROP ROLE clock_skew_test;
+DROP ROLE regress_clock_skew;

@@ -20,22 +20,22 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA timing;
 	CREATE EXTENSION clocktiming SCHEMA timing;
-	CREATE ROLE alice LOGIN;
-	CREATE ROLE monitor LOGIN IN ROLE pg_monitor;
-	GRANT USAGE ON SCHEMA timing TO alice, monitor;
-	GRANT CREATE ON SCHEMA public TO alice;
+	CREATE ROLE regress_alice LOGIN;
+	CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor;
+	GRANT USAGE ON SCHEMA timing TO regress_alice, regress_monitor;
+	GRANT CREATE ON SCHEMA public TO regress_alice;
 	SET search_path = timing, public;
 	CREATE TABLE shown (s clock_sample);
 	CREATE TABLE hidden (s clock_sample);
 	INSERT INTO shown SELECT s FROM clock_measure('system', 0.05) AS s;
 	INSERT INTO shown SELECT s FROM clock_measure('system', 0.05) AS s;
 	INSERT INTO hidden SELECT * FROM shown;
-	GRANT SELECT ON shown TO alice, monitor;
+	GRANT SELECT ON shown TO regress_alice, regress_monitor;
 	ALTER ROLE ALL SET search_path = timing, public;
 	ALTER ROLE ALL SET clocktiming.progress_interval = 0});
 
-my $alice = ClockSession->new($node, user => 'alice');
-my $monitor = ClockSession->new($node, user => 'monitor');
+my $alice = ClockSession->new($node, user => 'regress_alice');
+my $monitor = ClockSession->new($node, user => 'regress_monitor');
 
 my @measuring = (
 	'clock_measure()',
@@ -86,7 +86,7 @@ foreach my $from (@measuring)
 }
 foreach my $from (@free)
 {
-	foreach my $role ([ 'alice', $alice ], [ 'monitor', $monitor ])
+	foreach my $role ([ 'regress_alice', $alice ], [ 'regress_monitor', $monitor ])
 	{
 		my $result = $role->[1]->query("SELECT count(*) > 0 FROM $from");
 
@@ -108,9 +108,9 @@ is( $alice->query(
 # schema in front of all others, pg_catalog included.
 $node->safe_psql(
 	'postgres', q{
-	CREATE SCHEMA evil AUTHORIZATION alice;
+	CREATE SCHEMA evil AUTHORIZATION regress_alice;
 	GRANT USAGE ON SCHEMA evil TO PUBLIC;
-	SET ROLE alice;
+	SET ROLE regress_alice;
 	CREATE TABLE evil.clock_sample (evil int);
 	CREATE TABLE evil.clock_summary_row (evil int);
 	CREATE FUNCTION evil.trap() RETURNS pg_catalog.text LANGUAGE plpgsql

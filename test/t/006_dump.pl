@@ -15,7 +15,7 @@ my $tempdir = PostgreSQL::Test::Utils::tempdir();
 
 $node->safe_psql(
 	'postgres', q{
-	CREATE ROLE alice;
+	CREATE ROLE regress_alice;
 	CREATE DATABASE source});
 $node->safe_psql(
 	'source', q{
@@ -35,10 +35,10 @@ $node->safe_psql(
 		FROM clock_measure('system', 0.01) AS s;
 	INSERT INTO many SELECT id, ARRAY[s, s] FROM one;
 	INSERT INTO many SELECT 101, array_agg(s ORDER BY id) FROM one;
-	GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO alice;
+	GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO regress_alice;
 	REVOKE EXECUTE ON FUNCTION clock_report(double precision, double precision) FROM pg_monitor;
 	REVOKE EXECUTE ON FUNCTION clock_summary(clock_sample) FROM PUBLIC;
-	GRANT SELECT ON clock_sources TO alice});
+	GRANT SELECT ON clock_sources TO regress_alice});
 
 my @facts = (
 	[ 'samples', q{SELECT id, md5(s::text) FROM one ORDER BY id} ],
@@ -71,7 +71,7 @@ my @facts = (
 my %before = map { $_->[0] => $node->safe_psql('source', $_->[1]) } @facts;
 cmp_ok(length $before{$_}, '>', 20, "$_: there is something to compare")
   foreach map { $_->[0] } @facts;
-like($before{privileges}, qr/^clock_measure\|.*\|alice\|EXECUTE$/m,
+like($before{privileges}, qr/^clock_measure\|.*\|regress_alice\|EXECUTE$/m,
 	'privileges: one granted');
 unlike($before{privileges}, qr/^clock_report\|.*\|pg_monitor\|/m,
 	'privileges: one revoked');

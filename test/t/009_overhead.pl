@@ -18,15 +18,15 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION clocktiming;
-	CREATE ROLE ordinary LOGIN;
-	CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+	CREATE ROLE regress_ordinary LOGIN;
+	CREATE ROLE regress_watcher LOGIN IN ROLE pg_monitor;
 	CREATE TABLE secret (a int);
 	INSERT INTO secret SELECT generate_series(1, 100);
 	CREATE TABLE shared (owner text, a int);
-	INSERT INTO shared SELECT CASE WHEN i <= 10 THEN 'watcher' ELSE 'other' END, i FROM generate_series(1, 100) AS i;
+	INSERT INTO shared SELECT CASE WHEN i <= 10 THEN 'regress_watcher' ELSE 'other' END, i FROM generate_series(1, 100) AS i;
 	ALTER TABLE shared ENABLE ROW LEVEL SECURITY;
 	CREATE POLICY own ON shared USING (owner = current_user);
-	GRANT SELECT ON shared TO watcher;
+	GRANT SELECT ON shared TO regress_watcher;
 	CREATE TABLE log (a int);
 	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
 		'BEGIN INSERT INTO log VALUES (1); RETURN NULL; END';
@@ -137,10 +137,10 @@ $session->quit;
 # Privileges
 foreach my $statement (sort keys %long)
 {
-	my ($status, $stdout, $stderr) = $node->psql('postgres', $statement, extra_params => [ '-U', 'ordinary' ]);
+	my ($status, $stdout, $stderr) = $node->psql('postgres', $statement, extra_params => [ '-U', 'regress_ordinary' ]);
 	like($stderr, qr/permission denied for (function|procedure) clock_/, "$long{$statement}: not for an ordinary role");
 }
-my $watcher = ClockSession->new($node, user => 'watcher');
+my $watcher = ClockSession->new($node, user => 'regress_watcher');
 is($watcher->query('CALL clock_executor_overhead(100, duration => 0.05)')->{state}, '00000',
 	'a member of pg_monitor may measure');
 is($watcher->query(q{SELECT clock_query_overhead('SELECT * FROM secret', 0.05)})->{state}, '42501',

@@ -24,20 +24,20 @@ $node->start;
 $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION clocktiming;
-	CREATE ROLE ordinary LOGIN;
-	CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+	CREATE ROLE regress_ordinary LOGIN;
+	CREATE ROLE regress_watcher LOGIN IN ROLE pg_monitor;
 	CREATE TABLE a AS SELECT i, i % 100 AS k, md5(i::text) AS s FROM generate_series(1, 20000) AS i;
 	CREATE TABLE b AS SELECT i, i % 50 AS k FROM generate_series(1, 5000) AS i;
 	CREATE INDEX a_i ON a (i);
 	CREATE TABLE secret AS SELECT generate_series(1, 100) AS i;
 	CREATE TABLE own (owner text, i integer);
-	INSERT INTO own SELECT CASE WHEN i <= 10 THEN 'watcher' ELSE 'other' END, i FROM generate_series(1, 100) AS i;
+	INSERT INTO own SELECT CASE WHEN i <= 10 THEN 'regress_watcher' ELSE 'other' END, i FROM generate_series(1, 100) AS i;
 	ALTER TABLE own ENABLE ROW LEVEL SECURITY;
 	CREATE POLICY own ON own USING (owner = current_user);
 	CREATE TABLE log (what text);
 	CREATE TABLE w (i integer PRIMARY KEY, k integer);
 	INSERT INTO w SELECT i, 0 FROM generate_series(1, 100) AS i;
-	GRANT SELECT ON a, b, own TO watcher;
+	GRANT SELECT ON a, b, own TO regress_watcher;
 	CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
 		$$BEGIN INSERT INTO log VALUES (TG_NAME); RETURN NEW; END$$;
 	CREATE TRIGGER before BEFORE INSERT OR UPDATE ON w FOR EACH ROW EXECUTE FUNCTION note();
@@ -339,10 +339,10 @@ as_before('forced parallel plans');
 foreach my $function ('clock_explain', 'clock_explain_text', 'clock_explain_json')
 {
 	my ($status, $stdout, $stderr) =
-	  $node->psql('postgres', "SELECT $function('SELECT 1')", extra_params => [ '-U', 'ordinary' ]);
+	  $node->psql('postgres', "SELECT $function('SELECT 1')", extra_params => [ '-U', 'regress_ordinary' ]);
 	like($stderr, qr/permission denied for function $function/, "$function is not for an ordinary role");
 }
-my $watcher = ClockSession->new($node, user => 'watcher');
+my $watcher = ClockSession->new($node, user => 'regress_watcher');
 $watcher->query($parallel);
 $watcher->query($nodes);
 is($watcher->query(q{SELECT count(*) FROM clock_explain('SELECT 1')})->{out}, '1', 'a member of pg_monitor may');

@@ -207,11 +207,11 @@ foreach my $method (@methods)
 			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'temporary files as they were written and read');
 
 		$node->safe_psql('postgres', q{
-			CREATE ROLE watcher LOGIN IN ROLE pg_monitor;
+			CREATE ROLE regress_watcher LOGIN IN ROLE pg_monitor;
 			REVOKE SELECT ON "Odd schema".pg_stat_statements FROM PUBLIC});
-		like($node->safe_psql('postgres', "SET ROLE watcher; $calls"),
+		like($node->safe_psql('postgres', "SET ROLE regress_watcher; $calls"),
 			qr/pg_stat_statements cannot be read: permission denied/, 'not for everybody');
-		like($node->safe_psql('postgres', "BEGIN; SET LOCAL ROLE watcher; $calls; RESET ROLE; SELECT 1; COMMIT"),
+		like($node->safe_psql('postgres', "BEGIN; SET LOCAL ROLE regress_watcher; $calls; RESET ROLE; SELECT 1; COMMIT"),
 			qr/^1$/m, 'and that ends no transaction');
 	}
 	$node->stop;

@@ -363,8 +363,8 @@ cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not gr
 $session->quit;
 
 # It is not for superusers only: it tells nothing that EXPLAIN ANALYZE does not.
-$node->safe_psql('postgres', 'CREATE ROLE ordinary LOGIN; GRANT SELECT ON a TO ordinary');
-my $ordinary = ClockSession->new($node, user => 'ordinary');
+$node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
+my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
 $ordinary->quit;
 $node->stop;
@@ -386,8 +386,8 @@ auto_explain.log_min_duration = 0
 auto_explain.log_nested_statements = on
 });
 	$other->start;
-	$other->safe_psql('postgres', 'CREATE TABLE a AS SELECT i FROM generate_series(1, 20000) AS i; ANALYZE a; CREATE ROLE ordinary LOGIN; GRANT SELECT ON a TO ordinary');
-	$s = ClockSession->new($other, user => 'ordinary');
+	$other->safe_psql('postgres', 'CREATE TABLE a AS SELECT i FROM generate_series(1, 20000) AS i; ANALYZE a; CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
+	$s = ClockSession->new($other, user => 'regress_ordinary');
 	$result = $s->query("EXPLAIN ($on) SELECT count(*) FROM a");
 	is(clock_lines($result->{out}), 2, "$libraries: an ordinary role may");
 	$s->quit;
