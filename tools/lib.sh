@@ -151,6 +151,7 @@ in_cache() { echo "$CACHE/pg$1"; }
 cached_pg_config() {
 	case $1 in
 	16) echo "$(in_cache 16)/pgserver/pginstall/bin/pg_config" ;;
+	assert) echo "/usr/local/pgsql/bin/pg_config" ;;
 	*) echo "/usr/lib/postgresql/$1/bin/pg_config" ;;	# in a tree: as seen from inside
 	esac
 }
