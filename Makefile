@@ -45,7 +45,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix bench unit unit-programs shims indent
+.PHONY: help demo test test-matrix test-valgrind bench unit unit-programs shims indent
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -53,10 +53,11 @@ help:
 	@echo 'make test          all tests, on a throwaway server'
 	@echo 'make test-matrix   the tests on every supported PostgreSQL, and on one that was built with assertions'
 	@echo '                   (VERSIONS="15 19 assert": on these only)'
+	@echo 'make test-valgrind the regression tests on a server under Valgrind (SCRIPTS="explain measure": these only)'
 	@echo 'make bench         measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit          only the tests of the C code that knows nothing of PostgreSQL'
 	@echo 'make indent        format src/ with pgindent'
-	@echo 'demo, test, test-matrix and bench install what is missing if they are run as root on Debian or Ubuntu;'
+	@echo 'demo, test, test-matrix, test-valgrind and bench install what is missing if they are run as root on Debian or Ubuntu;'
 	@echo 'they install nothing of clocktiming, and touch no PostgreSQL server that is there.'
 
 demo:
@@ -67,6 +68,9 @@ test:
 
 test-matrix:
 	@tools/matrix $(VERSIONS)
+
+test-valgrind:
+	@tools/in-tree assert tools/valgrind $(SCRIPTS)
 
 bench:
 	@tools/bench $(BENCH_ARGS)

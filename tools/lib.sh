@@ -193,11 +193,11 @@ copy_tree() {	# copy_tree DIRECTORY TAR-ARGUMENTS...: to the same place below $W
 	tar -C "$1" -chf - "${@:2}" | tar -C "$WORK/root$1" -xof -
 }
 
-start_server() {
+start_server() {	# start_server [PG_CTL-ARGUMENTS...]
 	initdb -D "$WORK/data" -A trust -U postgres --no-sync --locale=C --encoding=UTF8 >"$WORK/initdb.log" 2>&1 ||
 		{ cat "$WORK/initdb.log"; return 1; }
 	printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$WORK'" "fsync = off" >>"$WORK/data/postgresql.conf"
-	pg_ctl start -s -w -D "$WORK/data" -l "$WORK/server.log" </dev/null ||
+	pg_ctl start -s -w -D "$WORK/data" -l "$WORK/server.log" "$@" </dev/null ||
 		{ cat "$WORK/server.log"; return 1; }
 	export PGHOST=$WORK PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
