@@ -67,21 +67,30 @@ COMMIT;
 -- work that is done is seen: as much of it as was done
 RESET stats_fetch_consistency;
 CREATE TEMP TABLE before AS SELECT * FROM clock_impact_detail;
+CREATE TEMP TABLE after (LIKE before);
 CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000) AS i;
 SET work_mem = '64kB';
 SELECT count(*) = 7000 AS sorted FROM (SELECT filler FROM impact_rows ORDER BY filler, i OFFSET 0) AS s \g /dev/null
 RESET work_mem;
 SELECT pg_stat_force_next_flush() \g /dev/null
 SELECT pg_sleep(0.1) \g /dev/null
+-- (each commit is written before the next is made, but not by this session where the WAL writer comes first, which
+-- reports at a time of its own)
 DO $$
 BEGIN
     FOR n IN 1..100 LOOP
-        UPDATE impact_rows SET i = -i WHERE ctid = '(0,1)';
+        INSERT INTO impact_rows VALUES (-n, '');
         COMMIT;
     END LOOP;
+    FOR n IN 1..600 LOOP
+        PERFORM pg_stat_force_next_flush();
+        COMMIT;
+        DELETE FROM after;
+        INSERT INTO after SELECT * FROM clock_impact_detail;
+        EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before AS b USING (work) WHERE work = 'WAL writes') >= 100;
+        PERFORM pg_sleep(0.1);
+    END LOOP;
 END $$;
-SELECT pg_stat_force_next_flush() \g /dev/null
-CREATE TEMP TABLE after AS SELECT * FROM clock_impact_detail;
 DROP TABLE impact_rows;
 BEGIN;
 CREATE FUNCTION pg_temp.more(text) RETURNS bigint LANGUAGE sql
