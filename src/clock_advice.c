@@ -14,14 +14,11 @@
 
 #include <math.h>
 
-#include "access/xact.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "clock_cpu_skew.h"
 #include "clock_measure.h"
@@ -29,6 +26,7 @@
 #include "instr_clock.h"
 #include "platform.h"
 #include "row.h"
+#include "subtransaction.h"
 #include "tsc.h"
 
 PG_FUNCTION_INFO_V1(clock_list_advice);
@@ -64,49 +62,24 @@ typedef struct Facts
 	SkewSummary skew;
 } Facts;
 
+typedef struct SkewGathering
+{
+	Facts	   *facts;
+	double		duration_s;
+} SkewGathering;
+
 static bool
 available(const SurveyedClock *clock)
 {
 	return clock->why_not == NULL;
 }
 
-/*
- * The skew, or why it cannot be measured.  Takes a subtransaction, so that no
- * free slot for a worker, say, is not the end of everything else.
- */
 static void
-gather_skew(Facts *facts, double duration_s)
+gather_skew(void *arg)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	SkewGathering *gathering = arg;
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		facts->skew = cpu_skew_summary(duration_s);
-		ReleaseCurrentSubTransaction();
-		facts->skew_known = true;
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-
-		/* then all of it shall end, not the skew alone */
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			ReThrowError(error);
-		facts->why_no_skew = error->message;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
+	gathering->facts->skew = cpu_skew_summary(gathering->duration_s);
 }
 
 static Facts *
@@ -126,7 +99,13 @@ gather(double duration_s, bool skew)
 	survey(facts->clocks, N_CLOCKS, duration_s * (skew ? 1 - SKEW_SHARE : 1),
 		   0, &facts->system_call);
 	if (skew)
-		gather_skew(facts, duration_s * SKEW_SHARE);
+	{
+		/* no free slot for a worker, say, is not the end of everything else */
+		SkewGathering gathering = {facts, duration_s * SKEW_SHARE};
+
+		facts->why_no_skew = subtransaction_attempt(gather_skew, &gathering);
+		facts->skew_known = facts->why_no_skew == NULL;
+	}
 	return facts;
 }
 

@@ -18,7 +18,6 @@
 
 #include <math.h>
 
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -27,12 +26,11 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "clock_survey.h"
 #include "executor.h"
 #include "row.h"
+#include "subtransaction.h"
 
 PG_FUNCTION_INFO_V1(clock_list_impact);
 
@@ -129,46 +127,6 @@ ask(const char *query, double *figures, int n)
 }
 
 /*
- * Calls work(arg) in a subtransaction, and returns NULL or the message of the
- * error that it ended by.
- */
-static const char *
-attempt(void (*work) (void *arg), void *arg)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	const char *volatile message = NULL;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		work(arg);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-
-		/* then all of it shall end */
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			ReThrowError(error);
-		message = error->message;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return message;
-}
-
-/*
  * A database whose statistics were never reset has them since all statistics
  * were last discarded, at initdb or after a crash.  That also reset what belongs
  * to no database, at which time is known unless somebody has reset these as
@@ -259,7 +217,7 @@ ask_statements(void)
 	}
 
 	/* it may not be preloaded, too old, or not for this user */
-	message = attempt(ask_statements_in, &statements);
+	message = subtransaction_attempt(ask_statements_in, &statements);
 	if (message != NULL)
 		statements.why_not = psprintf("pg_stat_statements cannot be read: %s", message);
 	return statements;
@@ -618,7 +576,7 @@ clock_list_impact(PG_FUNCTION_ARGS)
 
 	io = cost_of(of_io);
 	plans = of_plans == of_io ? io : cost_of(of_plans);
-	why_not = attempt(measure_calls, &plans.operation);
+	why_not = subtransaction_attempt(measure_calls, &plans.operation);
 	if (why_not != NULL)
 		works[n - 1].reason = psprintf("%s; a call is assumed to cost two readings, because %s",
 									   works[n - 1].reason, why_not);

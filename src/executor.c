@@ -11,6 +11,8 @@
 #include <math.h>
 
 #include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
 #include "commands/explain.h"
 #include "common/pg_prng.h"
 #include "executor/executor.h"
@@ -22,10 +24,11 @@
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
+#include "utils/fmgroids.h"
 #include "utils/float.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "compat.h"
@@ -33,6 +36,7 @@
 #include "progress.h"
 #include "reference.h"
 #include "stats.h"
+#include "subtransaction.h"
 
 /* The margin, relative to its estimate, that is good enough. */
 #define GOOD_MARGIN		0.02
@@ -113,6 +117,86 @@ query_error_callback(void *arg)
 		errhint("Put constants in place of the parameters.");
 }
 
+static object_access_hook_type previous_object_access = NULL;
+
+/*
+ * Locks of the session are neither written nor rolled back: whoever takes or
+ * releases them is refused before it is executed.
+ */
+static void
+refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
+					 int sub_id, void *arg)
+{
+	if (previous_object_access != NULL)
+		previous_object_access(access, class_id, object_id, sub_id, arg);
+	if (access != OAT_FUNCTION_EXECUTE || class_id != ProcedureRelationId)
+		return;
+	switch (object_id)
+	{
+		case F_PG_ADVISORY_LOCK_INT8:
+		case F_PG_ADVISORY_LOCK_INT4_INT4:
+		case F_PG_ADVISORY_LOCK_SHARED_INT8:
+		case F_PG_ADVISORY_LOCK_SHARED_INT4_INT4:
+		case F_PG_TRY_ADVISORY_LOCK_INT8:
+		case F_PG_TRY_ADVISORY_LOCK_INT4_INT4:
+		case F_PG_TRY_ADVISORY_LOCK_SHARED_INT8:
+		case F_PG_TRY_ADVISORY_LOCK_SHARED_INT4_INT4:
+		case F_PG_ADVISORY_UNLOCK_INT8:
+		case F_PG_ADVISORY_UNLOCK_INT4_INT4:
+		case F_PG_ADVISORY_UNLOCK_SHARED_INT8:
+		case F_PG_ADVISORY_UNLOCK_SHARED_INT4_INT4:
+		case F_PG_ADVISORY_UNLOCK_ALL:
+			ereport(ERROR,
+					(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+					 errmsg("cannot execute %s in a query that is measured",
+							get_func_name(object_id)),
+					 errdetail("Advisory locks of the session are not rolled back."),
+					 errhint("Those of the transaction, such as by pg_advisory_xact_lock, are.")));
+		default:
+			break;
+	}
+}
+
+/*
+ * Calls work(arg) while nothing may be written.  What may write in a read-only
+ * transaction (large objects, temporary tables), or only takes a transaction
+ * ID, is found out after it.
+ */
+static void
+without_writing(void (*work) (void *arg), void *arg)
+{
+	bool		was_read_only = XactReadOnly;
+	object_access_hook_type hook = object_access_hook;
+	object_access_hook_type previous = previous_object_access;
+	bool		had_xid = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	bool		had_own_xid = TransactionIdIsValid(GetCurrentTransactionIdIfAny());
+
+	PG_TRY();
+	{
+		XactReadOnly = true;
+		/* this may be part of a query that is measured */
+		if (hook != refuse_session_locks)
+		{
+			previous_object_access = hook;
+			object_access_hook = refuse_session_locks;
+		}
+		work(arg);
+	}
+	PG_FINALLY();
+	{
+		XactReadOnly = was_read_only;
+		object_access_hook = hook;
+		previous_object_access = previous;
+	}
+	PG_END_TRY();
+	if ((!had_xid && TransactionIdIsValid(GetTopTransactionIdIfAny())) ||
+		(!had_own_xid && TransactionIdIsValid(GetCurrentTransactionIdIfAny())))
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot measure a query that writes"),
+				 errdetail("A function in it has written something, or has asked for a transaction ID.")));
+}
+
 /* Refuses all but what can be executed again and again without harm. */
 static void
 check_statement(RawStmt *raw, bool allow_writes)
@@ -171,9 +255,26 @@ plan_statement(RawStmt *raw, const char *text)
 	return compat_plan_query(query, text, CURSOR_OPT_PARALLEL_OK);
 }
 
+/* A statement to be planned. */
+typedef struct Planning
+{
+	RawStmt    *raw;
+	const char *text;
+	PlannedStmt *plan;
+} Planning;
+
+static void
+plan_it(void *arg)
+{
+	Planning   *planning = arg;
+
+	planning->plan = plan_statement(planning->raw, planning->text);
+}
+
 ExecutorQuery *
 executor_prepare(const char *text, bool allow_writes)
 {
+	Planning	planning = {.text = text};
 	ExecutorQuery *result = palloc0(sizeof(ExecutorQuery));
 	ErrorContextCallback callback;
 	List	   *statements;
@@ -190,11 +291,16 @@ executor_prepare(const char *text, bool allow_writes)
 				 statements == NIL ? errmsg("there is no statement to measure") :
 				 errmsg("cannot measure %d statements at once", list_length(statements)),
 				 errhint("Give exactly one statement.")));
-	check_statement(linitial_node(RawStmt, statements), allow_writes);
+	planning.raw = linitial_node(RawStmt, statements);
+	check_statement(planning.raw, allow_writes);
 
+	/* functions are executed by the planner, too */
+	if (allow_writes)
+		plan_it(&planning);
+	else
+		without_writing(plan_it, &planning);
 	result->text = text;
-
-	result->plan = plan_statement(linitial_node(RawStmt, statements), text);
+	result->plan = planning.plan;
 	result->writes = result->plan->commandType != CMD_SELECT ||
 		result->plan->hasModifyingCTE || result->plan->rowMarks != NIL;
 	if (result->writes && !allow_writes)
@@ -316,40 +422,44 @@ execute_statement(const ExecutorQuery *query, const ExecutorMode *mode)
 	return (reference_ns() - start) / 1e6;
 }
 
-static double
-execute_once(const ExecutorQuery *query, const ExecutorMode *mode,
-			 bool by_statement, double *node_calls, MemoryContext heap_keeper)
+/* Executes a query, which may write only if it was allowed to. */
+static void
+execute_guarded(const ExecutorQuery *query, void (*work) (void *arg), void *arg)
 {
-	if (by_statement)
-		return execute_statement(query, mode);
-	return execute_plan(query->plan, query->text, mode->instrument_options,
-						node_calls, heap_keeper);
+	if (query->writes)
+		work(arg);
+	else
+		without_writing(work, arg);
 }
 
-/* The same in a subtransaction, which is rolled back. */
-static double
-execute_and_roll_back(const ExecutorQuery *query, const ExecutorMode *mode,
-					  bool by_statement, double *node_calls,
-					  MemoryContext heap_keeper)
+/* One execution that is timed as a whole. */
+typedef struct TimedExecution
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile double ms = 0;
+	const ExecutorQuery *query;
+	const ExecutorMode *mode;
+	bool		by_statement;
+	double	   *node_calls;
+	MemoryContext heap_keeper;
+	double		ms;
+} TimedExecution;
 
-	BeginInternalSubTransaction(NULL);
-	PG_TRY();
-	{
-		MemoryContextSwitchTo(context);
-		ms = execute_once(query, mode, by_statement, node_calls, heap_keeper);
-	}
-	PG_FINALLY();
-	{
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_END_TRY();
-	return ms;
+static void
+execute_once(void *arg)
+{
+	TimedExecution *execution = arg;
+	const ExecutorQuery *query = execution->query;
+
+	execution->ms = execution->by_statement ? execute_statement(query, execution->mode) :
+		execute_plan(query->plan, query->text, execution->mode->instrument_options,
+					 execution->node_calls, execution->heap_keeper);
+}
+
+static void
+execute_once_guarded(void *arg)
+{
+	TimedExecution *execution = arg;
+
+	execute_guarded(execution->query, execute_once, execution);
 }
 
 /*
@@ -385,23 +495,18 @@ execute(const ExecutorQuery *query, const ExecutorMode *mode,
 		MemoryContext heap_keeper, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
+	TimedExecution execution = {query, mode, options->by_statement, node_calls, heap_keeper, 0};
 	volatile char *pad;
-	double		ms;
 
 	CHECK_FOR_INTERRUPTS();
 	pad = __builtin_alloca(pg_prng_uint64_range(&pg_global_prng_state,
 												1, STACK_STEPS) * STACK_STEP);
 	*pad = 0;
 	take_contexts((int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
-	if (query->writes)
-		ms = execute_and_roll_back(query, mode, options->by_statement, node_calls,
-								   heap_keeper);
-	else
-		ms = execute_once(query, mode, options->by_statement, node_calls,
-						  heap_keeper);
+	subtransaction_undone(execute_once_guarded, &execution);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(context);
-	return ms;
+	return execution.ms;
 }
 
 static int
@@ -478,7 +583,6 @@ good_enough(const ExecutorRuns *runs, const ExecutorOptions *options,
 		settled(runs, options->target) && settled(runs, options->base);
 }
 
-/* All rounds.  Whatever has to be restored if one fails is the caller's. */
 static void
 run_rounds(ExecutorRuns *runs, const ExecutorQuery *query,
 		   const ExecutorOptions *options, MemoryContext heap_keeper,
@@ -562,7 +666,6 @@ ExecutorRuns *
 executor_measure(const ExecutorQuery *query, const ExecutorOptions *options)
 {
 	ExecutorRuns *runs = palloc0(sizeof(ExecutorRuns));
-	bool		was_read_only = XactReadOnly;
 	ErrorContextCallback callback;
 	MemoryContext heap_keeper;
 	MemoryContext context;
@@ -581,17 +684,7 @@ executor_measure(const ExecutorQuery *query, const ExecutorOptions *options)
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 
-	PG_TRY();
-	{
-		if (!query->writes)
-			XactReadOnly = true;
-		run_rounds(runs, query, options, heap_keeper, context);
-	}
-	PG_FINALLY();
-	{
-		XactReadOnly = was_read_only;
-	}
-	PG_END_TRY();
+	run_rounds(runs, query, options, heap_keeper, context);
 
 	error_context_stack = callback.previous;
 	MemoryContextDelete(heap_keeper);
@@ -599,9 +692,19 @@ executor_measure(const ExecutorQuery *query, const ExecutorOptions *options)
 	return runs;
 }
 
-static void
-watch_once(const ExecutorQuery *query, ExecutorWatch *watch)
+/* One execution, and who looks on. */
+typedef struct WatchedExecution
 {
+	const ExecutorQuery *query;
+	ExecutorWatch *watch;
+} WatchedExecution;
+
+static void
+watch_once(void *arg)
+{
+	WatchedExecution *execution = arg;
+	const ExecutorQuery *query = execution->query;
+	ExecutorWatch *watch = execution->watch;
 	QueryDesc  *desc;
 	uint64		start;
 
@@ -631,12 +734,18 @@ watch_once(const ExecutorQuery *query, ExecutorWatch *watch)
 	PopActiveSnapshot();
 }
 
+static void
+watch_once_guarded(void *arg)
+{
+	WatchedExecution *execution = arg;
+
+	execute_guarded(execution->query, watch_once, execution);
+}
+
 void
 executor_watch(const ExecutorQuery *query, ExecutorWatch *watch)
 {
-	bool		was_read_only = XactReadOnly;
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
+	WatchedExecution execution = {query, watch};
 	ErrorContextCallback callback;
 
 	CHECK_FOR_INTERRUPTS();
@@ -644,26 +753,6 @@ executor_watch(const ExecutorQuery *query, ExecutorWatch *watch)
 	callback.arg = unconstify(char *, query->text);
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-
-	if (query->writes)
-		BeginInternalSubTransaction(NULL);
-	PG_TRY();
-	{
-		MemoryContextSwitchTo(context);
-		if (!query->writes)
-			XactReadOnly = true;
-		watch_once(query, watch);
-	}
-	PG_FINALLY();
-	{
-		XactReadOnly = was_read_only;
-		if (query->writes)
-		{
-			RollbackAndReleaseCurrentSubTransaction();
-			MemoryContextSwitchTo(context);
-			CurrentResourceOwner = owner;
-		}
-	}
-	PG_END_TRY();
+	subtransaction_undone(watch_once_guarded, &execution);
 	error_context_stack = callback.previous;
 }

@@ -45,7 +45,7 @@ typedef struct ExecutorQuery
 {
 	const char *text;
 	PlannedStmt *plan;
-	bool		writes;			/* each execution is rolled back */
+	bool		writes;			/* data, and may do so */
 	bool		parallel;		/* the plan may use workers */
 	bool		jit;			/* the plan is compiled */
 } ExecutorQuery;

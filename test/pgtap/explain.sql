@@ -448,7 +448,7 @@ SELECT is((SELECT sum(rows) FROM clock_explain($$SELECT * FROM clock_explain('SE
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT rows FROM clock_explain('SELECT count(*) FROM u, LATERAL clock_explain(''SELECT * FROM t WHERE i < '' || u.i) AS c WHERE u.i < 10 AND c.rows = u.i - 1') WHERE node = 1),
           1::bigint, 'a nested call a row');
-CREATE FUNCTION pg_temp.fails(method text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.fails(method text, writes boolean DEFAULT true) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     result text := '';
     n bigint;
@@ -461,15 +461,16 @@ BEGIN
             SELECT sum(rows) INTO n FROM clock_explain('SELECT * FROM u', method => fails.method);
             result := result || n || ' ';
         END;
-        INSERT INTO w VALUES (0, 0);
+        IF writes THEN
+            INSERT INTO w VALUES (0, 0);
+        END IF;
     END LOOP;
     RETURN result || current_setting('transaction_read_only') || current_setting('clocktiming.worker_timing');
 END $$;
 SELECT is(pg_temp.fails(m), '500 500 500 500 500 off', m || ': fails, and works again') FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
--- (temporary tables may be written to all the same)
-SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sampling'') = ''500 500 500 500 500 on'' THEN 1 ELSE 0 END)')$$,
+SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sampling'', false) = ''500 500 500 500 500 on'' THEN 1 ELSE 0 END)')$$,
                 'a nested call leaves it read only');
-SELECT is((SELECT count(*) FROM w WHERE i = 0), 20::bigint, 'what is written around it stays');
+SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
 -- Triggers: firings are counted each, whichever of them are timed, as the server counts them.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);

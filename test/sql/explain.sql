@@ -183,6 +183,51 @@ SELECT q, t.* FROM unnest(ARRAY[
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, method => %L)', q, m)) AS t
 WHERE m = 'sampling' OR q = 'SELECT explain_write()' ORDER BY q COLLATE "C", m, said COLLATE "C";
 SELECT count(*) FROM explain_b;
+-- nor by what may write in a read-only transaction, at whichever level, or be done by the planner
+CREATE TEMP TABLE explain_temp (i integer);
+CREATE FUNCTION explain_write_temp() RETURNS integer LANGUAGE sql AS 'INSERT INTO explain_temp VALUES (1) RETURNING i';
+CREATE FUNCTION explain_catch() RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+    BEGIN
+        RETURN lo_create(0);
+    EXCEPTION WHEN division_by_zero THEN
+        RETURN 0;
+    END;
+END $$;
+CREATE FUNCTION explain_plan() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN lo_create(0); END';
+CREATE FUNCTION explain_lock() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN pg_try_advisory_lock(1); END';
+CREATE FUNCTION explain_lock_sql() RETURNS void LANGUAGE sql AS 'SELECT pg_advisory_lock_shared(1, 2)';
+CREATE TABLE explain_refused AS SELECT q FROM unnest(ARRAY[
+    'SELECT lo_create(0)', 'SELECT explain_catch()', 'SELECT explain_plan()', 'SELECT explain_write_temp()',
+    'SELECT pg_advisory_lock(1)', 'SELECT i FROM explain_b WHERE pg_try_advisory_lock(i)', 'SELECT explain_lock()', 'SELECT explain_lock_sql()',
+    'SELECT pg_advisory_unlock_all()']) AS q;
+SELECT pg_advisory_lock(7);
+SELECT q, t.* FROM explain_refused,
+    pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t ORDER BY q COLLATE "C", said COLLATE "C";
+SELECT q, count(*) FROM explain_refused, unnest(ARRAY['clock_explain(%L, method => ''full'')', 'clock_explain(%L, method => ''isolate'')',
+        'clock_explain_text(%L)', 'clock_explain_json(%L)', 'clock_query_overhead(%L, 0.01)']) AS f,
+    pg_temp.try(format('SELECT count(*) FROM ' || f, q)) AS t
+GROUP BY q HAVING count(*) FILTER (WHERE t.state = '25006' AND t.said ~ '^cannot') <> 5;
+SELECT count(*) FROM clock_explain('SELECT txid_current()');
+SELECT count(*) FROM clock_explain('SELECT count(pg_current_xact_id()) FROM explain_b', method => 'full');
+-- where the transaction has an ID already
+BEGIN;
+INSERT INTO explain_temp VALUES (2);
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT lo_create(0)')$$) AS t;
+ROLLBACK;
+-- what is undone
+LISTEN explain_channel;
+SET work_mem = '3MB';
+SELECT count(*) FROM clock_explain($$SELECT set_config('work_mem', '2MB', false), pg_notify('explain_channel', 'heard'), pg_advisory_xact_lock(1)$$);
+SELECT count(*) FROM clock_query_overhead($$SELECT set_config('work_mem', '2MB', false), pg_notify('explain_channel', 'heard'), pg_advisory_xact_lock(1)$$, 0.01) WHERE mode = 'plain';
+SHOW work_mem;
+RESET work_mem;
+UNLISTEN explain_channel;
+SELECT (SELECT count(*) FROM explain_b) AS b, (SELECT count(*) FROM explain_temp) AS temp, (SELECT count(*) FROM pg_largeobject_metadata) AS large_objects,
+    (SELECT string_agg(format('%s', objid), ', ') FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()) AS advisory_locks;
+SELECT pg_advisory_unlock_all();
+DROP TABLE explain_refused, explain_temp;
+DROP FUNCTION explain_write_temp, explain_catch, explain_plan, explain_lock, explain_lock_sql;
 -- neither is allow_writes a way round a transaction that is read only
 BEGIN READ ONLY;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('DELETE FROM explain_b', allow_writes => true)$$) AS t;

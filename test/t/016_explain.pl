@@ -471,7 +471,7 @@ auto_explain.log_nested_statements = on
 	if ($statements)
 	{
 		$other->safe_psql('postgres', 'CREATE EXTENSION pg_stat_statements');
-		$s->query('RESET auto_explain.log_analyze; SET pg_stat_statements.track = all');
+		$s->query(q{RESET auto_explain.log_analyze; SET pg_stat_statements.track = 'all'});
 		is($s->query(q{SELECT max(rows) FROM clock_explain('SELECT * FROM a')})->{out}, '20000',
 			"$libraries: pg_stat_statements");
 	}
