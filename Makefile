@@ -16,7 +16,8 @@ REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
 REGRESS_OPTS = --inputdir=test --load-extension=clocktiming
 
 SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
-EXTRA_CLEAN = build $(SHIMS)
+TEST_MODULES = $(patsubst %.c,%.so,$(wildcard test/module/*.c))
+EXTRA_CLEAN = build $(SHIMS) $(TEST_MODULES)
 
 # pg_config may be missing, or PGXS, or the server's headers: Debian has them in three different packages.
 PG_CONFIG ?= pg_config
@@ -84,11 +85,14 @@ build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/*.h test/unit/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_SRC) -lm -pthread
 
-# Libraries for LD_PRELOAD, with which tests make a system call lie or fail.
-shims: $(SHIMS)
+# Libraries for LD_PRELOAD, with which tests make a system call lie or fail, and other extensions that a server meets.
+shims: $(SHIMS) $(TEST_MODULES)
 
 $(SHIMS): %.so: %.c
 	$(CC) -shared -fPIC -O2 -Wall -Wextra -Werror -o $@ $< -ldl
+
+$(TEST_MODULES): %.so: %.c
+	$(CC) -shared -fPIC -O2 -Wall -Wextra -Werror -isystem $(shell $(PG_CONFIG) --includedir-server) -o $@ $<
 
 indent:
 	@tools/in-tree 19 tools/indent

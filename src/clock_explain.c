@@ -16,13 +16,14 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
-#include "utils/snapmgr.h"
+#include "utils/memutils.h"
 
 #include "clock_source.h"
 #include "compat.h"
 #include "executor.h"
 #include "explain_output.h"
 #include "node_timing.h"
+#include "progress.h"
 #include "reference.h"
 #include "row.h"
 
@@ -80,24 +81,7 @@ typedef struct Explained
 	double		full_ms;		/* full: the run timed by the server */
 } Explained;
 
-/* What the nodes are, from a query that is started, but not executed. */
-static void
-get_nodes(Explained *explained)
-{
-	QueryDesc  *desc;
-
-	PushCopiedSnapshot(GetActiveSnapshot());
-	UpdateActiveSnapshotCommandId();
-	desc = CreateQueryDesc(explained->query->plan, explained->query->text,
-						   GetActiveSnapshot(), InvalidSnapshot, None_Receiver,
-						   NULL, NULL, INSTRUMENT_ROWS);
-	ExecutorStart(desc, EXEC_FLAG_EXPLAIN_ONLY);
-	explained->nodes = explain_nodes(desc, &explained->nnodes);
-	ExecutorEnd(desc);
-	FreeQueryDesc(desc);
-	PopActiveSnapshot();
-}
-
+/* What is wanted of the run that tells all, as it ends. */
 static void
 put_output(QueryDesc *desc, Explained *explained)
 {
@@ -111,6 +95,8 @@ put_output(QueryDesc *desc, Explained *explained)
 
 	if (explained->with_output)
 		explained->output = explain_output(desc, &timed, explained->format);
+	else
+		explained->nodes = explain_nodes(desc, &explained->nnodes);
 }
 
 static void
@@ -190,9 +176,11 @@ explain_by_sampling(Explained *explained)
 	(void) timed_run(explained, explained->sampling, -1, sampling_finished);
 }
 
+/* The nodes whose times are to be taken. */
 static void
-expect_nodes(Explained *explained)
+expect_nodes(Explained *explained, QueryDesc *desc)
 {
+	explained->nodes = explain_list_nodes(desc, &explained->nnodes);
 	explained->nmeasured = 0;
 	for (int i = 0; i < explained->nnodes; i++)
 		explained->nmeasured = Max(explained->nmeasured, explained->nodes[i].id + 1);
@@ -255,7 +243,7 @@ full_finished(QueryDesc *desc, void *arg)
 {
 	Explained  *explained = arg;
 
-	expect_nodes(explained);
+	expect_nodes(explained, desc);
 	(void) take_server_times(desc->planstate, explained);
 }
 
@@ -433,25 +421,63 @@ explain_in_full(Explained *explained)
 	(void) timed_run(explained, 0, -1, last_finished);
 }
 
+/* A run in which one node was timed; the first tells which nodes there are. */
+static void
+isolated_finished(QueryDesc *desc, void *arg)
+{
+	Explained  *explained = arg;
+	MeasuredNode *measured;
+	PlanEstimate *plan;
+	int			place;
+	MemoryContext scratch;
+	MemoryContext old;
+
+	/* there are as many of these as nodes */
+	scratch = AllocSetContextCreate(CurrentMemoryContext, "clocktiming isolated run",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(scratch);
+	plan = node_timing_detach(explained->timing);
+	MemoryContextSwitchTo(old);
+	if (explained->measured == NULL)
+		expect_nodes(explained, desc);
+	place = node_estimate_place(plan, explained->options.only_node);
+	measured = measured_node(explained, explained->options.only_node);
+	if (place >= 0 && measured != NULL)
+	{
+		const NodeEstimate *node = &plan->nodes[place];
+
+		measured->leader = node->leader;
+		if (node->workers != NULL && plan->nworkers > 0)
+		{
+			Size		size = sizeof(NodeRecord) * plan->nworkers;
+
+			measured->nworkers = plan->nworkers;
+			measured->workers = memcpy(palloc(size), node->workers, size);
+		}
+	}
+	MemoryContextDelete(scratch);
+}
+
 static void
 explain_in_isolation(Explained *explained)
 {
-	expect_nodes(explained);
-	for (int i = 0; i < explained->nnodes; i++)
+	uint64		start = reference_ns();
+	Progress	progress;
+
+	progress_start(&progress, "clock_explain", 0);
+	(void) timed_run(explained, 1, explained->query->plan->planTree->plan_node_id,
+					 isolated_finished);
+	for (int i = 1; i < explained->nnodes; i++)
 	{
-		int			id = explained->nodes[i].id;
-		int			place;
+		double		elapsed_s = (reference_ns() - start) / 1e9;
 
-		(void) timed_run(explained, 1, id, timed_finished);
-		place = node_estimate_place(explained->plan, id);
-		if (place >= 0)
+		if (progress_due(&progress, elapsed_s))
 		{
-			const NodeEstimate *node = &explained->plan->nodes[place];
-
-			explained->measured[id].leader = node->leader;
-			explained->measured[id].nworkers = node->workers != NULL ? explained->plan->nworkers : 0;
-			explained->measured[id].workers = node->workers;
+			/* there is one more run to come, which times nothing */
+			progress.total_s = elapsed_s / i * (explained->nnodes + 1);
+			progress_report(&progress, elapsed_s, "%d of %d nodes timed", i, explained->nnodes);
 		}
+		(void) timed_run(explained, 1, explained->nodes[i].id, isolated_finished);
 	}
 	(void) timed_run(explained, 0, -1, last_finished);
 }
@@ -510,14 +536,11 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	{
 		case METHOD_SAMPLING:
 			explain_by_sampling(&explained);
-			get_nodes(&explained);
 			break;
 		case METHOD_FULL:
-			get_nodes(&explained);
 			explain_in_full(&explained);
 			break;
 		case METHOD_ISOLATE:
-			get_nodes(&explained);
 			explain_in_isolation(&explained);
 			break;
 	}
@@ -562,6 +585,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		/* partitions may be pruned in one run that are not in another */
 		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
 
+		CHECK_FOR_INTERRUPTS();
 		row_put(&row, Int32GetDatum(i + 1));
 		row_put(&row, Int32GetDatum(info->depth));
 		row_put_text(&row, info->line);

@@ -112,7 +112,7 @@ instr_time_of_s(double s)
 }
 
 static inline void
-instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
+instr_put_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
 {
 	instr->startup = instr_time_of_s(startup_s);
 	instr->instr.total = instr_time_of_s(total_s);
@@ -131,12 +131,23 @@ instr_startup_s(const CompatNodeInstrumentation *instr)
 }
 
 static inline void
-instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
+instr_put_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
 {
 	instr->startup = startup_s;
 	instr->total = total_s;
 }
 #endif
+
+/*
+ * What EXPLAIN prints as a range: whichever way the two were estimated, the end
+ * is not before the beginning, and dividing and rounding keep that.
+ */
+static inline void
+instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
+{
+	total_s = Max(total_s, 0);
+	instr_put_times(instr, Min(Max(startup_s, 0), total_s), total_s);
+}
 
 /*
  * A trigger's instrumentation: firings are counted always, and are timed by the

@@ -274,7 +274,7 @@ plan_it(void *arg)
 ExecutorQuery *
 executor_prepare(const char *text, bool allow_writes)
 {
-	Planning	planning = {.text = text};
+	Planning	planning = {0};
 	ExecutorQuery *result = palloc0(sizeof(ExecutorQuery));
 	ErrorContextCallback callback;
 	List	   *statements;
@@ -292,6 +292,8 @@ executor_prepare(const char *text, bool allow_writes)
 				 errmsg("cannot measure %d statements at once", list_length(statements)),
 				 errhint("Give exactly one statement.")));
 	planning.raw = linitial_node(RawStmt, statements);
+	planning.text = text;
+
 	check_statement(planning.raw, allow_writes);
 
 	/* functions are executed by the planner, too */
@@ -300,6 +302,7 @@ executor_prepare(const char *text, bool allow_writes)
 	else
 		without_writing(plan_it, &planning);
 	result->text = text;
+
 	result->plan = planning.plan;
 	result->writes = result->plan->commandType != CMD_SELECT ||
 		result->plan->hasModifyingCTE || result->plan->rowMarks != NIL;

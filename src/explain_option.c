@@ -31,6 +31,7 @@ typedef struct ExplainOption
 {
 	ExplainState *es;
 	NodeTimingOptions options;
+	MemoryContext context;		/* in which it executes its plans */
 
 	/*
 	 * the plan that is being executed and printed, of which there may be
@@ -47,6 +48,9 @@ static int	extension_id = -1;
 /* The EXPLAIN that is at work and has the option; NULL if there is none. */
 static ExplainOption *current = NULL;
 
+/* The text of the EXPLAIN statement whose options are still to be read. */
+static const char *expected_text = NULL;
+
 static explain_validate_options_hook_type previous_validate = NULL;
 static explain_per_node_hook_type previous_per_node = NULL;
 static explain_per_plan_hook_type previous_per_plan = NULL;
@@ -55,6 +59,16 @@ static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
+
+static void
+warn_no_effect(const char *detail, const char *hint)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("EXPLAIN option %s has no effect", "CLOCK_SAMPLING"),
+			 errdetail("%s", detail),
+			 hint == NULL ? 0 : errhint("%s", hint)));
+}
 
 static void
 option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
@@ -79,9 +93,12 @@ static void
 option_validate(ExplainState *es, List *options, ParseState *pstate)
 {
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
+	bool		expected = expected_text != NULL && pstate->p_sourcetext == expected_text;
 	bool		buffers_given = false;
 	ListCell   *cell;
 
+	if (expected)
+		expected_text = NULL;
 	if (previous_validate != NULL)
 		previous_validate(es, options, pstate);
 	if (option == NULL)
@@ -96,6 +113,16 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errmsg("EXPLAIN option %s requires TIMING", "CLOCK_SAMPLING"),
 				 errhint("Leave TIMING out.")));
 
+	/*
+	 * Nobody would tell when another extension's EXPLAIN ends: the server
+	 * times that one.
+	 */
+	if (!expected)
+	{
+		warn_no_effect("EXPLAIN is not executed as a statement, but by another extension.", NULL);
+		return;
+	}
+
 	/* counting buffers at each call costs as much as timing it */
 	foreach(cell, options)
 		buffers_given |= strcmp(lfirst_node(DefElem, cell)->defname, "buffers") == 0;
@@ -105,6 +132,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	/* not while the server measures the execution */
 	node_timing_prepare(&option->options);
 	es->timing = false;
+	option->context = CurrentMemoryContext;
 	current = option;
 }
 
@@ -130,6 +158,7 @@ static void
 option_ProcessUtility(UTILITY_PARAMETERS)
 {
 	ExplainOption *outer = current;
+	const char *outer_text = expected_text;
 
 	if (!IsA(statement->utilityStmt, ExplainStmt))
 	{
@@ -137,6 +166,8 @@ option_ProcessUtility(UTILITY_PARAMETERS)
 		return;
 	}
 	current = NULL;
+	expected_text = text;
+
 	PG_TRY();
 	{
 		pass_on_utility(UTILITY_ARGUMENTS);
@@ -144,35 +175,64 @@ option_ProcessUtility(UTILITY_PARAMETERS)
 	PG_FINALLY();
 	{
 		current = outer;
+		expected_text = outer_text;
 	}
 	PG_END_TRY();
 }
 
-/* Queries that the one that is explained executes are none of ours. */
+/*
+ * Whether it is the execution of what is explained, and not one by a function
+ * that is called by the planner, by the arguments of EXECUTE, or as the plan is
+ * started.  EXPLAIN executes a plan in the memory context in which it has read
+ * its options, and in which no function is called: each has contexts of its own.
+ */
+static bool
+is_explained(const QueryDesc *desc, int eflags)
+{
+	if (current->desc != NULL || CurrentMemoryContext != current->context ||
+		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+		return false;
+	switch (desc->dest->mydest)
+	{
+		case DestNone:
+		case DestIntoRel:
+		case DestExplainSerialize:
+			return true;
+		default:
+			return false;
+	}
+}
+
 static void
 option_ExecutorStart(QueryDesc *desc, int eflags)
 {
+	bool		ours = unlikely(current != NULL) && is_explained(desc, eflags);
+
+	if (ours)
+	{
+		current->desc = desc;
+		current->running = false;
+	}
 	if (previous_ExecutorStart != NULL)
 		previous_ExecutorStart(desc, eflags);
 	else
 		standard_ExecutorStart(desc, eflags);
-	if (likely(current == NULL) || current->desc != NULL ||
-		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || desc->instrument_options == 0)
+	if (!ours)
 		return;
+
+	/*
+	 * The server knows by now that it is not to time the nodes.  From here on
+	 * this is about its serializing the output, and later about printing.
+	 */
+	current->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
 	{
-		ereport(WARNING,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("EXPLAIN option %s has no effect", "CLOCK_SAMPLING"),
-				 errdetail("Another extension has every call of every plan node timed."),
-				 errhint("If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.")));
-		current->es->timing = true;
+		warn_no_effect("Another extension has every call of every plan node timed.",
+					   "If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.");
 		current = NULL;
 		return;
 	}
 	current->timing = node_timing_attach(desc, &current->options);
-	current->desc = desc;
-	current->running = false;
 }
 
 static void
@@ -209,7 +269,6 @@ option_ExecutorFinish(QueryDesc *desc)
 	current->plan = node_timing_detach(current->timing);
 	node_timing_show(desc, current->plan);
 	MemoryContextSwitchTo(old);
-	current->es->timing = true;
 }
 
 static void
@@ -229,13 +288,14 @@ option_ExecutorEnd(QueryDesc *desc)
 		standard_ExecutorEnd(desc);
 }
 
-/* What is to be printed with an EXPLAIN's plan; false if it is not ours. */
+/* What is to be printed with a plan; false if it is not ours. */
 static bool
-timed_plan(ExplainState *es, TimedPlan *timed)
+timed_plan(ExplainState *es, const PlannedStmt *plan, TimedPlan *timed)
 {
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
 
-	if (option == NULL || option != current || option->plan == NULL)
+	if (option == NULL || option != current || option->plan == NULL ||
+		option->desc->plannedstmt != plan)
 		return false;
 	memset(timed, 0, sizeof(TimedPlan));
 	timed->estimate = option->plan;
@@ -253,7 +313,7 @@ option_per_node(PlanState *node, List *ancestors, const char *relationship,
 
 	if (previous_per_node != NULL)
 		previous_per_node(node, ancestors, relationship, plan_name, es);
-	if (timed_plan(es, &timed))
+	if (timed_plan(es, node->state->es_plannedstmt, &timed))
 	{
 		const NodeEstimate *estimate = node_timing_estimate(timed.estimate, node);
 
@@ -270,8 +330,13 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 
 	if (previous_per_plan != NULL)
 		previous_per_plan(plan, into, es, text, params, env);
-	if (es->summary && timed_plan(es, &timed))
-		explain_put_summary(es, &timed);
+	if (timed_plan(es, plan, &timed))
+	{
+		if (es->summary)
+			explain_put_summary(es, &timed);
+	}
+	else if (current != NULL && current->es == es && current->desc == NULL)
+		warn_no_effect("Another extension has executed the plan in a way of its own.", NULL);
 }
 
 #if PG_VERSION_NUM >= 190000

@@ -16,6 +16,7 @@
 
 #include "common/pg_prng.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
@@ -84,19 +85,24 @@ marked_node(const char *line, const Markers *markers)
 	return -1;
 }
 
+/*
+ * As of EXPLAIN (ANALYZE, WAL, COSTS OFF, TIMING OFF, SUMMARY OFF).  Foreign and
+ * custom scans look at it and may pass it on, so that it must not be what no
+ * statement can ask for: WAL, TIMING and SERIALIZE need ANALYZE.
+ */
 static ExplainState *
-new_explain_state(ExplainFormat format, bool analyze)
+new_explain_state(ExplainFormat format)
 {
 	ExplainState *es = NewExplainState();
 
 	es->format = format;
-	es->analyze = analyze;
+	es->analyze = true;
 	es->wal = true;
 	es->costs = false;
 	return es;
 }
 
-/* The output, cut into lines, and its plan's markers. */
+/* The output, cut into lines. */
 static List *
 split_lines(char *text)
 {
@@ -112,9 +118,27 @@ typedef struct NodeList
 	PlanNodeInfo *nodes;
 	int			n;
 	int			room;
+	int		   *places;			/* in nodes, and 1, by plan_node_id; 0: none */
+	int			nplaces;
 	int			depth;
 	List	   *rtable;
 } NodeList;
+
+/* Where the place of a node is noted. */
+static int *
+place_of(NodeList *list, int id)
+{
+	if (id >= list->nplaces)
+	{
+		int			n = Max(2 * list->nplaces, id + 16);
+
+		list->places = list->places == NULL ? palloc(sizeof(int) * n) :
+			repalloc(list->places, sizeof(int) * n);
+		memset(list->places + list->nplaces, 0, sizeof(int) * (n - list->nplaces));
+		list->nplaces = n;
+	}
+	return &list->places[id];
+}
 
 static char *
 relation_of(const Plan *plan, const List *rtable)
@@ -151,21 +175,21 @@ static bool
 list_node(PlanState *node, void *context)
 {
 	NodeList   *list = context;
+	int		   *place = place_of(list, node->plan->plan_node_id);
 	PlanNodeInfo *info;
 	bool		result;
 
+	CHECK_FOR_INTERRUPTS();
 	/* a subplan may be referred to more than once */
-	for (int i = 0; i < list->n; i++)
-	{
-		if (list->nodes[i].id == node->plan->plan_node_id)
-			return false;
-	}
+	if (*place != 0)
+		return false;
 	if (list->n == list->room)
 	{
 		list->room *= 2;
 		list->nodes = repalloc(list->nodes, sizeof(PlanNodeInfo) * list->room);
 	}
 	info = &list->nodes[list->n++];
+	*place = list->n;
 	memset(info, 0, sizeof(PlanNodeInfo));
 	info->id = node->plan->plan_node_id;
 	info->depth = list->depth;
@@ -177,14 +201,29 @@ list_node(PlanState *node, void *context)
 }
 
 static PlanNodeInfo *
-find_info(NodeList *list, int id)
+find_info(const NodeList *list, int id)
 {
-	for (int i = 0; i < list->n; i++)
+	int			place = id >= 0 && id < list->nplaces ? list->places[id] : 0;
+
+	return place == 0 ? NULL : &list->nodes[place - 1];
+}
+
+/* A node's line without the figures that it ends with. */
+static char *
+without_figures(const char *line)
+{
+	static const char *const figures[] = {" (actual rows=", " (never executed)"};
+	const char *end = line + strlen(line);
+
+	for (const char *c = end; c > line; c--)
 	{
-		if (list->nodes[i].id == id)
-			return &list->nodes[i];
+		for (int i = 0; i < (int) lengthof(figures); i++)
+		{
+			if (strncmp(c, figures[i], strlen(figures[i])) == 0)
+				return pnstrdup(line, c - line);
+		}
 	}
-	return NULL;
+	return pstrdup(line);
 }
 
 /*
@@ -204,9 +243,10 @@ read_lines(NodeList *list, List *lines, const Markers *markers)
 		int			id = marked_node(line, markers);
 		PlanNodeInfo *info = find_info(list, id);
 
+		CHECK_FOR_INTERRUPTS();
 		if (info != NULL)
 		{
-			info->line = own == NULL ? NULL : pstrdup(own);
+			info->line = own == NULL ? NULL : without_figures(own);
 			own = NULL;
 		}
 		else if (own == NULL &&
@@ -231,6 +271,7 @@ read_types(NodeList *list, List *lines, const Markers *markers)
 		int			id = marked_node(line, markers);
 		PlanNodeInfo *info = find_info(list, id);
 
+		CHECK_FOR_INTERRUPTS();
 		if (strncmp(start, key, strlen(key)) == 0)
 			type = start + strlen(key);
 		else if (info != NULL && type != NULL)
@@ -238,22 +279,36 @@ read_types(NodeList *list, List *lines, const Markers *markers)
 	}
 }
 
+static NodeList
+list_nodes(QueryDesc *desc)
+{
+	NodeList	list = {.room = 16, .rtable = desc->plannedstmt->rtable};
+
+	list.nodes = palloc(sizeof(PlanNodeInfo) * list.room);
+	(void) list_node(desc->planstate, &list);
+	return list;
+}
+
+PlanNodeInfo *
+explain_list_nodes(QueryDesc *desc, int *n)
+{
+	NodeList	list = list_nodes(desc);
+
+	*n = list.n;
+	return list.nodes;
+}
+
 PlanNodeInfo *
 explain_nodes(QueryDesc *desc, int *n)
 {
-	NodeList	list = {0};
+	NodeList	list = list_nodes(desc);
 	Markers		markers = set_markers(desc);
-	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT, false);
-
-	list.room = 16;
-	list.nodes = palloc(sizeof(PlanNodeInfo) * list.room);
-	list.rtable = desc->plannedstmt->rtable;
-	(void) list_node(desc->planstate, &list);
+	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT);
 
 	ExplainPrintPlan(es, desc);
 	read_lines(&list, split_lines(es->str->data), &markers);
 
-	es = new_explain_state(EXPLAIN_FORMAT_JSON, false);
+	es = new_explain_state(EXPLAIN_FORMAT_JSON);
 	ExplainBeginOutput(es);
 	ExplainPrintPlan(es, desc);
 	read_types(&list, split_lines(es->str->data), &markers);
@@ -370,21 +425,24 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 	ExplainCloseGroup("Clock", "Clock", true, es);
 }
 
-/* What explain_put_node() writes, so far indented, as part of a longer output. */
-static char *
-node_output(const TimedPlan *timed, int id, ExplainFormat format, int indent)
+/* Appends what explain_put_node() writes, so far indented. */
+static void
+append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat format,
+			int indent)
 {
-	ExplainState *es = new_explain_state(format, true);
+	int			place = node_estimate_place(timed->estimate, id);
+	ExplainState *es;
 
+	if (place < 0)
+		return;
+	es = new_explain_state(format);
 	es->indent = indent;
 	/* something has been written before */
 	es->grouping_stack = list_make1_int(1);
-	for (int i = 0; i < timed->estimate->nnodes; i++)
-	{
-		if (timed->estimate->nodes[i].id == id)
-			explain_put_node(es, timed, &timed->estimate->nodes[i]);
-	}
-	return es->str->data;
+	explain_put_node(es, timed, &timed->estimate->nodes[place]);
+	appendStringInfoString(output, es->str->data);
+	pfree(es->str->data);
+	pfree(es);
 }
 
 /*
@@ -406,16 +464,18 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 		int			id = marked_node(line, markers);
 		int			indent = (int) strspn(line, " ");
 
+		CHECK_FOR_INTERRUPTS();
 		text	  +=length + (text[length] == '\n');
 
 		if (id < 0)
 		{
 			appendStringInfo(&result, "%s\n", line);
+			pfree(line);
 			continue;
 		}
 		if (format == EXPLAIN_FORMAT_TEXT)
 		{
-			appendStringInfoString(&result, node_output(timed, id, format, indent / 2));
+			append_node(&result, timed, id, format, indent / 2);
 			continue;
 		}
 
@@ -429,7 +489,7 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 		/* what was written before ends with a comma and a line feed */
 		result.len -= 2;
 		result.data[result.len] = '\0';
-		appendStringInfoString(&result, node_output(timed, id, format, indent / 2));
+		append_node(&result, timed, id, format, indent / 2);
 		appendStringInfoString(&result, line[strlen(line) - 1] == ',' ? ",\n" : "\n");
 	}
 	return result.data;
@@ -438,7 +498,7 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 char *
 explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 {
-	ExplainState *es = new_explain_state(format, true);
+	ExplainState *es = new_explain_state(format);
 	Markers		markers = set_markers(desc);
 	char	   *result;
 

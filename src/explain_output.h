@@ -11,22 +11,25 @@
 #include "compat.h"
 #include "node_estimate.h"
 
-/* What is known of a plan's node before it is executed. */
+/* What is known of a plan's node apart from figures. */
 typedef struct PlanNodeInfo
 {
 	int			id;				/* plan_node_id */
 	int			depth;			/* 0: the root */
+	char	   *relation;		/* NULL if it scans or modifies none */
 	char	   *line;			/* as EXPLAIN writes it, without figures */
 	char	   *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
-	char	   *relation;		/* NULL if it scans or modifies none */
 } PlanNodeInfo;
 
 /*
  * The nodes in the order in which EXPLAIN lists them.  The query has been
- * started with row counts, so that each node has its instrumentation, and need
- * not have been executed.
+ * executed with row counts, so that each node has its instrumentation, and has
+ * not ended.
  */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
+
+/* The same, but without lines and types, of any query that was started. */
+extern PlanNodeInfo *explain_list_nodes(QueryDesc *desc, int *n);
 
 /* A timed plan, and what is said of it as a whole. */
 typedef struct TimedPlan

@@ -10,7 +10,8 @@
 
 /*
  * Both call work(arg) in the caller's memory context, so that what the work
- * allocates stays, and leave that and the resource owner as they were.
+ * allocates stays, and leave that and the resource owner as they were.  Not
+ * while a parallel plan is being executed.
  */
 
 /*

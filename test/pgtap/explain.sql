@@ -472,6 +472,31 @@ SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sa
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
+-- No node's first row comes later than its last.
+CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric) LANGUAGE sql AS $$
+    WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans') FROM nodes WHERE j -> 'Plans' IS NOT NULL)
+    SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric FROM nodes $$;
+CREATE TEMP TABLE ranges (method text, format text, startup numeric, total numeric);
+DO $$
+DECLARE
+    query text;
+    method_ text;
+BEGIN
+    FOR i IN 1 .. 20 LOOP
+        FOREACH query IN ARRAY ARRAY['SELECT count(*) FROM t', 'SELECT * FROM t ORDER BY s LIMIT 5', 'SELECT count(*) FROM t JOIN u USING (i)',
+            'SELECT k, count(*) FROM (SELECT DISTINCT k, i FROM t) AS x GROUP BY k ORDER BY 2', 'SELECT (SELECT max(u.i) FROM u WHERE u.k = t.k) FROM t WHERE i < 30',
+            'SELECT count(*) FROM (SELECT * FROM t ORDER BY s) AS x'] LOOP
+            FOREACH method_ IN ARRAY ARRAY['sampling', 'full', 'isolate'] LOOP
+                INSERT INTO ranges SELECT method_, 'json', s.* FROM pg_temp.start_times(clock_explain_json(query, 1 + i % 2 * 63, method_) -> 0 -> 'Plan') AS s;
+                INSERT INTO ranges SELECT method_, 'text', m[1]::numeric, m[2]::numeric
+                FROM clock_explain_text(query, 1 + i % 2 * 63, method_) AS l(l), regexp_match(l, 'actual time=([0-9.]+)\.\.([0-9.]+) ') AS m WHERE m IS NOT NULL;
+            END LOOP;
+        END LOOP;
+    END LOOP;
+END $$;
+SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
+FROM ranges GROUP BY method, format ORDER BY method, format;
+
 -- Triggers: firings are counted each, whichever of them are timed, as the server counts them.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);
 INSERT INTO referred SELECT generate_series(1, 6000);
