@@ -129,19 +129,6 @@ auto_explain.log_nested_statements = on
 		$result = $s->query(qq{DO \$\$BEGIN SET LOCAL auto_explain.log_min_duration = 0; EXECUTE 'EXPLAIN ($on) SELECT 1; SET LOCAL auto_explain.log_analyze = on; SELECT count(*) FROM b'; END\$\$});
 		is($result->{err}, '', "$libraries: a statement after EXPLAIN");
 
-		# Another extension's EXPLAIN leaves nothing behind
-		foreach my $outer ('', 'EXPLAIN ANALYZE ', "EXPLAIN ($on) ")
-		{
-			$result = $s->query("${outer}SELECT guest_explain('EXPLAIN ($on) SELECT count(*) FROM b')");
-			like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect\nDETAIL:  EXPLAIN is not executed as a statement, but by another extension\./,
-				"$libraries: ${outer}EXPLAIN by another extension: a warning");
-			is(scalar(() = $result->{err} =~ /WARNING/g), 1, "$libraries: ${outer}EXPLAIN by another extension: and no other");
-			is(clock_lines($result->{out}), $outer =~ /CLOCK/ ? node_lines($result->{out}) : 0, "$libraries: ${outer}EXPLAIN by another extension: lines of ours");
-		}
-		$s->query('SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on');
-		is($s->query('SELECT count(*) FROM b')->{err}, '', "$libraries: and what is executed next has nothing to do with it") for 1 .. 3;
-		$s->query('RESET auto_explain.log_min_duration; RESET auto_explain.log_analyze');
-
 		# What takes time outside of the plan is timed by the server, and the nodes are not
 		foreach my $format ('TEXT', 'BINARY')
 		{
@@ -155,6 +142,19 @@ auto_explain.log_nested_statements = on
 		$result = $s->query("EXPLAIN ($on, SERIALIZE) UPDATE v SET i = 2");
 		is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: rules: lines of ours");
 		like($result->{out}, qr/^Serialization: time=(?!0\.000).*\z/ms, "$libraries: rules: serialization is timed");
+
+		# Another extension's EXPLAIN leaves nothing behind
+		foreach my $outer ('', 'EXPLAIN ANALYZE ', "EXPLAIN ($on) ")
+		{
+			$result = $s->query("${outer}SELECT guest_explain('EXPLAIN ($on) SELECT count(*) FROM b')");
+			like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect\nDETAIL:  EXPLAIN is not executed as a statement, but by another extension\./,
+				"$libraries: ${outer}EXPLAIN by another extension: a warning");
+			is(scalar(() = $result->{err} =~ /WARNING/g), 1, "$libraries: ${outer}EXPLAIN by another extension: and no other");
+			is(clock_lines($result->{out}), $outer =~ /CLOCK/ ? node_lines($result->{out}) : 0, "$libraries: ${outer}EXPLAIN by another extension: lines of ours");
+		}
+		$s->query('SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = on');
+		is($s->query('SELECT count(*) FROM b')->{err}, '', "$libraries: and what is executed next has nothing to do with it") for 1 .. 3;
+		$s->query('RESET auto_explain.log_min_duration; RESET auto_explain.log_analyze');
 	}
 	$s->quit;
 	$node->stop;
