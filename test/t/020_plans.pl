@@ -660,11 +660,24 @@ SKIP:
 		like => [ qr/^Foreign Scan.*Actual Rows=500/ ]);
 	plan_is_exact('foreign scans in loops', 'SELECT count(*) FROM few, LATERAL (SELECT f.i FROM f WHERE f.k = few.i LIMIT 7) AS x',
 		like => [ qr/Foreign Scan; Actual Loops=10;/ ]);
+	plan_is_exact('UPDATE there', 'UPDATE f SET k = k + 1', like => [ qr/^  Foreign Scan; .*Actual Rows=1000;.*Operation=Update/m ],
+		rows => { 'Foreign Scan' => 1000 });
 	plan_is_exact('UPDATE there, RETURNING', 'UPDATE f SET k = k + 1 WHERE i < 301 RETURNING i, k',
 		like => [ qr/^ModifyTable.*Actual Rows=300/, qr/^  Foreign Scan; .*Actual Rows=300;.*Operation=Update/m ]);
+	plan_is_exact('DELETE there', 'DELETE FROM f WHERE i % 2 = 0', like => [ qr/^  Foreign Scan; .*Actual Rows=500;.*Operation=Delete/m ],
+		rows => { 'Foreign Scan' => 500 });
+	plan_is_exact('UPDATE there, of a join', 'UPDATE f SET k = g.k FROM g WHERE f.i = g.i AND g.k < 10', set => 'enable_hashjoin=off; enable_mergejoin=off; enable_nestloop=off',
+		like => [ qr/^  Foreign Scan; .*Operation=Update/m ], rows => { 'Foreign Scan' => 200 });
 	plan_is_exact('UPDATE by rows', 'UPDATE f SET k = k + few.i FROM few WHERE f.i = few.i', like => [ qr/^ModifyTable/ ]);
 	plan_is_exact('INSERT by rows', 'INSERT INTO f SELECT i, k FROM u WHERE k < 10', like => [ qr/^ModifyTable/ ]);
 	plan_is_exact('INSERT by batches', 'INSERT INTO f_batch SELECT i, k FROM u WHERE k < 10', like => [ qr/^ModifyTable/ ]);
+	plan_is_exact('asynchronous scans', 'SELECT * FROM a2 WHERE k < 5 UNION ALL SELECT * FROM a3 WHERE k < 10',
+		like => [ qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], rows => { Append => 1100, 'Foreign Scan' => '500 600' });
+	plan_is_exact('asynchronous scans beside others',
+		'SELECT count(*) FROM (SELECT i FROM a2 UNION ALL SELECT i FROM few UNION ALL SELECT i FROM a3) AS x',
+		like => [ qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], rows => { Append => 4010, 'Foreign Scan' => '1000 3000' });
+	plan_is_exact('asynchronous scans, ended by LIMIT', 'SELECT i FROM a2 UNION ALL SELECT i FROM a3 LIMIT 3900',
+		like => [ qr/^Limit/, qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], parallel => 1, loops_vary => 1, rows => { Append => 3900 });
 }
 
 $_->quit for $session, $other, $observer;
