@@ -33,8 +33,8 @@ typedef struct SurveyedClock
 	int64		stalls;
 	int64		failures;
 	int64		backward_steps;
-	double		observed_ns;	/* smallest step; NAN if it always advances, or
-								 * if no step was seen from close by */
+	double		observed_ns;	/* smallest step; NAN if it always advances,
+								 * or if no step was seen from close by */
 } SurveyedClock;
 
 /*
