@@ -12,6 +12,7 @@
 --   -- set: settings, besides those that all queries have
 --   -- alone, node, colon, query: the node's subtree as a query of its own
 --   -- writes: rolled back, what is left vacuumed;  -- parallel: judged apart
+--   -- group: what this query and those that follow it are chosen by
 --   -- outside: part of the time is in no node (triggers that fire at the end)
 
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
@@ -79,11 +80,50 @@ CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
 CREATE FOREIGN TABLE foreign_file (id integer, val integer, note text)
 	SERVER files OPTIONS (filename :'file', format 'csv');
 
-VACUUM (FREEZE, ANALYZE) fact, dim, small, narrow, part, tree, written, target;
-ANALYZE foreign_file;
+CREATE TABLE part_too (id integer, k integer, val integer)
+	PARTITION BY RANGE (k);
+SELECT format('CREATE TABLE part_too_%s PARTITION OF part_too FOR VALUES FROM (%s) TO (%s) WITH (autovacuum_enabled = off)',
+		i, i * 1000, (i + 1) * 1000)
+	FROM generate_series(0, 7) AS i \gexec
+INSERT INTO part_too SELECT i, i, i % 1000 FROM generate_series(0, 7999) AS i;
+
+CREATE TABLE looked_up (id integer, k integer)
+	WITH (autovacuum_enabled = off);
+INSERT INTO looked_up SELECT i, abs(hashint4(i)) % 4000 FROM generate_series(1, 60000) AS i;
+
+CREATE TABLE keyed (id integer PRIMARY KEY, val integer)
+	WITH (autovacuum_enabled = off, fillfactor = 40);
+INSERT INTO keyed SELECT i, i % 1000 FROM generate_series(1, 10000) AS i;
+
+CREATE TABLE remote (id integer, val integer)
+	WITH (autovacuum_enabled = off, fillfactor = 40);
+INSERT INTO remote SELECT i, i % 1000 FROM generate_series(1, 20000) AS i;
+CREATE FUNCTION half_read(n integer) RETURNS integer LANGUAGE plpgsql AS
+	'DECLARE c CURSOR FOR SELECT id FROM dim WHERE id > n; x integer;
+	 BEGIN OPEN c; FOR i IN 1..20 LOOP FETCH c INTO x; END LOOP; CLOSE c; RETURN x; END';
+
+-- this very server
+CREATE EXTENSION postgres_fdw;
+SELECT format('CREATE SERVER loopback_%s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L, async_capable %L)',
+		i, split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database(), CASE WHEN i > 0 THEN 'on' ELSE 'off' END)
+	FROM generate_series(0, 2) AS i \gexec
+SELECT format('CREATE USER MAPPING FOR CURRENT_USER SERVER loopback_%s OPTIONS (user %L)', i, current_user)
+	FROM generate_series(0, 2) AS i \gexec
+CREATE FOREIGN TABLE there (id integer, val integer)
+	SERVER loopback_0 OPTIONS (schema_name 'clocktiming_bench', table_name 'remote', batch_size '100');
+CREATE FOREIGN TABLE fact_there (id integer, val integer)
+	SERVER loopback_0 OPTIONS (schema_name 'clocktiming_bench', table_name 'fact');
+CREATE FOREIGN TABLE fact_async (id integer, val integer)
+	SERVER loopback_1 OPTIONS (schema_name 'clocktiming_bench', table_name 'fact');
+CREATE FOREIGN TABLE narrow_async (id integer)
+	SERVER loopback_2 OPTIONS (schema_name 'clocktiming_bench', table_name 'narrow');
+
+VACUUM (FREEZE, ANALYZE) fact, dim, small, narrow, part, part_too, tree, written, target, looked_up, keyed, remote;
+ANALYZE foreign_file, there, fact_there, fact_async, narrow_async;
 CHECKPOINT;
 
 -- Scans
+-- group: scans
 
 -- query: seq scan
 -- shape: Aggregate{Strategy=Plain}, Seq Scan
@@ -158,6 +198,7 @@ SELECT count(*) FROM generate_series(1, 50000) AS i, LATERAL (VALUES (i), (i + 1
 SELECT id, dim * 2, val + 1, note FROM fact
 
 -- Joins
+-- group: joins
 
 -- query: hash join
 -- shape: Aggregate, Hash Join, Hash{Hash Batches=1}
@@ -219,6 +260,7 @@ SELECT sum(s.n) FROM small, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.d
 SELECT sum(s.n) FROM dim, LATERAL (SELECT count(*) AS n FROM fact WHERE fact.dim = dim.id) AS s WHERE dim.grp < 15
 
 -- Sorting, grouping, windows
+-- group: sorts
 
 -- query: sort
 -- shape: Aggregate, Sort{Sort Space Type=Memory}
@@ -270,6 +312,7 @@ SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY dim ORDER BY val) AS 
 SELECT DISTINCT dim FROM fact WHERE id < 120000
 
 -- Subqueries
+-- group: subqueries
 
 -- query: SubPlan
 -- shape: Aggregate{Parent Relationship=SubPlan, Actual Loops>5000}
@@ -303,6 +346,7 @@ WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 10000
 SELECT sum(i) FROM r
 
 -- Append and the like
+-- group: appends
 
 -- query: Append
 -- shape: Append, 8 Seq Scan
@@ -351,6 +395,7 @@ SELECT count(*), max(n) FROM (
 	WHERE fact.val > 200000 GROUP BY dim.grp, small.x) AS s
 
 -- Modifying data
+-- group: writes
 
 -- query: UPDATE with trigger
 -- shape: ModifyTable{Operation=Update}
@@ -375,7 +420,105 @@ DELETE FROM tree
 WITH i AS (INSERT INTO target SELECT id, val FROM fact WHERE id <= 20000 RETURNING id, val)
 SELECT sum(val) FROM i
 
+-- Rarer
+-- group: rarer
+
+-- query: TID range
+-- shape: Tid Range Scan
+SELECT sum(val) FROM fact WHERE ctid > '(100,0)' AND ctid < '(1500,0)'
+
+-- query: sample scan of blocks
+-- shape: Sample Scan
+SELECT sum(val) FROM fact TABLESAMPLE system (60) REPEATABLE (7)
+
+-- query: functions side by side
+-- shape: Function Scan{Rows Removed by Filter>50000}
+SELECT count(*) FROM ROWS FROM (generate_series(1, 150000), generate_series(1, 100000)) AS r (a, b) WHERE a % 3 = 0
+
+-- query: cursors in a function
+-- shape: Seq Scan
+SELECT half_read(id) FROM small
+
+-- query: Memoize, evictions
+-- shape: Nested Loop, Memoize{Cache Evictions>10000}
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_material = off, enable_bitmapscan = off, work_mem = '256kB', hash_mem_multiplier = 1
+SELECT sum(dim.grp) FROM looked_up JOIN dim ON dim.id = looked_up.k
+
+-- query: hash join, more batches
+-- shape: Hash Join, Hash{Original Hash Batches=1, Hash Batches>1}
+-- set: enable_mergejoin = off, enable_nestloop = off, work_mem = '256kB', enable_indexscan = off, enable_bitmapscan = off
+SELECT sum(fact.val) FROM fact JOIN (SELECT * FROM dim WHERE id + 1 > 0 AND id + 2 > 0 AND id + 3 > 0 AND id + 4 > 0 AND id + 5 > 0) AS d
+	ON d.id = fact.dim
+
+-- query: merge join, mark and restore
+-- shape: Merge Join, Sort{Actual Rows>100000}
+-- set: enable_hashjoin = off, enable_nestloop = off, enable_material = off, enable_indexscan = off, enable_indexonlyscan = off, enable_bitmapscan = off
+SELECT count(*) FROM dim JOIN small ON small.x = dim.grp WHERE dim.id < 20000
+
+-- query: partitionwise join
+-- shape: Append, 8 Hash Join
+-- set: enable_partitionwise_join = on, enable_mergejoin = off, enable_nestloop = off
+SELECT sum(part.val) FROM part JOIN part_too USING (k) WHERE part.val > 100
+
+-- query: partitionwise aggregate
+-- shape: Append, 8 Aggregate{Strategy=Hashed}
+-- set: enable_partitionwise_aggregate = on, enable_sort = off
+SELECT k, sum(val) FROM part WHERE val > 100 GROUP BY k
+
+-- query: Append, pruned as it starts
+-- shape: Append{Subplans Removed>0}
+SELECT sum(val) FROM part WHERE k < to_char(now(), '5000')::integer AND val > 100
+
+-- query: foreign scan, postgres_fdw
+-- shape: Foreign Scan
+SELECT sum(val + random()) FROM fact_there WHERE id < 60000
+
+-- query: foreign scan, filter
+-- shape: Foreign Scan{Rows Removed by Filter>10000}
+SELECT count(*) FROM fact_there WHERE id < 60000 AND val + (random() * 0)::integer > 500000
+
+-- query: foreign scans, asynchronous
+-- shape: Append, 2 Foreign Scan{Async Capable=1}
+SELECT count(id) FROM (SELECT id FROM fact_async UNION ALL SELECT id FROM narrow_async) AS s WHERE id < 60000
+
+-- query: MERGE
+-- shape: ModifyTable{Operation=Merge, Tuples Inserted>1000, Tuples Updated>1000}
+-- writes
+MERGE INTO keyed USING (SELECT id, val FROM fact WHERE id BETWEEN 5000 AND 15000) AS f ON f.id = keyed.id
+	WHEN MATCHED THEN UPDATE SET val = f.val WHEN NOT MATCHED THEN INSERT VALUES (f.id, f.val)
+
+-- query: ON CONFLICT
+-- shape: ModifyTable{Operation=Insert, Conflicting Tuples>1000, Tuples Inserted>1000}
+-- writes
+INSERT INTO keyed SELECT id, val FROM fact WHERE id BETWEEN 5000 AND 15000 ON CONFLICT (id) DO UPDATE SET val = excluded.val
+
+-- query: FOR UPDATE
+-- shape: LockRows, Seq Scan
+-- writes
+SELECT * FROM keyed WHERE val % 2 = 0 FOR UPDATE
+
+-- query: CTE that deletes
+-- shape: CTE Scan, ModifyTable{Operation=Delete}
+-- writes
+WITH d AS (DELETE FROM keyed WHERE id > 1000 RETURNING *) SELECT sum(val) FROM d
+
+-- query: foreign UPDATE, direct
+-- shape: Foreign Scan{Operation=Update}
+-- writes
+UPDATE there SET val = val + 1
+
+-- query: foreign DELETE, direct
+-- shape: Foreign Scan{Operation=Delete}
+-- writes
+DELETE FROM there WHERE id > 1000
+
+-- query: foreign INSERT, batches
+-- shape: ModifyTable{Operation=Insert}, Seq Scan
+-- writes
+INSERT INTO there SELECT id, grp FROM dim
+
 -- Parallel
+-- group: parallel
 
 -- query: parallel aggregate
 -- shape: Gather{Workers Launched>0}, Aggregate{Partial Mode=Partial}, Seq Scan{Parallel Aware=1}
@@ -393,3 +536,102 @@ SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE o
 -- set: enable_indexscan = off
 -- parallel
 SELECT count(*) FROM (SELECT id, val FROM fact ORDER BY val OFFSET 0) AS s
+
+-- query: parallel scan, filter
+-- shape: Gather{Workers Launched=2}, Seq Scan{Parallel Aware=1, Rows Removed by Filter>10000}
+-- parallel
+SELECT id FROM fact WHERE val % 10 = 0
+
+-- query: parallel scan, one worker
+-- shape: Gather{Workers Launched=1}, Seq Scan{Parallel Aware=1, Rows Removed by Filter>10000}
+-- set: max_parallel_workers_per_gather = 1
+-- parallel
+SELECT id FROM fact WHERE val % 10 = 0
+
+-- query: parallel scan, no leader
+-- shape: Gather{Workers Launched=2}, Seq Scan{Parallel Aware=1, Actual Loops=2}
+-- set: parallel_leader_participation = off
+-- parallel
+SELECT id FROM fact WHERE val % 10 = 0
+
+-- query: workers that do not start
+-- shape: Gather{Workers Planned=2, Workers Launched=0}, Seq Scan{Parallel Aware=1, Rows Removed by Filter>10000}
+-- set: max_parallel_workers = 0
+-- parallel
+SELECT id FROM fact WHERE val % 10 = 0
+
+-- query: Gather Merge, filter
+-- shape: Gather Merge{Workers Launched=2}, Sort, Seq Scan{Rows Removed by Filter>10000}
+-- set: enable_indexscan = off
+-- parallel
+SELECT id, val FROM fact WHERE val % 3 = 0 ORDER BY note, id
+
+-- query: Gather Merge of an index scan
+-- shape: Gather Merge{Workers Launched=2}, Index Scan{Parallel Aware=1}
+-- set: enable_sort = off, enable_seqscan = off, enable_bitmapscan = off
+-- parallel
+SELECT id, val FROM fact WHERE val % 3 = 0 ORDER BY id
+
+-- query: LIMIT above Gather
+-- shape: Limit, Gather{Workers Launched=2}
+-- parallel
+SELECT id FROM fact WHERE val % 10 = 0 LIMIT 20000
+
+-- query: finalized groups
+-- shape: Aggregate{Partial Mode=Finalize}, Gather Merge{Workers Launched=2}, Aggregate{Partial Mode=Partial}
+-- set: enable_indexscan = off, enable_bitmapscan = off
+-- parallel
+SELECT day, sum(val), max(note) FROM fact WHERE val > 300000 GROUP BY day
+
+-- query: parallel hash join, filters
+-- shape: Gather{Workers Launched=2}, Hash Join{Parallel Aware=1}, 2 Seq Scan{Rows Removed by Filter>1000}
+-- set: enable_mergejoin = off, enable_nestloop = off, enable_indexscan = off, enable_bitmapscan = off
+-- parallel
+SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE other.val > 100000 AND fact.val < 800000
+
+-- query: parallel hash join, batches
+-- shape: Gather{Workers Launched=2}, Hash{Parallel Aware=1, Hash Batches>1}
+-- set: enable_mergejoin = off, enable_nestloop = off, work_mem = '512kB'
+-- parallel
+SELECT sum(fact.val) FROM fact JOIN fact AS other ON other.id = fact.dim WHERE other.val > 100
+
+-- query: hash join in each process
+-- shape: Gather{Workers Launched=2}, Hash Join{Parallel Aware=0}, Hash{Parallel Aware=0, Actual Loops=3}
+-- set: enable_mergejoin = off, enable_nestloop = off, enable_parallel_hash = off
+-- parallel
+SELECT sum(fact.val) FROM fact JOIN small ON small.id = fact.day WHERE fact.val > 200000
+
+-- query: parallel nested loop
+-- shape: Gather{Workers Launched=2}, Nested Loop, Index Scan{Actual Loops>5000}
+-- set: enable_hashjoin = off, enable_mergejoin = off, enable_memoize = off, enable_bitmapscan = off
+-- parallel
+SELECT sum(fact.val) FROM dim JOIN fact ON fact.dim = dim.id WHERE dim.grp < 40 AND fact.val > 300000
+
+-- query: parallel bitmap scan
+-- shape: Gather{Workers Launched=2}, Bitmap Heap Scan{Parallel Aware=1}
+-- set: enable_seqscan = off, enable_indexscan = off
+-- parallel
+SELECT sum(id) FROM fact WHERE val BETWEEN 1000 AND 400000 AND dim % 3 = 0
+
+-- query: parallel append
+-- shape: Gather{Workers Launched=2}, Append{Parallel Aware=1}, 8 Seq Scan
+-- parallel
+SELECT id FROM part WHERE val < 200
+
+-- query: parallel partitionwise join
+-- shape: Gather{Workers Launched=2}, Append{Parallel Aware=1}, 8 Hash Join
+-- set: enable_partitionwise_join = on, enable_mergejoin = off, enable_nestloop = off
+-- parallel
+SELECT sum(part.val) FROM part JOIN part_too USING (k) WHERE part.val > 100
+
+-- query: parallel partitionwise aggregate
+-- shape: Gather{Workers Launched=2}, Append{Parallel Aware=1}, 8 Aggregate{Strategy=Hashed}
+-- set: enable_partitionwise_aggregate = on, enable_sort = off
+-- parallel
+SELECT k, sum(val) FROM part WHERE val > 100 GROUP BY k
+
+-- query: rescans of Gather
+-- shape: Nested Loop, Gather{Workers Launched=2, Actual Loops=5}, Seq Scan{Rows Removed by Filter>10000}
+-- set: enable_material = off, enable_hashjoin = off, enable_mergejoin = off
+-- parallel
+SELECT count(*) FROM (VALUES (1), (2), (3), (4), (5)) AS v (x) LEFT JOIN (SELECT id FROM fact WHERE val % 50 = 0 OFFSET 0) AS f ON f.id > v.x

@@ -32,6 +32,7 @@ $node->safe_psql(
 	'postgres', q{
 	CREATE EXTENSION clocktiming;
 	CREATE TABLE t AS SELECT i, i % 100 AS k, i % 700 AS m, md5(i::text) AS s FROM generate_series(1, 10000) AS i;
+	CREATE TABLE copy AS SELECT * FROM t;
 	CREATE UNIQUE INDEX t_i ON t (i);
 	CREATE INDEX t_k ON t (k);
 	CREATE TABLE u AS SELECT i, i % 50 AS k FROM generate_series(1, 3000) AS i;
@@ -354,7 +355,7 @@ plan_is_exact('parallel hash join', 'SELECT count(*) FROM t JOIN u ON t.i = u.i 
 	set => 'enable_mergejoin=off; enable_nestloop=off',
 	like => [ $launched, qr/Hash Join.*Parallel Aware=true.*Rows Removed by Join Filter=[1-9]/, qr/^ *Hash;.*Parallel Aware=true/m, $removed ],
 	rows => { 'Hash Join' => 900, 'Seq Scan' => '8000 3000', Hash => 3000 });
-plan_is_exact('parallel hash join, batches', 'SELECT count(*) FROM t JOIN t AS o ON t.i = o.i', parallel => 1, loops_vary => 1,
+plan_is_exact('parallel hash join, batches', 'SELECT count(*) FROM t JOIN copy AS o ON t.i = o.i', parallel => 1, loops_vary => 1,
 	set => 'enable_mergejoin=off; enable_nestloop=off; work_mem=64',
 	like => [ $launched, qr/Hash;.*Hash Batches=([2-9]|\d\d).*Parallel Aware=true/ ], rows => { 'Hash Join' => 10000, 'Seq Scan' => '10000 10000', Hash => 10000 });
 plan_is_exact('hash join in each process', 'SELECT count(*) FROM t JOIN (SELECT * FROM u WHERE i < 400) AS u ON t.i = u.i AND t.k <> u.k WHERE t.k <> 80', parallel => 1, loops_vary => 1,
@@ -432,11 +433,11 @@ plan_is_exact('Memoize', 'SELECT count(*) FROM t JOIN u ON u.i = t.k', set => 'e
 plan_is_exact('Memoize, evictions', 'SELECT count(*) FROM t JOIN u ON u.i = t.m WHERE u.k < 40',
 	set => 'enable_hashjoin=off; enable_mergejoin=off; enable_material=off; work_mem=64; hash_mem_multiplier=1; enable_bitmapscan=off',
 	like => [ qr/^ *Memoize; .*Cache Evictions=[1-9]/m ], rows => { Memoize => 7986 });
-plan_is_exact('hash join, batches', 'SELECT count(*) FROM t JOIN t AS o ON t.i = o.i AND o.k <> 7',
+plan_is_exact('hash join, batches', 'SELECT count(*) FROM t JOIN copy AS o ON t.i = o.i AND o.k <> 7',
 	set => 'enable_mergejoin=off; enable_nestloop=off; work_mem=64; hash_mem_multiplier=1', like => [ qr/^ *Hash; .*; Hash Batches=([2-9]|\d\d)/m ],
 	rows => { 'Hash Join' => 9900 });
 plan_is_exact('hash join, more batches than planned',
-	'SELECT count(*) FROM t JOIN (SELECT * FROM t WHERE i + 1 > 0 AND i + 2 > 0 AND i + 3 > 0 AND i + 4 > 0 AND i + 5 > 0) AS o ON t.i = o.i',
+	'SELECT count(*) FROM t JOIN (SELECT * FROM copy WHERE i + 1 > 0 AND i + 2 > 0 AND i + 3 > 0 AND i + 4 > 0 AND i + 5 > 0) AS o ON t.i = o.i',
 	set => 'enable_mergejoin=off; enable_nestloop=off; work_mem=64; hash_mem_multiplier=1; enable_indexscan=off; enable_bitmapscan=off',
 	like => [ qr/Hash Batches=([2-9]|\d\d).*Original Hash Batches=1;/ ], rows => { 'Hash Join' => 10000 });
 plan_is_exact('hash joins of all kinds',
@@ -470,7 +471,7 @@ plan_is_exact('Incremental Sort, bounded', 'SELECT * FROM t ORDER BY k, s LIMIT 
 plan_is_exact('Incremental Sort in loops', 'SELECT count(*) FROM few, LATERAL (SELECT * FROM t WHERE k < few.i ORDER BY k, s LIMIT 300) AS x',
 	set => 'enable_seqscan=off; enable_bitmapscan=off', like => [ qr/^ *Incremental Sort; Actual Loops=10;/m ]);
 plan_is_exact('sort, spilling', 'SELECT * FROM t ORDER BY s', set => 'work_mem=64', like => [ qr/^Sort.*Sort Space Type=Disk/ ]);
-plan_is_exact('top-N sort', 'SELECT * FROM t WHERE k < 50 ORDER BY s LIMIT 20', like => [ qr/Sort Method=top-N heapsort/, $removed ]);
+plan_is_exact('top-N sort', 'SELECT * FROM t WHERE k <> 50 ORDER BY s LIMIT 20', like => [ qr/Sort Method=top-N heapsort/, $removed ]);
 plan_is_exact('WITH TIES', 'SELECT * FROM t ORDER BY k FETCH FIRST 120 ROWS WITH TIES', like => [ qr/^Limit.*Actual Rows=200/ ]);
 plan_is_exact('HashAggregate, spilling', 'SELECT s, count(*) FROM t GROUP BY s',
 	set => 'work_mem=64; hash_mem_multiplier=1; enable_sort=off', like => [ qr/^Aggregate.*HashAgg Batches=[1-9]/ ], rows => { Aggregate => 10000 });
@@ -511,9 +512,9 @@ plan_is_exact('Merge Append of two', 'SELECT i FROM t WHERE k <> 70 UNION ALL SE
 plan_is_exact('SubPlan', 'SELECT i, (SELECT max(u.i) FROM u WHERE u.k = few.i AND u.i % 3 = 0) FROM few', like => [ qr/Parent Relationship=SubPlan/, $removed ]);
 plan_is_exact('SubPlans of two kinds', 'SELECT count(*) FROM u WHERE k IN (SELECT i FROM few) OR i = ALL (SELECT k FROM few AS f(k) WHERE f.k = u.i)',
 	like => [ qr/(Parent Relationship=SubPlan(.|\n)*){2}/ ]);
-plan_is_exact('CTE scanned twice', 'WITH c AS MATERIALIZED (SELECT * FROM t WHERE k < 50) SELECT count(*) FROM c AS a JOIN c AS b ON a.i = b.k',
+plan_is_exact('CTE scanned twice', 'WITH c AS MATERIALIZED (SELECT * FROM t WHERE k <> 50) SELECT count(*) FROM c AS a JOIN c AS b ON a.i = b.k',
 	like => [ qr/(CTE Scan(.|\n)*){2}/, $removed ]);
-plan_is_exact('CTE partly read', 'WITH c AS MATERIALIZED (SELECT * FROM t WHERE k < 50) (SELECT i FROM c LIMIT 5) UNION ALL (SELECT i FROM c LIMIT 200)',
+plan_is_exact('CTE partly read', 'WITH c AS MATERIALIZED (SELECT * FROM t WHERE k <> 50) (SELECT i FROM c LIMIT 5) UNION ALL (SELECT i FROM c LIMIT 200)',
 	like => [ qr/(CTE Scan(.|\n)*){2}/, $removed ]);
 plan_is_exact('recursive CTE', 'WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT t.i FROM r JOIN t ON t.i IN (r.i * 3, r.i * 3 + 1)) SELECT count(*) FROM r',
 	like => [ qr/Recursive Union/, qr/WorkTable Scan; Actual Loops=([2-9]|\d\d)/ ]);
