@@ -307,6 +307,7 @@ typedef struct SharedTiming
 	int			nworkers;
 	uint32		text_hash;		/* of the query; others have workers, too */
 	CallCost	cost;
+	bool		by_tsc;
 	double		ticks_per_ns;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* [worker][node] */
 } SharedTiming;
@@ -382,6 +383,9 @@ static QueryTiming *timed_in_worker = NULL; /* as long as its memory is there */
 static int64 countdowns[CALL_COPIES];
 static bool countdown_taken[CALL_COPIES];
 
+/* Queries of which the memory is still there. */
+static int	live_timings = 0;
+
 static TupleTableSlot *sampled_call_with_usage(PlanState *node);
 
 static inline uint64
@@ -416,12 +420,8 @@ settled_ticks(void)
 static void
 choose_clock(void)
 {
-	for (int i = 0; i < CALL_COPIES; i++)
-	{
-		if (countdown_taken[i])
-			return;
-	}
-	by_tsc = why_not_timed_by_tsc() == NULL;
+	if (live_timings == 0)
+		by_tsc = why_not_timed_by_tsc() == NULL;
 }
 
 /* xorshift64* (Vigna, ACM TOMS 42(4), 2016), of which the high bits are good. */
@@ -1488,6 +1488,7 @@ end_timing(void *arg)
 {
 	const QueryTiming *query = arg;
 
+	live_timings--;
 	for (int i = 0; i < CALL_COPIES; i++)
 		countdown_taken[i] &= !query->has_countdown[i];
 	if (timed_in_worker == query)
@@ -1692,6 +1693,7 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 	query->at_end.func = end_timing;
 	query->at_end.arg = query;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
+	live_timings++;
 	(void) take_node(desc->planstate, &collection);
 	query->root = query->nodes[desc->planstate->plan->plan_node_id];
 	query->nspare = Min(query->nplaces, SPARE_SAMPLES);
@@ -1837,6 +1839,7 @@ share(QueryTiming *query, int nworkers)
 	query->shared->nworkers = nworkers;
 	query->shared->text_hash = text_hash(query->desc->sourceText);
 	query->shared->cost = query->cost;
+	query->shared->by_tsc = by_tsc;
 	query->shared->ticks_per_ns = query->ticks_per_ns;
 
 	query->guc_nest_level = NewGUCNestLevel();
@@ -2344,11 +2347,12 @@ put_untimed(CompatNodeInstrumentation *instr, NodeEstimate *estimate)
 	estimate->leader.loops = instr->nloops;
 }
 
-/* A node that is timed in the leader only: what the server has counted in workers. */
+/* Workers in which a node is not timed: what the server has counted there. */
 static void
 put_untimed_workers(const NodeTiming *t, NodeEstimate *estimate)
 {
 	const CompatWorkerInstrumentation *workers = t->node->worker_instrument;
+	bool		timed;
 
 	for (int i = 0; workers != NULL && i < workers->num_workers; i++)
 	{
@@ -2357,13 +2361,19 @@ put_untimed_workers(const NodeTiming *t, NodeEstimate *estimate)
 			.loops = workers->instrument[i].nloops
 		};
 
+		if (worker.loops <= 0 ||
+			(estimate->workers != NULL && i < t->query->shared->nworkers && estimate->workers[i].loops > 0))
+			continue;
 		if (t->kind == NODE_WHOLE)
 			worker.calls = worker.timed = (int64) worker.loops;
 		take_off_worker(t, &worker, &estimate->leader);
 		estimate->untimed_rows += worker.rows;
 		estimate->untimed_loops += worker.loops;
 	}
-	if (estimate->leader.loops <= 0 && estimate->untimed_loops > 0)
+	timed = estimate->leader.loops > 0;
+	for (int i = 0; estimate->workers != NULL && i < t->query->shared->nworkers; i++)
+		timed |= estimate->workers[i].loops > 0;
+	if (!timed && estimate->untimed_loops > 0)
 	{
 		estimate->kind = NODE_UNTIMED;
 		estimate->leader.rows = estimate->untimed_rows;
@@ -2389,12 +2399,9 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 		return;
 	}
 	put_record(t, scale, share, &estimate->leader);
-	if (query->workers_untimed)
-		put_untimed_workers(t, estimate);
-	if (shared == NULL)
-		return;
-	estimate->workers = palloc(sizeof(NodeRecord) * shared->nworkers);
-	for (int i = 0; i < shared->nworkers; i++)
+	if (shared != NULL)
+		estimate->workers = palloc(sizeof(NodeRecord) * shared->nworkers);
+	for (int i = 0; shared != NULL && i < shared->nworkers; i++)
 	{
 		NodeRecord *record = &shared->records[(Size) i * shared->nnodes + t->id];
 
@@ -2404,6 +2411,7 @@ put_estimate(QueryTiming *query, NodeTiming *t, double scale, double share,
 		if (query->desc->instrument_options != 0)
 			take_off_worker(t, record, &estimate->leader);
 	}
+	put_untimed_workers(t, estimate);
 }
 
 /* Of the nodes that scan this CTE the one that has taken longest. */
@@ -2601,13 +2609,14 @@ attach_in_worker(QueryDesc *desc)
 	if (dsm_segment_map_length(segment) < sizeof(SharedTiming) ||
 		shared->magic != SHARED_MAGIC ||
 		shared->text_hash != text_hash(desc->sourceText) ||
-		ParallelWorkerNumber >= shared->nworkers)
+		ParallelWorkerNumber >= shared->nworkers ||
+		(shared->by_tsc && tsc_why_no_rdtsc() != NULL))
 	{
 		dsm_detach(segment);
 		return;
 	}
 	prepare_random();
-	choose_clock();
+	by_tsc = shared->by_tsc;
 	options.sampling = shared->sampling;
 	options.only_node = shared->only_node;
 	timed_in_worker = take_nodes(desc, &options, &nworkers);
