@@ -545,7 +545,11 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 			break;
 	}
 	if (verify)
-		explained.plain_ms = Min(explained.plain_ms, plain_run_ms(&explained));
+	{
+		double		after_ms = plain_run_ms(&explained);
+
+		explained.plain_ms = Min(explained.plain_ms, after_ms);
+	}
 	return explained;
 }
 
