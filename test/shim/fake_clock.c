@@ -3,7 +3,7 @@
  * fake_clock.c
  *	  For LD_PRELOAD: a CLOCK_MONOTONIC that lies, on a schedule.
  *
- * The environment variable FAKE_CLOCK_CONTROL names a file of sixteen 64-bit
+ * The environment variable FAKE_CLOCK_CONTROL names a file of seventeen 64-bit
  * integers, which every process maps.  A test writes the schedule, its own new
  * generation number last, and reads back what has really been done: see the
  * words below.  One process lies at a time, the one whose pid the file bears,
@@ -45,7 +45,8 @@ enum
 	TRUE_REPEATS,				/* ... of which the true clock's own */
 	BACKWARD_STEPS,
 	BACKWARD_MAX,				/* ns */
-	GAPS,						/* true durations of GAP_NS and more */
+	GAPS,						/* true durations of GAP_NS and more ... */
+	HIDDEN,						/* ... of which while the clock stood still */
 	WORDS
 };
 
@@ -136,6 +137,7 @@ lie(int64_t now)
 		quiet = passed <= 4 * shortest;
 		control[TRUE_REPEATS] += passed == 0;
 		control[GAPS] += passed >= GAP_NS;
+		control[HIDDEN] += passed >= GAP_NS && still_left > 0;
 	}
 	due = quiet && control[CALLS] >= next_fault &&
 		control[FAULTS] < control[TIMES] && still_left == 0;

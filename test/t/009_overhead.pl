@@ -63,7 +63,7 @@ foreach my $statement (sort keys %long)
 	$session->query("SET statement_timeout = '400ms'");
 	$result = $session->query($statement);
 	is($result->{state}, '57014', "$what: times out");
-	cmp_ok($result->{seconds}, '<', 5, "$what: soon");
+	cmp_ok($result->{seconds}, '<', 30, "$what: long before it would end");
 	$session->query('RESET statement_timeout');
 	is($session->query($state)->{out}, $before, "$what: nothing is left behind");
 

@@ -10,6 +10,7 @@ use strict;
 use warnings;
 
 use IPC::Run;
+use POSIX ();
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(time);
 
@@ -40,6 +41,18 @@ sub pid
 {
 	my ($self) = @_;
 	return $self->{pid};
+}
+
+# The CPU time that the backend has had, in seconds; 0 where the system does not
+# tell.  Other than the time that passes, it does not depend on what else runs.
+sub cpu
+{
+	my ($self) = @_;
+
+	open(my $fh, '<', "/proc/$self->{pid}/stat") or return 0;
+	my @fields = split / /, <$fh> =~ s/^.*\) //sr;
+	close($fh);
+	return ($fields[11] + $fields[12]) / POSIX::sysconf(&POSIX::_SC_CLK_TCK);
 }
 
 # Sends a statement and does not wait for it.
