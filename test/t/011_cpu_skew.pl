@@ -433,7 +433,7 @@ foreach my $i (1 .. 5)
 
 # The backend is stopped for a while.
 {
-	send_and_wait($session, 2);
+	send_and_wait($session, 10);
 	kill('STOP', $session->pid);
 	usleep(500_000);
 	kill('CONT', $session->pid);
