@@ -86,7 +86,10 @@ SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it w
 SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
 SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
               source || ': the loop''s time is the duration over the readings') FROM summary;
-SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + rate_error_ppm / 1e6), source || ': durations make up no more than the run') FROM summary;
+-- (the kernel's ticks, by which coarse clocks advance, may come late on a machine that is busy)
+CREATE TEMP VIEW late AS
+    SELECT source, CASE WHEN source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time') THEN 2 ELSE 1 END * rate_error_ppm AS ppm FROM summary;
+SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + ppm / 1e6), source || ': durations make up no more than the run') FROM summary JOIN late USING (source);
 SELECT cmp_ok(lost_percent, '<=', 100.0, source || ': no more time is lost than there was') FROM summary;
 SELECT cmp_ok(gap_max_ns, '<=', greatest(max_ns, 0), source || ': no gap is longer than the longest duration') FROM summary;
 SELECT ok(gaps = 0 OR gap_max_ns >= 10000, source || ': a gap is at least 10 us long') FROM summary;
@@ -96,7 +99,7 @@ SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is a ti
 WHERE granularity_ticks IS NOT NULL;
 
 -- clocks that agree with the reference do so within what is stated
-SELECT cmp_ok(abs(rate_ppm), '<=', 600 + rate_error_ppm, source || ': the rate is that of the reference') FROM summary
+SELECT cmp_ok(abs(rate_ppm), '<=', 600 + ppm, source || ': the rate is that of the reference') FROM summary JOIN late USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 -- CPU time is no more than all of the time
 SELECT cmp_ok(rate_ppm, '<=', 600 + rate_error_ppm, source || ': no more CPU time than time') FROM summary
