@@ -41,7 +41,7 @@ endif
 
 # The sources that know nothing of PostgreSQL, and what test/unit tests of them.
 UNIT_SRC = $(wildcard $(addprefix src/,tally.c sampler.c tsc.c kernel_clock.c reference.c granularity.c stats.c os_clocks.c probe.c cpu_skew.c \
-	throttle.c compare.c node_estimate.c jumps.c))
+	throttle.c compare.c node_estimate.c jumps.c cpu_usage.c))
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc

@@ -22,6 +22,9 @@
 #define MANY_TIMES		16
 #define MANY_LONG		8
 
+/* So many times as many others' turns as are expected there may be. */
+#define MANY_DISTURBANCES	2
+
 /* A call that makes so many calls below is long for that reason. */
 #define MANY_BELOW		16
 
@@ -71,23 +74,40 @@ all_below(const CallsBelow *below)
 }
 
 /*
+ * What a call takes as a rule, in which so much is done below: in proportion if
+ * that is much.  The very first one is no exception to anything.
+ */
+static double
+expected_ns(const CallSeries *series, const CallsBelow *below)
+{
+	double		timed = (double) (series->before.timed + series->now.timed);
+	double		sum = series->before.sum + series->now.sum;
+	double		n = (double) all_below(below);
+	double		sum_below = 0;
+
+	if (timed <= 0)
+		return INFINITY;
+	if (n < MANY_BELOW)
+		return sum / timed;
+	for (int i = 0; i < N_BELOW; i++)
+		sum_below += series->before.below_sum[i] + series->now.below_sum[i];
+	return sum_below <= 0 ? INFINITY : sum / timed * fmax(n / (sum_below / timed), 1);
+}
+
+/*
  * A disturbance that happens to hit a call that is timed would count "gap"
  * times, and all those that hit others not at all.  So long calls stand for
  * themselves only, as outliers in surveys do (Hidiroglou and Srinath,
  * Biometrics 37(4), 1981), unless there are so many of them that they are in
- * the nature of the node.  Then each stands for "gap" calls (Horvitz and
- * Thompson, JASA 47, 1952).
+ * the nature of the node, and not all others' turns.  Then each stands for "gap"
+ * calls (Horvitz and Thompson, JASA 47, 1952).
  */
 void
 call_series_add(CallSeries *series, double ns, const CallsBelow *below,
 				int gap, double long_ns)
 {
-	int64_t		timed = series->before.timed + series->now.timed;
-	double		sum = series->before.sum + series->now.sum;
-
-	/* the very first one is no exception to anything */
-	if (timed > 0 && all_below(below) < MANY_BELOW && ns > long_ns &&
-		ns > MANY_TIMES * sum / (double) timed)
+	series->timed_sum += ns;
+	if (ns > long_ns && ns > MANY_TIMES * expected_ns(series, below))
 	{
 		series->now.timed++;
 		series->nlong++;
@@ -296,8 +316,10 @@ call_series_end(CallSeries *series)
 	call_series_next(series);
 	close_stratum(series, &series->before, NULL);
 	memset(&series->before, 0, sizeof(CallStratum));
-	if (series->nlong >= MANY_LONG)
+	series->measured = series->timed_sum;
+	if ((double) series->nlong >= MANY_LONG + MANY_DISTURBANCES * series->disturbances)
 	{
+		series->measured += series->long_total - series->long_sum;
 		series->total += series->long_total;
 		series->variance += series->long_variance;
 	}
@@ -369,6 +391,8 @@ call_series_join(CallSeries *series, const CallSeries *other)
 	series->timed += other->timed;
 	series->total += other->total;
 	series->variance += other->variance;
+	series->timed_sum += other->timed_sum;
+	series->measured += other->measured;
 	for (int i = 0; i < N_BELOW; i++)
 	{
 		series->cross[i] += other->cross[i];
@@ -380,6 +404,25 @@ call_series_join(CallSeries *series, const CallSeries *other)
 			series->weighted_products[i][j] += other->weighted_products[i][j];
 		}
 	}
+}
+
+/*
+ * What was measured has in it that others had the processor; what is estimated
+ * from a few calls has not, and gets its share of that time.  Of both a part is
+ * others' turns that fell into the readings: it is taken off with these, which
+ * stay.
+ */
+void
+record_add_times(NodeRecord *record, double calls, double loops, double measured_ns,
+				 double estimated_ns, double variance, double first_ns, double inside_ns,
+				 const Preempted *others)
+{
+	double		share = others->share;
+	double		ns = measured_ns + estimated_ns * (1 + share) - calls * inside_ns * share;
+
+	record->total_ns += ns;
+	record->first_ns += first_ns - loops * inside_ns * share;
+	record->variance += variance * (1 + share) * (1 + share) + preempted_variance(others, ns);
 }
 
 static const NodeRecord *

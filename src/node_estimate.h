@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cpu_usage.h"
+
 /*
  * What has been counted, besides time, while a call lasted: each of these costs
  * something, and not all the same.
@@ -77,12 +79,17 @@ typedef struct CallSeries
 	double		long_sum;
 	double		long_total;
 	double		long_variance;
+	double		disturbances;	/* in: so many of them are others' turns */
+	double		timed_sum;		/* of all that were timed */
+	double		measured;		/* of total: not estimated, or with others'
+								 * turns in it as they come */
 } CallSeries;
 
 /*
  * A timed call, one of "gap" calls, in which so much was done below.
  * "long_ns" is what no call takes as a rule: something else may have had the
- * processor.
+ * processor.  Where much more is done below than as a rule, that explains as
+ * much.
  */
 extern void call_series_add(CallSeries *series, double ns, const CallsBelow *below,
 							int gap, double long_ns);
@@ -144,6 +151,14 @@ typedef struct NodeRecord
 								 * join's condition or an index's, and by
 								 * others */
 } NodeRecord;
+
+/*
+ * Adds so many calls' times to a record, the readings in each still in them:
+ * what was measured, and what was estimated from calls that were timed.
+ */
+extern void record_add_times(NodeRecord *record, double calls, double loops,
+							 double measured_ns, double estimated_ns, double variance,
+							 double first_ns, double inside_ns, const Preempted *others);
 
 typedef struct NodeEstimate
 {

@@ -19,8 +19,6 @@
 #include "postgres.h"
 
 #include <math.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "access/parallel.h"
 #include "catalog/pg_trigger.h"
@@ -37,6 +35,7 @@
 #include "utils/reltrigger.h"
 
 #include "compat.h"
+#include "cpu_usage.h"
 #include "instr_clock.h"
 #include "node_timing.h"
 #include "reference.h"
@@ -313,14 +312,6 @@ typedef struct SharedTiming
 } SharedTiming;
 
 #define SHARED_MAGIC	0x636c6b74
-
-/* What the operating system says of this process. */
-typedef struct CpuUsage
-{
-	double		cpu_ns;			/* that it has had the processor; 0: unknown */
-	long		waits;			/* how often it gave it up */
-	long		preemptions;	/* how often it was taken away */
-} CpuUsage;
 
 struct QueryTiming
 {
@@ -2071,59 +2062,25 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	return query;
 }
 
-static CpuUsage
-cpu_usage(void)
+/* For how long others have had the processor, of the run. */
+static Preempted
+preempted(const QueryTiming *query)
 {
-	CpuUsage	usage = {0};
-
-#if defined(CLOCK_THREAD_CPUTIME_ID) && defined(RUSAGE_SELF)
-	struct timespec ts;
-	struct rusage rusage;
-
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0 &&
-		getrusage(RUSAGE_SELF, &rusage) == 0)
-	{
-		usage.cpu_ns = (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-		usage.waits = rusage.ru_nvcsw;
-		usage.preemptions = rusage.ru_nivcsw;
-	}
-#endif
-	return usage;
-}
-
-/*
- * For how long others have had the processor, of the run.  Time that it waited
- * for something is not told apart, other than by how often either happened.
- */
-static double
-preempted_ns(const QueryTiming *query)
-{
-	const CpuUsage *start = &query->start_usage;
-	const CpuUsage *stop = &query->stop_usage;
-	double		run_ns = (double) (query->stop_ns - query->start_ns);
-	double		off_ns = run_ns - (stop->cpu_ns - start->cpu_ns);
-	double		preemptions = (double) (stop->preemptions - start->preemptions);
-	double		waits = (double) (stop->waits - start->waits);
-
-	if (start->cpu_ns <= 0 || preemptions <= 0 || off_ns <= 0)
-		return 0;
-	return Min(off_ns, 0.9 * run_ns) * preemptions / (preemptions + waits);
+	return preempted_between(&query->start_usage, &query->stop_usage,
+							 (double) (query->stop_ns - query->start_ns));
 }
 
 /* The same in proportion to the rest. */
 static double
 preempted_share(const QueryTiming *query)
 {
-	double		run_ns = (double) (query->stop_ns - query->start_ns);
-	double		ns = preempted_ns(query);
-
-	return ns > 0 ? ns / (run_ns - ns) : 0;
+	return preempted(query).share;
 }
 
 void
 node_timing_start(QueryTiming *query)
 {
-	query->start_usage = cpu_usage();
+	query->start_usage = cpu_usage_before();
 	query->start_ns = reference_ns();
 	query->start_ticks = now_ticks();
 }
@@ -2139,7 +2096,7 @@ node_timing_stop(QueryTiming *query)
 {
 	query->stop_ticks = now_ticks();
 	query->stop_ns = reference_ns();
-	query->stop_usage = cpu_usage();
+	query->stop_usage = cpu_usage_after();
 }
 
 /* Of this very run, if it was long enough to tell. */
@@ -2156,6 +2113,18 @@ ns_per_tick(const QueryTiming *query)
 	return 1 / query->ticks_per_ns;
 }
 
+/* How many turns of others fall into what has taken so long by itself. */
+static double
+expected_turns(const QueryTiming *query, double ticks)
+{
+	Preempted	others = preempted(query);
+	double		by_itself = others.run_ns - others.ns;
+
+	if (others.ns <= 0 || by_itself <= 0)
+		return 0;
+	return others.turns * Max(ticks, 0) * ns_per_tick(query) / by_itself;
+}
+
 /*
  * Closes a class.  If none was timed of a few calls after those that all were,
  * they are taken to be like them.
@@ -2168,6 +2137,7 @@ end_class(NodeTiming *t, CallClass *class)
 
 	add_samples(t, class);
 	change_gap(t, class, 1);
+	drawn->disturbances = expected_turns(t->query, class->drawn_sum - drawn->long_sum);
 	call_series_end(drawn);
 	if (drawn->timed == 0 && drawn->calls > 0 && class->all_timed > 0)
 	{
@@ -2229,16 +2199,15 @@ loops_of(const NodeTiming *t)
 	return (double) t->first_calls - t->calls_again;
 }
 
-/*
- * Adds what this process has counted and timed to a record.  Calls that are timed
- * for sure have in them that others had the processor; what is estimated from
- * a few has not, and gets its share of that time.
- */
+/* Adds what this process has counted and timed to a record. */
 static void
 put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 {
+	Preempted	others = preempted(t->query);
 	CallSeries	drawn;
 	double		drawn_ns;
+	double		known_ns;
+	double		first_ns;
 
 	t->calls = counted_calls(t);
 	if (t->countdown != NULL)
@@ -2272,8 +2241,8 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		record->timed += (int64) t->instr.nloops;
 		record->rows += t->instr.ntuples;
 		record->loops += t->instr.nloops;
-		record->total_ns += ns;
-		record->first_ns += ns;
+		record_add_times(record, t->instr.nloops, t->instr.nloops, ns, 0, 0, ns,
+						 t->query->cost.whole_ns, &others);
 		return;
 	}
 	record->removed[0] += t->instr.nfiltered1;
@@ -2284,16 +2253,16 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 	record->timed += t->samples->first.all_timed + t->samples->later.all_timed + drawn.timed;
 	record->rows += returned_rows(t) + provided_rows(t);
 	record->loops += loops_of(t);
-	drawn_ns = scale * drawn.total;
-	record->total_ns += scale * t->known + drawn_ns * (1 + share);
-	record->first_ns += scale * t->samples->first.all_timed_sum;
+	known_ns = scale * t->known + scale * drawn.measured;
+	drawn_ns = scale * (drawn.total - drawn.measured);
+	first_ns = scale * t->samples->first.all_timed_sum;
 	if (t->samples->first.drawn.timed > 0)
-		record->first_ns += scale * t->samples->first.drawn_sum *
+		first_ns += scale * t->samples->first.drawn_sum *
 			(double) t->samples->first.drawn.calls / (double) t->samples->first.drawn.timed;
 	if (t->loop_kind == MATCHED && t->calls > 0)
-		record->first_ns += (scale * t->known + drawn_ns * (1 + share)) *
-			Min(loops_of(t) / (double) t->calls, 1);
-	record->variance += scale * scale * drawn.variance + pow(drawn_ns * share / 2, 2);
+		first_ns += (known_ns + drawn_ns * (1 + share)) * Min(loops_of(t) / (double) t->calls, 1);
+	record_add_times(record, (double) all_calls(t), loops_of(t), known_ns, drawn_ns,
+					 scale * scale * drawn.variance, first_ns, t->query->cost.inside_ns, &others);
 }
 
 static void
@@ -2523,9 +2492,15 @@ node_timing_detach(QueryTiming *query)
 	plan->nids = query->nnodes;
 	plan->places = palloc(sizeof(int) * plan->nids);
 	plan->cost = query->cost;
+	/* others have the processor while calls are timed, as well */
+	plan->cost.timed_ns *= 1 + share;
+	plan->cost.counted_ns *= 1 + share;
+	plan->cost.drained_ns *= 1 + share;
+	plan->cost.server_ns *= 1 + share;
+	plan->cost.error_ns *= 1 + share;
 	plan->clock = by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
 	plan->run_ns = (double) (query->stop_ns - query->start_ns);
-	plan->preempted_ns = preempted_ns(query);
+	plan->preempted_ns = preempted(query).ns;
 	yardstick_take(YARDSTICKS);
 	deviation = yardstick_deviation();
 	/* a run that is longer than the machine's moods has seen several of them */

@@ -1456,6 +1456,138 @@ test_far(void)
 }
 
 /* Whatever comes in, what comes out is in order. */
+/* ---------------------------------------------------------------------
+ * Others that have the processor, too.
+ */
+
+/*
+ * A query that has had the processor for run_ns - others_ns, and a node in it that has
+ * had so much of that for its calls, readings in them: what is estimated is to have
+ * the same share of the run, readings taken off from both.
+ */
+static void
+check_share(double others_ns, double work_ns, double calls, double inside_ns, double measured)
+{
+	CpuUsage	before = {.cpu_ns = 1e9, .delay_ns = 5e9, .waits = 7, .preemptions = 11};
+	CpuUsage	after = before;
+	double		cpu_ns = 1e9;
+	Preempted	others;
+	NodeRecord	record = {0};
+	double		ns = work_ns + calls * inside_ns;
+
+	after.cpu_ns += cpu_ns;
+	after.delay_ns += others_ns;
+	after.preemptions += 100;
+	others = preempted_between(&before, &after, cpu_ns + others_ns);
+	/* what is measured has others' turns in it, what is estimated has not */
+	record_add_times(&record, calls, 1, measured * ns * (1 + others_ns / cpu_ns),
+					 (1 - measured) * ns, 0, 0, inside_ns, &others);
+	ok(near((record.total_ns - calls * inside_ns) / (cpu_ns + others_ns), work_ns / cpu_ns, 1e-9),
+	   "others for %.0f ms of %.0f: a node of %.0f ms, %.0f %% of it measured, keeps its share: %.17g",
+	   others_ns / 1e6, (cpu_ns + others_ns) / 1e6, work_ns / 1e6, measured * 100, record.total_ns / 1e6);
+	ok(others_ns > 0 ? record.variance > 0 : record.variance == 0, "and its margin knows of them: %g", record.variance);
+}
+
+static void
+test_others(void)
+{
+	CpuUsage	before = {.cpu_ns = 1e9, .delay_ns = -1};
+	CpuUsage	after = before;
+	CpuUsage	unknown = {.delay_ns = -1};
+	Preempted	others;
+
+	for (int i = 0; i < 4; i++)
+	{
+		static const double times[] = {0, 1e7, 1e9, 8e9};
+
+		check_share(times[i], 2e8, 1e7, 12, 0);
+		check_share(times[i], 2e8, 1e7, 12, 1);
+		check_share(times[i], 0, 1e7, 12, 0.1);
+		check_share(times[i], 9e8, 10, 12, 0.5);
+	}
+
+	others = preempted_between(&unknown, &unknown, 1e9);
+	ok(others.ns == 0 && others.share == 0, "nothing known: no others");
+	after.cpu_ns += 4e8;
+	others = preempted_between(&before, &after, 1e9);
+	ok(others.ns == 0, "off the CPU without a switch: no others: %g", others.ns);
+	after.waits = 10;
+	others = preempted_between(&before, &after, 1e9);
+	ok(others.ns == 0, "only waits: no others: %g", others.ns);
+	after.preemptions = 30;
+	others = preempted_between(&before, &after, 1e9);
+	ok(near(others.ns, 4.5e8, 1e-9) && !others.exact, "no scheduler that tells: by how often either happened: %g", others.ns);
+	ok(preempted_variance(&others, 1e9) > 0, "which is not known well");
+	before.delay_ns = after.delay_ns = 1e6;
+	after.delay_ns += 2e8;
+	others = preempted_between(&before, &after, 1e9);
+	ok(near(others.ns, 2e8, 1e-9) && near(others.share, 0.25, 1e-9) && others.exact, "one that tells: what it says: %g", others.ns);
+	ok(preempted_variance(&others, 1e9) == 0 && preempted_variance(&others, 2e9) == 0 &&
+	   preempted_variance(&others, 0) == 0 && preempted_variance(&others, 5e8) > preempted_variance(&others, 1e8),
+	   "of the whole run it is known, and of half of it least");
+	after.delay_ns += 9e8;
+	others = preempted_between(&before, &after, 1e9);
+	ok(near(others.ns, 6e8, 1e-9), "but no more than it was off the CPU: %g", others.ns);
+	after.cpu_ns = before.cpu_ns;
+	others = preempted_between(&before, &after, 1e9);
+	ok(others.ns < 1e9 && others.share < 1000, "and never all of it: %g", others.ns);
+	after.cpu_ns = before.cpu_ns + 2e9;
+	others = preempted_between(&before, &after, 1e9);
+	ok(others.ns == 0 && others.share == 0, "more CPU time than time: no others");
+	before = cpu_usage_before();
+	after = cpu_usage_after();
+	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions && after.delay_ns >= before.delay_ns,
+	   "the system's figures do not decrease");
+}
+
+/*
+ * Others' turns that hit calls that were timed are no calls of the node's kind, however
+ * many there are, if so many were to be expected.
+ */
+static void
+test_turns(void)
+{
+	for (int expected = 0; expected <= 20; expected += 20)
+	{
+		CallSeries	s;
+		double		sum = 0;
+
+		memset(&s, 0, sizeof(s));
+		for (int i = 0; i < 400; i++)
+		{
+			double		ns = i % 20 == 19 ? 3e6 : 30000;
+
+			call_series_add(&s, ns, &nothing, 4, 20000);
+			sum += ns;
+		}
+		s.now.calls = 1600;
+		s.disturbances = expected;
+		call_series_end(&s);
+		ok(s.nlong == 20 && near(s.timed_sum, sum, 1e-12), "20 long calls");
+		if (expected == 0)
+			ok(near(s.total, 4 * sum, 1e-12) && near(s.total - s.measured, 3 * 380 * 30000.0, 1e-12),
+			   "no others: they stand for more: %.17g %.17g", s.total, s.measured);
+		else
+			ok(near(s.total, 4 * 380 * 30000.0 + 20 * 3e6, 1e-12) && near(s.total - s.measured, 3 * 380 * 30000.0, 1e-12),
+			   "others: for themselves: %.17g %.17g", s.total, s.measured);
+	}
+
+	/* calls in which much is done, and one in which no more is done, but which takes long */
+	for (int more = 0; more <= 1; more++)
+	{
+		CallSeries	s;
+
+		memset(&s, 0, sizeof(s));
+		for (int i = 0; i < 400; i++)
+		{
+			CallsBelow	below = {{0, i == 200 && more ? 100000 : 1000, 0}};
+
+			call_series_add(&s, i == 200 ? 5e6 : 50000, &below, 4, 20000);
+		}
+		ok(s.nlong == !more, "a call of 5 ms, others of 50 us, %s", more ? "in which more is done: not long" : "in which as much is done: long");
+	}
+}
+
 static void
 test_anything(void)
 {
@@ -1553,5 +1685,7 @@ main(void)
 	test_nearest();
 	test_far();
 	test_anything();
+	test_others();
+	test_turns();
 	return done();
 }

@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * cpu_usage.h
+ *	  For how long others have had the processor.
+ *
+ * Knows nothing of PostgreSQL.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_CPU_USAGE_H
+#define CLOCKTIMING_CPU_USAGE_H
+
+#include <stdbool.h>
+
+/* What the operating system says of this thread. */
+typedef struct CpuUsage
+{
+	double		cpu_ns;			/* that it has had the processor; 0: unknown */
+	double		delay_ns;		/* that it could have run, but waited for a
+								 * processor; negative: unknown */
+	double		waits;			/* how often it gave the processor up */
+	double		preemptions;	/* how often it was taken away */
+} CpuUsage;
+
+/*
+ * One before what is to be looked at, and one after it: what these take
+ * themselves is not in cpu_ns between them, as far as it can be avoided.
+ */
+extern CpuUsage cpu_usage_before(void);
+extern CpuUsage cpu_usage_after(void);
+
+/* For how long others have had the processor while something ran. */
+typedef struct Preempted
+{
+	double		run_ns;
+	double		ns;				/* of it */
+	double		share;			/* the same in proportion to the rest */
+	double		turns;			/* of others */
+	bool		exact;			/* waiting for something is told apart */
+} Preempted;
+
+extern Preempted preempted_between(const CpuUsage *before, const CpuUsage *after,
+								   double run_ns);
+
+/*
+ * How much of that is in a part of the run which has taken so long in all, is known
+ * from the part's share only: the square of the standard error.
+ */
+extern double preempted_variance(const Preempted *preempted, double part_ns);
+
+#endif							/* CLOCKTIMING_CPU_USAGE_H */
