@@ -603,7 +603,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		put_ms(&row, node, node->total_error_ns);
 		put_ms(&row, node, node->self_ns);
 		put_ms(&row, node, node->self_error_ns);
-		if (plan->whole_ns > 0 && node->kind != NODE_UNTIMED)
+		if (plan->whole_ns > 0 && node->kind != NODE_UNTIMED && !node->self_unknown)
 			row_put_number(&row, node->self_ns / Max(node->processes, 1) /
 						   plan->whole_ns * 100, 4);
 		else

@@ -116,23 +116,23 @@ preempted_between(const CpuUsage *before, const CpuUsage *after, double run_ns)
 }
 
 /*
- * Others' turns begin at random, so that each falls into the part with a
+ * Others' turns begin at random, so that each falls into what was measured with a
  * probability that is its share, and they differ in length about as much as
  * their mean: n turns of mean m and as much deviation, with p each, have a
  * variance of 2 * n * m^2 * p * (1 - p), since what all turns take together is
  * known.  If that is not known, it may be half as much, or half more.
  */
 double
-preempted_variance(const Preempted *preempted, double part_ns)
+preempted_variance(const Preempted *preempted, double measured_ns, double estimated_ns)
 {
 	double		part;
 	double		variance;
 
 	if (preempted->ns <= 0 || preempted->run_ns <= 0)
 		return 0;
-	part = fmin(fmax(part_ns / preempted->run_ns, 0), 1);
+	part = fmin(fmax(measured_ns / preempted->run_ns, 0), 1);
 	variance = 2 * part * (1 - part) * preempted->ns * preempted->ns / fmax(preempted->turns, 1);
 	if (!preempted->exact)
-		variance += pow(part * (1 + preempted->share) * preempted->ns / 2, 2);
+		variance += pow(estimated_ns * preempted->share / 2, 2);
 	return variance;
 }

@@ -43,9 +43,11 @@ extern Preempted preempted_between(const CpuUsage *before, const CpuUsage *after
 								   double run_ns);
 
 /*
- * How much of that is in a part of the run which has taken so long in all, is known
- * from the part's share only: the square of the standard error.
+ * The square of the standard error of what a part of the run would take if others
+ * were as likely to have the processor at each moment: some of it was measured, with
+ * their turns in it as they came, and some estimated, with their share added.
  */
-extern double preempted_variance(const Preempted *preempted, double part_ns);
+extern double preempted_variance(const Preempted *preempted, double measured_ns,
+								 double estimated_ns);
 
 #endif							/* CLOCKTIMING_CPU_USAGE_H */

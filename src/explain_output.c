@@ -27,6 +27,13 @@
 /* Each node's number is this, plus a random one, plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
+/*
+ * Percent of the run that others had the processor, and how many times as long as
+ * at best what never changes took: from these on it is said what to do.
+ */
+#define MUCH_PREEMPTED	10
+#define MUCH_SLOWER		1.25
+
 typedef struct Markers
 {
 	int64		base;
@@ -325,8 +332,15 @@ per_process_ms(const NodeEstimate *node, double ns)
 	return ns / Max(node->processes, 1) / 1e6;
 }
 
-char *
-explain_mark(const NodeEstimate *node)
+static void
+add_mark(StringInfo mark, const char *text)
+{
+	appendStringInfo(mark, "%s%s", mark->len > 0 ? ", " : "", text);
+}
+
+/* The same, with what text says in another place, or without. */
+static char *
+mark_of(const NodeEstimate *node, bool with_unknown)
 {
 	StringInfoData mark;
 
@@ -334,14 +348,21 @@ explain_mark(const NodeEstimate *node)
 		return pstrdup("not timed");
 	initStringInfo(&mark);
 	if (node->processes > 1)
-		appendStringInfo(&mark, "mean of %d processes", node->processes);
+		add_mark(&mark, psprintf("mean of %d processes", node->processes));
 	if (node->untimed_loops > 0)
-		appendStringInfo(&mark, "%sworkers not timed", mark.len > 0 ? ", " : "");
+		add_mark(&mark, "workers not timed");
 	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_error_ns &&
 		fabs(node->adjusted_ns) >= 500)
-		appendStringInfo(&mark, "%sreconciled by %+.3f ms", mark.len > 0 ? ", " : "",
-						 per_process_ms(node, node->adjusted_ns));
+		add_mark(&mark, psprintf("reconciled by %+.3f ms", per_process_ms(node, node->adjusted_ns)));
+	if (with_unknown && node->self_unknown)
+		add_mark(&mark, "self time unknown");
 	return mark.len > 0 ? mark.data : NULL;
+}
+
+char *
+explain_mark(const NodeEstimate *node)
+{
+	return mark_of(node, true);
 }
 
 void
@@ -353,7 +374,7 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 	double		total_error_ms = per_process_ms(node, node->total_error_ns);
 	double		self_ms = per_process_ms(node, node->self_ns);
 	double		self_error_ms = per_process_ms(node, node->self_error_ns);
-	char	   *mark = explain_mark(node);
+	char	   *mark = mark_of(node, es->format != EXPLAIN_FORMAT_TEXT);
 
 	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
 		return;
@@ -364,9 +385,11 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 		initStringInfo(&text);
 		if (node->kind != NODE_UNTIMED)
 		{
-			appendStringInfo(&text, "total %.3f +/- %.3f ms, self %.3f +/- %.3f ms",
-							 total_ms, total_error_ms, self_ms, self_error_ms);
-			if (whole_ms > 0)
+			appendStringInfo(&text, "total %.3f +/- %.3f ms, ", total_ms, total_error_ms);
+			appendStringInfo(&text, node->self_unknown ? "self unknown (%.3f +/- %.3f ms)" :
+							 "self %.3f +/- %.3f ms",
+							 self_ms, self_error_ms);
+			if (whole_ms > 0 && !node->self_unknown)
 				appendStringInfo(&text, " (%.1f %%)", self_ms / whole_ms * 100);
 			appendStringInfo(&text, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
 							 node->timed, node->calls);
@@ -382,13 +405,32 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 		ExplainPropertyFloat("Clock Total Margin", "ms", total_error_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Margin", "ms", self_error_ms, 3, es);
-		if (whole_ms > 0)
+		if (whole_ms > 0 && !node->self_unknown)
 			ExplainPropertyFloat("Clock Self Percent", NULL, self_ms / whole_ms * 100, 1, es);
 		ExplainPropertyInteger("Clock Calls", NULL, node->calls, es);
 		ExplainPropertyInteger("Clock Timed Calls", NULL, node->timed, es);
 	}
 	if (mark != NULL)
 		ExplainPropertyText("Clock Mark", mark, es);
+}
+
+/* What makes the figures worth less than on a calm server, and what to do; text only. */
+static void
+put_disturbance(ExplainState *es, const PlanEstimate *plan)
+{
+	double		percent = plan->run_ns > 0 ? plan->preempted_ns / plan->run_ns * 100 : 0;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (percent >= MUCH_PREEMPTED)
+		appendStringInfo(&text, "off the CPU for %.0f %% of the run", percent);
+	if (plan->slower >= MUCH_SLOWER)
+		appendStringInfo(&text, "%s%.1f times slower than at best", text.len > 0 ? ", " : "",
+						 plan->slower);
+	if (text.len == 0)
+		return;
+	appendStringInfoString(&text, "; run it again when the server is calmer");
+	ExplainPropertyText("Clock Disturbed", text.data, es);
 }
 
 void
@@ -409,6 +451,7 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 			appendStringInfo(&text, ", others had the processor for %.3f ms",
 							 plan->preempted_ns / 1e6);
 		ExplainPropertyText("Clock", text.data, es);
+		put_disturbance(es, plan);
 		if (!isnan(timed->plain_ms))
 			ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
 		return;
@@ -420,6 +463,10 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		ExplainPropertyInteger("Sampling", NULL, timed->sampling, es);
 	ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
 	ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
+	if (plan->run_ns > 0)
+		ExplainPropertyFloat("Preempted Percent", NULL, plan->preempted_ns / plan->run_ns * 100, 1, es);
+	if (!isnan(plan->slower))
+		ExplainPropertyFloat("Times Slower", NULL, plan->slower, 2, es);
 	if (!isnan(timed->plain_ms))
 		ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
 	ExplainCloseGroup("Clock", "Clock", true, es);

@@ -43,6 +43,12 @@
  */
 #define SHARING			0.1
 
+/*
+ * Below this share of the query a node is next to nothing, however badly its time is
+ * known.
+ */
+#define NEXT_TO_NOTHING	0.01
+
 /* A process's part in a node's times. */
 #define NOT_A_WORKER	(-1)
 
@@ -418,11 +424,11 @@ record_add_times(NodeRecord *record, double calls, double loops, double measured
 				 const Preempted *others)
 {
 	double		share = others->share;
-	double		ns = measured_ns + estimated_ns * (1 + share) - calls * inside_ns * share;
 
-	record->total_ns += ns;
+	record->total_ns += measured_ns + estimated_ns * (1 + share) - calls * inside_ns * share;
 	record->first_ns += first_ns - loops * inside_ns * share;
-	record->variance += variance * (1 + share) * (1 + share) + preempted_variance(others, ns);
+	record->variance += variance * (1 + share) * (1 + share) +
+		preempted_variance(others, measured_ns, estimated_ns);
 }
 
 static const NodeRecord *
@@ -708,6 +714,9 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 {
 	double		deviation = plan->repeatability;
 
+	/* at best it takes less */
+	if (plan->slower > 1)
+		deviation = fmax(deviation, (1 - 1 / plan->slower) / NORMAL_975);
 	if (node->processes > 1)
 		deviation = fmax(deviation, SHARING);
 	return NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
@@ -748,6 +757,9 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 	}
 	node->self_ns = fmax(node->self_ns, 0);
 	node->self_error_ns = margin(plan, node, variance + cost_variance(cost_ns), node->self_ns);
+	node->self_unknown = node->kind != NODE_UNTIMED && node->loops > 0 &&
+		node->self_error_ns > node->self_ns &&
+		node->self_ns + node->self_error_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
 }
 
 void

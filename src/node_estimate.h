@@ -190,6 +190,8 @@ typedef struct NodeEstimate
 								 * the nodes above */
 	double		below_ns;		/* that timing calls below it has added, and
 								 * is taken off */
+	bool		self_unknown;	/* self_ns is not known to within itself, nor
+								 * is it next to nothing */
 
 	/* lists, by index; -1: none */
 	int			child;
@@ -222,6 +224,8 @@ typedef struct PlanEstimate
 								 * if nothing is known of it */
 	double		outside_variance;
 	double		repeatability;	/* relative standard deviation of runs */
+	double		slower;			/* so many times as long as at best took what
+								 * never changes; NAN: unknown */
 
 	double		overhead_ns;	/* of all that was timed and counted, in this
 								 * process: in run_ns */

@@ -2505,6 +2505,7 @@ node_timing_detach(QueryTiming *query)
 	deviation = yardstick_deviation();
 	/* a run that is longer than the machine's moods has seen several of them */
 	deviation *= QUERY_DEVIATION * sqrt(MOOD_NS / (MOOD_NS + plan->run_ns));
+	plan->slower = yardstick_factor();
 	plan->repeatability = isnan(deviation) ? STEADY : Max(deviation, STEADY);
 	for (int i = 0; i < query->nnodes; i++)
 	{

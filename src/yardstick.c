@@ -27,9 +27,19 @@
 
 #define STEPS			8
 
+/* Whatever ran before has had the caches. */
+#define WARM_UPS		2
+
+/* More than the work allocates: it shall not ask the system for memory. */
+#define ROOM			(128 * 1024)
+
+/* So many of the latest say how fast it is now. */
+#define NOW				8
+
 static double taken_ns[MAX_KEPT];
 static double taken_at[MAX_KEPT];
 static int64 taken = 0;
+static double best_ns = INFINITY;
 
 /*
  * It is the server's own code, and much of it at a time, as in a query: those
@@ -55,19 +65,27 @@ void
 yardstick_take(int n)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming yardstick",
-												  ALLOCSET_DEFAULT_SIZES);
+												  ROOM, ROOM, ROOM);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 
-	/* one that does not count: whatever ran before has had the caches */
-	work();
+	for (int i = 0; i < WARM_UPS; i++)
+	{
+		work();
+		MemoryContextReset(context);
+	}
 	for (int i = 0; i < n; i++)
 	{
 		uint64		start = reference_ns();
+		double		ns;
 
 		work();
+		ns = (double) (reference_ns() - start);
 		taken_at[taken % MAX_KEPT] = (double) start;
-		taken_ns[taken % MAX_KEPT] = (double) (reference_ns() - start);
+		taken_ns[taken % MAX_KEPT] = ns;
 		taken++;
+		/* a clock that stands still has not shown how fast it is */
+		if (ns > 0)
+			best_ns = Min(best_ns, ns);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(caller);
@@ -91,4 +109,17 @@ yardstick_deviation(void)
 	(void) stats_median(recent, n); /* sorts them */
 	/* of a normal distribution, 68 % are within one either side */
 	return (recent[(int) (0.84 * n)] - recent[(int) (0.16 * n)]) / 2 / recent[n / 2];
+}
+
+double
+yardstick_factor(void)
+{
+	double		latest[NOW];
+	int			n = (int) Min(taken, NOW);
+
+	for (int i = 0; i < n; i++)
+		latest[i] = taken_ns[(taken - 1 - i) % MAX_KEPT];
+	if (n < NOW || isinf(best_ns))
+		return NAN;
+	return Max(stats_median(latest, n) / best_ns, 1);
 }

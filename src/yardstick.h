@@ -9,7 +9,7 @@
 #define CLOCKTIMING_YARDSTICK_H
 
 /*
- * Does the work so often, which takes some 50 us each time, and keeps how long
+ * Does the work so often, which takes some 20 us each time, and keeps how long
  * it took with the latest ones before.
  */
 extern void yardstick_take(int n);
@@ -19,5 +19,11 @@ extern void yardstick_take(int n);
  * quantiles, since another process's turn is no part of it; NAN for less than 4.
  */
 extern double yardstick_deviation(void);
+
+/*
+ * How many times as long the latest eight took as the shortest of this session; NAN for
+ * less.
+ */
+extern double yardstick_factor(void);
 
 #endif							/* CLOCKTIMING_YARDSTICK_H */

@@ -332,7 +332,7 @@ SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                    SELECT line, ordinality FROM lines WHERE lines.n = s.n
                      AND (line ~ '\(actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=[0-9.]+ loops=\d+\)$|\(never executed\)$' OR line ~ '^ +Clock: ')) AS x
                WINDOW w AS (ORDER BY ordinality)) AS l
-           WHERE line ~ '\(actual' AND next !~ '^ +Clock: total \d+\.\d{3} \+/- \d+\.\d{3} ms, self \d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d %\), \d+ of \d+ calls timed'
+           WHERE line ~ '\(actual' AND next !~ '^ +Clock: total \d+\.\d{3} \+/- \d+\.\d{3} ms, self (\d+\.\d{3} \+/- \d+\.\d{3} ms \(\d+\.\d %\)|unknown \(\d+\.\d{3} \+/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed'
               OR line ~ 'never executed' AND next ~ 'Clock: '), NULL,
           'text: a line for each node that was executed of ' || query)
 FROM shapes AS s;
@@ -356,7 +356,9 @@ SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', tru
 FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
 SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', false) AS k
            WHERE k NOT IN ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
-                           'Clock Calls, Clock Mark, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
+                           'Clock Calls, Clock Mark, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
+                           -- a self time that is not known has no share
+                           'Clock Calls, Clock Mark, Clock Self Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
           j.method || ': our keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 SELECT is((SELECT array_agg(k ORDER BY k) FROM jsonb_object_keys(j.plan -> 0) AS k),

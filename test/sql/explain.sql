@@ -28,12 +28,12 @@ CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', samplin
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
                calls bigint, mark text, others text) LANGUAGE sql AS $$
     -- which of the others are null, and signs
-    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(regexp_replace(mark, '[-+]?[0-9.]+ ms', 'N ms'), 'reconciled by N ms'),
+    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(mark, '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_error_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled
                      CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_error_ms >= 0 THEN 'self' END,
-                     CASE WHEN share_percent BETWEEN 0 AND 100 OR method = 'isolate' THEN 'share' END,
+                     CASE WHEN share_percent BETWEEN 0 AND 100 OR mark ~ 'self time unknown$' OR method = 'isolate' THEN 'share' END,
                      CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
                      CASE WHEN estimate_ms > 0 THEN 'estimate' END,
                      CASE WHEN run_ms > 0 THEN 'run' END,
@@ -75,11 +75,13 @@ DECLARE
     line text;
 BEGIN
     FOR line IN SELECT * FROM clock_explain_text(query, method => lines.method, verify => lines.verify) LOOP
+        CONTINUE WHEN line ~ '^Clock Disturbed: ';
         -- rows are written with decimals since PostgreSQL 18
         line := regexp_replace(line, '(actual [^)]* rows=\d+)\.\d\d', '\1');
         line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
         line := regexp_replace(line, 'Clock: .*, (sampling|full|isolate)', 'Clock: CLOCK, \1');
+        line := regexp_replace(line, 'self unknown \(([^)]*)\)', 'self \1 (N %)');
         line := regexp_replace(line, '; reconciled by .*', '');
         line := regexp_replace(line, ', others had the processor .*', '');
         line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))', 'N', 'g');
@@ -106,8 +108,8 @@ BEGIN
         END LOOP;
     ELSIF jsonb_typeof(plan) = 'object' THEN
         RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C") FROM jsonb_object_keys(plan) AS k
-            -- (a mark is there if the machine was disturbed)
-            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Mark)$';
+            -- (a mark is there, and a share is not, if the machine was disturbed)
+            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Mark|Clock Self Percent)$';
         FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
             RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
         END LOOP;

@@ -1485,7 +1485,8 @@ check_share(double others_ns, double work_ns, double calls, double inside_ns, do
 	ok(near((record.total_ns - calls * inside_ns) / (cpu_ns + others_ns), work_ns / cpu_ns, 1e-9),
 	   "others for %.0f ms of %.0f: a node of %.0f ms, %.0f %% of it measured, keeps its share: %.17g",
 	   others_ns / 1e6, (cpu_ns + others_ns) / 1e6, work_ns / 1e6, measured * 100, record.total_ns / 1e6);
-	ok(others_ns > 0 ? record.variance > 0 : record.variance == 0, "and its margin knows of them: %g", record.variance);
+	ok(others_ns * measured > 0 && measured * ns < cpu_ns ? record.variance > 0 : record.variance == 0,
+	   "and its margin knows of them if it was measured: %g", record.variance);
 }
 
 static void
@@ -1517,14 +1518,15 @@ test_others(void)
 	after.preemptions = 30;
 	others = preempted_between(&before, &after, 1e9);
 	ok(near(others.ns, 4.5e8, 1e-9) && !others.exact, "no scheduler that tells: by how often either happened: %g", others.ns);
-	ok(preempted_variance(&others, 1e9) > 0, "which is not known well");
+	ok(preempted_variance(&others, 0, 5e8) > 0, "which is not known well");
 	before.delay_ns = after.delay_ns = 1e6;
 	after.delay_ns += 2e8;
 	others = preempted_between(&before, &after, 1e9);
 	ok(near(others.ns, 2e8, 1e-9) && near(others.share, 0.25, 1e-9) && others.exact, "one that tells: what it says: %g", others.ns);
-	ok(preempted_variance(&others, 1e9) == 0 && preempted_variance(&others, 2e9) == 0 &&
-	   preempted_variance(&others, 0) == 0 && preempted_variance(&others, 5e8) > preempted_variance(&others, 1e8),
-	   "of the whole run it is known, and of half of it least");
+	ok(preempted_variance(&others, 1e9, 0) == 0 && preempted_variance(&others, 2e9, 0) == 0 &&
+	   preempted_variance(&others, 0, 1e9) == 0 &&
+	   preempted_variance(&others, 5e8, 0) > preempted_variance(&others, 1e8, 0),
+	   "measured as a whole, or estimated, it is known, and if half of it was measured least");
 	after.delay_ns += 9e8;
 	others = preempted_between(&before, &after, 1e9);
 	ok(near(others.ns, 6e8, 1e-9), "but no more than it was off the CPU: %g", others.ns);
@@ -1538,6 +1540,65 @@ test_others(void)
 	after = cpu_usage_after();
 	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions && after.delay_ns >= before.delay_ns,
 	   "the system's figures do not decrease");
+}
+
+/* What is said to be unknown, and how much a machine that is slower than at best adds to a margin. */
+static void
+test_unknown(void)
+{
+	static const CallCost no_cost;
+
+	/* a node of so many percent of the query, whose margin is so many */
+	static const struct
+	{
+		double		self;
+		double		margin;
+		bool		unknown;
+	}			cases[] = {
+		{50, 49, false}, {50, 51, true}, {0, 30, true}, {0, 0, false}, {0, 0.9, false}, {0, 1.1, true},
+		{0.3, 0.4, false}, {0.8, 0.9, true}, {0.9, 0.8, false},
+	};
+
+	for (int i = 0; i < LENGTH(cases); i++)
+	{
+		PlanEstimate plan = new_plan(2, 0, &no_cost);
+		double		work[4];
+
+		/* a child that is known exactly, so that the root's self time is as badly known as it is */
+		for (int j = 0; j < 2; j++)
+		{
+			plan.nodes[j].parent = j - 1;
+			plan.nodes[j].leader.calls = plan.nodes[j].leader.timed = 10;
+			plan.nodes[j].leader.loops = 1;
+		}
+		plan.run_ns = 1e6;
+		plan.nodes[0].leader.total_ns = 1e6;
+		plan.nodes[1].leader.total_ns = 1e4 * (100 - cases[i].self);
+		plan.nodes[0].leader.variance = pow(1e4 * cases[i].margin / NORMAL_975, 2);
+		plan.as_it_is = true;
+		plan_estimate(&plan, work);
+		ok(plan.nodes[0].self_unknown == cases[i].unknown && !plan.nodes[1].self_unknown,
+		   "%.1f +/- %.1f %% of the query: %s", cases[i].self, cases[i].margin, cases[i].unknown ? "unknown" : "known");
+		free_plan(&plan);
+	}
+	for (int i = 0; i < 4; i++)
+	{
+		static const double slower[] = {NAN, 1, 2, 4};
+		static const double margin[] = {0, 0, 0.5, 0.75};
+		PlanEstimate plan = new_plan(1, 0, &no_cost);
+		double		work[2];
+
+		plan.nodes[0].parent = -1;
+		plan.nodes[0].leader.calls = plan.nodes[0].leader.timed = 10;
+		plan.nodes[0].leader.loops = 1;
+		plan.nodes[0].leader.total_ns = plan.run_ns = 1e6;
+		plan.as_it_is = true;
+		plan.slower = slower[i];
+		plan_estimate(&plan, work);
+		ok(near(plan.nodes[0].total_error_ns, margin[i] * 1e6, 1e-9), "%g times slower than at best: the margin reaches to the best: %g",
+		   slower[i], plan.nodes[0].total_error_ns);
+		free_plan(&plan);
+	}
 }
 
 /*
@@ -1687,5 +1748,6 @@ main(void)
 	test_anything();
 	test_others();
 	test_turns();
+	test_unknown();
 	return done();
 }

@@ -1,0 +1,96 @@
+
+# A busy server: clock_explain says so, and what is not known is not shown as 0.
+
+use strict;
+use warnings;
+
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $dir = $ENV{CLOCKTIMING_SHIM_DIR} || '';
+plan skip_all => "no $dir/busy_cpu.so: say by CLOCKTIMING_SHIM_DIR where it is"
+  unless -f "$dir/busy_cpu.so" && -f "$dir/no_tsc.so";
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+my $query = 'SELECT count(*) FROM a CROSS JOIN b';
+
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\nautovacuum = off\n");
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE a AS SELECT generate_series(1, 300) AS i;
+	CREATE TABLE b AS SELECT generate_series(1, 1000) AS i;
+	VACUUM ANALYZE;
+});
+$node->stop;
+
+sub explained
+{
+	my ($function, @arguments) = @_;
+	return $node->safe_psql('postgres', "SELECT * FROM $function(" . join(', ', "'$query'", @arguments) . ')');
+}
+
+# Others have the processor for four fifths of the time: the process's CPU time says so
+{
+	local $ENV{LD_PRELOAD} = "$dir/busy_cpu.so";
+	$node->start;
+}
+my $text = explained('clock_explain_text');
+my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
+
+like($text, qr/^Clock: .*, others had the processor for \d+\.\d{3} ms$/m, 'text: for how long');
+like($text, qr/^Clock Disturbed: off the CPU for [89]\d % of the run(, \d+\.\d times slower than at best)?; run it again when the server is calmer$/m,
+	'text: how much of the run, and what to do') or diag $text;
+cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
+cmp_ok($json->{'Preempted Percent'}, '>=', 75, 'JSON: how much of the run');
+cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: for how long');
+cmp_ok($json->{'Times Slower'}, '>=', 1, 'JSON: how many times slower than at best');
+foreach my $method ('full', 'isolate')
+{
+	like(explained('clock_explain_text', "method => '$method'"), qr/^Clock: .*, $method/m, "$method: there is a summary");
+}
+$node->stop;
+
+# A clock that costs as much as a hundred calls of the inner node: its time is not known
+SKIP:
+{
+	skip 'PostgreSQL 19 reads the time-stamp counter itself', 7 if $node->pg_version->major >= 19;
+	skip 'this is not an x86 processor', 7 unless `uname -m` =~ /^(x86_64|i.86)$/;
+
+	{
+		local $ENV{LD_PRELOAD} = "$dir/no_tsc.so";
+		local $ENV{NO_TSC_PROGRAM} = 'postgres';
+		local $ENV{OPENSSL_ia32cap} = '~0x10';
+		$node->start;
+	}
+	my @lines = split /\n/, explained('clock_explain_text');
+	my ($inner) = grep { $lines[ $_ - 1 ] =~ /->  Materialize/ } 1 .. $#lines;
+
+	like($lines[$inner], qr/^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self unknown \(\d+\.\d{3} \+\/- \d+\.\d{3} ms\), \d+ of 30\d+ calls timed/,
+		'text: a self time that is not known') or diag join "\n", @lines;
+	my ($plan) = decode_json(explained('clock_explain_json'))->[0]{Plan}{Plans}[0];
+	($inner) = grep { $_->{'Node Type'} eq 'Materialize' } @{ $plan->{Plans} };
+	ok(!exists $inner->{'Clock Self Percent'}, 'JSON: it has no share');
+	like($inner->{'Clock Mark'}, qr/\bself time unknown$/, 'JSON: and a mark says why');
+	cmp_ok($inner->{'Clock Self Margin'}, '>', $inner->{'Clock Self Time'}, 'JSON: its margin is larger than itself');
+	is( $node->safe_psql('postgres', "SELECT share_percent IS NULL, mark ~ 'self time unknown\$', self_error_ms > self_ms"
+			  . " FROM clock_explain('$query') WHERE node_type = 'Materialize'"),
+		't|t|t', 'rows: the same');
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM clock_explain('$query') WHERE (share_percent IS NULL) <> coalesce(mark ~ 'self time unknown\$', false)"),
+		'0', 'rows: no share is missing without a mark');
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM clock_explain('$query') WHERE self_error_ms < self_ms AND share_percent IS NULL"),
+		'0', 'rows: what is known to within itself has a share');
+	$node->stop;
+}
+
+sub max_length
+{
+	my ($max) = sort { $b <=> $a } map { length } grep { /^Clock/ } split /\n/, $_[0];
+	return $max;
+}
+
+done_testing();
