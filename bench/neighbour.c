@@ -1,0 +1,22 @@
+/*
+ * neighbour: a process that takes what it gets of a processor, and of its caches,
+ * for bench/busy: in a session of its own, since Linux shares processors out among
+ * sessions.  Ends by itself after as many seconds as the argument says.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SIZE	((size_t) 64 << 20)
+#define STEP	(7 * 4160 + 64)
+
+int
+main(int argc, char **argv)
+{
+	volatile char *memory = calloc(SIZE, 1);
+
+	(void) setsid();
+	(void) alarm(argc > 1 ? (unsigned) atoi(argv[1]) : 60);
+	for (size_t i = 0; memory != NULL; i = (i + STEP) % SIZE)
+		memory[i]++;
+	return 1;
+}
