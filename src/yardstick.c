@@ -33,6 +33,9 @@
 /* More than the work allocates: it shall not ask the system for memory. */
 #define ROOM			(128 * 1024)
 
+/* What takes so many times as long as at best has had another process's turn in it. */
+#define ANOTHER_TURN	5
+
 /* So many of the latest say how fast it is now. */
 #define NOW				8
 
@@ -101,14 +104,14 @@ yardstick_deviation(void)
 
 	for (int i = 0; i < MAX_KEPT && i < taken; i++)
 	{
-		if (now - taken_at[i] <= MAX_AGE_NS)
+		if (now - taken_at[i] <= MAX_AGE_NS && taken_ns[i] <= ANOTHER_TURN * best_ns)
 			recent[n++] = taken_ns[i];
 	}
 	if (n < 4)
 		return NAN;
 	(void) stats_median(recent, n); /* sorts them */
-	/* of a normal distribution, 68 % are within one either side */
-	return (recent[(int) (0.84 * n)] - recent[(int) (0.16 * n)]) / 2 / recent[n / 2];
+	/* of a normal distribution, 90 % are within 1.645 either side */
+	return (recent[(int) (0.95 * n)] - recent[(int) (0.05 * n)]) / 2 / 1.645 / recent[n / 2];
 }
 
 double

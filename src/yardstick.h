@@ -16,7 +16,8 @@ extern void yardstick_take(int n);
 
 /*
  * The relative standard deviation of those of the last minute, 64 at most, by
- * quantiles, since another process's turn is no part of it; NAN for less than 4.
+ * quantiles far out, since a machine that is slow at times is so by much; those that had
+ * another process's turn in them do not count.  NAN for less than 4.
  */
 extern double yardstick_deviation(void);
 
