@@ -2320,7 +2320,7 @@ put_untimed(CompatNodeInstrumentation *instr, NodeEstimate *estimate)
 static void
 put_untimed_workers(const NodeTiming *t, NodeEstimate *estimate)
 {
-	const CompatWorkerInstrumentation *workers = t->node->worker_instrument;
+	const		CompatWorkerInstrumentation *workers = t->node->worker_instrument;
 	bool		timed;
 
 	for (int i = 0; workers != NULL && i < workers->num_workers; i++)
@@ -2549,7 +2549,10 @@ show_node(PlanState *node, void *context)
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{
-		/* of loops that were not timed it is taken that they are like the others */
+		/*
+		 * of loops that were not timed it is taken that they are like the
+		 * others
+		 */
 		double		factor = estimate->loops <= 0 ? 1 :
 			(estimate->loops + estimate->untimed_loops) / estimate->loops;
 
