@@ -280,6 +280,7 @@ measured_plan(const Explained *explained, const PlanEstimate *last)
 		for (int j = 0; j < Min(last->nworkers, measured->nworkers) && node->workers != NULL; j++)
 			node->workers[j] = measured->workers[j];
 	}
+	node_timing_choose_cte_parents(explained->timing, plan);
 	return plan;
 }
 

@@ -322,6 +322,7 @@ struct QueryTiming
 	char	   *timings;		/* where they are: see timing_of() */
 	int			nplaces;
 	NodeTiming *cte_scans;		/* see next_cte_scan */
+	NodeTiming **last_cte_scan; /* where the next one goes */
 	int			nfunctions;		/* of nodes: see copy_before() */
 	ExecProcNodeMtd functions[CALL_COPIES];
 	bool		has_countdown[CALL_COPIES];
@@ -1539,8 +1540,8 @@ take_node(PlanState *node, void *context)
 	t->kind = node_kind(node);
 	if (IsA(node, CteScanState))
 	{
-		t->next_cte_scan = query->cte_scans;
-		query->cte_scans = t;
+		*query->last_cte_scan = t;
+		query->last_cte_scan = &t->next_cte_scan;
 	}
 	t->parent = collection->parent;
 	if (t->parent != NULL)
@@ -1675,6 +1676,7 @@ take_nodes(QueryDesc *desc, const NodeTimingOptions *options, int *nworkers)
 
 	query->desc = desc;
 	query->options = *options;
+	query->last_cte_scan = &query->cte_scans;
 	query->context = CurrentMemoryContext;
 	query->fixed = options->sampling == 1;
 	(void) find_extent(desc->planstate, &collection);
@@ -2405,8 +2407,8 @@ longest_cte_scan(const QueryTiming *query, const PlanEstimate *plan, const PlanS
  * that modifies data and may not be read to its end is called again when all
  * is done, which is in no node.
  */
-static void
-choose_cte_parents(const QueryTiming *query, PlanEstimate *plan)
+void
+node_timing_choose_cte_parents(const QueryTiming *query, PlanEstimate *plan)
 {
 	for (const NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
 	{
@@ -2518,7 +2520,7 @@ node_timing_detach(QueryTiming *query)
 
 	show_triggers(query, scale, share);
 
-	choose_cte_parents(query, plan);
+	node_timing_choose_cte_parents(query, plan);
 	estimate_outside(query, plan, scale, share);
 	plan->check = check_for_interrupts;
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));

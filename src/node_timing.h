@@ -54,6 +54,13 @@ extern void node_timing_stop(QueryTiming *query);
 extern PlanEstimate *node_timing_detach(QueryTiming *query);
 
 /*
+ * Which node has made a CTE's calls, by the totals of the plan's leaders.  To be
+ * called where these are not what node_timing_detach() has found, before
+ * ExecutorEnd().
+ */
+extern void node_timing_choose_cte_parents(const QueryTiming *query, PlanEstimate *plan);
+
+/*
  * Has the server's own instrumentation, if there is one, say the same, so that
  * EXPLAIN can print it.
  */

@@ -666,5 +666,12 @@ FETCH 3 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
 
+-- a CTE is executed by whichever scan of it reads on, and its time is part of that one's, by each method
+SELECT cmp_ok(sum(total_ms) FILTER (WHERE relation = 't'), '>', 2 * sum(total_ms) FILTER (WHERE node_type = 'Limit'),
+              m || ': the scan of a CTE that reads one row has not executed it')
+FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
+     clock_explain('WITH c AS MATERIALIZED (SELECT i FROM t) SELECT count(*) FROM (SELECT FROM c LIMIT 1) AS a CROSS JOIN c AS b', method => m)
+GROUP BY m;
+
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
 SELECT * FROM finish();
