@@ -13,6 +13,7 @@ use Test::More;
 
 use ClockSession;
 
+my $module = "$ENV{CLOCKTIMING_SHIM_DIR}/../module/custom_scan.so";
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', q{
@@ -38,6 +39,9 @@ $node->safe_psql(
 	CREATE TABLE u AS SELECT i, i % 50 AS k FROM generate_series(1, 3000) AS i;
 	CREATE UNIQUE INDEX u_i ON u (i);
 	CREATE TABLE few AS SELECT i FROM generate_series(1, 10) AS i;
+	CREATE TABLE custom_1 AS SELECT * FROM u;
+	CREATE TABLE custom_10 AS SELECT * FROM u;
+	CREATE TABLE custom_0 AS SELECT * FROM u;
 	CREATE TABLE p (i integer, k integer) PARTITION BY RANGE (i);
 	CREATE TABLE q (i integer, k integer) PARTITION BY RANGE (i);
 	SELECT format('CREATE TABLE %s_%s PARTITION OF %s FOR VALUES FROM (%s) TO (%s)', n, m, n, m * 1000, (m + 1) * 1000)
@@ -646,6 +650,46 @@ for my $case (
 $other->query('BEGIN; SELECT * FROM locked WHERE i < 11 FOR UPDATE');
 plan_is_exact('SKIP LOCKED', 'SELECT * FROM locked FOR UPDATE SKIP LOCKED', like => [ qr/^LockRows; .*Actual Rows=40/ ]);
 $other->query('ROLLBACK');
+
+#
+# Custom scans: of custom_N one row in N is returned, or none if N is 0, and the
+# others are counted by the scan itself, see test/module/custom_scan.c
+#
+
+my $custom = qr/^ *Custom Scan; /m;
+my $inner = 'enable_hashjoin=off; enable_mergejoin=off; enable_material=off; enable_memoize=off';
+
+query("LOAD '$module'");
+for my $n (1, 10, 0)
+{
+	my $returned = $n ? 3000 / $n : 0;
+
+	plan_is_exact("custom_$n", "SELECT * FROM custom_$n", like => [ qr/^Custom Scan; .*Actual Rows=3000;.*\n +Seq Scan/ ],
+		rows => { 'Custom Scan' => 3000 });
+	plan_is_exact("custom_$n, filter", "SELECT i FROM custom_$n WHERE k < 20", like => [ $custom, $removed ], rows => { 'Custom Scan' => 1200 });
+	plan_is_exact("custom_$n below a Sort", "SELECT count(*), k FROM custom_$n GROUP BY k ORDER BY k", set => 'enable_hashagg=off',
+		like => [ qr/^ *Sort;.*\n *Custom Scan/m ], rows => { Sort => $returned, 'Custom Scan' => 3000 });
+	plan_is_exact("custom_$n, inner side of a nested loop", "SELECT count(*) FROM few JOIN custom_$n AS c ON c.k <> few.i", set => $inner,
+		like => [ qr/^ *Nested Loop/m, qr/^ *Custom Scan; Actual Loops=10; Actual Rows=3000;/m ], rows => { 'Custom Scan' => 30000 });
+	plan_is_exact("custom_$n in loops, ended by LIMIT", "SELECT count(*) FROM few, LATERAL (SELECT i FROM custom_$n AS c WHERE c.k <> few.i LIMIT 7) AS x",
+		like => [ qr/^ *Limit; .*\n *Custom Scan; Actual Loops=10;/m, $removed ]);
+}
+plan_is_exact('custom scans in an Append', 'SELECT i FROM custom_1 UNION ALL SELECT i FROM custom_10 UNION ALL SELECT i FROM custom_0',
+	like => [ qr/^Append; .*Actual Rows=3300;/, qr/($custom(.|\n)*){3}/ ], rows => { Append => 3300, 'Custom Scan' => '3000 3000 3000' });
+for my $n (1, 10, 0)
+{
+	my $returned = $n ? 2940 / $n : 0;
+
+	plan_is_exact("parallel custom_$n", "SELECT * FROM custom_$n WHERE k > 0", parallel => 1,
+		like => [ $launched, qr/^  Custom Scan; Actual Loops=3;.*Parallel Aware=true/m, $removed ],
+		rows => { Gather => 3 * $returned, 'Custom Scan' => 8820, 'Seq Scan' => 8820 });
+	plan_is_exact("parallel custom_$n, no leader", "SELECT * FROM custom_$n WHERE k > 0", parallel => 1, set => 'parallel_leader_participation=off',
+		like => [ $launched, qr/^  Custom Scan; Actual Loops=2;/m ], rows => { Gather => 2 * $returned, 'Custom Scan' => 5880 });
+	plan_is_exact("parallel custom_$n, workers that do not start", "SELECT * FROM custom_$n WHERE k > 0", parallel => 1, set => 'max_parallel_workers=0',
+		like => [ qr/^Gather; .*Workers Launched=0/, $custom ], rows => { Gather => $returned, 'Custom Scan' => 2940 });
+	plan_is_exact("parallel custom_$n, rescanned", "SELECT count(*) FROM generate_series(1, 10), LATERAL (SELECT i FROM custom_$n WHERE k > 0 OFFSET 0) AS x", parallel => 1,
+		set => $inner, like => [ $launched, qr/^ *Custom Scan; Actual Loops=30;/m ], rows => { Gather => 30 * $returned, 'Custom Scan' => 88200 });
+}
 
 #
 # Foreign tables
