@@ -2216,6 +2216,9 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		*t->countdown = 0;
 	if (t->instr.running)
 		end_loop(t);
+	/* where loops are not told apart, none has ended: see provided_rows() */
+	if (t->loop_kind == MATCHED)
+		t->instr.running = t->begun;
 	InstrEndLoop(&t->instr);
 
 	/*

@@ -671,6 +671,8 @@ for my $n (1, 10, 0)
 		like => [ qr/^ *Sort;.*\n *Custom Scan/m ], rows => { Sort => $returned, 'Custom Scan' => 3000 });
 	plan_is_exact("custom_$n, inner side of a nested loop", "SELECT count(*) FROM few JOIN custom_$n AS c ON c.k <> few.i", set => $inner,
 		like => [ qr/^ *Nested Loop/m, qr/^ *Custom Scan; Actual Loops=10; Actual Rows=3000;/m ], rows => { 'Custom Scan' => 30000 });
+	plan_is_exact("custom_$n, searched for what is not there", "SELECT i FROM few WHERE NOT EXISTS (SELECT FROM custom_$n AS c WHERE c.i % 500 = few.i * 20)",
+		set => $inner, like => [ qr/Nested Loop.*Join Type=Anti/, qr/^ *Custom Scan; Actual Loops=10;/m ]);
 	plan_is_exact("custom_$n in loops, ended by LIMIT", "SELECT count(*) FROM few, LATERAL (SELECT i FROM custom_$n AS c WHERE c.k <> few.i LIMIT 7) AS x",
 		like => [ qr/^ *Limit; .*\n *Custom Scan; Actual Loops=10;/m, $removed ]);
 }
@@ -689,6 +691,11 @@ for my $n (1, 10, 0)
 		like => [ qr/^Gather; .*Workers Launched=0/, $custom ], rows => { Gather => $returned, 'Custom Scan' => 2940 });
 	plan_is_exact("parallel custom_$n, rescanned", "SELECT count(*) FROM generate_series(1, 10), LATERAL (SELECT i FROM custom_$n WHERE k > 0 OFFSET 0) AS x", parallel => 1,
 		set => $inner, like => [ $launched, qr/^ *Custom Scan; Actual Loops=30;/m ], rows => { Gather => 30 * $returned, 'Custom Scan' => 88200 });
+}
+for my $n (10, 0)
+{
+	plan_is_exact("custom_$n in workers, searched for what is not there", "SELECT i FROM t WHERE i % 1000 = 0 AND NOT EXISTS (SELECT FROM custom_$n AS c WHERE c.i % 500 = t.i / 50)",
+		parallel => 1, set => "$inner; min_parallel_table_scan_size='150kB'", like => [ $launched, qr/Nested Loop; Actual Loops=3; .*Join Type=Anti/, qr/^ *Custom Scan; Actual Loops=10; .*Parallel Aware=false/m ]);
 }
 
 #
