@@ -607,6 +607,8 @@ is_uneven(const PlanState *node)
 		case T_ForeignScanState:
 		case T_CustomScanState:
 			return true;
+		case T_AppendState:
+			return ((const AppendState *) node)->as_nasyncplans > 0;
 		default:
 			return gathers(node);
 	}

@@ -730,6 +730,11 @@ SKIP:
 		like => [ qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], rows => { Append => 4010, 'Foreign Scan' => '1000 3000' });
 	plan_is_exact('asynchronous scans, ended by LIMIT', 'SELECT i FROM a2 UNION ALL SELECT i FROM a3 LIMIT 3900',
 		like => [ qr/^Limit/, qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], parallel => 1, loops_vary => 1, rows => { Append => 3900 });
+
+	# Few of the Append's calls wait for rows, and make up its time: it is sampled as densely to its end.
+	my $many = join ' UNION ALL ', map { "SELECT i FROM a$_" } (2, 3) x 10;
+	is(query("SELECT calls, timed_calls >= calls / 128 FROM clock_explain('SELECT count(*) FROM ($many) AS x') WHERE node_type = 'Append'"),
+		'40001|t', 'calls of an Append above asynchronous scans are not thinned out');
 }
 
 $_->quit for $session, $other, $observer;
