@@ -104,7 +104,7 @@
  * The relative standard deviation between runs of the same query where nothing
  * disturbs: its data comes to lie elsewhere each time.
  */
-#define STEADY			0.02
+#define STEADY			0.03
 
 /*
  * What of the cost of counting a call is seen in a query, where the processor
@@ -113,7 +113,7 @@
 #define VISIBLE			0.5
 
 /* How much more a query varies than a yardstick, which needs less memory. */
-#define QUERY_DEVIATION	1.25
+#define QUERY_DEVIATION	1.6
 
 /* For how long others slow a processor down, at a time. */
 #define MOOD_NS			3e8
