@@ -253,26 +253,13 @@ warn_of_backward_steps(const ComparedClock *clock, double judged_ns)
 
 /* Steps ahead or back are findings, and no part of the drift. */
 static void
-warn_of_steps(const Drift *drift)
+warn_of_steps(const Drift *drift, const JumpsCount *steps, const char *message, const char *kind)
 {
-	const char *name = drift->clock.source->name;
-	const Jumps *jumps = &drift->jumps;
-	bool		by_kernel = strcmp(drift->reference.name, REFERENCE_BY_DEFAULT) == 0;
-
-	if (jumps->warps.count > 0)
+	if (steps->count > 0)
 		ereport(WARNING,
-				(errmsg("clock source \"%s\" jumped ahead of the reference clock", name),
-				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns.",
-						   jumps->warps.count, jumps->warps.max_ns),
-				 by_kernel ? 0 :
-				 errhint("Compare \"%s\" with %s: it may be the one that is wrong.",
-						 drift->reference.name, REFERENCE_BY_DEFAULT)));
-	if (jumps->lags.count > 0)
-		ereport(WARNING,
-				(errmsg("clock source \"%s\" fell behind the reference clock", name),
-				 errdetail("Lags: " INT64_FORMAT ", the largest of %.0f ns.",
-						   jumps->lags.count, jumps->lags.max_ns),
-				 by_kernel ? 0 :
+				(errmsg(message, drift->clock.source->name),
+				 errdetail("%s: " INT64_FORMAT ", the largest of %.0f ns.", kind, steps->count, steps->max_ns),
+				 strcmp(drift->reference.name, REFERENCE_BY_DEFAULT) == 0 ? 0 :
 				 errhint("Compare \"%s\" with %s: it may be the one that is wrong.",
 						 drift->reference.name, REFERENCE_BY_DEFAULT)));
 }
@@ -612,7 +599,10 @@ clock_drift(PG_FUNCTION_ARGS)
 	row_put_number(&row, drift->jumps.lags.max_ns, 0);
 
 	warn_of_backward_steps(&drift->clock, drift->jumps.backward_max_ns);
-	warn_of_steps(drift);
+	warn_of_steps(drift, &drift->jumps.warps,
+				  "clock source \"%s\" jumped ahead of the reference clock", "Warps");
+	warn_of_steps(drift, &drift->jumps.lags,
+				  "clock source \"%s\" fell behind the reference clock", "Lags");
 	if (isnan(line.slope))
 		ereport(WARNING,
 				(errmsg("no drift of clock source \"%s\" can be told", source->name),
