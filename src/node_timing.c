@@ -2179,15 +2179,23 @@ returned_rows(const NodeTiming *t)
 	return (double) (all_calls(t) - (t->loop_kind == DRAINED ? t->first_calls : t->ends));
 }
 
+/* Whether it may do so: see the next. */
+static bool
+counts_by_itself(const NodeTiming *t)
+{
+	return IsA(t->node, ForeignScanState) || IsA(t->node, CustomScanState);
+}
+
 /*
  * Rows that whoever implements a scan has counted in the server's instrumentation
  * itself, since it does not return them: those that a foreign server has changed
- * without handing them out.
+ * without handing them out.  Where loops are not told apart, none of theirs has
+ * ended.
  */
 static double
 provided_rows(const NodeTiming *t)
 {
-	return IsA(t->node, ForeignScanState) || IsA(t->node, CustomScanState) ? t->instr.ntuples : 0;
+	return counts_by_itself(t) ? t->instr.ntuples + t->instr.tuplecount : 0;
 }
 
 /* Its loops. */
@@ -2218,9 +2226,6 @@ put_record(NodeTiming *t, double scale, double share, NodeRecord *record)
 		*t->countdown = 0;
 	if (t->instr.running)
 		end_loop(t);
-	/* where loops are not told apart, none has ended: see provided_rows() */
-	if (t->loop_kind == MATCHED)
-		t->instr.running = t->begun;
 	InstrEndLoop(&t->instr);
 
 	/*
@@ -2308,7 +2313,7 @@ take_off_worker(const NodeTiming *t, const NodeRecord *worker, NodeRecord *leade
 		leader->total_ns -= worker->total_ns;
 		leader->first_ns -= worker->first_ns;
 	}
-	else if (IsA(t->node, ForeignScanState) || IsA(t->node, CustomScanState))
+	else if (counts_by_itself(t))
 		leader->rows -= worker->rows;
 }
 
