@@ -5,7 +5,7 @@ EXTENSION = clocktiming
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
 
 MODULE_big = clocktiming
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 # PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
@@ -28,7 +28,7 @@ ifneq ($(and $(PGXS),$(POSTGRES_H)),)
 include $(PGXS)
 
 # PGXS does not track what an object includes.
-$(OBJS): $(wildcard src/*.h)
+$(OBJS): $(wildcard src/*.h src/*/*.h)
 else
 all install uninstall installcheck clean:
 	@echo "No server headers and PGXS: install PostgreSQL's development files (Debian: postgresql-server-dev-N, RHEL:"; \
@@ -40,8 +40,7 @@ endif
 # For people
 
 # The sources that know nothing of PostgreSQL, and what test/unit tests of them.
-UNIT_SRC = $(wildcard $(addprefix src/,tally.c sampler.c tsc.c kernel_clock.c reference.c granularity.c stats.c os_clocks.c probe.c cpu_skew.c \
-	throttle.c compare.c node_estimate.c jumps.c cpu_usage.c))
+UNIT_SRC = $(wildcard src/core/*.c)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
@@ -81,7 +80,7 @@ unit: unit-programs
 
 unit-programs: $(UNIT_PROGRAMS)
 
-build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/*.h test/unit/*.h)
+build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/core/*.h test/unit/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_SRC) -lm -pthread
 

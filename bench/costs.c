@@ -20,7 +20,7 @@
 #include <sys/times.h>
 #include <time.h>
 
-#include "tsc.h"
+#include "core/tsc.h"
 #ifdef CLOCKTIMING_HAVE_TSC
 #include <cpuid.h>
 #endif

@@ -82,7 +82,7 @@ plan_statement(const char *text)
 	return compat_plan_query(linitial_node(Query, queries), text, CURSOR_OPT_PARALLEL_OK);
 }
 
-/* A call for each tuple and one for the end of each loop; see src/executor.c. */
+/* A call for each tuple and one for the end of each loop; see src/explain/plan_run.c. */
 static bool
 count_calls(PlanState *node, void *context)
 {
@@ -214,7 +214,7 @@ execute_statement(const char *statement, int stack_pad)
  * time and the page faults that the statement has cost.  The executor gets one
  * of some thirty memory contexts that lie apart, and a random position of the
  * stack, or else the same mode would always have the same, good or bad, place
- * (see take_contexts() in src/executor.c).
+ * (see take_contexts() in src/explain/plan_run.c).
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)

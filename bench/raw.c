@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "system_clock.h"
-#include "tsc.h"
+#include "core/system_clock.h"
+#include "core/tsc.h"
 
 /* small enough to stay in the first-level cache */
 #define READINGS 1024

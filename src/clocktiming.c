@@ -10,9 +10,9 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
-#include "explain_option.h"
-#include "node_timing.h"
-#include "progress.h"
+#include "clock/progress.h"
+#include "explain/explain_option.h"
+#include "explain/node_timing.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT

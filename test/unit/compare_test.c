@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-#include "stats.h"
+#include "core/comparison.h"
+#include "core/stats.h"
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))

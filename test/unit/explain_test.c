@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node_estimate.h"
-#include "stats.h"
+#include "core/plan_estimate.h"
+#include "core/stats.h"
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "granularity.h"
+#include "core/granularity.h"
 #include "tap.h"
 
 #define N 1024

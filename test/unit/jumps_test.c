@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jumps.h"
+#include "core/jumps.h"
 #include "tap.h"
 
 #define LOOKS	400

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "granularity.h"
-#include "reference.h"
-#include "sampler.h"
-#include "sampler_loop.h"
+#include "core/granularity.h"
+#include "core/reference.h"
+#include "core/sampler.h"
+#include "core/sampler_loop.h"
 #include "tap.h"
 
 /*

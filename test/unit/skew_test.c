@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cpu_skew.h"
-#include "reference.h"
+#include "core/reference.h"
+#include "core/skew_bounds.h"
+#include "core/tsc.h"
 #include "tap.h"
-#include "tsc.h"
 
 #define RUN_NS			100000000
 #define READINGS		500

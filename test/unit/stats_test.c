@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
+#include "core/stats.h"
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))

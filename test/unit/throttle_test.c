@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "reference.h"
-#include "sampler.h"
-#include "sampler_loop.h"
+#include "core/reference.h"
+#include "core/sampler.h"
+#include "core/sampler_loop.h"
+#include "core/throttle.h"
 #include "tap.h"
-#include "throttle.h"
 
 #define DRAWS		10000000
 

@@ -10,9 +10,9 @@
 #include <sys/prctl.h>
 #endif
 
-#include "reference.h"
+#include "core/reference.h"
+#include "core/tsc.h"
 #include "tap.h"
-#include "tsc.h"
 
 static int	waits;
 

@@ -1,0 +1,63 @@
+/*-------------------------------------------------------------------------
+ *
+ * progress.c
+ *	  Progress of long runs, reported as pgbench reports it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "lib/stringinfo.h"
+
+#include "clock/progress.h"
+
+int			progress_interval_ms = 5000;
+
+void
+progress_start(Progress *progress, const char *label, double total_s)
+{
+	progress->label = label;
+	progress->total_s = total_s;
+	progress->next_s = progress_interval_ms / 1000.0;
+}
+
+bool
+progress_due(const Progress *progress, double elapsed_s)
+{
+	return progress_interval_ms > 0 && elapsed_s >= progress->next_s;
+}
+
+void
+progress_report(Progress *progress, double elapsed_s, const char *format, ...)
+{
+	double		interval_s = progress_interval_ms / 1000.0;
+	StringInfoData detail;
+	int			needed;
+
+	initStringInfo(&detail);
+	do
+	{
+		va_list		args;
+
+		va_start(args, format);
+		needed = appendStringInfoVA(&detail, format, args);
+		va_end(args);
+		if (needed > 0)
+			enlargeStringInfo(&detail, needed);
+	} while (needed > 0);
+
+	ereport(NOTICE,
+			(errmsg("progress: %s: %.1f s elapsed, %.1f s remaining, %s",
+					progress->label, elapsed_s,
+					Max(progress->total_s - elapsed_s, 0.0), detail.data)));
+	pfree(detail.data);
+
+	/*
+	 * After a gap, go on with the next interval that is still to come.  There
+	 * may be any number in between: the clock that tells the time may jump.
+	 */
+	if (progress->next_s <= elapsed_s)
+		progress->next_s += interval_s * (floor((elapsed_s - progress->next_s) / interval_s) + 1);
+}

@@ -1,0 +1,92 @@
+/*-------------------------------------------------------------------------
+ *
+ * sample_value.h
+ *	  One run as a value: the SQL composite type clock_sample.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_SAMPLE_VALUE_H
+#define CLOCKTIMING_SAMPLE_VALUE_H
+
+#include "access/htup.h"
+#include "access/tupdesc.h"
+#include "datatype/timestamp.h"
+
+#include "core/sampler.h"
+
+/*
+ * What the attributes of clock_sample mean is said in doc/reference.md.  None
+ * of them is ever null in SQL, since a composite value with a null in it is
+ * not "IS NOT NULL", which people will ask for.
+ */
+typedef struct ClockSample
+{
+	const char *source;
+	const char *clock;			/* what was read, such as "RDTSC" */
+	TimestampTz started_at;
+	double		duration_s;
+	double		frequency_hz;
+	double		resolution_ns;
+	double		granularity_ticks;	/* 0: not seen */
+	int64		readings;
+	double		mean_error_ns;	/* NaN: not known */
+	double		advance_s;
+	double		reference_error_ns;
+	int64		longest_stall;
+	int64		backward_steps;
+	int64		backward_max_ticks;
+	Events		warps;
+	Events		lags;
+	Events		gaps;
+	int			ncpus;
+	int32	   *cpus;			/* ascending; none if the system does not say */
+	int64		migrations;
+	int			precision_bits;
+
+	int			n;				/* distinct durations, ascending */
+	TallyEntry *entries;
+	uint64		total;			/* sum of their counts */
+} ClockSample;
+
+/* The sample that a finished run gives. */
+extern ClockSample *sample_from_run(const SamplerRun *run);
+
+/* To the composite type of "tupdesc", and from it; the latter checks it. */
+extern HeapTuple sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc);
+extern ClockSample *sample_from_datum(Datum datum);
+
+/* A duration of the sample in nanoseconds, not rounded. */
+static inline double
+sample_ns(const ClockSample *sample, double ticks)
+{
+	return ticks * 1e9 / sample->frequency_hz;
+}
+
+/* Mean duration in ticks; 0 if there is none. */
+extern double sample_mean_ticks(const ClockSample *sample);
+
+/* Rows of a histogram or of durations. */
+typedef struct DurationRow
+{
+	uint64		ns;				/* the bucket's upper end, or the duration */
+	uint64		count;
+	uint64		running;		/* sum of counts up to this row */
+} DurationRow;
+
+/*
+ * Buckets of powers of two, the first of them for 0 ns alone, up to that of
+ * the largest duration.  At most 65 rows.
+ */
+extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
+
+/*
+ * Durations in whole nanoseconds until "cutoff" percent of all are reached,
+ * then the largest, if it was not among them, in which case *stopped is true.
+ */
+extern DurationRow *sample_durations(const ClockSample *sample, double cutoff,
+									 int *nrows, bool *stopped);
+
+/* ERROR unless cutoff is a number from 0 to 100. */
+extern void check_cutoff(double cutoff);
+
+#endif							/* CLOCKTIMING_SAMPLE_VALUE_H */

@@ -1,0 +1,448 @@
+/*-------------------------------------------------------------------------
+ *
+ * source.c
+ *	  The one table of clocks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "clock/instr_clock.h"
+#include "clock/source.h"
+#include "core/arm_counter.h"
+#include "core/reference.h"
+#include "core/system_clock.h"
+#include "core/tsc.h"
+
+
+/* Waits a little, so that a cancel takes effect while calibrating. */
+static void
+calibration_wait(double seconds)
+{
+	pg_usleep(Min(seconds, 0.001) * 1e6);
+	CHECK_FOR_INTERRUPTS();
+}
+
+const TscFrequency *
+calibrated_tsc_frequency(void)
+{
+	return tsc_frequency(calibration_wait);
+}
+
+static const char *
+always_available(const ClockSource *source)
+{
+	(void) source;
+	return NULL;
+}
+
+static const char *
+reads_system(const ClockSource *source)
+{
+	(void) source;
+	return SYSTEM_CLOCK_NAME;
+}
+
+static double
+nanoseconds(const ClockSource *source, const char **from)
+{
+	(void) source;
+	*from = "nanoseconds by definition";
+	return 1e9;
+}
+
+static double
+system_resolution(const ClockSource *source)
+{
+	struct timespec ts;
+
+	(void) source;
+	if (clock_getres(SYSTEM_CLOCK_ID, &ts) != 0)
+		return 0;
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static const char *
+with_frequency(const char *why_not)
+{
+	if (why_not == NULL && calibrated_tsc_frequency() == NULL)
+		return "the frequency of the time-stamp counter could not be found: it did not advance while calibrating";
+	return why_not;
+}
+
+static const char *
+why_no_rdtsc(const ClockSource *source)
+{
+	(void) source;
+	return with_frequency(tsc_why_no_rdtsc());
+}
+
+static const char *
+why_no_rdtscp(const ClockSource *source)
+{
+	(void) source;
+	return with_frequency(tsc_why_no_rdtscp());
+}
+
+static const char *
+reads_rdtsc(const ClockSource *source)
+{
+	(void) source;
+	return "RDTSC";
+}
+
+static const char *
+reads_rdtscp(const ClockSource *source)
+{
+	(void) source;
+	return "RDTSCP";
+}
+
+static double
+tsc_hz(const ClockSource *source, const char **from)
+{
+	const TscFrequency *frequency = calibrated_tsc_frequency();
+
+	(void) source;
+	*from = frequency->from;
+	return frequency->hz;
+}
+
+static double
+tsc_resolution(const ClockSource *source)
+{
+	(void) source;
+	return 1e9 / calibrated_tsc_frequency()->hz;
+}
+
+static const char *
+why_no_instr_time(const ClockSource *source)
+{
+	return server_times_by_tsc() ? why_no_rdtsc(source) : NULL;
+}
+
+static const char *
+reads_instr_time(const ClockSource *source)
+{
+	return server_times_by_tsc() ? reads_rdtsc(source) : reads_system(source);
+}
+
+static double
+instr_time_hz(const ClockSource *source, const char **from)
+{
+	return server_times_by_tsc() ? tsc_hz(source, from) : nanoseconds(source, from);
+}
+
+static double
+instr_time_resolution(const ClockSource *source)
+{
+	return server_times_by_tsc() ? tsc_resolution(source) : system_resolution(source);
+}
+
+#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
+static const char *
+why_no_arm_counter(const ClockSource *source)
+{
+	(void) source;
+	return arm_counter_why_not();
+}
+
+static const char *
+reads_arm_counter(const ClockSource *source)
+{
+	return source->reader == &reader_cntvct ? "CNTVCT_EL0" : "ISB, CNTVCT_EL0";
+}
+
+static double
+arm_counter_frequency(const ClockSource *source, const char **from)
+{
+	(void) source;
+	*from = "CNTFRQ_EL0";
+	return arm_counter_hz();
+}
+
+static double
+arm_counter_resolution(const ClockSource *source)
+{
+	(void) source;
+	return 1e9 / arm_counter_hz();
+}
+#endif
+
+static const char *
+why_no_os_clock(const ClockSource *source)
+{
+	return os_clock_works(source->os) ? NULL : "this operating system does not have it";
+}
+
+static const char *
+reads_os_clock(const ClockSource *source)
+{
+	return source->os->call;
+}
+
+static double
+os_clock_resolution(const ClockSource *source)
+{
+	return source->os->resolution_ns(source->os->id);
+}
+
+#ifdef CLOCKTIMING_HAVE_TSC
+#define TSC_READER(reader) (&(reader))
+#else
+#define TSC_READER(reader) NULL
+#endif
+
+/* What is not the operating system's alone; the clocks of that follow. */
+static const ClockSource first_sources[] = {
+	{
+		"system", "what PostgreSQL reads when it does not use the TSC",
+		CLOCK_FINE, always_available, &reader_system,
+		reads_system, nanoseconds, system_resolution, NULL
+	},
+	{
+		"rdtscp", "time-stamp counter of x86, after all earlier instructions",
+		CLOCK_FINE, why_no_rdtscp, TSC_READER(reader_rdtscp),
+		reads_rdtscp, tsc_hz, tsc_resolution, NULL
+	},
+	{
+		"rdtsc", "time-stamp counter of x86, as soon as possible",
+		CLOCK_FINE, why_no_rdtsc, TSC_READER(reader_rdtsc),
+		reads_rdtsc, tsc_hz, tsc_resolution, NULL
+	},
+#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
+	{
+		"cntvct_isb", "counter of 64-bit Arm, after all earlier instructions",
+		CLOCK_FINE, why_no_arm_counter, &reader_cntvct_isb,
+		reads_arm_counter, arm_counter_frequency, arm_counter_resolution, NULL
+	},
+	{
+		"cntvct", "counter of 64-bit Arm, as soon as possible",
+		CLOCK_FINE, why_no_arm_counter, &reader_cntvct,
+		reads_arm_counter, arm_counter_frequency, arm_counter_resolution, NULL
+	},
+#endif
+	{
+		"instr_time", "what EXPLAIN ANALYZE of this server reads at present",
+		CLOCK_FINE, why_no_instr_time, &reader_instr_time,
+		reads_instr_time, instr_time_hz, instr_time_resolution, NULL
+	},
+};
+
+int
+clock_source_count(void)
+{
+	return lengthof(first_sources) + n_os_clocks;
+}
+
+const ClockSource *
+clock_source_at(int i)
+{
+	static ClockSource *others = NULL;
+
+	if (i < (int) lengthof(first_sources))
+		return &first_sources[i];
+
+	if (others == NULL)
+	{
+		ClockSource *table = MemoryContextAllocZero(TopMemoryContext,
+													sizeof(ClockSource) * n_os_clocks);
+
+		for (int j = 0; j < n_os_clocks; j++)
+		{
+			ClockSource *source = &table[j];
+
+			source->os = &os_clocks[j];
+			source->name = source->os->name;
+			source->description = source->os->description;
+			source->kind = source->os->kind;
+			source->reader = source->os->reader;
+			source->why_not = why_no_os_clock;
+			source->reads = reads_os_clock;
+			source->frequency_hz = nanoseconds;
+			source->resolution_ns = os_clock_resolution;
+		}
+		others = table;
+	}
+	return &others[i - lengthof(first_sources)];
+}
+
+const ClockSource *
+clock_source_find(const char *name)
+{
+	for (int i = 0; i < clock_source_count(); i++)
+	{
+		if (pg_strcasecmp(clock_source_at(i)->name, name) == 0)
+			return clock_source_at(i);
+	}
+	return NULL;
+}
+
+static void
+unknown_source(const char *name, const char *others)
+{
+	StringInfoData known;
+
+	initStringInfo(&known);
+	for (int i = 0; i < clock_source_count(); i++)
+		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "",
+						 clock_source_at(i)->name);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown clock source \"%s\"", name),
+			 errhint("Known clock sources are %s%s.", known.data, others)));
+}
+
+const ClockSource *
+clock_source_get(const char *name)
+{
+	const ClockSource *source = clock_source_find(name);
+	const char *why_not;
+
+	if (source == NULL)
+		unknown_source(name, "");
+	why_not = source->why_not(source);
+	if (why_not != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("clock source \"%s\" is not available on this server",
+						source->name),
+				 errdetail("It cannot be read because %s.", why_not),
+				 errhint("The view clock_sources lists the sources that are available.")));
+	return source;
+}
+
+List *
+clock_sources_of_array(ArrayType *array)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	List	   *result = NIL;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, &nulls, &n);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sources must not be empty"),
+				 errhint("'{all}' stands for all clock sources.")));
+	for (int i = 0; i < n; i++)
+	{
+		char	   *name;
+		const ClockSource *source;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("sources must not contain null values")));
+		name = TextDatumGetCString(elements[i]);
+		if (pg_strcasecmp(name, "all") == 0)
+		{
+			for (int j = 0; j < clock_source_count(); j++)
+				result = list_append_unique_ptr(result,
+												unconstify(ClockSource *, clock_source_at(j)));
+			continue;
+		}
+		source = clock_source_find(name);
+		if (source == NULL)
+			unknown_source(name, ", and all");
+		result = list_append_unique_ptr(result, unconstify(ClockSource *, source));
+	}
+	return result;
+}
+
+bool
+clock_source_is_instruction(const ClockSource *source)
+{
+	if (source->os != NULL || strcmp(source->name, "system") == 0)
+		return false;
+	return strcmp(source->name, "instr_time") != 0 || server_times_by_tsc();
+}
+
+/*
+ * A counter as a clock in nanoseconds: since the moment that it became the
+ * reference, so that the product keeps all of its digits.
+ */
+static uint64_t (*counter_read) (void);
+static uint64_t counter_start;
+static double counter_tick_ns;
+
+static uint64_t
+counter_ns(void)
+{
+	return (uint64_t) ((double) (counter_read() - counter_start) * counter_tick_ns);
+}
+
+ClockReference
+clock_reference_get(const char *name)
+{
+	ClockReference reference = {REFERENCE_BY_DEFAULT, reference_ns};
+	const ClockSource *source;
+	const char *from;
+	double		hz;
+
+	if (pg_strcasecmp(name, REFERENCE_BY_DEFAULT) == 0)
+		return reference;
+	if (clock_source_find(name) == NULL)
+		unknown_source(name, ", and kernel as a reference");
+	source = clock_source_get(name);
+	if (source->kind != CLOCK_FINE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clock source \"%s\" cannot be a reference", source->name),
+				 source->kind == CLOCK_COARSE ?
+				 errdetail("It is coarse: it advances by %g ms at a time.",
+						   source->resolution_ns(source) / 1e6) :
+				 errdetail("It counts CPU time, and stands still while the process does not run."),
+				 errhint("%s, the default, is the kernel's steadiest clock.", REFERENCE_BY_DEFAULT)));
+
+	reference.name = source->name;
+	hz = source->frequency_hz(source, &from);
+	if (hz == 1e9)
+		reference.ns = source->reader->read;
+	else
+	{
+		counter_read = source->reader->read;
+		counter_tick_ns = 1e9 / hz;
+		counter_start = counter_read();
+		reference.ns = counter_ns;
+	}
+	return reference;
+}
+
+void
+check_reference(const ClockReference *reference, const ClockSource *source)
+{
+	if (strcmp(reference->name, source->name) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clock source \"%s\" cannot be its own reference", source->name),
+				 errhint("%s, the default, is the kernel's steadiest clock.", REFERENCE_BY_DEFAULT)));
+}
+
+const char *
+clock_source_for_explain(void)
+{
+	return server_times_by_tsc() ? "rdtsc" : "system";
+}
+
+const char *
+clock_source_for_other_timing(void)
+{
+	return server_times_by_tsc() ? "rdtscp" : "system";
+}
+
+const char *
+clock_of_explain(void)
+{
+	return reads_instr_time(NULL);
+}

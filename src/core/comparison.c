@@ -1,0 +1,385 @@
+/*-------------------------------------------------------------------------
+ *
+ * comparison.c
+ *	  Whether data sets differ: what ministat(1) of FreeBSD says of them, with
+ *	  quantiles that are computed instead of looked up.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/comparison.h"
+#include "core/stats.h"
+
+/*
+ * Squares of what is smaller would leave the range of double; multiplied by
+ * a power of two, it is the same number.
+ */
+#define TINY_DATA		1e-100
+#define TINY_SCALE		600
+
+/* Taller piles are drawn to scale. */
+#define MAX_HEIGHT		200
+
+/* Columns of the table are as wide as ministat's, if there is the room. */
+#define TABLE_COLUMNS	5
+#define TABLE_WIDTH		13
+#define TABLE_DIGITS	8
+
+/* By the number of the data set, from 1. */
+static const char symbols[] = " x+*%#@O";
+
+static void
+scale(double *x, int n, int exponent)
+{
+	for (int i = 0; i < n; i++)
+		x[i] = ldexp(x[i], exponent);
+}
+
+/* By how much the true mean is above the number next to it. */
+static double
+mean_rest(const double *x, int n)
+{
+	double		mean = stats_mean(x, n);
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += x[i] - mean;
+	return sum / n;
+}
+
+void
+compare_summary(CompareSet *set)
+{
+	double	   *x = set->x;
+	int			n = set->n;
+	int			exponent;
+
+	set->median = stats_median(x, n);
+	set->min = x[0];
+	set->max = x[n - 1];
+
+	exponent = fmax(fabs(set->min), fabs(set->max)) < TINY_DATA ? TINY_SCALE : 0;
+	scale(x, n, exponent);
+	set->mean = ldexp(stats_mean(x, n), -exponent);
+	set->stddev = ldexp(stats_stddev(x, n), -exponent);
+	set->mean_rest = ldexp(mean_rest(x, n), -exponent);
+	scale(x, n, -exponent);
+}
+
+static double
+number_or_nan(double x)
+{
+	return isfinite(x) ? x : NAN;
+}
+
+/* What data with these standard deviations say of the difference of means. */
+typedef struct Margin
+{
+	double		pooled_stddev;	/* NAN for Welch's test */
+	double		df;				/* degrees of freedom */
+	double		standard_error;
+} Margin;
+
+static Margin
+margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
+{
+	/* in units of the larger deviation, so that squares stay in range */
+	double		unit = fmax(a_stddev, b_stddev);
+	double		a_variance = unit > 0 ? pow(a_stddev / unit, 2) : 0;
+	double		b_variance = unit > 0 ? pow(b_stddev / unit, 2) : 0;
+	Margin		margin;
+
+	margin.df = (double) a_n + b_n - 2;
+	if (!welch)
+	{
+		margin.pooled_stddev = unit *
+			sqrt(((a_n - 1) * a_variance + (b_n - 1) * b_variance) / margin.df);
+		margin.standard_error = margin.pooled_stddev * sqrt(1.0 / a_n + 1.0 / b_n);
+	}
+	else
+	{
+		double		a_share = a_variance / a_n;
+		double		b_share = b_variance / b_n;
+
+		margin.pooled_stddev = NAN;
+		margin.standard_error = unit * sqrt(a_share + b_share);
+		if (unit > 0)
+			margin.df = pow(a_share + b_share, 2) /
+				(a_share * a_share / (a_n - 1) + b_share * b_share / (b_n - 1));
+	}
+	return margin;
+}
+
+/* Half of the confidence interval. */
+static double
+half_width(const Margin *margin, const CompareLevel *level)
+{
+	if (margin->standard_error == 0)
+		return 0;
+	return margin->standard_error *
+		stats_t_critical(level->inside, level->outside, margin->df);
+}
+
+CompareTest
+compare_test(const CompareSet *a, const CompareSet *b,
+			 const CompareLevel *level, bool welch)
+{
+	double		ratio = b->mean / a->mean;
+	Margin		margin = margin_of(a->stddev, a->n, b->stddev, b->n, welch);
+	Margin		relative = margin_of(fabs(ratio) * a->stddev, a->n, b->stddev, b->n, welch);
+	CompareTest test;
+
+	test.difference = (b->mean - a->mean) + (b->mean_rest - a->mean_rest);
+	test.error = half_width(&margin, level);
+	test.percent = number_or_nan(test.difference * 100 / a->mean);
+	/* the first mean is no more certain than the second */
+	test.error_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
+	if (isnan(test.percent))
+		test.error_percent = NAN;
+	test.pooled_stddev = margin.pooled_stddev;
+	test.df = margin.df;
+	if (margin.standard_error > 0)
+	{
+		test.p_value = stats_t_p_value(test.difference / margin.standard_error, test.df);
+		test.verdict = fabs(test.difference) > test.error ?
+			COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
+	}
+	else
+	{
+		test.p_value = NAN;
+		test.verdict = COMPARE_NO_TEST;
+	}
+	return test;
+}
+
+int
+compare_verdict(char *buffer, int size, const CompareTest *test,
+				const CompareLevel *level, bool capital)
+{
+	if (test->verdict == COMPARE_NO_TEST)
+		return snprintf(buffer, size, "%co test, as neither data set varies",
+						capital ? 'N' : 'n');
+	if (test->verdict == COMPARE_NOT_PROVEN)
+		return snprintf(buffer, size, "%co difference proven at %s%% confidence",
+						capital ? 'N' : 'n', level->percent);
+	return snprintf(buffer, size, "%cifference at %s%% confidence",
+					capital ? 'D' : 'd', level->percent);
+}
+
+/* A line of text, cut off where the plot ends. */
+__attribute__((format(printf, 2, 3)))
+static void
+put_line(const ComparePlot *plot, const char *format, ...)
+{
+	char		line[COMPARE_MAX_WIDTH + 1];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(line, plot->width + 1, format, args);
+	va_end(args);
+	plot->line(plot->arg, line);
+}
+
+/* The columns between the frame, and the values that they stand for. */
+typedef struct Axis
+{
+	int			columns;
+	double		low;			/* where the first column begins */
+	double		step;			/* from there to the next */
+} Axis;
+
+static int
+column_of(const Axis *axis, double value)
+{
+	int			column = (int) ((value - axis->low) / axis->step);
+
+	return column < 0 ? 0 : column >= axis->columns ? axis->columns - 1 : column;
+}
+
+static Axis
+axis_of(const ComparePlot *plot)
+{
+	Axis		axis;
+	double		high = plot->sets[0].max;
+
+	axis.columns = plot->width - 2;
+	axis.low = plot->sets[0].min;
+	for (int i = 0; i < plot->nsets; i++)
+	{
+		const CompareSet *set = &plot->sets[i];
+
+		axis.low = fmin(axis.low, fmin(set->min, set->mean - set->stddev));
+		high = fmax(high, fmax(set->max, set->mean + set->stddev));
+	}
+	axis.step = (high - axis.low) / (axis.columns - 1);
+	/* so that cutting off the fraction rounds to the nearest column */
+	axis.low -= axis.step / 2;
+	return axis;
+}
+
+static void
+draw_frame(const ComparePlot *plot, const Axis *axis)
+{
+	char		line[COMPARE_MAX_WIDTH + 1];
+
+	memset(line, '-', axis->columns);
+	line[axis->columns] = '\0';
+	put_line(plot, "+%s+", line);
+}
+
+static void
+draw_values(const ComparePlot *plot, const Axis *axis)
+{
+	int			piles[COMPARE_MAX_SETS][COMPARE_MAX_WIDTH] = {{0}};
+	int			tallest = 0;
+	int			values;			/* of a symbol */
+
+	for (int i = 0; i < plot->nsets; i++)
+		for (int j = 0; j < plot->sets[i].n; j++)
+		{
+			int			height = ++piles[i][column_of(axis, plot->sets[i].x[j])];
+
+			tallest = height > tallest ? height : tallest;
+		}
+	values = (tallest + MAX_HEIGHT - 1) / MAX_HEIGHT;
+	if (values > 1)
+		put_line(plot, "(a symbol stands for up to %d values)", values);
+
+	draw_frame(plot, axis);
+	for (int row = (tallest - 1) / values; row >= 0; row--)
+	{
+		char		line[COMPARE_MAX_WIDTH + 1];
+
+		for (int column = 0; column < axis->columns; column++)
+		{
+			int			number = 0;
+
+			for (int i = 0; i < plot->nsets; i++)
+				if (piles[i][column] > row * values)
+					number |= i + 1;
+			line[column] = symbols[number];
+		}
+		line[axis->columns] = '\0';
+		put_line(plot, "|%s|", line);
+	}
+}
+
+static void
+draw_bar(char *line, const Axis *axis, const CompareSet *set)
+{
+	int			from = column_of(axis, set->mean - set->stddev);
+	int			to = column_of(axis, set->mean + set->stddev);
+
+	line[from] = line[to] = '|';
+	for (int column = from + 1; column < to; column++)
+		if (line[column] == ' ')
+			line[column] = '_';
+	line[column_of(axis, set->median)] = 'M';
+	line[column_of(axis, set->mean)] = 'A';
+}
+
+static void
+draw_bars(const ComparePlot *plot, const Axis *axis)
+{
+	char		line[COMPARE_MAX_WIDTH + 1];
+
+	for (int i = 0; i < plot->nsets; i++)
+	{
+		if (i == 0 || plot->separate)
+		{
+			memset(line, ' ', axis->columns);
+			line[axis->columns] = '\0';
+		}
+		draw_bar(line, axis, &plot->sets[i]);
+		if (i == plot->nsets - 1 || plot->separate)
+			put_line(plot, "|%s|", line);
+	}
+}
+
+/* Adds a number to the end of a line, with as many digits as there is room. */
+static void
+add_number(char *line, double value, int width)
+{
+	char		number[40];
+	int			digits = TABLE_DIGITS;
+
+	do
+		snprintf(number, sizeof(number), "%.*g", digits, value);
+	while ((int) strlen(number) > width && --digits > 0);
+	sprintf(line + strlen(line), " %*s", width, number);
+}
+
+static void
+put_table(const ComparePlot *plot)
+{
+	int			n_width = 3;
+	int			width;
+
+	for (int i = 0; i < plot->nsets; i++)
+	{
+		int			needed = snprintf(NULL, 0, "%d", plot->sets[i].n);
+
+		n_width = needed > n_width ? needed : n_width;
+	}
+	width = (plot->width - 2 - n_width) / TABLE_COLUMNS - 1;
+	if (width > TABLE_WIDTH)
+		width = TABLE_WIDTH;
+
+	put_line(plot, "  %*s %*s %*s %*s %*s %*s", n_width, "N", width, "Min", width, "Max",
+			 width, "Median", width, "Avg", width, "Stddev");
+	for (int i = 0; i < plot->nsets; i++)
+	{
+		const CompareSet *set = &plot->sets[i];
+		char		line[256];
+
+		sprintf(line, "%c %*d", symbols[i + 1], n_width, set->n);
+		add_number(line, set->min, width);
+		add_number(line, set->max, width);
+		add_number(line, set->median, width);
+		add_number(line, set->mean, width);
+		add_number(line, set->stddev, width);
+		put_line(plot, "%s", line);
+
+		if (i > 0)
+		{
+			CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->welch);
+			char		verdict[COMPARE_MAX_WIDTH + 1];
+
+			compare_verdict(verdict, sizeof(verdict), &test, plot->level, true);
+			put_line(plot, "%s", verdict);
+			if (test.verdict == COMPARE_NOT_PROVEN)
+				continue;
+			put_line(plot, "        %g +/- %g", test.difference, test.error);
+			if (!isnan(test.percent))
+				put_line(plot, "        %g%% +/- %g%%", test.percent, test.error_percent);
+			if (test.verdict == COMPARE_NO_TEST)
+				continue;
+			if (plot->welch)
+				put_line(plot, "        (Welch's t, %g degrees of freedom)", test.df);
+			else
+				put_line(plot, "        (Student's t, pooled s = %g)", test.pooled_stddev);
+		}
+	}
+}
+
+void
+compare_plot(const ComparePlot *plot)
+{
+	Axis		axis = axis_of(plot);
+
+	for (int i = 0; i < plot->nsets; i++)
+		put_line(plot, "%c %s", symbols[i + 1], plot->sets[i].name);
+	if (axis.step > 0)
+	{
+		draw_values(plot, &axis);
+		draw_bars(plot, &axis);
+		draw_frame(plot, &axis);
+	}
+	else
+		put_line(plot, "(no plot, as all values are the same)");
+	put_table(plot);
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * reference.c
+ *	  The reference clock that every run is bounded and judged by.
+ *
+ *-------------------------------------------------------------------------
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#include <stddef.h>
+#include <time.h>
+
+#include "core/reference.h"
+
+#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
+#define REFERENCE_BY_SYSTEM_CALL 1
+#endif
+
+#if defined(REFERENCE_BY_SYSTEM_CALL)
+#define REFERENCE_CLOCK_ID CLOCK_MONOTONIC_RAW
+const char *const reference_name = "CLOCK_MONOTONIC_RAW by system call";
+#elif defined(CLOCK_MONOTONIC_RAW)
+#define REFERENCE_CLOCK_ID CLOCK_MONOTONIC_RAW
+const char *const reference_name = "clock_gettime (CLOCK_MONOTONIC_RAW)";
+#else
+#define REFERENCE_CLOCK_ID CLOCK_MONOTONIC
+const char *const reference_name = "clock_gettime (CLOCK_MONOTONIC)";
+#endif
+
+uint64_t
+reference_ns(void)
+{
+	struct timespec ts = {0, 0};
+
+#ifdef REFERENCE_BY_SYSTEM_CALL
+	/* cannot fail: the clock exists since Linux 2.6.28, ts is ours */
+	(void) syscall(SYS_clock_gettime, REFERENCE_CLOCK_ID, &ts);
+#else
+	(void) clock_gettime(REFERENCE_CLOCK_ID, &ts);
+#endif
+	return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+}
+
+ReferencePair
+reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
+			   uint64_t good_width_ns, void (*seen) (void *arg, uint64_t reading), void *arg)
+{
+	ReferencePair best = {0, 0, UINT64_MAX};
+	uint64_t	previous = 0;
+
+	for (int i = 0; i < tries && best.width_ns > good_width_ns; i++)
+	{
+		uint64_t	before = reference();
+		uint64_t	reading = read();
+		uint64_t	after = reference();
+
+		if (seen != NULL)
+			seen(arg, reading);
+		/* a reading that fell back is not what the clock is to be known by */
+		if (after - before < best.width_ns && (i == 0 || (int64_t) (reading - previous) >= 0))
+		{
+			best.reading = reading;
+			best.reference_ns = before + (after - before) / 2;
+			best.width_ns = after - before;
+		}
+		previous = reading;
+	}
+	return best;
+}

@@ -1,0 +1,584 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampler.c
+ *	  Samples one clock: a clock in, a finished tally and findings out.
+ *
+ * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block there is
+ * nothing but the hot loop; between two blocks the reference clock is read,
+ * which bounds the run, and tells what a long duration was: a gap, if the
+ * reference moved as well, or a warp, if the clock alone did.
+ *
+ *-------------------------------------------------------------------------
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/granularity.h"
+#include "core/reference.h"
+#include "core/sampler.h"
+#include "core/sampler_loop.h"
+#include "core/system_clock.h"
+#include "core/tsc.h"
+
+/* pairs of readings in a block: few at first, since nobody knows their cost */
+#define MIN_PAIRS		16
+#define MAX_PAIRS		16384
+#define SHORT_BLOCK_NS	100000.0
+#define LONG_BLOCK_NS	400000.0
+
+/* brackets tried for a pair of clock and reference readings that matters */
+#define BRACKETS		9		/* at both ends of a run: the best of them */
+#define BRACKETS_WITHIN	25		/* for a finding: until one is good */
+
+/*
+ * A clock may run at another rate than the reference (NTP steers one of them,
+ * or it is wrong) without jumping.  Its rate is learnt from the last 20 ms or
+ * so; it is expected to be within UNKNOWN_RATE at first, and within
+ * RATE_TOLERANCE of what was learnt once that is more than a few times
+ * RATE_PRIOR_NS.
+ */
+#define RATE_MEMORY_NS	20e6
+#define RATE_PRIOR_NS	1e6
+#define RATE_TOLERANCE	100e-6
+#define UNKNOWN_RATE	1500e-6
+
+/* readings for the granularity, and the longest time to take for them */
+#define GRANULARITY_READINGS 1024
+#define GRANULARITY_NS	5000000
+
+/* trials of how long the stopwatch itself takes */
+#define STOPWATCH_READINGS 64
+
+DEFINE_CLOCK_READER(reader_system, system_clock_read());
+#if defined(__x86_64__) || defined(__i386__)
+DEFINE_CLOCK_READER(reader_rdtscp, tsc_read_rdtscp());
+DEFINE_CLOCK_READER(reader_rdtsc, tsc_read_rdtsc());
+#endif
+
+static void
+event(Events *events, double ns)
+{
+	events->count++;
+	events->total_ns += ns;
+	if (ns > events->max_ns)
+		events->max_ns = ns;
+}
+
+static void
+warp(SamplerRun *run, double ns)
+{
+	if (ns >= run->least_warp_ns)
+		event(&run->warps, ns);
+}
+
+/*
+ * Judges a reading that was not taken in a block.  The time since the reading
+ * before contains work of ours and is no duration of the clock, but a clock
+ * that stands still or goes backwards does so here as well, and a process can
+ * be taken off the CPU here as well.
+ */
+static void
+judge_reading(void *arg, uint64_t reading)
+{
+	SamplerRun *run = arg;
+
+	if (run->has_last)
+	{
+		uint64_t	ticks = reading - run->last;
+		double		ns = ticks * 1e9 / run->frequency_hz;
+
+		if ((int64_t) ticks < 0)
+			tally_unusual(run->tally, run->last, reading);
+		else if (run->stopwatch != NULL)
+			;					/* throttled: only durations of instants count */
+		else if (ticks == 0 || (run->started && ns >= GAP_NS))
+			tally_unusual(run->tally, run->last, reading);
+		else if (ns >= DISAGREEMENT_NS)
+			tally_window_jump(run->tally, ticks);
+	}
+	run->last = reading;
+	run->has_last = true;
+}
+
+/*
+ * What the clock is really seen to advance by.  The time between two readings
+ * varies at random (xorshift; Marsaglia, 2003) and is long enough for several
+ * steps of a fast clock.
+ */
+static double
+measure_granularity(SamplerRun *run)
+{
+	uint64_t	advances[GRANULARITY_READINGS];
+	uint64_t	start = reference_ns();
+	uint64_t	previous;
+	uint32_t	random = 2463534242U;
+	int			n = 0;
+
+	previous = run->reader->read();
+	judge_reading(run, previous);
+	while (n < GRANULARITY_READINGS)
+	{
+		uint64_t	reading;
+
+		random ^= random << 13;
+		random ^= random >> 17;
+		random ^= random << 5;
+		/* one cycle a turn, so that the delay brings no period of its own */
+		for (uint32_t i = 256 + (random & 511); i > 0; i--)
+			__asm__ volatile ("");
+
+		/*
+		 * A reading must not begin before the delay is over, which the
+		 * processor would otherwise see no reason against.
+		 */
+		tsc_fence();
+		reading = run->reader->read();
+		judge_reading(run, reading);
+		if ((int64_t) (reading - previous) > 0)
+			advances[n++] = reading - previous;
+		previous = reading;
+		if (reference_ns() - start > GRANULARITY_NS)
+			break;
+	}
+	return granularity(advances, n);
+}
+
+static void
+visit_cpu(SamplerRun *run)
+{
+#ifdef __linux__
+	int			cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= SAMPLER_MAX_CPUS)
+		return;
+	run->cpus[cpu / 8] |= 1 << (cpu % 8);
+	if (run->last_cpu >= 0 && cpu != run->last_cpu)
+		run->migrations++;
+	run->last_cpu = cpu;
+#else
+	(void) run;
+#endif
+}
+
+/*
+ * Those jumps of the window, as a set of bits, that make up "excess_ns": the
+ * fewest that do to within the tolerance; none if none do.
+ */
+static unsigned int
+jumps_that_explain(const SamplerRun *run, double excess_ns)
+{
+	const TallyWindow *window = &run->tally->window;
+	unsigned int best = 0;
+
+	for (unsigned int set = 1; set < 1U << window->njumps; set++)
+	{
+		double		sum_ns = 0;
+
+		if (best != 0 && __builtin_popcount(set) >= __builtin_popcount(best))
+			continue;
+		for (int i = 0; i < window->njumps; i++)
+		{
+			if (set & (1U << i))
+				sum_ns += window->jumps[i] * 1e9 / run->frequency_hz;
+		}
+		if (fabs(sum_ns - excess_ns) <= DISAGREEMENT_NS)
+			best = set;
+	}
+	return best;
+}
+
+/*
+ * Tells gaps from warps.  "excess_ns" is what the clock has advanced by more
+ * than the reference since the last look, a confirmed warp, or 0: long
+ * durations that make it up were warps, the others were time off the CPU.
+ */
+static void
+sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
+{
+	const TallyWindow *window = &run->tally->window;
+	unsigned int warps = 0;
+
+	if (excess_ns > 0)
+	{
+		warps = jumps_that_explain(run, excess_ns);
+		if (warps == 0)
+			warp(run, excess_ns);
+	}
+	for (int i = 0; i < window->njumps; i++)
+	{
+		double		ns = window->jumps[i] * 1e9 / run->frequency_hz;
+
+		if (warps & (1U << i))
+			warp(run, ns);
+		/* what is longer than the time that has passed is no gap */
+		else if (ns >= GAP_NS && ns <= stretch_ns + DISAGREEMENT_NS)
+			event(&run->gaps, ns);
+	}
+}
+
+static double
+passed_ns(const ReferencePair *from, const ReferencePair *to)
+{
+	/* another reference than reference_ns() may go backwards */
+	return (double) (int64_t) (to->reference_ns - from->reference_ns);
+}
+
+/*
+ * By how much more the clock has advanced than the reference, in ns, besides
+ * what its rate of late explains: a clock that is steered is no clock that
+ * jumps.
+ */
+static double
+excess(const SamplerRun *run, const ReferencePair *from,
+	   const ReferencePair *to)
+{
+	/* a clock that went backwards for good makes the difference negative */
+	double		advance_ns = (double) (int64_t) (to->reading - from->reading) *
+		1e9 / run->frequency_hz;
+
+	return advance_ns - passed_ns(from, to) * (1 + run->recent_rate);
+}
+
+/* By how much the two may differ between two pairs without a finding. */
+static double
+tolerance(const SamplerRun *run, const ReferencePair *from,
+		  const ReferencePair *to)
+{
+	double		rate = RATE_TOLERANCE +
+		UNKNOWN_RATE * RATE_PRIOR_NS / (RATE_PRIOR_NS + run->learnt_ns);
+
+	return DISAGREEMENT_NS + run->resolution_ns + run->slack_ns +
+		passed_ns(from, to) * rate +
+		((double) from->width_ns + (double) to->width_ns) / 2;
+}
+
+/*
+ * Learns the clock's rate from a stretch without a finding: a mean at first,
+ * weighted by time and with a prior at zero, then an exponential moving one.
+ */
+static void
+learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
+{
+	run->recent_rate += excess_ns / (RATE_PRIOR_NS + run->learnt_ns + stretch_ns);
+	run->learnt_ns += stretch_ns;
+	if (run->learnt_ns > RATE_MEMORY_NS)
+		run->learnt_ns = RATE_MEMORY_NS;
+}
+
+/* The bracket around a reading of the clock that nothing interrupted. */
+static double
+good_width_ns(const SamplerRun *run)
+{
+	return run->usual_width_ns + DISAGREEMENT_NS / 2;
+}
+
+/* A pair good enough to judge by. */
+static ReferencePair
+careful_look(SamplerRun *run)
+{
+	return reference_pair(run->reference, run->reader->read, BRACKETS_WITHIN,
+						  (uint64_t) good_width_ns(run), judge_reading, run);
+}
+
+/* The best pair to be had, for both ends of a run. */
+static ReferencePair
+best_look(SamplerRun *run)
+{
+	return reference_pair(run->reference, run->reader->read, BRACKETS, 0,
+						  judge_reading, run);
+}
+
+/*
+ * A pair at the price of one reading of each clock: the reference is read
+ * between "last", the reading that the block ended with, and one more.
+ */
+static ReferencePair
+quick_look(SamplerRun *run, uint64_t last)
+{
+	ReferencePair pair;
+	uint64_t	after;
+	int64_t		width;
+
+	pair.reference_ns = run->reference();
+	after = run->reader->read();
+	judge_reading(run, after);
+	width = (int64_t) (after - last);
+	pair.reading = last + width / 2;
+	pair.width_ns = width < 0 ? UINT64_MAX / 4 :
+		(uint64_t) (width * 1e9 / run->frequency_hz);
+	return pair;
+}
+
+/*
+ * Compares the clock's advance with the reference's since the latest
+ * look, records what it finds, and makes the present the latest.
+ */
+static void
+compare_with_reference(SamplerRun *run, ReferencePair now)
+{
+	const ReferencePair *anchor = &run->anchor;
+	double		excess_ns = excess(run, anchor, &now);
+	double		tolerance_ns;
+
+	/*
+	 * A careful look where the quick one was interrupted or finds something,
+	 * and another one to confirm that, since it may have hit upon the one
+	 * reading in many that is wrong.
+	 */
+	if (now.width_ns > good_width_ns(run) ||
+		fabs(excess_ns) > tolerance(run, anchor, &now))
+	{
+		now = careful_look(run);
+		if (fabs(excess(run, anchor, &now)) > tolerance(run, anchor, &now))
+			now = careful_look(run);
+		excess_ns = excess(run, anchor, &now);
+	}
+	tolerance_ns = tolerance(run, anchor, &now);
+
+	if (excess_ns < -tolerance_ns)
+	{
+		double		backward_ns = run->tally->window.backward_ticks *
+			1e9 / run->frequency_hz;
+
+		if (!run->cpu_time && -excess_ns - backward_ns > tolerance_ns)
+			event(&run->lags, -excess_ns - backward_ns);
+	}
+	else if (excess_ns <= tolerance_ns && run->tally->window.backward_ticks == 0)
+		learn_rate(run, excess_ns, passed_ns(anchor, &now));
+	sort_out_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
+				   passed_ns(anchor, &now));
+	tally_window_reset(run->tally);
+	run->anchor = now;
+}
+
+/*
+ * Readings in a row as one more block: successive durations are anything but
+ * independent; the means of blocks nearly are.
+ */
+static void
+count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
+{
+	double		mean = (double) (int64_t) (last - first) *
+		1e9 / run->frequency_hz / durations;
+	double		delta = mean - run->block_mean;
+
+	run->blocks++;
+	run->block_weight += durations;
+	run->block_mean += delta * durations / run->block_weight;
+	run->block_squares += durations * delta * (mean - run->block_mean);
+}
+
+/* What the stopwatch shows when there is nothing to time. */
+static uint64_t
+measure_stopwatch(const SamplerRun *run)
+{
+	uint64_t	least = UINT64_MAX;
+
+	for (int i = 0; i < STOPWATCH_READINGS; i++)
+	{
+		uint64_t	before = run->stopwatch();
+		uint64_t	after;
+
+		tsc_fence();
+		tsc_fence();
+		after = run->stopwatch();
+		if (after - before < least)
+			least = after - before;
+	}
+	return least;
+}
+
+void
+sampler_begin(SamplerRun *run)
+{
+	run->begin_ns = reference_ns();
+	run->pairs = MIN_PAIRS;
+	run->last_cpu = -1;
+	run->block_weight = 0;
+	run->block_mean = 0;
+	run->block_squares = 0;
+	run->blocks = 0;
+	if (run->reference == NULL)
+		run->reference = reference_ns;
+	if (run->stopwatch != NULL)
+		run->stopwatch_ticks = measure_stopwatch(run);
+	run->has_last = false;
+	run->started = false;
+	run->granularity_ticks = measure_granularity(run);
+	visit_cpu(run);
+
+	tally_window_reset(run->tally);
+	run->start = best_look(run);
+	run->anchor = run->start;
+	run->usual_width_ns = (double) run->start.width_ns;
+	/* but a step back among the brackets may have come after the best of them */
+	run->tally->window.njumps = 0;
+	run->started = true;
+}
+
+double
+sampler_elapsed(const SamplerRun *run)
+{
+	return passed_ns(&run->start, &run->anchor) / 1e9;
+}
+
+void
+sampler_until(SamplerRun *run, double until_s)
+{
+	double		target_ns = until_s * 1e9;
+
+	for (;;)
+	{
+		uint64_t	block_start = run->anchor.reference_ns;
+		uint64_t	first;
+		uint64_t	last;
+		double		block_ns;
+		ReferencePair now;
+
+		last = run->reader->block(run->tally, run->pairs, &first);
+		judge_reading(run, first);
+		run->last = last;
+		now = quick_look(run, last);
+
+		/* blocks as short as the first ones are mostly overhead */
+		if (run->pairs > MIN_PAIRS)
+			count_block(run, first, last, 2.0 * run->pairs + 1);
+
+		compare_with_reference(run, now);
+		visit_cpu(run);
+		if (passed_ns(&run->start, &run->anchor) >= target_ns)
+			break;
+		/* another reference may stand still */
+		if (run->reference != reference_ns &&
+			(double) (reference_ns() - run->begin_ns) >= 2 * target_ns + GRANULARITY_NS)
+			break;
+		if (run->between_blocks != NULL)
+			run->between_blocks(run->arg, sampler_elapsed(run));
+
+		block_ns = (double) (run->anchor.reference_ns - block_start);
+		if (block_ns < SHORT_BLOCK_NS && run->pairs < MAX_PAIRS)
+			run->pairs *= 2;
+		else if (block_ns > LONG_BLOCK_NS && run->pairs > MIN_PAIRS)
+			run->pairs /= 2;
+	}
+}
+
+/*
+ * The latest pair after a pause.  A step back in it was larger than readings
+ * show, by the time that the pause took, lest the rest of it pass for a lag.
+ */
+static void
+compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
+{
+	if (stepped_back)
+		run->tally->window.backward_ticks +=
+			(uint64_t) (passed_ns(&run->anchor, &now) * run->frequency_hz / 1e9);
+	compare_with_reference(run, now);
+	visit_cpu(run);
+}
+
+void
+sampler_resume(SamplerRun *run)
+{
+	uint64_t	backward_steps = run->tally->backward_steps;
+	ReferencePair now;
+
+	run->started = false;
+	now = careful_look(run);
+	run->started = true;
+	run->tally->window.njumps = 0;
+	compare_after_pause(run, now, run->tally->backward_steps != backward_steps);
+}
+
+void
+sampler_clear(SamplerRun *run)
+{
+	bool		went_back = run->tally->went_back;
+	uint64_t	back_from = run->tally->back_from;
+
+	tally_init(run->tally);
+	/* the way back may come in another interval than the step did */
+	run->tally->went_back = went_back;
+	run->tally->back_from = back_from;
+	memset(&run->warps, 0, sizeof(Events));
+	memset(&run->lags, 0, sizeof(Events));
+	memset(&run->gaps, 0, sizeof(Events));
+}
+
+/*
+ * Readings are stored first and accounted for when all have been taken: where
+ * they are counted is cold as well, and the time to get there is none of the
+ * clock's.
+ */
+void
+sampler_instant(SamplerRun *run, SamplerInstant *instant)
+{
+	uint64_t	readings[INSTANT_DURATIONS + 2];
+	uint64_t	(*read) (void) = run->reader->read;
+	uint64_t	before;
+	uint64_t	after;
+	double		ticks;
+	bool		stepped_back;
+
+	/* the stopwatch's own code comes into the caches */
+	(void) run->stopwatch();
+	before = run->stopwatch();
+	tsc_fence();
+	readings[0] = read();
+	tsc_fence();
+	after = run->stopwatch();
+	for (int i = 1; i < INSTANT_DURATIONS + 2; i++)
+		readings[i] = read();
+	ticks = (double) (int64_t) (run->stopwatch() - before);
+	instant->all_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
+	ticks = (double) (int64_t) (after - before - run->stopwatch_ticks);
+	instant->first_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+
+	/* over the pause and to the second reading: no durations */
+	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
+	if (stepped_back)
+		tally_unusual(run->tally, run->last, readings[0]);
+	if ((int64_t) (readings[1] - readings[0]) < 0)
+		tally_unusual(run->tally, readings[0], readings[1]);
+	for (int i = 1; i < INSTANT_DURATIONS + 1; i++)
+		CLOCK_STEP(run->tally, i % 2, readings[i], readings[i + 1]);
+	run->last = readings[INSTANT_DURATIONS + 1];
+	run->has_last = true;
+	count_block(run, readings[1], run->last, INSTANT_DURATIONS);
+
+	compare_after_pause(run, careful_look(run), stepped_back);
+}
+
+void
+sampler_end(SamplerRun *run)
+{
+	compare_with_reference(run, best_look(run));
+	run->elapsed_s = sampler_elapsed(run);
+	run->advance_ns = (double) (int64_t) (run->anchor.reading - run->start.reading) *
+		1e9 / run->frequency_hz;
+	run->reference_error_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
+		run->resolution_ns;
+	run->readings = (int64_t) (tally_moments(run->tally).count +
+							   run->tally->backward_steps);
+
+	/* 1.96, since any run that is worth an error has hundreds of blocks */
+	run->mean_error_ns = run->blocks < 30 ? NAN :
+		1.96 * sqrt(run->block_squares / run->block_weight / (run->blocks - 1));
+}
+
+void
+sampler_run(SamplerRun *run)
+{
+	sampler_begin(run);
+	sampler_until(run, run->duration_s);
+	sampler_end(run);
+}

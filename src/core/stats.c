@@ -1,0 +1,512 @@
+/*-------------------------------------------------------------------------
+ *
+ * stats.c
+ *	  What a handful of measurements says: means and straight lines, how sure
+ *	  they are, and Student's t, with which two of them are told apart.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/stats.h"
+
+#define PI				3.14159265358979323846
+#define SQRT_PI			1.77245385090551602730
+#define SQRT_2			1.41421356237309504880
+#define NORMAL_DF		1e17	/* from here on, t is normal */
+#define FAR_OUT			1e8		/* 1 plus the square of it is the square */
+#define TINY			1e-300	/* what Lentz's method puts for 0 */
+#define MAX_TERMS		10000	/* some hundred are enough */
+#define MAX_STEPS		200
+#define CLOSE_ENOUGH	1e-9	/* relative; Newton's next step squares it */
+
+static int
+compare_double(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+static void
+sort(double *x, int n)
+{
+	if (n > 1)
+		qsort(x, n, sizeof(double), compare_double);
+}
+
+static double
+clamp(double x, double low, double high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+/*
+ * Mean of the data clamped to [low, high].  Deviations from the first value
+ * keep the digits of data that lie close together far from 0, and are all 0
+ * for constant data.
+ */
+static double
+clamped_mean(const double *x, int n, double low, double high)
+{
+	double		origin = clamp(x[0], low, high);
+	double		sum = 0;
+	double		rest = 0;
+	double		mean;
+
+	for (int i = 0; i < n; i++)
+		sum += clamp(x[i], low, high) - origin;
+	mean = origin + sum / n;
+	for (int i = 0; i < n; i++)
+		rest += clamp(x[i], low, high) - mean;
+	return mean + rest / n;
+}
+
+/* Sum of squared deviations of the data clamped to [low, high]. */
+static double
+clamped_ssd(const double *x, int n, double low, double high)
+{
+	double		mean = clamped_mean(x, n, low, high);
+	double		sum = 0;
+	double		sumsq = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		double		deviation = clamp(x[i], low, high) - mean;
+
+		sum += deviation;
+		sumsq += deviation * deviation;
+	}
+	return fmax(sumsq - sum * sum / n, 0);
+}
+
+/*
+ * Gamma(a + 1/2) / Gamma(a).  The difference of two large logarithms would
+ * lose digits: from 100 on, the asymptotic series (DLMF 5.11.13), whose first
+ * omitted term is below 2e-13.
+ */
+static double
+gamma_ratio(double a)
+{
+	if (a < 100)
+		return exp(lgamma(a + 0.5) - lgamma(a));
+	return sqrt(a) *
+		(1 + (-1.0 / 8 + (1.0 / 128 + (5.0 / 1024 - 21.0 / 32768 / a) / a) / a) / a);
+}
+
+/*
+ * The continued fraction f of the regularised incomplete beta function,
+ * I_x(a, b) = x^a y^b / (B(a, b) f) with y = 1 - x, by the modified Lentz
+ * method.
+ *
+ * It is the even part of DLMF 8.17.22, that is, every second convergent of it
+ * (DiDonato and Morris, ACM TOMS 18, 1992, BFRAC).  The fraction itself begins
+ * with 1 - x (a + b) / (a + 1), which cancels if a is large and x near 1, and
+ * then takes some sqrt(a) terms; this one does neither.
+ */
+static double
+beta_fraction(double a, double b, double x, double y)
+{
+	double		f = a * (a * y - b * x + 1) / (a + 1);
+	double		c;
+	double		d = 0;
+
+	if (fabs(f) < TINY)
+		f = TINY;
+	c = f;
+	for (int m = 1; m <= MAX_TERMS; m++)
+	{
+		double		share = m * ((b - m) * x) / (a + 2 * m - 1);
+		double		numerator = share * (a + m - 1) * ((a + b + m - 1) * x) / (a + 2 * m - 1);
+		double		denominator = m + share +
+			(a + m) * (a * y - b * x + 1 + m * (1 + y)) / (a + 2 * m + 1);
+		double		factor;
+
+		d = denominator + numerator * d;
+		if (fabs(d) < TINY)
+			d = TINY;
+		d = 1 / d;
+		c = denominator + numerator / c;
+		if (fabs(c) < TINY)
+			c = TINY;
+		factor = c * d;
+		f *= factor;
+		if (fabs(factor - 1) < DBL_EPSILON)
+			break;
+	}
+	return f;
+}
+
+/*
+ * For t > 0: P(|T| > t), P(|T| < t), neither of which has lost digits to the
+ * other where it is the smaller one, and t times the density at t, by which
+ * they change with log(t), each on its side.
+ *
+ * With x = df / (df + t^2) the first is I_x(df/2, 1/2), the second is
+ * I_y(1/2, df/2) (DLMF 8.17.4), and both have the same factor before the
+ * continued fraction, which happens to be the third.
+ */
+static void
+both_sides(double t, double df, double *outside, double *inside, double *density)
+{
+	double		w;
+	double		x;
+	double		y;
+	double		power;
+	double		root;
+
+	if (df >= NORMAL_DF)
+	{
+		*outside = erfc(t / SQRT_2);
+		*inside = erf(t / SQRT_2);
+		*density = t * exp(-t * t / 2) / sqrt(2 * PI);
+		return;
+	}
+
+	w = t / sqrt(df);
+	x = 1 / (1 + w * w);
+	if (w > FAR_OUT)
+	{
+		y = 1;
+		power = df * (log(t) - log(df) / 2);
+		root = 1;
+	}
+	else
+	{
+		y = w * w * x;
+		power = df / 2 * log1p(w * w);
+		root = w / sqrt(1 + w * w);
+	}
+	*density = gamma_ratio(df / 2) / SQRT_PI * exp(-power) * root;
+
+	/* where the fraction converges fast; written so that y, not x, decides */
+	if (y > 3 / (df + 5))
+	{
+		*outside = *density / beta_fraction(df / 2, 0.5, x, y);
+		*inside = 1 - *outside;
+	}
+	else
+	{
+		*inside = *density / beta_fraction(0.5, df / 2, y, x);
+		*outside = 1 - *inside;
+	}
+}
+
+/*
+ * The t > 0 with P(|T| > t) = outside and P(|T| < t) = inside, which the
+ * caller gives both, lest one lose digits.
+ *
+ * Newton's method for the logarithm of the smaller one as a function of
+ * log(t): nearly straight lines at both ends, concave between them, so that it
+ * converges from nearly everywhere.  If it leaves the bracket, bisection.
+ */
+static double
+two_sided_quantile(double outside, double inside, double df)
+{
+	bool		by_tail = outside < inside;
+	double		target = by_tail ? outside : inside;
+	double		low = DBL_MIN;
+	double		high = DBL_MAX;
+	double		t;
+	double		out;
+	double		in;
+	double		density;
+
+	both_sides(high, df, &out, &in, &density);
+	if (by_tail ? out > target : in < target)
+		return INFINITY;
+
+	if (by_tail)
+	{
+		/* Abramowitz and Stegun, 26.2.23, and the first term of 26.7.5 */
+		double		r = sqrt(-2 * log(outside / 2));
+		double		z = r - (2.515517 + (0.802853 + 0.010328 * r) * r) /
+			(1 + (1.432788 + (0.189269 + 0.001308 * r) * r) * r);
+
+		t = z + (z * z * z + z) / (4 * fmax(df, 1));
+	}
+	else
+		t = inside * sqrt(PI / 2);
+
+	for (int i = 0; i < MAX_STEPS; i++)
+	{
+		double		value;
+		double		step;
+		double		next;
+
+		both_sides(t, df, &out, &in, &density);
+		value = by_tail ? out : in;
+		if (value == target)
+			break;
+		if (by_tail == (value < target))
+			high = t;
+		else
+			low = t;
+		step = (log(value) - log(target)) * value / (2 * density);
+		next = t * exp(by_tail ? step : -step);
+		if (fabs(step) < CLOSE_ENOUGH)
+			return next;
+		/* also if it is NAN, for a value of 0 */
+		if (!(next > low && next < high))
+			next = sqrt(low) * sqrt(high);
+		t = next;
+	}
+	return t;
+}
+
+double
+stats_mean(const double *x, int n)
+{
+	if (n < 1)
+		return NAN;
+	return clamped_mean(x, n, -DBL_MAX, DBL_MAX);
+}
+
+double
+stats_stddev(const double *x, int n)
+{
+	if (n < 2)
+		return NAN;
+	return sqrt(clamped_ssd(x, n, -DBL_MAX, DBL_MAX) / (n - 1));
+}
+
+double
+stats_min(const double *x, int n)
+{
+	double		min = n < 1 ? NAN : x[0];
+
+	for (int i = 1; i < n; i++)
+		min = x[i] < min ? x[i] : min;
+	return min;
+}
+
+double
+stats_max(const double *x, int n)
+{
+	double		max = n < 1 ? NAN : x[0];
+
+	for (int i = 1; i < n; i++)
+		max = x[i] > max ? x[i] : max;
+	return max;
+}
+
+double
+stats_median(double *x, int n)
+{
+	if (n < 1)
+		return NAN;
+	sort(x, n);
+	return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+double
+stats_half_width(double stddev, int n, double confidence)
+{
+	if (n < 2 || !(confidence > 0 && confidence < 1))
+		return NAN;
+	return two_sided_quantile(1 - confidence, confidence, n - 1) * stddev / sqrt(n);
+}
+
+double
+stats_trimmed_mean(double *x, int n, double share)
+{
+	int			cut;
+
+	if (n < 1 || !(share >= 0 && share <= 0.5))
+		return NAN;
+	cut = (int) floor(share * n);
+	if (n - 2 * cut < 1)
+		return NAN;
+	sort(x, n);
+	return clamped_mean(x + cut, n - 2 * cut, -DBL_MAX, DBL_MAX);
+}
+
+double
+stats_trimmed_half_width(double *x, int n, double share, double confidence)
+{
+	int			cut;
+	double		left;
+	double		ssd;
+
+	if (n < 1 || !(share >= 0 && share <= 0.5) ||
+		!(confidence > 0 && confidence < 1))
+		return NAN;
+	cut = (int) floor(share * n);
+	left = n - 2 * cut;
+	if (left < 2)
+		return NAN;
+	sort(x, n);
+	ssd = clamped_ssd(x, n, x[cut], x[n - 1 - cut]);
+	return two_sided_quantile(1 - confidence, confidence, left - 1) *
+		sqrt(ssd / (left * (left - 1)));
+}
+
+double
+stats_t_cdf(double t, double df)
+{
+	double		outside;
+	double		inside;
+	double		density;
+
+	if (!(df > 0))
+		return NAN;
+	if (t == 0)
+		return 0.5;
+	both_sides(fabs(t), df, &outside, &inside, &density);
+	if (t < 0)
+		return outside / 2;
+	return 1 - outside / 2;
+}
+
+double
+stats_t_p_value(double t, double df)
+{
+	double		outside;
+	double		inside;
+	double		density;
+
+	if (!(df > 0))
+		return NAN;
+	if (t == 0)
+		return 1;
+	both_sides(fabs(t), df, &outside, &inside, &density);
+	return outside;
+}
+
+double
+stats_t_quantile(double p, double df)
+{
+	if (!(df > 0) || !(p > 0 && p < 1))
+		return NAN;
+	/* both differences are exact where they have to be, near 0.5 and near 1 */
+	if (p < 0.5)
+		return -two_sided_quantile(2 * p, 2 * (0.5 - p), df);
+	if (p > 0.5)
+		return two_sided_quantile(2 * (1 - p), 2 * (p - 0.5), df);
+	return 0;
+}
+
+double
+stats_t_critical(double inside, double outside, double df)
+{
+	if (!(inside > 0 && outside > 0 && df > 0))
+		return NAN;
+	return two_sided_quantile(outside, inside, df);
+}
+
+double
+stats_normal_quantile(double p)
+{
+	return stats_t_quantile(p, INFINITY);
+}
+
+double
+stats_low_mean(double *x, int n, int k, double *limit)
+{
+	if (k < 1 || k > n)
+		return *limit = NAN;
+	sort(x, n);
+	*limit = x[k - 1];
+	return stats_mean(x, k);
+}
+
+double
+stats_low_mean_half_width(const double *a, double limit_a,
+						  const double *b, double limit_b,
+						  int n, int k, double confidence, double *work)
+{
+	if (k < 2 || !(confidence > 0 && confidence < 1))
+		return NAN;
+	for (int i = 0; i < n; i++)
+		work[i] = (fmin(a[i], limit_a) - fmin(b[i], limit_b)) * n / k;
+	return stats_t_quantile(0.5 + confidence / 2, k - 1) *
+		stats_stddev(work, n) / sqrt(n);
+}
+
+/*
+ * Deviations are those from the first point less their mean, so that no digits
+ * are lost where the points lie close together far from 0.
+ */
+StatsLine
+stats_line(const double *x, const double *y, int n)
+{
+	StatsLine	line = {NAN, NAN, NAN, NAN, NAN, NAN};
+	double		dx_mean = 0;
+	double		dy_mean = 0;
+	double		sxx = 0;
+	double		sxy = 0;
+	double		rest = 0;
+
+	if (n < 1)
+		return line;
+	for (int i = 0; i < n; i++)
+	{
+		dx_mean += (x[i] - x[0]) / n;
+		dy_mean += (y[i] - y[0]) / n;
+	}
+	line.x_mean = x[0] + dx_mean;
+	line.y_mean = y[0] + dy_mean;
+	for (int i = 0; i < n; i++)
+	{
+		double		dx = x[i] - x[0] - dx_mean;
+
+		sxx += dx * dx;
+		sxy += dx * (y[i] - y[0] - dy_mean);
+	}
+	line.x_ssd = sxx;
+	if (!(sxx > 0))
+		return line;
+	line.slope = sxy / sxx;
+
+	line.residual_max = 0;
+	for (int i = 0; i < n; i++)
+	{
+		double		residual = y[i] - y[0] - dy_mean - line.slope * (x[i] - x[0] - dx_mean);
+
+		rest += residual * residual;
+		line.residual_max = fmax(line.residual_max, fabs(residual));
+	}
+	if (n > 2)
+		line.slope_stderr = sqrt(rest / (n - 2) / sxx);
+	return line;
+}
+
+double
+stats_line_half_width(const double *x, const double *y, int n, int batches,
+					  double confidence)
+{
+	double		x_means[STATS_MAX_BATCHES];
+	double		y_means[STATS_MAX_BATCHES];
+
+	if (batches < 3 || batches > STATS_MAX_BATCHES || batches > n ||
+		!(confidence > 0 && confidence < 1))
+		return NAN;
+	for (int i = 0; i < batches; i++)
+	{
+		int			first = (int) ((int64_t) n * i / batches);
+		int			end = (int) ((int64_t) n * (i + 1) / batches);
+
+		x_means[i] = stats_mean(x + first, end - first);
+		y_means[i] = stats_mean(y + first, end - first);
+	}
+	return two_sided_quantile(1 - confidence, confidence, batches - 2) *
+		stats_line(x_means, y_means, batches).slope_stderr;
+}
+
+double
+stats_line_bound(const double *x, const double *bound, int n)
+{
+	StatsLine	line = stats_line(x, bound, n);
+	double		sum = 0;
+
+	if (isnan(line.slope))
+		return NAN;
+	for (int i = 0; i < n; i++)
+		sum += fabs(x[i] - line.x_mean) * bound[i];
+	return sum / line.x_ssd;
+}

@@ -1,0 +1,289 @@
+/*-------------------------------------------------------------------------
+ *
+ * tally.c
+ *	  What a run has counted: exact durations, stalls, backward steps.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/tally.h"
+
+/* Above this many slots in use, probing gets slow: give up digits instead. */
+#define LONG_LIMIT	(TALLY_LONG / 4 * 3)
+
+/* First precision tried when exact values no longer fit. */
+#define FIRST_PRECISION 16
+
+void
+tally_init(Tally *tally)
+{
+	/* touches every page, so that no page fault ends up in a duration */
+	memset(tally, 0, sizeof(Tally));
+	tally->precision_bits = TALLY_EXACT;
+}
+
+void
+tally_window_reset(Tally *tally)
+{
+	tally->window.njumps = 0;
+	tally->window.backward_ticks = 0;
+}
+
+/* Rounds to the nearest value that has no more than "bits" significant bits. */
+static uint64_t
+round_to_bits(uint64_t ticks, int bits)
+{
+	int			width = 64 - __builtin_clzll(ticks | 1);
+	int			drop = width - bits;
+	uint64_t	half;
+
+	if (drop <= 0)
+		return ticks;
+	half = UINT64_C(1) << (drop - 1);
+	if (ticks > UINT64_MAX - half)
+		return (ticks >> drop) << drop;
+	return ((ticks + half) >> drop) << drop;
+}
+
+/* Adds to the table of long durations, in which there is a free slot. */
+static void
+longer_add(Tally *tally, uint64_t ticks, uint64_t count)
+{
+	/* Fibonacci hashing: the high bits of a product with 2^64 / phi */
+	uint64_t	hash = ticks * UINT64_C(0x9E3779B97F4A7C15);
+	uint32_t	slot = (uint32_t) (hash >> 32) & (TALLY_LONG - 1);
+
+	while (tally->longer[slot].count != 0 && tally->longer[slot].ticks != ticks)
+		slot = (slot + 1) & (TALLY_LONG - 1);
+	if (tally->longer[slot].count == 0)
+	{
+		tally->longer[slot].ticks = ticks;
+		tally->nlonger++;
+	}
+	tally->longer[slot].count += count;
+}
+
+/* Makes room by giving up digits of the long durations. */
+static void
+give_up_digits(Tally *tally)
+{
+	while (tally->nlonger >= LONG_LIMIT && tally->precision_bits > 1)
+	{
+		int			n = 0;
+
+		tally->precision_bits = tally->precision_bits == TALLY_EXACT ?
+			FIRST_PRECISION : tally->precision_bits - 1;
+
+		for (int i = 0; i < TALLY_LONG; i++)
+		{
+			if (tally->longer[i].count != 0)
+				tally->scratch[n++] = tally->longer[i];
+		}
+		memset(tally->longer, 0, sizeof(tally->longer));
+		tally->nlonger = 0;
+		for (int i = 0; i < n; i++)
+			longer_add(tally,
+					   round_to_bits(tally->scratch[i].ticks,
+									 tally->precision_bits),
+					   tally->scratch[i].count);
+	}
+}
+
+void
+tally_add(Tally *tally, uint64_t ticks, uint64_t count)
+{
+	if (count == 0)
+		return;
+	if (ticks > tally->largest)
+		tally->largest = ticks;
+	if (ticks < TALLY_DIRECT)
+	{
+		tally->direct[0][ticks] += count;
+		return;
+	}
+	if (tally->precision_bits != TALLY_EXACT)
+		ticks = round_to_bits(ticks, tally->precision_bits);
+	longer_add(tally, ticks, count);
+	if (tally->nlonger >= LONG_LIMIT)
+		give_up_digits(tally);
+}
+
+/* Takes the place of the shortest if there is no room. */
+void
+tally_window_jump(Tally *tally, uint64_t ticks)
+{
+	TallyWindow *window = &tally->window;
+	int			smallest = 0;
+
+	if (window->njumps < TALLY_JUMPS)
+	{
+		window->jumps[window->njumps++] = ticks;
+		return;
+	}
+	for (int i = 1; i < TALLY_JUMPS; i++)
+	{
+		if (window->jumps[i] < window->jumps[smallest])
+			smallest = i;
+	}
+	if (ticks > window->jumps[smallest])
+		window->jumps[smallest] = ticks;
+}
+
+void
+tally_unusual(Tally *tally, uint64_t a, uint64_t b)
+{
+	uint64_t	ticks = b - a;
+
+	if (ticks == 0)
+	{
+		/* a run goes on for as long as the clock shows the same value */
+		if (tally->stall_run > 0 && tally->stall_value == b)
+			tally->stall_run++;
+		else
+			tally->stall_run = 1;
+		tally->stall_value = b;
+		if (tally->stall_run > tally->longest_stall)
+			tally->longest_stall = tally->stall_run;
+		if (tally->stall_run % TALLY_FAILURE == 0)
+			tally->failures++;
+		tally->direct[0][0]++;
+	}
+	else if ((int64_t) ticks < 0)
+	{
+		uint64_t	step = a - b;
+
+		tally->backward_steps++;
+		if (step > tally->backward_max)
+			tally->backward_max = step;
+		tally->window.backward_ticks += step;
+		tally->went_back = true;
+		tally->back_from = a;
+	}
+	else
+	{
+		tally_add(tally, ticks, 1);
+
+		/* the way back after a backward step is neither a gap nor a warp */
+		if (tally->went_back &&
+			(int64_t) (tally->back_from - a) > 0 &&
+			(int64_t) (b - tally->back_from) >= 0)
+		{
+			ticks = b - tally->back_from;
+			tally->went_back = false;
+		}
+		if (ticks >= TALLY_DIRECT)
+			tally_window_jump(tally, ticks);
+	}
+}
+
+int
+tally_distinct(const Tally *tally)
+{
+	int			n = tally->nlonger;
+
+	for (int i = 0; i < TALLY_DIRECT; i++)
+		n += (tally->direct[0][i] | tally->direct[1][i]) != 0;
+	return n;
+}
+
+static int
+compare_entries(const void *a, const void *b)
+{
+	uint64_t	x = ((const TallyEntry *) a)->ticks;
+	uint64_t	y = ((const TallyEntry *) b)->ticks;
+
+	return (x > y) - (x < y);
+}
+
+int
+tally_export(const Tally *tally, TallyEntry *entries)
+{
+	int			n = 0;
+	int			first_long;
+
+	for (int i = 0; i < TALLY_DIRECT; i++)
+	{
+		uint64_t	count = tally->direct[0][i] + tally->direct[1][i];
+
+		if (count != 0)
+		{
+			entries[n].ticks = i;
+			entries[n++].count = count;
+		}
+	}
+	first_long = n;
+	for (int i = 0; i < TALLY_LONG; i++)
+	{
+		if (tally->longer[i].count != 0)
+			entries[n++] = tally->longer[i];
+	}
+	qsort(entries + first_long, n - first_long, sizeof(TallyEntry),
+		  compare_entries);
+
+	/* the largest is exact: take one of it out of its rounded class */
+	if (n > first_long && entries[n - 1].ticks != tally->largest)
+	{
+		uint64_t	rest = --entries[n - 1].count;
+
+		/* rounding up may have put the class above the largest */
+		if (rest > 0 && entries[n - 1].ticks > tally->largest)
+			entries[n - 1].ticks = tally->largest - 1;
+		if (n > 1 && entries[n - 2].ticks >= entries[n - 1].ticks)
+		{
+			entries[n - 2].count += rest;
+			rest = 0;
+		}
+		if (rest > 0)
+			n++;
+		entries[n - 1].ticks = tally->largest;
+		entries[n - 1].count = 1;
+	}
+	return n;
+}
+
+TallyMoments
+tally_moments(const Tally *tally)
+{
+	TallyMoments m = {0, 0, 0};
+
+	for (int i = 0; i < TALLY_DIRECT; i++)
+	{
+		uint64_t	count = tally->direct[0][i] + tally->direct[1][i];
+
+		m.count += count;
+		m.sum += (double) count * i;
+		m.sumsq += (double) count * i * i;
+	}
+	for (int i = 0; i < TALLY_LONG; i++)
+	{
+		double		count = (double) tally->longer[i].count;
+		double		ticks = (double) tally->longer[i].ticks;
+
+		m.count += tally->longer[i].count;
+		m.sum += count * ticks;
+		m.sumsq += count * ticks * ticks;
+	}
+	return m;
+}
+
+uint64_t
+tally_quantile(const TallyEntry *entries, int n, uint64_t total, double q)
+{
+	/* 0.07 * 100 is a little above 7: that is no reason to take the eighth */
+	double		position = (double) total * q * (1 - 1e-12);
+	uint64_t	rank = (uint64_t) ceil(position);
+	uint64_t	running = 0;
+
+	if (rank < 1)
+		rank = 1;
+	for (int i = 0; i < n; i++)
+	{
+		running += entries[i].count;
+		if (running >= rank)
+			return entries[i].ticks;
+	}
+	return entries[n - 1].ticks;
+}

@@ -1,0 +1,390 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain_option.c
+ *	  EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later.
+ *
+ * The server is told that no timing is wanted, so that it only counts rows;
+ * the plan is timed by sampling as it is executed; and then the server is told
+ * that timing is wanted, so that it prints what it finds.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "compat.h"
+#include "explain/explain_option.h"
+
+#if PG_VERSION_NUM >= 180000
+
+#include "commands/defrem.h"
+#include "executor/instrument.h"
+#include "tcop/utility.h"
+#include "utils/float.h"
+
+#include "explain/explain_output.h"
+#include "explain/node_timing.h"
+
+#define OPTION_NAME		"clock_sampling"
+
+/* What belongs to one EXPLAIN. */
+typedef struct ExplainOption
+{
+	ExplainState *es;
+	NodeTimingOptions options;
+	MemoryContext context;		/* in which it executes its plans */
+
+	/*
+	 * the plan that is being executed and printed, of which there may be
+	 * several
+	 */
+	QueryDesc  *desc;
+	QueryTiming *timing;
+	bool		running;
+	PlanEstimate *plan;
+} ExplainOption;
+
+static int	extension_id = -1;
+
+/* The EXPLAIN that is at work and has the option; NULL if there is none. */
+static ExplainOption *current = NULL;
+
+/* The text of the EXPLAIN statement whose options are still to be read. */
+static const char *expected_text = NULL;
+
+static explain_validate_options_hook_type previous_validate = NULL;
+static explain_per_node_hook_type previous_per_node = NULL;
+static explain_per_plan_hook_type previous_per_plan = NULL;
+static ProcessUtility_hook_type previous_ProcessUtility = NULL;
+static ExecutorStart_hook_type previous_ExecutorStart = NULL;
+static ExecutorRun_hook_type previous_ExecutorRun = NULL;
+static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
+static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
+
+static void
+warn_no_effect(const char *detail, const char *hint)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("EXPLAIN option %s has no effect", "CLOCK_SAMPLING"),
+			 errdetail("%s", detail),
+			 hint == NULL ? 0 : errhint("%s", hint)));
+}
+
+static void
+option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
+{
+	ExplainOption *option = palloc0(sizeof(ExplainOption));
+	int64		sampling = opt->arg == NULL ? 64 : defGetInt64(opt);
+
+	if (sampling < 1 || sampling > NODE_SAMPLING_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("EXPLAIN option CLOCK_SAMPLING must be between 1 and %d",
+						NODE_SAMPLING_MAX),
+				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing."),
+				 parser_errposition(pstate, opt->location)));
+	option->es = es;
+	option->options.sampling = (int) sampling;
+	option->options.only_node = -1;
+	SetExplainExtensionState(es, extension_id, option);
+}
+
+static void
+option_validate(ExplainState *es, List *options, ParseState *pstate)
+{
+	ExplainOption *option = GetExplainExtensionState(es, extension_id);
+	bool		expected = expected_text != NULL && pstate->p_sourcetext == expected_text;
+	bool		buffers_given = false;
+	ListCell   *cell;
+
+	if (expected)
+		expected_text = NULL;
+	if (previous_validate != NULL)
+		previous_validate(es, options, pstate);
+	if (option == NULL)
+		return;
+	if (!es->analyze)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("EXPLAIN option %s requires ANALYZE", "CLOCK_SAMPLING")));
+	if (!es->timing)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("EXPLAIN option %s requires TIMING", "CLOCK_SAMPLING"),
+				 errhint("Leave TIMING out.")));
+
+	/*
+	 * Nobody would tell when another extension's EXPLAIN ends: the server
+	 * times that one.
+	 */
+	if (!expected)
+	{
+		warn_no_effect("EXPLAIN is not executed as a statement, but by another extension.", NULL);
+		return;
+	}
+
+	/* counting buffers at each call costs as much as timing it */
+	foreach(cell, options)
+		buffers_given |= strcmp(lfirst_node(DefElem, cell)->defname, "buffers") == 0;
+	if (!buffers_given)
+		es->buffers = false;
+
+	/* not while the server measures the execution */
+	node_timing_prepare(&option->options);
+	es->timing = false;
+	option->context = CurrentMemoryContext;
+	current = option;
+}
+
+#define UTILITY_PARAMETERS PlannedStmt *statement, const char *text, bool read_only_tree, \
+	ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *env, \
+	DestReceiver *receiver, QueryCompletion *completion
+#define UTILITY_ARGUMENTS statement, text, read_only_tree, context, params, env, receiver, completion
+
+static void
+pass_on_utility(UTILITY_PARAMETERS)
+{
+	if (previous_ProcessUtility != NULL)
+		previous_ProcessUtility(UTILITY_ARGUMENTS);
+	else
+		standard_ProcessUtility(UTILITY_ARGUMENTS);
+}
+
+/*
+ * What option_validate() has made current is so until its statement ends,
+ * however that does.  Another EXPLAIN may be at work, of which this one is part.
+ */
+static void
+option_ProcessUtility(UTILITY_PARAMETERS)
+{
+	ExplainOption *outer = current;
+	const char *outer_text = expected_text;
+
+	if (!IsA(statement->utilityStmt, ExplainStmt))
+	{
+		pass_on_utility(UTILITY_ARGUMENTS);
+		return;
+	}
+	current = NULL;
+	expected_text = text;
+
+	PG_TRY();
+	{
+		pass_on_utility(UTILITY_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		current = outer;
+		expected_text = outer_text;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Whether it is the execution of what is explained, and not one by a function
+ * that is called by the planner, by the arguments of EXECUTE, or as the plan is
+ * started.  EXPLAIN executes a plan in the memory context in which it has read
+ * its options, and in which no function is called: each has contexts of its own.
+ */
+static bool
+is_explained(const QueryDesc *desc, int eflags)
+{
+	if (current->desc != NULL || CurrentMemoryContext != current->context ||
+		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+		return false;
+	switch (desc->dest->mydest)
+	{
+		case DestNone:
+		case DestIntoRel:
+		case DestExplainSerialize:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+option_ExecutorStart(QueryDesc *desc, int eflags)
+{
+	bool		ours = unlikely(current != NULL) && is_explained(desc, eflags);
+
+	if (ours)
+	{
+		current->desc = desc;
+		current->running = false;
+	}
+	if (previous_ExecutorStart != NULL)
+		previous_ExecutorStart(desc, eflags);
+	else
+		standard_ExecutorStart(desc, eflags);
+	if (!ours)
+		return;
+
+	/*
+	 * The server knows by now that it is not to time the nodes.  From here on
+	 * this is about its serializing the output, and later about printing.
+	 */
+	current->es->timing = true;
+	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
+	{
+		warn_no_effect("Another extension has every call of every plan node timed.",
+					   "If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.");
+		current = NULL;
+		return;
+	}
+	current->timing = node_timing_attach(desc, &current->options);
+}
+
+static void
+option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
+{
+	bool		ours = unlikely(current != NULL) && current->desc == desc && !current->running;
+
+	if (ours)
+	{
+		current->running = true;
+		node_timing_start(current->timing);
+	}
+	if (previous_ExecutorRun != NULL)
+		previous_ExecutorRun(desc, direction, count);
+	else
+		standard_ExecutorRun(desc, direction, count);
+	if (ours && current != NULL)
+		node_timing_ran(current->timing);
+}
+
+static void
+option_ExecutorFinish(QueryDesc *desc)
+{
+	MemoryContext old;
+
+	if (previous_ExecutorFinish != NULL)
+		previous_ExecutorFinish(desc);
+	else
+		standard_ExecutorFinish(desc);
+	if (likely(current == NULL) || current->desc != desc || !current->running)
+		return;
+	node_timing_stop(current->timing);
+	old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
+	current->plan = node_timing_detach(current->timing);
+	node_timing_show(desc, current->plan);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+option_ExecutorEnd(QueryDesc *desc)
+{
+	if (unlikely(current != NULL) && current->desc == desc)
+	{
+		/* the plan dies with the query's memory, and there may be another */
+		current->desc = NULL;
+		current->timing = NULL;
+		current->plan = NULL;
+		current->es->timing = false;
+	}
+	if (previous_ExecutorEnd != NULL)
+		previous_ExecutorEnd(desc);
+	else
+		standard_ExecutorEnd(desc);
+}
+
+/* What is to be printed with a plan; false if it is not ours. */
+static bool
+timed_plan(ExplainState *es, const PlannedStmt *plan, TimedPlan *timed)
+{
+	ExplainOption *option = GetExplainExtensionState(es, extension_id);
+
+	if (option == NULL || option != current || option->plan == NULL ||
+		option->desc->plannedstmt != plan)
+		return false;
+	memset(timed, 0, sizeof(TimedPlan));
+	timed->estimate = option->plan;
+	timed->method = "sampling";
+	timed->sampling = option->options.sampling;
+	timed->plain_ms = get_float8_nan();
+	return true;
+}
+
+static void
+option_per_node(PlanState *node, List *ancestors, const char *relationship,
+				const char *plan_name, ExplainState *es)
+{
+	TimedPlan	timed;
+
+	if (previous_per_node != NULL)
+		previous_per_node(node, ancestors, relationship, plan_name, es);
+	if (timed_plan(es, node->state->es_plannedstmt, &timed))
+	{
+		const NodeEstimate *estimate = node_timing_estimate(timed.estimate, node);
+
+		if (estimate != NULL)
+			explain_put_node(es, &timed, estimate);
+	}
+}
+
+static void
+option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
+				const char *text, ParamListInfo params, QueryEnvironment *env)
+{
+	TimedPlan	timed;
+
+	if (previous_per_plan != NULL)
+		previous_per_plan(plan, into, es, text, params, env);
+	if (timed_plan(es, plan, &timed))
+	{
+		if (es->summary)
+			explain_put_summary(es, &timed);
+	}
+	else if (current != NULL && current->es == es && current->desc == NULL)
+		warn_no_effect("Another extension has executed the plan in a way of its own.", NULL);
+}
+
+#if PG_VERSION_NUM >= 190000
+/* auto_explain would print with it what was executed without it. */
+static bool
+option_not_in_settings(const char *name, const char *value, NodeTag type)
+{
+	(void) value;
+	(void) type;
+	GUC_check_errdetail("EXPLAIN option \"%s\" is for EXPLAIN itself.", name);
+	return false;
+}
+#define REGISTER_OPTION(name, handler) \
+	RegisterExtensionExplainOption(name, handler, option_not_in_settings)
+#else
+#define REGISTER_OPTION(name, handler) \
+	RegisterExtensionExplainOption(name, handler)
+#endif
+
+void
+explain_option_init(void)
+{
+	extension_id = GetExplainExtensionId("clocktiming");
+	REGISTER_OPTION(OPTION_NAME, option_handler);
+
+	previous_validate = explain_validate_options_hook;
+	explain_validate_options_hook = option_validate;
+	previous_per_node = explain_per_node_hook;
+	explain_per_node_hook = option_per_node;
+	previous_per_plan = explain_per_plan_hook;
+	explain_per_plan_hook = option_per_plan;
+	previous_ProcessUtility = ProcessUtility_hook;
+	ProcessUtility_hook = option_ProcessUtility;
+	previous_ExecutorStart = ExecutorStart_hook;
+	ExecutorStart_hook = option_ExecutorStart;
+	previous_ExecutorRun = ExecutorRun_hook;
+	ExecutorRun_hook = option_ExecutorRun;
+	previous_ExecutorFinish = ExecutorFinish_hook;
+	ExecutorFinish_hook = option_ExecutorFinish;
+	previous_ExecutorEnd = ExecutorEnd_hook;
+	ExecutorEnd_hook = option_ExecutorEnd;
+}
+
+#else
+
+void
+explain_option_init(void)
+{
+}
+
+#endif

@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain_output.h
+ *	  Timed plans as EXPLAIN writes them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_EXPLAIN_OUTPUT_H
+#define CLOCKTIMING_EXPLAIN_OUTPUT_H
+
+#include "compat.h"
+#include "core/plan_estimate.h"
+
+/* What is known of a plan's node apart from figures. */
+typedef struct PlanNodeInfo
+{
+	int			id;				/* plan_node_id */
+	int			depth;			/* 0: the root */
+	char	   *relation;		/* NULL if it scans or modifies none */
+	char	   *line;			/* as EXPLAIN writes it, without figures */
+	char	   *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
+} PlanNodeInfo;
+
+/*
+ * The nodes in the order in which EXPLAIN lists them.  The query has been
+ * executed with row counts, so that each node has its instrumentation, and has
+ * not ended.
+ */
+extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
+
+/* The same, but without lines and types, of any query that was started. */
+extern PlanNodeInfo *explain_list_nodes(QueryDesc *desc, int *n);
+
+/* A timed plan, and what is said of it as a whole. */
+typedef struct TimedPlan
+{
+	const PlanEstimate *estimate;
+	const char *method;
+	int			sampling;		/* 0: not by sampling */
+	double		planning_ms;
+	double		plain_ms;		/* NaN if not measured */
+} TimedPlan;
+
+/* What EXPLAIN ANALYZE would print, and the clock's figures with it. */
+extern char *explain_output(QueryDesc *desc, const TimedPlan *timed,
+							ExplainFormat format);
+
+/* Parts of that: of one node, and of the whole. */
+extern void explain_put_node(ExplainState *es, const TimedPlan *timed,
+							 const NodeEstimate *node);
+extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
+
+/*
+ * What is special about a node's figures; NULL if nothing is.
+ */
+extern char *explain_mark(const NodeEstimate *node);
+
+#endif							/* CLOCKTIMING_EXPLAIN_OUTPUT_H */

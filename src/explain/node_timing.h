@@ -1,0 +1,76 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_timing.h
+ *	  Times the plan nodes of one execution, a few of their calls only.
+ *
+ * Between ExecutorStart() and ExecutorRun(), node_timing_attach() puts itself
+ * before every node's ExecProcNode.  From then on calls are counted, and some,
+ * drawn at random, are timed.  node_timing_detach(), after ExecutorFinish()
+ * and before ExecutorEnd(), says what was counted and timed, in this process
+ * and in parallel workers.  What triggers have taken, if the server counts their
+ * firings, it tells the server alone, which is who prints it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_NODE_TIMING_H
+#define CLOCKTIMING_NODE_TIMING_H
+
+#include "executor/execdesc.h"
+#include "nodes/execnodes.h"
+
+#include "core/plan_estimate.h"
+
+#define NODE_SAMPLING_MAX	1000000
+
+typedef struct NodeTimingOptions
+{
+	int			sampling;		/* about one call in so many is timed; 1:
+								 * every call; 0: none, only counted */
+	int			only_node;		/* the plan_node_id of the one node to time,
+								 * nothing being done to the others; -1: all */
+} NodeTimingOptions;
+
+typedef struct QueryTiming QueryTiming;
+
+/*
+ * Calibrates, which takes some milliseconds, unless it was done a moment ago; to
+ * be called where time does not matter.
+ */
+extern void node_timing_prepare(const NodeTimingOptions *options);
+
+/* Takes hold of the nodes.  Lives and dies with the query's memory. */
+extern QueryTiming *node_timing_attach(QueryDesc *desc,
+									   const NodeTimingOptions *options);
+
+/* Before ExecutorRun(), after it, and after ExecutorFinish(), without delay. */
+extern void node_timing_start(QueryTiming *query);
+extern void node_timing_ran(QueryTiming *query);
+extern void node_timing_stop(QueryTiming *query);
+
+/*
+ * What came out, in CurrentMemoryContext.  All that was taken is given back; an
+ * error gives it back, too.
+ */
+extern PlanEstimate *node_timing_detach(QueryTiming *query);
+
+/*
+ * Which node has made a CTE's calls, by the totals of the plan's leaders.  To be
+ * called where these are not what node_timing_detach() has found, before
+ * ExecutorEnd().
+ */
+extern void node_timing_choose_cte_parents(const QueryTiming *query, PlanEstimate *plan);
+
+/*
+ * Has the server's own instrumentation, if there is one, say the same, so that
+ * EXPLAIN can print it.
+ */
+extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
+
+/* The place in the plan of a plan_node_id, -1 if none; the node's estimate. */
+extern int	node_estimate_place(const PlanEstimate *plan, int id);
+extern NodeEstimate *node_timing_estimate(const PlanEstimate *plan, PlanState *node);
+
+/* Settings and hooks by which parallel workers take part. */
+extern void node_timing_init(void);
+
+#endif							/* CLOCKTIMING_NODE_TIMING_H */

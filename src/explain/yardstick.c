@@ -1,0 +1,128 @@
+/*-------------------------------------------------------------------------
+ *
+ * yardstick.c
+ *	  How steady this machine is: a fixed piece of work, done again and again.
+ *
+ * Where others share the processor, the same query takes half as long again in
+ * one moment as in the next.  A single run cannot know in which of them it was,
+ * but what never changes by itself tells how much it matters.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+
+#include "core/reference.h"
+#include "core/stats.h"
+#include "explain/yardstick.h"
+
+#define MAX_KEPT		64
+#define MAX_AGE_NS		60e9
+
+#define STEPS			8
+
+/* Whatever ran before has had the caches. */
+#define WARM_UPS		2
+
+/* More than the work allocates: it shall not ask the system for memory. */
+#define ROOM			(128 * 1024)
+
+/* What takes so many times as long as at best has had another process's turn in it. */
+#define ANOTHER_TURN	5
+
+/* So many of the latest say how fast it is now. */
+#define NOW				8
+
+static double taken_ns[MAX_KEPT];
+static double taken_at[MAX_KEPT];
+static int64 taken = 0;
+static double best_ns = INFINITY;
+
+/*
+ * It is the server's own code, and much of it at a time, as in a query: those
+ * with whom a processor is shared slow that down by much more than a loop that
+ * fits into the fastest caches.
+ */
+static void
+work(void)
+{
+	static char document[] = "{\"id\": 4711, \"name\": \"clocktiming\", \"tags\": [\"a\", \"b\", 3.25, null, true],"
+		" \"nested\": {\"x\": 1.5, \"y\": [1, 2, 3, {\"z\": \"end\"}]}}";
+	Datum		datum = CStringGetDatum(document);
+
+	for (int i = 0; i < STEPS; i++)
+	{
+		Datum		value = DirectFunctionCall1(jsonb_in, datum);
+
+		datum = DirectFunctionCall1(jsonb_out, value);
+	}
+}
+
+void
+yardstick_take(int n)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming yardstick",
+												  ROOM, ROOM, ROOM);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+
+	for (int i = 0; i < WARM_UPS; i++)
+	{
+		work();
+		MemoryContextReset(context);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		uint64		start = reference_ns();
+		double		ns;
+
+		work();
+		ns = (double) (reference_ns() - start);
+		taken_at[taken % MAX_KEPT] = (double) start;
+		taken_ns[taken % MAX_KEPT] = ns;
+		taken++;
+		/* a clock that stands still has not shown how fast it is */
+		if (ns > 0)
+			best_ns = Min(best_ns, ns);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+}
+
+double
+yardstick_deviation(void)
+{
+	double		recent[MAX_KEPT];
+	double		now = (double) reference_ns();
+	int			n = 0;
+
+	for (int i = 0; i < MAX_KEPT && i < taken; i++)
+	{
+		if (now - taken_at[i] <= MAX_AGE_NS && taken_ns[i] <= ANOTHER_TURN * best_ns)
+			recent[n++] = taken_ns[i];
+	}
+	if (n < 4)
+		return NAN;
+	(void) stats_median(recent, n); /* sorts them */
+	/* of a normal distribution, 90 % are within 1.645 either side */
+	return (recent[(int) (0.95 * n)] - recent[(int) (0.05 * n)]) / 2 / 1.645 / recent[n / 2];
+}
+
+double
+yardstick_factor(void)
+{
+	double		latest[NOW];
+	int			n = (int) Min(taken, NOW);
+
+	for (int i = 0; i < n; i++)
+		latest[i] = taken_ns[(taken - 1 - i) % MAX_KEPT];
+	if (n < NOW || isinf(best_ns))
+		return NAN;
+	return Max(stats_median(latest, n) / best_ns, 1);
+}

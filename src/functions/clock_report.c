@@ -1,0 +1,155 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_report.c
+ *	  clock_report(): what pg_test_timing of PostgreSQL 19 prints.
+ *
+ * Programs read that text, so the lines, their order, their widths and the
+ * number of blanks are the tool's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "clock/instr_clock.h"
+#include "compat.h"
+#include "core/system_clock.h"
+#include "core/tsc.h"
+#include "functions/clock_measure.h"
+#include "functions/row.h"
+#include "functions/sample_views.h"
+
+PG_FUNCTION_INFO_V1(clock_report);
+
+typedef struct Report
+{
+	ReturnSetInfo *rsinfo;
+	double		duration_s;
+	double		cutoff;
+} Report;
+
+static void
+put_line(Report *report, const char *line)
+{
+	Datum		values[1] = {CStringGetTextDatum(line)};
+	bool		nulls[1] = {false};
+
+	tuplestore_putvalues(report->rsinfo->setResult, report->rsinfo->setDesc,
+						 values, nulls);
+}
+
+static void
+put_header(Report *report, const char *first)
+{
+	put_line(report, psprintf("%19s   %10s %10s %10s",
+							  first, "% of total", "running %", "count"));
+}
+
+static void
+put_row(Report *report, const DurationRow *row, uint64 total)
+{
+	put_line(report, psprintf("%19llu   %10.4f %10.4f %10llu",
+							  (unsigned long long) row->ns, (double) row->count * 100 / total,
+							  (double) row->running * 100 / total,
+							  (unsigned long long) row->count));
+}
+
+/* Both blocks of one clock. */
+static void
+put_clock(Report *report, const char *label, const char *source)
+{
+	ClockSample *sample = measure(clock_source_get(source), report->duration_s);
+	DurationRow *rows;
+	int			nrows;
+	bool		stopped;
+
+	put_line(report, psprintf("%s: %s", label, sample->clock));
+	put_line(report, psprintf("Average loop time including overhead: %.2f ns",
+							  sample->duration_s * 1e9 / sample->readings));
+
+	put_line(report, "Histogram of timing durations:");
+	put_header(report, "<= ns");
+	rows = sample_histogram(sample, &nrows);
+	for (int i = 0; i < nrows; i++)
+		put_row(report, &rows[i], Max(sample->total, 1));
+
+	put_line(report, "");
+	put_line(report, psprintf("Observed timing durations up to %.4f%%:", report->cutoff));
+	put_header(report, "ns");
+	rows = sample_durations(sample, report->cutoff, &nrows, &stopped);
+	for (int i = 0; i < nrows; i++)
+	{
+		if (stopped && i == nrows - 1)
+			put_line(report, "...");
+		put_row(report, &rows[i], sample->total);
+	}
+}
+
+static void
+put_tsc_frequency(Report *report)
+{
+	const TscFrequency *frequency = calibrated_tsc_frequency();
+
+	/* the tool's words: what the processor is, then where it had to look */
+	put_line(report, psprintf("TSC frequency source: x86%s%s",
+							  tsc_cpuid()->hypervisor ? ", hypervisor" : "",
+							  strcmp(frequency->from, "calibration") == 0 ? ", calibration" : ""));
+	put_line(report, psprintf("TSC frequency in use: %.0f kHz", frequency->hz / 1e3));
+	if (frequency->calibrated_hz > 0)
+		put_line(report, psprintf("TSC frequency from calibration: %.0f kHz",
+								  frequency->calibrated_hz / 1e3));
+	else
+		put_line(report, "TSC calibration did not converge");
+
+	put_line(report, "");
+	if (server_defaults_to_tsc())
+		put_line(report, "TSC clock source will be used by default, unless timing_clock_source is set to 'system'.");
+	else
+#ifdef SERVER_HAS_TIMING_CLOCK_SOURCE
+		put_line(report, "TSC clock source will not be used by default, unless timing_clock_source is set to 'tsc'.");
+#else
+		put_line(report, psprintf("TSC clock source will not be used by default: PostgreSQL %s always reads the system clock.",
+								  PG_MAJORVERSION));
+#endif
+}
+
+Datum
+clock_report(PG_FUNCTION_ARGS)
+{
+	Report		report;
+	const ClockSource *rdtscp = clock_source_find("rdtscp");
+	const char *why_not;
+
+	check_not_null(fcinfo, 0, "duration");
+	check_not_null(fcinfo, 1, "cutoff");
+	report.duration_s = PG_GETARG_FLOAT8(0);
+	report.cutoff = PG_GETARG_FLOAT8(1);
+	check_duration(report.duration_s);
+	check_cutoff(report.cutoff);
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	put_line(&report, psprintf("Testing timing overhead for %g second%s.",
+							   report.duration_s, report.duration_s == 1 ? "" : "s"));
+	put_line(&report, "");
+	put_clock(&report, "System clock source", "system");
+	put_line(&report, "");
+
+	why_not = rdtscp->why_not(rdtscp);
+	if (why_not != NULL)
+	{
+		put_line(&report, psprintf("TSC clock source is not usable. The reason is that %s.",
+								   why_not));
+		return (Datum) 0;
+	}
+	put_clock(&report, "Clock source", "rdtscp");
+	put_line(&report, "");
+	put_clock(&report, "Fast clock source", "rdtsc");
+	put_line(&report, "");
+	put_tsc_frequency(&report);
+	return (Datum) 0;
+}
