@@ -16,7 +16,6 @@
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
-#define NORMAL_975	1.959964
 
 /* ---------------------------------------------------------------------
  * Random numbers: xorshift64*
