@@ -53,8 +53,8 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 	if (node->kind == NODE_WHOLE)
 		return (double) record->timed * plan->cost.server_ns;
 	return (double) record->timed * plan->cost.timed_ns +
-		(double) (record->calls - record->uncounted - record->timed) *
-		(node->drained ? plan->cost.drained_ns : plan->cost.counted_ns);
+		(double) (record->calls - record->timed) *
+		(node->read_to_end ? plan->cost.unseen_ns : plan->cost.counted_ns);
 }
 
 /*

@@ -23,7 +23,7 @@ typedef struct CallCost
 	double		inside_ns;		/* what falls into the call's own interval */
 	double		timed_ns;		/* what a timed call takes longer, in all */
 	double		counted_ns;		/* what one takes longer that is only counted */
-	double		drained_ns;		/* the same where the node is drained */
+	double		unseen_ns;		/* the same where its result is not looked at */
 	double		outside_ns;		/* what falls into the interval from a call's
 								 * end to the start of the next */
 	double		whole_ns;		/* inside, where the server times */
@@ -44,7 +44,6 @@ typedef enum NodeKind
 typedef struct NodeRecord
 {
 	int64_t		calls;
-	int64_t		uncounted;		/* of them, with nothing before the node */
 	int64_t		timed;
 	double		rows;
 	double		loops;
@@ -71,7 +70,7 @@ typedef struct NodeEstimate
 	int			id;				/* for whoever fills it in */
 	int			parent;			/* whose calls contain this node's; -1: none */
 	bool		gathers;		/* its children may run in workers, too */
-	bool		drained;		/* its calls cost drained_ns when counted */
+	bool		read_to_end;	/* its results need not be looked at */
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* nworkers of the plan; NULL if none */

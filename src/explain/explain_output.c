@@ -23,6 +23,7 @@
 
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
+#include "explain/server_instr.h"
 
 /* Each node's number is this, plus a random one, plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
@@ -47,7 +48,7 @@ set_marker(PlanState *node, void *context)
 	int			id = node->plan->plan_node_id;
 
 	if (node->instrument != NULL)
-		INSTR_COMMON(node->instrument)->walusage.wal_records = markers->base + id;
+		instr_set_wal_records(node->instrument, markers->base + id);
 	markers->n = Max(markers->n, id + 1);
 	return planstate_tree_walker(node, set_marker, context);
 }
@@ -67,7 +68,7 @@ static bool
 clear_marker(PlanState *node, void *context)
 {
 	if (node->instrument != NULL)
-		INSTR_COMMON(node->instrument)->walusage.wal_records = 0;
+		instr_set_wal_records(node->instrument, 0);
 	return planstate_tree_walker(node, clear_marker, context);
 }
 

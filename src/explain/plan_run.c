@@ -37,6 +37,8 @@
 #include "core/reference.h"
 #include "core/stats.h"
 #include "explain/plan_run.h"
+#include "explain/plan_shape.h"
+#include "explain/server_instr.h"
 
 /* The margin, relative to its estimate, that is good enough. */
 #define GOOD_MARGIN		0.02
@@ -329,18 +331,11 @@ count_node_calls(PlanState *node, void *context)
 
 	if (node->instrument != NULL)
 	{
-		InstrEndLoop(node->instrument);
-		switch (nodeTag(node))
-		{
-			case T_HashState:
-			case T_BitmapAndState:
-			case T_BitmapOrState:
-			case T_BitmapIndexScanState:
-				*calls += node->instrument->nloops;
-				break;
-			default:
-				*calls += node->instrument->ntuples + node->instrument->nloops;
-		}
+		InstrCounts counts = instr_end(node->instrument);
+
+		*calls += counts.loops;
+		if (plan_shape(node)->output == OUTPUT_TUPLES)
+			*calls += counts.rows;
 	}
 	return planstate_tree_walker(node, count_node_calls, context);
 }

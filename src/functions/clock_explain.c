@@ -25,6 +25,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "explain/server_instr.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_explain);
@@ -196,39 +197,40 @@ measured_node(const Explained *explained, int id)
 
 /* What the server's own instrumentation has counted and timed. */
 static NodeRecord
-server_record(const CompatNodeInstrumentation *instr)
+server_record(const InstrCounts *counts)
 {
 	NodeRecord	record = {
-		.total_ns = instr_total_s(instr) * 1e9,
-		.first_ns = instr_startup_s(instr) * 1e9,
-		.rows = instr->ntuples,
-		.loops = instr->nloops
+		.total_ns = counts->total_ns,
+		.first_ns = counts->first_ns,
+		.rows = counts->rows,
+		.loops = counts->loops
 	};
 
 	return record;
 }
 
-/* The same of all nodes and processes. */
+/* Of all nodes and processes. */
 static bool
 take_server_times(PlanState *node, void *context)
 {
 	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
+	InstrCounts counts;
 
 	if (measured != NULL && node->instrument != NULL)
 	{
-		InstrEndLoop(node->instrument);
-		measured->leader = server_record(node->instrument);
+		counts = instr_end(node->instrument);
+		measured->leader = server_record(&counts);
 	}
 	if (measured != NULL && node->worker_instrument != NULL)
 	{
 		measured->nworkers = node->worker_instrument->num_workers;
 		measured->workers = palloc(sizeof(NodeRecord) * measured->nworkers);
-		for (int i = 0; i < measured->nworkers; i++)
+		for (int i = 0; instr_of_worker(node, i, &counts); i++)
 		{
 			NodeRecord *worker = &measured->workers[i];
 
 			/* the server has added its workers to its own */
-			*worker = server_record(&node->worker_instrument->instrument[i]);
+			*worker = server_record(&counts);
 			measured->leader.total_ns -= worker->total_ns;
 			measured->leader.first_ns -= worker->first_ns;
 			measured->leader.rows -= worker->rows;
@@ -268,7 +270,7 @@ measured_plan(const Explained *explained, const PlanEstimate *last)
 		node->id = counted->id;
 		node->parent = counted->parent;
 		node->gathers = counted->gathers;
-		node->drained = counted->drained;
+		node->read_to_end = counted->read_to_end;
 		node->kind = counted->kind;
 		node->untimed_rows = counted->untimed_rows;
 		node->untimed_loops = counted->untimed_loops;
@@ -381,7 +383,7 @@ isolated_plan(const Explained *explained, const PlanEstimate *last)
 	plan->cost.timed_ns = 0;
 	plan->cost.server_ns = 0;
 	plan->cost.counted_ns = 0;
-	plan->cost.drained_ns = 0;
+	plan->cost.unseen_ns = 0;
 	plan->as_it_is = true;
 	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 	plan->whole_ns = last->whole_ns;

@@ -1,0 +1,313 @@
+/*-------------------------------------------------------------------------
+ *
+ * call_samples.c
+ *	  Which calls of a node are timed, and what is kept of them.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/pg_prng.h"
+
+#include "explain/call_samples.h"
+
+/*
+ * Calls are timed more often than is asked for where that does not slow them
+ * down by more than this share, or by the other once there were many of them,
+ */
+#define AFFORDABLE		0.001
+#define AFFORDABLE_OF_MANY	0.0005
+
+/*
+ * and so many times more rarely where it does, then.  It is many earlier where
+ * calls are alike, later where some of them wait, and never where few take most
+ * of the time, see many_calls().
+ */
+#define THINNED			32
+#define MANY_CALLS		8192
+#define MANY_ALIKE		4096
+#define MANY_GATHERED	32768
+
+/*
+ * Where so many have been timed in a query, of all nodes, and it was slowed down by
+ * more than this share by that, no more than so many calls of a node that begins
+ * are all timed.
+ */
+#define MANY_TIMED		2048
+#define DEAR			0.01
+#define FEW_SAMPLES		4
+
+/* A gap is so many times the one before, at most. */
+#define RAMP			4.0
+
+/* Quantiles of the exponential distribution, from which gaps are drawn. */
+#define N_QUANTILES		256
+
+static uint64 random_state = 0;
+static float exponential[N_QUANTILES];
+
+void
+call_samples_prepare(void)
+{
+	if (random_state != 0)
+		return;
+	do
+		random_state = pg_prng_uint64(&pg_global_prng_state);
+	while (random_state == 0);
+	for (int i = 0; i < N_QUANTILES; i++)
+		exponential[i] = (float) -log(1 - (i + 0.5) / N_QUANTILES);
+}
+
+/* xorshift64* (Vigna, ACM TOMS 42(4), 2016), of which the high bits are good. */
+static inline uint64
+next_random(void)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return random_state * UINT64CONST(0x2545F4914F6CDD1D);
+}
+
+/*
+ * Geometric, the only distribution without memory: each call has the same chance,
+ * however loops begin and end.
+ */
+int64
+draw_gap(const CallClass *class)
+{
+	if (class->gap == 1)
+		return 0;
+	if (class->gap == 0)
+		return NEVER;
+	return (int64) (exponential[next_random() >> 56] * class->gap_scale);
+}
+
+void
+set_gap(CallClass *class, int gap)
+{
+	class->gap = gap;
+	class->gap_scale = gap <= 1 ? 0 : (float) (-1 / log1p(-1.0 / gap));
+}
+
+void
+draw_later(NodeTiming *t)
+{
+	t->later_due = later_calls(t) + draw_gap(&t->samples->later);
+	next_due(t) = t->first_calls + t->later_due;
+}
+
+void
+begin_samples(NodeTiming *t)
+{
+	QueryTiming *query = t->query;
+
+	if (query->nspare > 0)
+		t->samples = &query->spare[--query->nspare];
+	else
+		t->samples = MemoryContextAllocZero(query->context, sizeof(NodeSamples));
+	set_gap(&t->samples->first, Min(t->sampling, 1));
+	set_gap(&t->samples->later, Min(t->sampling, 1));
+	t->later_due = draw_gap(&t->samples->later);
+}
+
+CallsBelow
+calls_below(const NodeTiming *t)
+{
+	CallsBelow	below = {{0, 0, removed_rows(t)}};
+
+	for (int i = 0; i < t->nbelow; i++)
+	{
+		const NodeTiming *b = t->below[i];
+
+		below.n[BELOW_FIRST] += b->first_calls;
+		below.n[BELOW_LATER] += later_calls(b);
+		below.n[BELOW_REMOVED] += removed_rows(b);
+	}
+	return below;
+}
+
+/* Those of a class that are over. */
+static inline int64
+calls_of(const NodeTiming *t, const CallClass *class)
+{
+	return class == &t->samples->first ? t->first_calls : later_calls(t);
+}
+
+/* The next stratum, in which one call in "gap" is timed. */
+static void
+change_gap(NodeTiming *t, CallClass *class, int gap)
+{
+	int64		calls = calls_of(t, class);
+
+	if (class->gap > 1)
+	{
+		class->drawn.now.calls = calls - class->before;
+		call_series_next(&class->drawn);
+	}
+	class->before = calls;
+	set_gap(class, gap);
+}
+
+void
+add_samples(NodeTiming *t, CallClass *class)
+{
+	for (int i = 0; i < class->nsamples; i++)
+	{
+		const CallSample *sample = &class->samples[i];
+		double		ticks = sample->ticks - sample->known;
+
+		if (class->gap == 1 && t->query->all_timed)
+			break;				/* there is nothing to be estimated */
+
+		if (class->gap == 1)
+			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
+		else
+		{
+			call_series_add(&class->drawn, ticks, &sample->below, class->gap,
+							t->query->long_ticks);
+			class->drawn_sum += sample->ticks;
+		}
+	}
+	class->nsamples = 0;
+}
+
+/*
+ * After how many calls fewer are timed: of those that vary, or call some that do,
+ * a few samples would often have none that matters.
+ */
+static int64
+many_calls(const NodeTiming *t)
+{
+	if (plan_shape(t->node)->gathers)
+		return MANY_GATHERED;
+	if (t->calls_vary)
+		return PG_INT64_MAX;
+	for (int i = 0; i < t->nbelow; i++)
+	{
+		if (t->below[i]->calls_vary)
+			return PG_INT64_MAX;
+	}
+	return t->nbelow == 0 ? MANY_ALIKE : MANY_CALLS;
+}
+
+/* Whether timing has cost more than it should, as in a plan of many nodes. */
+static inline bool
+is_over_budget(const QueryTiming *query)
+{
+	return query->ntimed > MANY_TIMED && !query->all_timed &&
+		(double) query->ntimed * query->cost.timed_ns * query->ticks_per_ns >
+		DEAR * (double) (int64) (query->timed_ticks - query->start_ticks);
+}
+
+/*
+ * Whether calls shall be timed more rarely, or more often, from now on: as
+ * often as is affordable, and one in "sampling" at least unless there are many.
+ * A query's first calls are all timed, for those that have few.
+ */
+static void
+adapt_gap(NodeTiming *t, CallClass *class, double mean)
+{
+	double		most = t->sampling;
+	double		expensive_ticks = t->query->cost.timed_ns / AFFORDABLE * t->query->ticks_per_ns;
+	double		gap;
+
+	/* more of them would tell next to nothing, beside what timing costs */
+	if (calls_of(t, class) >= many_calls(t))
+	{
+		most *= THINNED;
+		expensive_ticks *= AFFORDABLE / AFFORDABLE_OF_MANY;
+	}
+	gap = mean > 0 ? expensive_ticks / mean : most;
+	gap = Min(gap, is_over_budget(t->query) ? most : Min(most, RAMP * class->gap));
+	gap = Max(gap, 1);
+	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
+		change_gap(t, class, (int) gap);
+}
+
+/* So many calls have been timed that they are worth a look. */
+static pg_noinline void
+use_samples(NodeTiming *t, CallClass *class)
+{
+	double		sum = 0;
+	int			n = class->nsamples;
+
+	for (int i = 0; i < n; i++)
+		sum += class->samples[i].ticks;
+	add_samples(t, class);
+	if (!t->query->all_timed)
+		adapt_gap(t, class, sum / n);
+}
+
+/* What is known of a call is known to the nodes above, too. */
+void
+add_known(NodeTiming *t, CallClass *class, double ticks, double known)
+{
+	class->all_timed++;
+	class->all_timed_sum += ticks;
+	for (NodeTiming *a = t; a != NULL; a = a->parent)
+		a->known += ticks - known;
+}
+
+void
+keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
+			double known, CallsBelow below)
+{
+	QueryTiming *query = t->query;
+	CallSample *sample = &class->samples[class->nsamples];
+
+	/* a clock that goes backwards is not worth more than 0 here */
+	sample->ticks = stop > start ? (double) (stop - start) : 0;
+	sample->known = known;
+	sample->below = below;
+	if (class->gap == 1)
+		add_known(t, class, sample->ticks, known);
+	query->ntimed++;
+	query->timed_ticks = stop;
+	if (++class->nsamples == BATCH ||
+		(class->gap == 1 && class->nsamples == FEW_SAMPLES && is_over_budget(query)))
+		use_samples(t, class);
+}
+
+/*
+ * Closes a class.  If none was timed of a few calls after those that all were,
+ * they are taken to be like them.
+ */
+static void
+end_class(NodeTiming *t, CallClass *class)
+{
+	CallSeries *drawn = &class->drawn;
+	const CallStratum *known = &t->samples->known_calls;
+
+	add_samples(t, class);
+	change_gap(t, class, 1);
+	drawn->disturbances = query_expected_turns(t->query, class->drawn_sum - drawn->long_sum);
+	call_series_end(drawn);
+	if (drawn->timed == 0 && drawn->calls > 0 && class->all_timed > 0)
+	{
+		double		calls = (double) drawn->calls;
+		double		ticks = class->all_timed_sum / (double) class->all_timed * calls;
+
+		drawn->total += ticks;
+		drawn->variance += ticks * ticks / 4;
+		for (int i = 0; i < N_BELOW; i++)
+			drawn->expected[i] += known->below_sum[i] / (double) Max(known->timed, 1) * calls;
+	}
+}
+
+CallSeries
+end_samples(NodeTiming *t)
+{
+	CallsBelow	below = calls_below(t);
+	CallSeries	drawn;
+
+	end_class(t, &t->samples->first);
+	end_class(t, &t->samples->later);
+	for (int i = 0; i < N_BELOW; i++)
+		below.n[i] -= (int64) t->samples->known_calls.below_sum[i];
+	drawn = t->samples->later.drawn;
+	call_series_join(&drawn, &t->samples->first.drawn);
+	call_series_regress(&drawn, &t->samples->known_calls, &below);
+	return drawn;
+}
