@@ -23,8 +23,8 @@ my @sources = split /\n/,
 	q{SELECT source FROM clock_sources WHERE available
 		AND source IN ('system', 'rdtscp', 'rdtsc', 'instr_time', 'gettimeofday', 'realtime_coarse')})->{out};
 
-# The machine may be busy, but a report each 200 ms that the process is there
-# at all is certain.
+# A report each 200 ms that the process is there at all: two in a second, unless
+# others have the CPU for nearly all of it, which they do not do each time.
 foreach my $source (@sources)
 {
 	my $notice =
@@ -33,9 +33,13 @@ foreach my $source (@sources)
 	my @elapsed;
 
 	$session->query(q{SET clocktiming.progress_interval = '200ms'});
-	$result =
-	  $session->query("SELECT count(*) FROM clock_summary('$source', 1)");
-	@elapsed = $result->{err} =~ /NOTICE:  progress: \w+: (\S+) s elapsed/g;
+	for (1 .. 10)
+	{
+		$result =
+		  $session->query("SELECT count(*) FROM clock_summary('$source', 1)");
+		@elapsed = $result->{err} =~ /NOTICE:  progress: \w+: (\S+) s elapsed/g;
+		last if @elapsed >= 2;
+	}
 	cmp_ok(scalar @elapsed, '>=', 2, "$source: reports");
 	cmp_ok(scalar @elapsed, '<=', 5, "$source: no more than one an interval");
 	is_deeply(

@@ -106,8 +106,14 @@ cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 
 # Progress
 $session->query("SET clocktiming.progress_interval = '200ms'");
-my $progress = $session->query("SELECT count(*) FROM clock_query_overhead('SELECT pg_sleep(0.001)', 1)")->{err};
-my $reports = () = $progress =~ /^NOTICE:  progress: clock_query_overhead: \d+\.\d s elapsed, \d+\.\d s remaining, \d+ rounds/mg;
+my $reports;
+for (1 .. 10)
+{
+	my $progress = $session->query("SELECT count(*) FROM clock_query_overhead('SELECT pg_sleep(0.001)', 1)")->{err};
+
+	$reports = () = $progress =~ /^NOTICE:  progress: clock_query_overhead: \d+\.\d s elapsed, \d+\.\d s remaining, \d+ rounds/mg;
+	last if $reports >= 2;
+}
 cmp_ok($reports, '>=', 2, 'progress is reported');
 $session->quit;
 
