@@ -276,6 +276,18 @@ slopes_of(const CallProducts products, double *slopes)
 	} while (worst >= 0);
 }
 
+void
+call_series_slopes(const CallSeries *series, const CallStratum *known, double *slopes)
+{
+	CallProducts products;
+
+	memcpy(products, series->products, sizeof(products));
+	add_deviations(products, &series->before, 1);
+	add_deviations(products, &series->now, 1);
+	add_deviations(products, known, 1);
+	slopes_of(products, slopes);
+}
+
 /*
  * What is done below as auxiliary variables: the combined regression estimator
  * (Cochran, 7.10), whose variance is that of what the slopes leave.  Where the

@@ -113,4 +113,8 @@ extern void call_series_join(CallSeries *series, const CallSeries *other);
 extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
 
+/* What each of the N_BELOW counts seems to take, by all that is known so far. */
+extern void call_series_slopes(const CallSeries *series, const CallStratum *known,
+							   double *slopes);
+
 #endif							/* CLOCKTIMING_CALL_SERIES_H */

@@ -86,6 +86,7 @@ init_dummy(Dummy *dummy, int gap)
 	instr_begin_loop(&dummy->t.instr);
 	dummy->query.long_ticks = LONG_CALL_TICKS;
 	dummy->query.all_timed = true;
+	dummy->samples.later.policy.batch = POLICY_BATCH;
 	set_gap(&dummy->samples.later, gap);
 	draw_later(&dummy->t);
 	dummy->node.instrument = &dummy->t.instr;

@@ -12,35 +12,7 @@
 #include "common/pg_prng.h"
 
 #include "explain/call_samples.h"
-
-/*
- * Calls are timed more often than is asked for where that does not slow them
- * down by more than this share, or by the other once there were many of them,
- */
-#define AFFORDABLE		0.001
-#define AFFORDABLE_OF_MANY	0.0005
-
-/*
- * and so many times more rarely where it does, then.  It is many earlier where
- * calls are alike, later where some of them wait, and never where few take most
- * of the time, see many_calls().
- */
-#define THINNED			32
-#define MANY_CALLS		8192
-#define MANY_ALIKE		4096
-#define MANY_GATHERED	32768
-
-/*
- * Where so many have been timed in a query, of all nodes, and it was slowed down by
- * more than this share by that, no more than so many calls of a node that begins
- * are all timed.
- */
-#define MANY_TIMED		2048
-#define DEAR			0.01
-#define FEW_SAMPLES		4
-
-/* A gap is so many times the one before, at most. */
-#define RAMP			4.0
+#include "explain/timing_clock.h"
 
 /* Quantiles of the exponential distribution, from which gaps are drawn. */
 #define N_QUANTILES		256
@@ -77,9 +49,9 @@ next_random(void)
 int64
 draw_gap(const CallClass *class)
 {
-	if (class->gap == 1)
+	if (class->policy.gap == 1)
 		return 0;
-	if (class->gap == 0)
+	if (class->policy.gap == 0)
 		return NEVER;
 	return (int64) (exponential[next_random() >> 56] * class->gap_scale);
 }
@@ -87,7 +59,7 @@ draw_gap(const CallClass *class)
 void
 set_gap(CallClass *class, int gap)
 {
-	class->gap = gap;
+	class->policy.gap = gap;
 	class->gap_scale = gap <= 1 ? 0 : (float) (-1 / log1p(-1.0 / gap));
 }
 
@@ -107,8 +79,10 @@ begin_samples(NodeTiming *t)
 		t->samples = &query->spare[--query->nspare];
 	else
 		t->samples = MemoryContextAllocZero(query->context, sizeof(NodeSamples));
-	set_gap(&t->samples->first, Min(t->sampling, 1));
-	set_gap(&t->samples->later, Min(t->sampling, 1));
+	policy_class_init(&query->policy, &t->samples->first.policy);
+	policy_class_init(&query->policy, &t->samples->later.policy);
+	set_gap(&t->samples->first, Min(query->sampling, 1));
+	set_gap(&t->samples->later, Min(query->sampling, 1));
 	t->later_due = draw_gap(&t->samples->later);
 }
 
@@ -135,19 +109,19 @@ calls_of(const NodeTiming *t, const CallClass *class)
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/* The next stratum, in which one call in "gap" is timed. */
+/* The next stratum begins, with another gap than the one before. */
 static void
-change_gap(NodeTiming *t, CallClass *class, int gap)
+change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
 	int64		calls = calls_of(t, class);
 
-	if (class->gap > 1)
+	if (gap_before > 1)
 	{
 		class->drawn.now.calls = calls - class->before;
 		call_series_next(&class->drawn);
 	}
 	class->before = calls;
-	set_gap(class, gap);
+	set_gap(class, class->policy.gap);
 }
 
 void
@@ -158,14 +132,14 @@ add_samples(NodeTiming *t, CallClass *class)
 		const CallSample *sample = &class->samples[i];
 		double		ticks = sample->ticks - sample->known;
 
-		if (class->gap == 1 && t->query->all_timed)
+		if (class->policy.gap == 1 && t->query->all_timed)
 			break;				/* there is nothing to be estimated */
 
-		if (class->gap == 1)
+		if (class->policy.gap == 1)
 			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
 		else
 		{
-			call_series_add(&class->drawn, ticks, &sample->below, class->gap,
+			call_series_add(&class->drawn, ticks, &sample->below, class->policy.gap,
 							t->query->long_ticks);
 			class->drawn_sum += sample->ticks;
 		}
@@ -174,70 +148,32 @@ add_samples(NodeTiming *t, CallClass *class)
 }
 
 /*
- * After how many calls fewer are timed: of those that vary, or call some that do,
- * a few samples would often have none that matters.
+ * So many calls have been timed that the policy shall see them: without what follows
+ * from what was done below.
  */
-static int64
-many_calls(const NodeTiming *t)
-{
-	if (plan_shape(t->node)->gathers)
-		return MANY_GATHERED;
-	if (t->calls_vary)
-		return PG_INT64_MAX;
-	for (int i = 0; i < t->nbelow; i++)
-	{
-		if (t->below[i]->calls_vary)
-			return PG_INT64_MAX;
-	}
-	return t->nbelow == 0 ? MANY_ALIKE : MANY_CALLS;
-}
-
-/* Whether timing has cost more than it should, as in a plan of many nodes. */
-static inline bool
-is_over_budget(const QueryTiming *query)
-{
-	return query->ntimed > MANY_TIMED && !query->all_timed &&
-		(double) query->ntimed * query->cost.timed_ns * query->ticks_per_ns >
-		DEAR * (double) (int64) (query->timed_ticks - query->start_ticks);
-}
-
-/*
- * Whether calls shall be timed more rarely, or more often, from now on: as
- * often as is affordable, and one in "sampling" at least unless there are many.
- * A query's first calls are all timed, for those that have few.
- */
-static void
-adapt_gap(NodeTiming *t, CallClass *class, double mean)
-{
-	double		most = t->sampling;
-	double		expensive_ticks = t->query->cost.timed_ns / AFFORDABLE * t->query->ticks_per_ns;
-	double		gap;
-
-	/* more of them would tell next to nothing, beside what timing costs */
-	if (calls_of(t, class) >= many_calls(t))
-	{
-		most *= THINNED;
-		expensive_ticks *= AFFORDABLE / AFFORDABLE_OF_MANY;
-	}
-	gap = mean > 0 ? expensive_ticks / mean : most;
-	gap = Min(gap, is_over_budget(t->query) ? most : Min(most, RAMP * class->gap));
-	gap = Max(gap, 1);
-	if (fabs(gap - class->gap) >= 0.25 * class->gap && (int) gap != class->gap)
-		change_gap(t, class, (int) gap);
-}
-
-/* So many calls have been timed that they are worth a look. */
 static pg_noinline void
 use_samples(NodeTiming *t, CallClass *class)
 {
-	double		sum = 0;
+	double		ticks[POLICY_BATCH];
+	double		slopes[N_BELOW];
 	int			n = class->nsamples;
+	int			gap = class->policy.gap;
 
-	for (int i = 0; i < n; i++)
-		sum += class->samples[i].ticks;
 	add_samples(t, class);
-	if (!t->query->all_timed)
-		adapt_gap(t, class, sum / n);
+	if (t->query->all_timed)
+		return;
+	call_series_slopes(&class->drawn, &t->samples->known_calls, slopes);
+	for (int i = 0; i < n; i++)
+	{
+		const CallSample *sample = &class->samples[i];
+
+		ticks[i] = sample->ticks - sample->known;
+		for (int j = 0; j < N_BELOW; j++)
+			ticks[i] -= slopes[j] * (double) sample->below.n[j];
+	}
+	if (policy_see_batch(&t->query->policy, &class->policy, ticks, n, calls_of(t, class),
+						 now_ticks()) != gap)
+		change_gap(t, class, gap);
 }
 
 /* What is known of a call is known to the nodes above, too. */
@@ -261,12 +197,10 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 	sample->ticks = stop > start ? (double) (stop - start) : 0;
 	sample->known = known;
 	sample->below = below;
-	if (class->gap == 1)
+	if (class->policy.gap == 1)
 		add_known(t, class, sample->ticks, known);
-	query->ntimed++;
-	query->timed_ticks = stop;
-	if (++class->nsamples == BATCH ||
-		(class->gap == 1 && class->nsamples == FEW_SAMPLES && is_over_budget(query)))
+	query->policy.timed++;
+	if (++class->nsamples == class->policy.batch)
 		use_samples(t, class);
 }
 
@@ -281,7 +215,7 @@ end_class(NodeTiming *t, CallClass *class)
 	const CallStratum *known = &t->samples->known_calls;
 
 	add_samples(t, class);
-	change_gap(t, class, 1);
+	change_gap(t, class, class->policy.gap);
 	drawn->disturbances = query_expected_turns(t->query, class->drawn_sum - drawn->long_sum);
 	call_series_end(drawn);
 	if (drawn->timed == 0 && drawn->calls > 0 && class->all_timed > 0)

@@ -174,7 +174,7 @@ first_call(PlanState *node, NodeTiming *t)
 	t->ended = false;
 	if (t->first_skip < 0)
 	{
-		if (t->samples->first.gap > 0)
+		if (t->samples->first.policy.gap > 0)
 			return timed_call(node, t, &t->samples->first);
 		t->first_skip = NEVER;
 	}
@@ -223,7 +223,7 @@ due_call(PlanState *node)
 		return first_call(node, t);
 	if (t->returned != 0)
 		record_time_between_calls(t);
-	if (t->samples->later.gap == 0)
+	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
 	t->calls++;
 	if (t->calls > next_due(t))

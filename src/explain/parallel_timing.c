@@ -29,6 +29,7 @@ typedef struct SharedTiming
 	uint32		magic;
 	int			sampling;
 	int			only_node;
+	double		max_overhead;
 	int			nnodes;
 	int			nworkers;
 	uint32		text_hash;		/* of the query; others have workers, too */
@@ -69,6 +70,7 @@ parallel_timing_share(QueryTiming *query)
 	shared->magic = SHARED_MAGIC;
 	shared->sampling = query->sampling;
 	shared->only_node = query->only_node;
+	shared->max_overhead = query->max_overhead;
 	shared->nnodes = query->nnodes;
 	shared->nworkers = query->nworkers;
 	shared->text_hash = text_hash(query->desc->sourceText);
@@ -132,7 +134,7 @@ attach_in_worker(QueryDesc *desc)
 	}
 	call_samples_prepare();
 	timing_by_tsc = shared->by_tsc;
-	query = plan_attach(desc, shared->sampling, shared->only_node);
+	query = plan_attach(desc, shared->sampling, shared->only_node, shared->max_overhead);
 	query->segment = segment;
 	query->shared = shared;
 	query_set_cost(query, &shared->cost, shared->ticks_per_ns);

@@ -27,12 +27,6 @@
  */
 #define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
 
-/*
- * One call in so many of Gather and Gather Merge is timed at least: now and then
- * they wait for others, which a sample of few calls misses.
- */
-#define GATHER_SAMPLING	8
-
 /* While nodes are collected. */
 typedef struct Collection
 {
@@ -197,8 +191,6 @@ collect_node(PlanState *node, void *context)
 	t->query = query;
 	t->node = node;
 	t->kind = node_kind(query, node);
-	t->calls_vary = plan_calls_vary(node);
-	t->sampling = plan_shape(node)->gathers ? Min(query->sampling, GATHER_SAMPLING) : query->sampling;
 	if (IsA(node, CteScanState))
 	{
 		*collection->last_cte_scan = t;
@@ -289,7 +281,7 @@ end_timing(void *arg)
 }
 
 QueryTiming *
-plan_attach(QueryDesc *desc, int sampling, int only_node)
+plan_attach(QueryDesc *desc, int sampling, int only_node, double max_overhead)
 {
 	MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
 	QueryTiming *query = palloc0(sizeof(QueryTiming));
@@ -299,6 +291,7 @@ plan_attach(QueryDesc *desc, int sampling, int only_node)
 	query->context = CurrentMemoryContext;
 	query->sampling = sampling;
 	query->only_node = only_node;
+	query->max_overhead = max_overhead;
 	query->all_timed = sampling == 1;
 	query->at_end.func = end_timing;
 	query->at_end.arg = query;

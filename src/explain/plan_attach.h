@@ -10,11 +10,8 @@
 
 #include "explain/query_timing.h"
 
-/*
- * The plan's nodes, in the query's memory.  sampling and only_node are as in
- * NodeTimingOptions.
- */
-extern QueryTiming *plan_attach(QueryDesc *desc, int sampling, int only_node);
+/* The plan's nodes, in the query's memory.  The options are as in NodeTimingOptions. */
+extern QueryTiming *plan_attach(QueryDesc *desc, int sampling, int only_node, double max_overhead);
 
 /* The only node that scans a CTE, or NULL. */
 extern NodeTiming *only_cte_scan(const QueryTiming *query, const PlanState *cte);

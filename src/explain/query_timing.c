@@ -28,6 +28,8 @@ query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
 	query->cost = *cost;
 	query->ticks_per_ns = ticks_per_ns;
 	query->long_ticks = LONG_CALL_NS * ticks_per_ns;
+	policy_init(&query->policy, query->max_overhead / 100, cost->timed_ns * ticks_per_ns,
+				Max(query->sampling, 1), query->long_ticks, now_ticks());
 }
 
 void
@@ -36,6 +38,7 @@ query_timing_start(QueryTiming *query)
 	query->start_usage = cpu_usage_before();
 	query->start_ns = reference_ns();
 	query->start_ticks = now_ticks();
+	query->policy.start = query->policy.now = query->start_ticks;
 }
 
 void

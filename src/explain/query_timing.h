@@ -15,11 +15,9 @@
 #include "storage/dsm.h"
 
 #include "core/plan_estimate.h"
+#include "core/sampling_policy.h"
 #include "explain/plan_shape.h"
 #include "explain/server_instr.h"
-
-/* Timed calls are used in batches of so many: a query has the caches for itself meanwhile. */
-#define BATCH			32
 
 /* Of more nodes below, calls are not counted together with a timed one, which would take too long. */
 #define MAX_BELOW		16
@@ -38,11 +36,12 @@ typedef struct CallSample
  */
 typedef struct CallClass
 {
-	int			gap;			/* one call in so many is timed; 0: none */
+	SamplingClass policy;		/* gap 0: none is timed */
 	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
 	int64		before;			/* calls before the gap was chosen */
 	int			nsamples;
-	CallSample	samples[BATCH]; /* the latest, not yet used */
+	CallSample	samples[POLICY_BATCH];	/* the latest, not yet used: a query
+										 * has the caches for itself meanwhile */
 
 	int64		all_timed;		/* calls that were timed while all were */
 	double		all_timed_sum;	/* of their durations */
@@ -81,7 +80,6 @@ typedef struct NodeTiming
 	bool		begun;
 	bool		dynamic;		/* the parent is known when it is first called */
 	bool		is_root;
-	bool		calls_vary;		/* see PlanShape */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
 	uint64		returned;		/* the root: when a call that was timed was
@@ -107,7 +105,6 @@ typedef struct NodeTiming
 
 	int			id;				/* plan_node_id */
 	int			place;			/* in EXPLAIN's order */
-	int			sampling;		/* as in NodeTimingOptions */
 	PlanState  *node;
 	struct NodeTiming **below;	/* nodes that its calls call: nbelow, up to
 								 * MAX_BELOW */
@@ -138,6 +135,7 @@ typedef struct QueryTiming
 	MemoryContext context;		/* the query's */
 	int			sampling;		/* as in NodeTimingOptions */
 	int			only_node;
+	double		max_overhead;
 	bool		all_timed;		/* and gaps are not adapted */
 
 	int			nnodes;			/* plan_node_ids are below */
@@ -156,8 +154,7 @@ typedef struct QueryTiming
 	CallCost	cost;
 	double		ticks_per_ns;	/* about */
 	double		long_ticks;		/* see call_series_add() */
-	int64		ntimed;			/* calls, of all nodes */
-	uint64		timed_ticks;	/* when the latest was over */
+	SamplingPolicy policy;
 
 	dsm_segment *segment;		/* what the workers share; see
 								 * parallel_timing.c */

@@ -94,7 +94,6 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 	t->query = query;
 	t->node = node;
 	t->kind = NODE_SAMPLED;
-	t->sampling = query->sampling;
 	begin_samples(t);
 	t->begun = true;
 	draw_later(t);
