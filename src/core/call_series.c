@@ -41,13 +41,16 @@ add_products(CallProducts into, const CallProducts from, double weight)
 void
 call_stratum_add(CallStratum *stratum, double time, const CallsBelow *below)
 {
-	double		x[] = {(double) below->n[BELOW_FIRST], (double) below->n[BELOW_LATER],
-	(double) below->n[BELOW_REMOVED], time};
+	double		x[N_BELOW + 1];
 
 	stratum->timed++;
 	stratum->sum += time;
+	x[CALL_TIME] = time;
 	for (int i = 0; i < N_BELOW; i++)
+	{
+		x[i] = (double) below->n[i];
 		stratum->below_sum[i] += x[i];
+	}
 	for (int i = 0; i <= CALL_TIME; i++)
 	{
 		for (int j = 0; j <= CALL_TIME; j++)

@@ -144,23 +144,6 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 		!parent->gathers && parent->kind != NODE_UNTIMED;
 }
 
-/* What a node's children take together. */
-static double
-sum_of_children(const PlanEstimate *plan, const NodeEstimate *node, double *variance)
-{
-	double		ns = 0;
-
-	*variance = 0;
-	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
-	{
-		if (!within_parent(plan, &plan->nodes[c]))
-			continue;
-		ns += plan->nodes[c].joint_ns;
-		*variance += plan->nodes[c].joint_variance;
-	}
-	return ns;
-}
-
 /*
  * Totals such that no node's is less than the sum of its children's, nor below
  * 0, and the root's and what is outside of it are together what was measured:
@@ -181,8 +164,6 @@ static void
 reconcile(PlanEstimate *plan, int n, const double *variance)
 {
 	NodeEstimate *nodes = plan->nodes;
-	double		sum_ns;
-	double		sum_variance;
 	bool		changed;
 
 	for (int i = 0; i < plan->nnodes; i++)
@@ -195,6 +176,8 @@ reconcile(PlanEstimate *plan, int n, const double *variance)
 		if (plan->check != NULL)
 			plan->check();
 		changed = false;
+		for (int i = 0; i < n; i++)
+			nodes[nodes[i].nth].sum_ns = nodes[nodes[i].nth].sum_variance = 0;
 		for (int i = n - 1; i >= 0; i--)
 		{
 			NodeEstimate *node = &nodes[nodes[i].nth];
@@ -204,30 +187,34 @@ reconcile(PlanEstimate *plan, int n, const double *variance)
 			if (i == 0 && !isnan(plan->outside_ns))
 				combine(&node->joint_ns, &node->joint_variance,
 						plan->whole_ns - plan->outside_ns, plan->outside_variance);
-			sum_ns = sum_of_children(plan, node, &sum_variance);
 			if (node->full)
-				combine(&node->joint_ns, &node->joint_variance, sum_ns, sum_variance);
+				combine(&node->joint_ns, &node->joint_variance, node->sum_ns, node->sum_variance);
+			if (i > 0 && within_parent(plan, node))
+			{
+				nodes[node->parent].sum_ns += node->joint_ns;
+				nodes[node->parent].sum_variance += node->joint_variance;
+			}
 		}
 		nodes[0].total_ns = fmin(nodes[0].joint_ns, plan->whole_ns);
+		for (int i = 1; i < n; i++)
+		{
+			NodeEstimate *node = &nodes[nodes[i].nth];
+			const NodeEstimate *parent = &nodes[node->parent];
+
+			node->total_ns = node->joint_ns;
+			if (!parent->full || !within_parent(plan, node))
+				continue;
+			if (parent->sum_variance > 0)
+				node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance / parent->sum_variance;
+			else if (parent->sum_ns > 0)
+				node->total_ns *= parent->total_ns / parent->sum_ns;
+		}
 		for (int i = 0; i < n; i++)
 		{
 			NodeEstimate *node = &nodes[nodes[i].nth];
 
-			sum_ns = sum_of_children(plan, node, &sum_variance);
-			for (int c = node->child; c >= 0; c = nodes[c].sibling)
-			{
-				NodeEstimate *child = &nodes[c];
-
-				child->total_ns = child->joint_ns;
-				if (!node->full || !within_parent(plan, child))
-					continue;
-				if (sum_variance > 0)
-					child->total_ns += (node->total_ns - sum_ns) * child->joint_variance / sum_variance;
-				else if (sum_ns > 0)
-					child->total_ns *= node->total_ns / sum_ns;
-			}
-			if (!node->full && sum_ns > node->total_ns)
-				node->full = changed = true;
+			changed |= !node->full && node->sum_ns > node->total_ns;
+			node->full |= node->sum_ns > node->total_ns;
 		}
 	} while (changed);
 

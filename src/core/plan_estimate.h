@@ -108,6 +108,8 @@ typedef struct NodeEstimate
 	double		joint_ns;		/* from its own total and its children's, as
 								 * far as it is full */
 	double		joint_variance;
+	double		sum_ns;			/* of the children's */
+	double		sum_variance;
 } NodeEstimate;
 
 typedef struct PlanEstimate
