@@ -161,19 +161,25 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	deviation = deviation_of(policy, class);
 	if (policy->k == 0)
 		policy->k = 1 / deviation;
+	k = policy->k;
+
+	/* classes that have not been seen yet will need what their time affords */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
+
+	/* a few calls tell too little of a class for it to be timed more rarely */
 	least = policy->least;
 	if (class->n >= POLICY_BATCH)
 		least = fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1));
-	k = policy->k;
-	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
+
 	/* where all are timed already, or the least, another k changes nothing */
+	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);
 
 	gap = rint(1 / clamp(policy->k * deviation, fmax(least, 1e-6), 1));
 	if (left(policy) > 0)
 		gap = fmin(gap, RAMP * class->gap);
+	/* each change begins a stratum */
 	if (gap >= GAP_STEP * class->gap || gap * GAP_STEP <= class->gap)
 		class->gap = (int) gap;
 	class->batch = (int) clamp(class->n, POLICY_FEW, POLICY_BATCH);
