@@ -39,8 +39,11 @@
 /* What is left is spent over so many times the elapsed time. */
 #define PATIENCE		2.0
 
-/* However much was spent, this part of the share can be spent on. */
-#define LEAST_SHARE		0.5
+/* Of what is left, a class that begins may take one in so many. */
+#define BEGINNERS		16
+
+/* However much was spent, and counting takes, this part of the share can be spent on timing. */
+#define LEAST_SHARE		0.2
 
 static double
 clamp(double x, double low, double high)
@@ -48,26 +51,32 @@ clamp(double x, double low, double high)
 	return fmin(fmax(x, low), high);
 }
 
-/* Ticks that timing may still add by now. */
-static double
-left(const SamplingPolicy *policy)
-{
-	return policy->share * (double) (policy->now - policy->start) +
-		(policy->allowance - (double) policy->timed) * policy->cost;
-}
-
-/* The elapsed ticks, and at least those of the beginning. */
 static double
 elapsed(const SamplingPolicy *policy)
 {
 	return fmax((double) (policy->now - policy->start), 1);
 }
 
+/* The share that counting leaves. */
+static double
+share(const SamplingPolicy *policy)
+{
+	return fmax(policy->share - policy->counting / elapsed(policy), LEAST_SHARE * policy->share);
+}
+
+/* Ticks that timing may still add by now. */
+static double
+left(const SamplingPolicy *policy)
+{
+	return share(policy) * (double) (policy->now - policy->start) +
+		(POLICY_ALLOWANCE - (double) policy->timed) * policy->cost;
+}
+
 /* Timed calls a tick from now on, by which what is left is spent in that time. */
 static double
 affordable(const SamplingPolicy *policy)
 {
-	return fmax(policy->share + left(policy) / (PATIENCE * elapsed(policy)),
+	return fmax(share(policy) + left(policy) / (PATIENCE * elapsed(policy)),
 				LEAST_SHARE * policy->share) / policy->cost;
 }
 
@@ -78,18 +87,18 @@ policy_init(SamplingPolicy *policy, double share, double cost_ticks, int samplin
 	memset(policy, 0, sizeof(*policy));
 	policy->share = share;
 	policy->cost = fmax(cost_ticks, 1);
-	policy->allowance = POLICY_ALLOWANCE;
 	policy->least = 1.0 / sampling;
 	policy->long_ticks = long_ticks;
 	policy->start = policy->now = start;
 }
 
 void
-policy_class_init(const SamplingPolicy *policy, SamplingClass *class)
+policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double counting_ticks)
 {
 	memset(class, 0, sizeof(*class));
+	class->counting = counting_ticks;
 	class->gap = 1;
-	class->batch = (int) clamp(left(policy) / policy->cost / POLICY_BATCH, POLICY_FEW, POLICY_BATCH);
+	class->batch = (int) clamp(left(policy) / policy->cost / BEGINNERS, POLICY_FEW, POLICY_BATCH);
 }
 
 /*
@@ -154,6 +163,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	mean = remember(policy, class, ticks, n);
 	policy->now += (uint64_t) age;
 	class->calls = calls;
+	policy->counting += passed * class->counting;
 	keep = 1 / (1 + age / (LATE * elapsed(policy)));
 	policy->elapsed = policy->elapsed * keep + fmax(age, n * policy->cost);
 	policy->calls = policy->calls * keep + passed;

@@ -3,8 +3,8 @@
  * sampling_policy.h
  *	  Which share of a plan node's calls is timed.
  *
- * Timing may add a share of the elapsed time to a query, and is spent where it
- * lowers the variance of the nodes' times most: calls of a class (those that begin
+ * Counting and timing calls may add a share of the elapsed time to a query.  What
+ * counting leaves of it is spent where timing lowers the variance of the nodes' times most: calls of a class (those that begin
  * a node's loops, or its others) are timed with a probability proportional to the
  * standard deviation of their times, which is Neyman's allocation where each
  * timed call costs as much (Cochran, Sampling Techniques, 1977, 5.5).  Times are
@@ -21,7 +21,7 @@
 #define POLICY_SHARE	0.01
 
 /* So many timed calls, in all, a query may have besides, and a class at its beginning. */
-#define POLICY_ALLOWANCE	1024
+#define POLICY_ALLOWANCE	512
 #define POLICY_FEW		4
 
 /* After so many timed calls of a class at most the policy looks at them. */
@@ -31,13 +31,13 @@
 typedef struct SamplingPolicy
 {
 	double		share;
-	double		allowance;		/* timed calls besides */
 	double		cost;			/* ticks that timing a call adds */
 	double		least;			/* probability, unless it costs too much */
 	double		long_ticks;		/* what no call takes, as in call_series_add() */
 	uint64_t	start;
 	uint64_t	now;			/* of the latest batch */
 	int64_t		timed;			/* in: calls, counted by whoever times them */
+	double		counting;		/* ticks that counting calls has added */
 	double		k;				/* probability over standard deviation; 0:
 								 * nothing is known yet */
 
@@ -53,6 +53,7 @@ typedef struct SamplingClass
 {
 	int			gap;			/* one call of so many is timed */
 	int			batch;			/* timed calls until policy_see_batch() */
+	double		counting;		/* ticks that counting a call adds */
 	int64_t		calls;			/* at the latest batch */
 	double		n;				/* timed ones that are remembered, */
 	double		mean;			/* their mean, */
@@ -63,8 +64,12 @@ typedef struct SamplingClass
 extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 						int sampling, double long_ticks, uint64_t start);
 
-/* A class whose calls begin: all are timed until the first batch is over. */
-extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class);
+/*
+ * A class whose calls begin: all are timed until the first batch is over.  Counting
+ * a call adds so many ticks.
+ */
+extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
+							  double counting_ticks);
 
 /*
  * A class's latest n timed calls, without what is known of them or follows from

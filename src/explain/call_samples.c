@@ -74,13 +74,15 @@ void
 begin_samples(NodeTiming *t)
 {
 	QueryTiming *query = t->query;
+	double		counting_ns = is_read_to_end(t) ? query->cost.unseen_ns : query->cost.counted_ns;
+	double		counting_ticks = counting_ns * query->ticks_per_ns;
 
 	if (query->nspare > 0)
 		t->samples = &query->spare[--query->nspare];
 	else
 		t->samples = MemoryContextAllocZero(query->context, sizeof(NodeSamples));
-	policy_class_init(&query->policy, &t->samples->first.policy);
-	policy_class_init(&query->policy, &t->samples->later.policy);
+	policy_class_init(&query->policy, &t->samples->first.policy, counting_ticks);
+	policy_class_init(&query->policy, &t->samples->later.policy, counting_ticks);
 	set_gap(&t->samples->first, Min(query->sampling, 1));
 	set_gap(&t->samples->later, Min(query->sampling, 1));
 	t->later_due = draw_gap(&t->samples->later);

@@ -24,6 +24,9 @@
 #define LONG_TICKS	20000
 #define MAX_NODES	1000
 
+/* ticks that counting a call adds */
+static double counting = 0;
+
 /* ---------------------------------------------------------------------
  * Random numbers: xorshift64*
  */
@@ -303,7 +306,7 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 	for (int i = 0; i < n; i++)
 	{
 		if (policy != NULL)
-			policy_class_init(policy, &stage[i].class);
+			policy_class_init(policy, &stage[i].class, counting);
 		stage[i].gap = 1;
 		stage[i].batch = policy != NULL ? stage[i].class.batch : POLICY_BATCH;
 		draw_gap(&stage[i]);
@@ -382,7 +385,7 @@ typedef struct Outcome
 } Outcome;
 
 static Outcome
-simulate(const Plan *plan, double share, double allowance)
+simulate(const Plan *plan, double share)
 {
 	Outcome		o = {0};
 	int			n = plan->nodes_at_once;
@@ -405,7 +408,6 @@ simulate(const Plan *plan, double share, double allowance)
 		double		off = 0;
 
 		policy_init(&policy, share, COST, SAMPLING, LONG_TICKS, 0);
-		policy.allowance = allowance;
 		memset(runs, 0, sizeof(Run) * nruns);
 		for (int i = 0; i < nruns; i++)
 			runs[i].node = &plan->nodes[i % nnodes];
@@ -498,7 +500,7 @@ test_limits(void)
 		bool		fine = true;
 
 		policy_init(&policy, POLICY_SHARE, 0, SAMPLING, LONG_TICKS, now);
-		policy_class_init(&policy, &class);
+		policy_class_init(&policy, &class, 0);
 		fine &= class.gap == 1 && class.batch == POLICY_BATCH;
 		for (int j = 0; j < 1000; j++)
 		{
@@ -527,10 +529,10 @@ main(void)
 	for (int i = 0; i < LENGTH(plans); i++)
 	{
 		const Plan *p = &plans[i];
-		Outcome		o = simulate(p, POLICY_SHARE, POLICY_ALLOWANCE);
-		Outcome		little = simulate(p, POLICY_SHARE / 5, POLICY_ALLOWANCE);
-		Outcome		old = simulate(p, 0, 0);
-		Outcome		alike = simulate(p, fmax(0.75 * old.overhead / 100, 1e-9), old.timed / 4);
+		Outcome		o = simulate(p, POLICY_SHARE);
+		Outcome		little = simulate(p, POLICY_SHARE / 5);
+		Outcome		old = simulate(p, 0);
+		Outcome		alike = simulate(p, fmax(0.75 * old.overhead / 100, 1e-9));
 		double		budget = POLICY_SHARE * o.ticks + (POLICY_ALLOWANCE + POLICY_FEW * o.nodes) * COST;
 
 		printf("# %-37s", p->name);
@@ -544,6 +546,15 @@ main(void)
 		ok(fabs(o.bias) <= 4 * o.chance + 0.01, "totals are right on average: %+.4f %%, +- %.4f", o.bias, o.chance);
 		ok(fabs(little.bias) <= 4 * little.chance + 0.01, "with a fifth of the budget as well: %+.4f %%, +- %.4f", little.bias, little.chance);
 		ok(o.coverage >= p->coverage, "within the margin: %.1f of 100", o.coverage);
+	}
+
+	/* counting a call takes a fortieth of it: more than there is */
+	counting = 1;
+	{
+		Outcome		o = simulate(&plans[3], POLICY_SHARE);
+
+		ok(o.overhead > 0.15 && o.overhead < 0.3, "where counting takes all, timing takes a fifth of the share: %.3f %%", o.overhead);
+		ok(fabs(o.bias) <= 4 * o.chance + 0.01, "and totals are right on average: %+.4f %%", o.bias);
 	}
 	return done();
 }
