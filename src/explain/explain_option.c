@@ -18,18 +18,19 @@
 
 #include "commands/defrem.h"
 #include "executor/instrument.h"
+#include "parser/parse_node.h"
 #include "tcop/utility.h"
 #include "utils/float.h"
 
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
-
-#define OPTION_NAME		"clock_sampling"
+#include "explain/sampled_run.h"
 
 /* What belongs to one EXPLAIN. */
 typedef struct ExplainOption
 {
 	ExplainState *es;
+	const char *name;			/* of the option that was given first */
 	NodeTimingOptions options;
 	MemoryContext context;		/* in which it executes its plans */
 
@@ -61,32 +62,56 @@ static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
 
 static void
-warn_no_effect(const char *detail, const char *hint)
+warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("EXPLAIN option %s has no effect", "CLOCK_SAMPLING"),
+			 errmsg("EXPLAIN option %s has no effect", option->name),
 			 errdetail("%s", detail),
 			 hint == NULL ? 0 : errhint("%s", hint)));
 }
 
-static void
-option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
+/* What the options say, and by default; "name" is that of the one being read. */
+static ExplainOption *
+get_option(ExplainState *es, const char *name)
 {
-	ExplainOption *option = palloc0(sizeof(ExplainOption));
-	int64		sampling = opt->arg == NULL ? 64 : defGetInt64(opt);
+	ExplainOption *option = GetExplainExtensionState(es, extension_id);
 
-	if (sampling < 1 || sampling > NODE_SAMPLING_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option CLOCK_SAMPLING must be between 1 and %d",
-						NODE_SAMPLING_MAX),
-				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing."),
-				 parser_errposition(pstate, opt->location)));
-	option->es = es;
-	option->options.sampling = (int) sampling;
-	option->options.only_node = -1;
-	SetExplainExtensionState(es, extension_id, option);
+	if (option == NULL)
+	{
+		option = palloc0(sizeof(ExplainOption));
+		option->es = es;
+		option->name = name;
+		option->options.sampling = SAMPLING_DEFAULT;
+		option->options.only_node = -1;
+		option->options.max_overhead = MAX_OVERHEAD_DEFAULT;
+		SetExplainExtensionState(es, extension_id, option);
+	}
+	return option;
+}
+
+static void
+handle_sampling(ExplainState *es, DefElem *opt, ParseState *pstate)
+{
+	int64		sampling = opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt);
+	ParseCallbackState position;
+
+	setup_parser_errposition_callback(&position, pstate, opt->location);
+	get_option(es, "CLOCK_SAMPLING")->options.sampling =
+		sampling_check("EXPLAIN option CLOCK_SAMPLING", sampling);
+	cancel_parser_errposition_callback(&position);
+}
+
+static void
+handle_max_overhead(ExplainState *es, DefElem *opt, ParseState *pstate)
+{
+	double		percent = opt->arg == NULL ? MAX_OVERHEAD_DEFAULT : defGetNumeric(opt);
+	ParseCallbackState position;
+
+	setup_parser_errposition_callback(&position, pstate, opt->location);
+	get_option(es, "CLOCK_MAX_OVERHEAD")->options.max_overhead =
+		max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD", percent);
+	cancel_parser_errposition_callback(&position);
 }
 
 static void
@@ -106,11 +131,11 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!es->analyze)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires ANALYZE", "CLOCK_SAMPLING")));
+				 errmsg("EXPLAIN option %s requires ANALYZE", option->name)));
 	if (!es->timing)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires TIMING", "CLOCK_SAMPLING"),
+				 errmsg("EXPLAIN option %s requires TIMING", option->name),
 				 errhint("Leave TIMING out.")));
 
 	/*
@@ -119,7 +144,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	 */
 	if (!expected)
 	{
-		warn_no_effect("EXPLAIN is not executed as a statement, but by another extension.", NULL);
+		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);
 		return;
 	}
 
@@ -227,7 +252,7 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 	current->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
 	{
-		warn_no_effect("Another extension has every call of every plan node timed.",
+		warn_no_effect(current, "Another extension has every call of every plan node timed.",
 					   "If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.");
 		current = NULL;
 		return;
@@ -336,7 +361,7 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 			explain_put_summary(es, &timed);
 	}
 	else if (current != NULL && current->es == es && current->desc == NULL)
-		warn_no_effect("Another extension has executed the plan in a way of its own.", NULL);
+		warn_no_effect(current, "Another extension has executed the plan in a way of its own.", NULL);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -360,7 +385,8 @@ void
 explain_option_init(void)
 {
 	extension_id = GetExplainExtensionId("clocktiming");
-	REGISTER_OPTION(OPTION_NAME, option_handler);
+	REGISTER_OPTION("clock_sampling", handle_sampling);
+	REGISTER_OPTION("clock_max_overhead", handle_max_overhead);
 
 	previous_validate = explain_validate_options_hook;
 	explain_validate_options_hook = option_validate;

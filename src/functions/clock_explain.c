@@ -25,6 +25,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "explain/sampled_run.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_explain);
@@ -510,13 +511,9 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	check_not_null(fcinfo, 2, "method");
 	check_not_null(fcinfo, 3, "verify");
 	check_not_null(fcinfo, 4, "allow_writes");
-	explained.sampling = PG_GETARG_INT32(1);
-	if (explained.sampling < 1 || explained.sampling > NODE_SAMPLING_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sampling must be between 1 and %d", NODE_SAMPLING_MAX),
-				 errdetail("The number given is %d.", explained.sampling),
-				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing.")));
+	check_not_null(fcinfo, 5, "max_overhead");
+	explained.sampling = sampling_check("sampling", PG_GETARG_INT32(1));
+	explained.options.max_overhead = max_overhead_check("max_overhead", PG_GETARG_FLOAT8(5));
 	explained.method = get_method(text_to_cstring(PG_GETARG_TEXT_PP(2)));
 	/* a matter of course where the result is anchored to such runs */
 	verify = PG_GETARG_BOOL(3) && explained.method != METHOD_FULL;
