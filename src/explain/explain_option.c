@@ -16,14 +16,14 @@
 
 #if PG_VERSION_NUM >= 180000
 
+#include <math.h>
+
 #include "commands/defrem.h"
 #include "executor/instrument.h"
 #include "parser/parse_node.h"
 #include "tcop/utility.h"
-#include "utils/float.h"
 
 #include "explain/explain_output.h"
-#include "explain/node_timing.h"
 #include "explain/sampled_run.h"
 
 /* What belongs to one EXPLAIN. */
@@ -31,7 +31,6 @@ typedef struct ExplainOption
 {
 	ExplainState *es;
 	const char *name;			/* of the option that was given first */
-	NodeTimingOptions options;
 	MemoryContext context;		/* in which it executes its plans */
 
 	/*
@@ -39,9 +38,8 @@ typedef struct ExplainOption
 	 * several
 	 */
 	QueryDesc  *desc;
-	QueryTiming *timing;
 	bool		running;
-	PlanEstimate *plan;
+	SampledRun	run;
 } ExplainOption;
 
 static int	extension_id = -1;
@@ -60,6 +58,8 @@ static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
+
+#define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
 
 static void
 warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
@@ -82,9 +82,9 @@ get_option(ExplainState *es, const char *name)
 		option = palloc0(sizeof(ExplainOption));
 		option->es = es;
 		option->name = name;
-		option->options.sampling = SAMPLING_DEFAULT;
-		option->options.only_node = -1;
-		option->options.max_overhead = MAX_OVERHEAD_DEFAULT;
+		option->run.options.sampling = SAMPLING_DEFAULT;
+		option->run.options.only_node = -1;
+		option->run.options.max_overhead = MAX_OVERHEAD_DEFAULT;
 		SetExplainExtensionState(es, extension_id, option);
 	}
 	return option;
@@ -97,7 +97,7 @@ handle_sampling(ExplainState *es, DefElem *opt, ParseState *pstate)
 	ParseCallbackState position;
 
 	setup_parser_errposition_callback(&position, pstate, opt->location);
-	get_option(es, "CLOCK_SAMPLING")->options.sampling =
+	get_option(es, "CLOCK_SAMPLING")->run.options.sampling =
 		sampling_check("EXPLAIN option CLOCK_SAMPLING", sampling);
 	cancel_parser_errposition_callback(&position);
 }
@@ -109,7 +109,7 @@ handle_max_overhead(ExplainState *es, DefElem *opt, ParseState *pstate)
 	ParseCallbackState position;
 
 	setup_parser_errposition_callback(&position, pstate, opt->location);
-	get_option(es, "CLOCK_MAX_OVERHEAD")->options.max_overhead =
+	get_option(es, "CLOCK_MAX_OVERHEAD")->run.options.max_overhead =
 		max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD", percent);
 	cancel_parser_errposition_callback(&position);
 }
@@ -155,24 +155,10 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		es->buffers = false;
 
 	/* not while the server measures the execution */
-	node_timing_prepare(&option->options);
+	node_timing_prepare(&option->run.options);
 	es->timing = false;
 	option->context = CurrentMemoryContext;
 	current = option;
-}
-
-#define UTILITY_PARAMETERS PlannedStmt *statement, const char *text, bool read_only_tree, \
-	ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *env, \
-	DestReceiver *receiver, QueryCompletion *completion
-#define UTILITY_ARGUMENTS statement, text, read_only_tree, context, params, env, receiver, completion
-
-static void
-pass_on_utility(UTILITY_PARAMETERS)
-{
-	if (previous_ProcessUtility != NULL)
-		previous_ProcessUtility(UTILITY_ARGUMENTS);
-	else
-		standard_ProcessUtility(UTILITY_ARGUMENTS);
 }
 
 /*
@@ -180,14 +166,17 @@ pass_on_utility(UTILITY_PARAMETERS)
  * however that does.  Another EXPLAIN may be at work, of which this one is part.
  */
 static void
-option_ProcessUtility(UTILITY_PARAMETERS)
+option_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
+					  ProcessUtilityContext context, ParamListInfo params,
+					  QueryEnvironment *env, DestReceiver *receiver, QueryCompletion *completion)
 {
 	ExplainOption *outer = current;
 	const char *outer_text = expected_text;
 
 	if (!IsA(statement->utilityStmt, ExplainStmt))
 	{
-		pass_on_utility(UTILITY_ARGUMENTS);
+		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
+							  receiver, completion);
 		return;
 	}
 	current = NULL;
@@ -195,7 +184,8 @@ option_ProcessUtility(UTILITY_PARAMETERS)
 
 	PG_TRY();
 	{
-		pass_on_utility(UTILITY_ARGUMENTS);
+		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
+							  receiver, completion);
 	}
 	PG_FINALLY();
 	{
@@ -238,10 +228,7 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 		current->desc = desc;
 		current->running = false;
 	}
-	if (previous_ExecutorStart != NULL)
-		previous_ExecutorStart(desc, eflags);
-	else
-		standard_ExecutorStart(desc, eflags);
+	NEXT(ExecutorStart) (desc, eflags);
 	if (!ours)
 		return;
 
@@ -255,9 +242,7 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 		warn_no_effect(current, "Another extension has every call of every plan node timed.",
 					   "If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.");
 		current = NULL;
-		return;
 	}
-	current->timing = node_timing_attach(desc, &current->options);
 }
 
 static void
@@ -268,32 +253,19 @@ option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
 	if (ours)
 	{
 		current->running = true;
-		node_timing_start(current->timing);
+		sampled_before_run(desc, &current->run);
 	}
-	if (previous_ExecutorRun != NULL)
-		previous_ExecutorRun(desc, direction, count);
-	else
-		standard_ExecutorRun(desc, direction, count);
+	NEXT(ExecutorRun) (desc, direction, count);
 	if (ours && current != NULL)
-		node_timing_ran(current->timing);
+		sampled_after_run(desc, &current->run);
 }
 
 static void
 option_ExecutorFinish(QueryDesc *desc)
 {
-	MemoryContext old;
-
-	if (previous_ExecutorFinish != NULL)
-		previous_ExecutorFinish(desc);
-	else
-		standard_ExecutorFinish(desc);
-	if (likely(current == NULL) || current->desc != desc || !current->running)
-		return;
-	node_timing_stop(current->timing);
-	old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
-	current->plan = node_timing_detach(current->timing);
-	node_timing_show(desc, current->plan);
-	MemoryContextSwitchTo(old);
+	NEXT(ExecutorFinish) (desc);
+	if (unlikely(current != NULL) && current->desc == desc && current->running)
+		sampled_after_finish(desc, &current->run);
 }
 
 static void
@@ -303,14 +275,10 @@ option_ExecutorEnd(QueryDesc *desc)
 	{
 		/* the plan dies with the query's memory, and there may be another */
 		current->desc = NULL;
-		current->timing = NULL;
-		current->plan = NULL;
+		current->run.plan = NULL;
 		current->es->timing = false;
 	}
-	if (previous_ExecutorEnd != NULL)
-		previous_ExecutorEnd(desc);
-	else
-		standard_ExecutorEnd(desc);
+	NEXT(ExecutorEnd) (desc);
 }
 
 /* What is to be printed with a plan; false if it is not ours. */
@@ -319,14 +287,14 @@ timed_plan(ExplainState *es, const PlannedStmt *plan, TimedPlan *timed)
 {
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
 
-	if (option == NULL || option != current || option->plan == NULL ||
+	if (option == NULL || option != current || option->run.plan == NULL ||
 		option->desc->plannedstmt != plan)
 		return false;
-	memset(timed, 0, sizeof(TimedPlan));
-	timed->estimate = option->plan;
-	timed->method = "sampling";
-	timed->sampling = option->options.sampling;
-	timed->plain_ms = get_float8_nan();
+	*timed = (TimedPlan)
+	{
+		.estimate = option->run.plan, .method = "sampling",
+			.sampling = option->run.options.sampling, .plain_ms = NAN
+	};
 	return true;
 }
 
@@ -381,6 +349,8 @@ option_not_in_settings(const char *name, const char *value, NodeTag type)
 	RegisterExtensionExplainOption(name, handler)
 #endif
 
+#define TAKE_HOOK(hook, function) (previous_##function = hook, hook = option_##function)
+
 void
 explain_option_init(void)
 {
@@ -388,22 +358,14 @@ explain_option_init(void)
 	REGISTER_OPTION("clock_sampling", handle_sampling);
 	REGISTER_OPTION("clock_max_overhead", handle_max_overhead);
 
-	previous_validate = explain_validate_options_hook;
-	explain_validate_options_hook = option_validate;
-	previous_per_node = explain_per_node_hook;
-	explain_per_node_hook = option_per_node;
-	previous_per_plan = explain_per_plan_hook;
-	explain_per_plan_hook = option_per_plan;
-	previous_ProcessUtility = ProcessUtility_hook;
-	ProcessUtility_hook = option_ProcessUtility;
-	previous_ExecutorStart = ExecutorStart_hook;
-	ExecutorStart_hook = option_ExecutorStart;
-	previous_ExecutorRun = ExecutorRun_hook;
-	ExecutorRun_hook = option_ExecutorRun;
-	previous_ExecutorFinish = ExecutorFinish_hook;
-	ExecutorFinish_hook = option_ExecutorFinish;
-	previous_ExecutorEnd = ExecutorEnd_hook;
-	ExecutorEnd_hook = option_ExecutorEnd;
+	TAKE_HOOK(explain_validate_options_hook, validate);
+	TAKE_HOOK(explain_per_node_hook, per_node);
+	TAKE_HOOK(explain_per_plan_hook, per_plan);
+	TAKE_HOOK(ProcessUtility_hook, ProcessUtility);
+	TAKE_HOOK(ExecutorStart_hook, ExecutorStart);
+	TAKE_HOOK(ExecutorRun_hook, ExecutorRun);
+	TAKE_HOOK(ExecutorFinish_hook, ExecutorFinish);
+	TAKE_HOOK(ExecutorEnd_hook, ExecutorEnd);
 }
 
 #else

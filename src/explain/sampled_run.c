@@ -7,7 +7,8 @@
  */
 #include "postgres.h"
 
-#include "explain/node_timing.h"
+#include "executor/instrument.h"
+
 #include "explain/sampled_run.h"
 
 int
@@ -33,4 +34,53 @@ max_overhead_check(const char *name, double percent)
 				 errdetail("The share given is %g percent.", percent),
 				 errhint("Timing may add about this share of the elapsed time: 1, the default, suits most queries, and 100 hardly limits it.")));
 	return percent;
+}
+
+void
+sampled_before_run(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+
+	run->timing = node_timing_attach(desc, &run->options);
+	node_timing_start(run->timing);
+}
+
+void
+sampled_after_run(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+
+	(void) desc;
+	node_timing_ran(run->timing);
+}
+
+void
+sampled_after_finish(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+	MemoryContext old;
+
+	node_timing_stop(run->timing);
+	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
+	run->plan = node_timing_detach(run->timing);
+	/* auto_explain may look at it as the execution ends */
+	node_timing_show(desc, run->plan);
+	MemoryContextSwitchTo(old);
+	if (run->finished != NULL)
+		run->finished(desc, run->arg);
+}
+
+void
+sampled_run(const PlanQuery *query, SampledRun *run)
+{
+	PlanObserver observer = {
+		/* of one node alone nothing else is to be counted */
+		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
+		.before_run = sampled_before_run,
+		.after_run = sampled_after_run,
+		.after_finish = sampled_after_finish,
+		.arg = run
+	};
+
+	(void) plan_run(query, &observer);
 }

@@ -28,7 +28,7 @@
 #include "utils/guc.h"
 
 #include "clock/subtransaction.h"
-#include "explain/plan_run.h"
+#include "explain/plan_rounds.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
 
@@ -458,15 +458,15 @@ static void
 measure_calls(void *arg)
 {
 	static const int modes[] = {MODE_ROWS, MODE_TIMING};
-	ExecutorOptions options = {
+	RoundsOptions options = {
 		.modes = modes, .nmodes = lengthof(modes), .duration_s = CALLS_DURATION_S,
 		.target = 1, .base = 0,
 		.label = "clock_impact"
 	};
-	ExecutorQuery *query = executor_prepare("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
-											false);
-	ExecutorRuns *runs = executor_measure(query, &options);
-	Estimate	overhead_ms = executor_overhead_ms(runs, 1, 0);
+	PlanQuery  *query = plan_query("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
+								   false);
+	PlanRounds *runs = plan_rounds(query, &options);
+	Estimate	overhead_ms = rounds_overhead_ms(runs, 1, 0);
 	ReadingCost *cost = arg;
 
 	cost->ns = overhead_ms.value * 1e6 / runs->node_calls;

@@ -21,7 +21,7 @@
 
 #include "compat.h"
 #include "core/stats.h"
-#include "explain/plan_run.h"
+#include "explain/plan_rounds.h"
 #include "functions/clock_measure.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
@@ -46,7 +46,7 @@ typedef struct Workload
 {
 	int64		rows;
 	bool		table;			/* over a temporary table */
-	ExecutorQuery *query;
+	PlanQuery  *query;
 	int			nest_level;
 } Workload;
 
@@ -98,12 +98,12 @@ begin_workload(int64 rows, const char *name)
 		run_utility(psprintf("CREATE TEMPORARY TABLE " WORKLOAD_TABLE
 							 " AS SELECT i FROM pg_catalog.generate_series(1, " INT64_FORMAT ") AS i",
 							 rows));
-		workload.query = executor_prepare("SELECT pg_catalog.count(*) FROM pg_temp." WORKLOAD_TABLE,
-										  false);
+		workload.query = plan_query("SELECT pg_catalog.count(*) FROM pg_temp." WORKLOAD_TABLE,
+									false);
 	}
 	else
-		workload.query = executor_prepare(psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, " INT64_FORMAT ")",
-												   rows), false);
+		workload.query = plan_query(psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, " INT64_FORMAT ")",
+											 rows), false);
 	return workload;
 }
 
@@ -150,7 +150,7 @@ copy_of(const double *x, int n)
 }
 
 static double
-median_ms(const ExecutorRuns *runs, int mode)
+median_ms(const PlanRounds *runs, int mode)
 {
 	/* which sorts */
 	return stats_median(copy_of(runs->ms[mode], runs->rounds), runs->rounds);
@@ -169,14 +169,14 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	double		duration_s = get_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
 	ReadingCost reading;
-	ExecutorOptions options = {
+	RoundsOptions options = {
 		.modes = modes, .nmodes = lengthof(modes),
 		.duration_s = duration_s * (1 - CLOCK_SHARE),
 		.target = ANALYZE, .base = COUNTING,
 		.label = "clock_executor_overhead"
 	};
 	Workload	workload = begin_workload(rows, name);
-	ExecutorRuns *runs;
+	PlanRounds *runs;
 	Estimate	counting;
 	Estimate	timing;
 	Estimate	sum;
@@ -185,20 +185,20 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	Row			row;
 
 	reading = reading_cost(clock, duration_s * CLOCK_SHARE);
-	runs = executor_measure(workload.query, &options);
+	runs = plan_rounds(workload.query, &options);
 	end_workload(&workload);
 
-	counting = executor_overhead_ms(runs, COUNTING, PLAIN);
-	timing = executor_overhead_ms(runs, ANALYZE, COUNTING);
-	sum = executor_overhead_ms(runs, ANALYZE, PLAIN);
-	plain_ms = executor_ms(runs, PLAIN);
+	counting = rounds_overhead_ms(runs, COUNTING, PLAIN);
+	timing = rounds_overhead_ms(runs, ANALYZE, COUNTING);
+	sum = rounds_overhead_ms(runs, ANALYZE, PLAIN);
+	plain_ms = rounds_ms(runs, PLAIN);
 
 	row = row_of_result(fcinfo);
 	row_put_count(&row, rows);
 	row_put_text(&row, workload.table ? "table" : "generate_series");
 	row_put_count(&row, runs->rounds);
 	row_put_number(&row, plain_ms, 4);
-	row_put_number(&row, executor_ms(runs, ANALYZE), 4);
+	row_put_number(&row, rounds_ms(runs, ANALYZE), 4);
 	row_put_number(&row, counting.value * ns, 2);
 	row_put_number(&row, counting.error * ns, 2);
 	row_put_number(&row, timing.value * ns, 2);
@@ -218,12 +218,12 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 
 /* What all rows of one mode begin with. */
 static void
-put_mode(Row *row, const ExecutorRuns *runs, int mode, const char *clock)
+put_mode(Row *row, const PlanRounds *runs, int mode, const char *clock)
 {
 	const double *ms = runs->ms[mode];
 	int			n = runs->rounds;
 
-	row_put_text(row, executor_modes[runs->modes[mode]].name);
+	row_put_text(row, run_modes[runs->modes[mode]].name);
 	row_put_text(row, clock);
 	row_put_count(row, n);
 	row_put_number(row, stats_min(ms, n), 4);
@@ -234,11 +234,11 @@ put_mode(Row *row, const ExecutorRuns *runs, int mode, const char *clock)
 
 /* Nothing, for the mode that the others are compared to. */
 static Estimate
-overhead_or_nothing(const ExecutorRuns *runs, int mode)
+overhead_or_nothing(const PlanRounds *runs, int mode)
 {
 	Estimate	nothing = {get_float8_nan(), get_float8_nan()};
 
-	return mode == 0 ? nothing : executor_overhead_ms(runs, mode, 0);
+	return mode == 0 ? nothing : rounds_overhead_ms(runs, mode, 0);
 }
 
 static const int all_modes[] = {
@@ -252,7 +252,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	char	   *name = get_text(fcinfo, 1, "workload");
 	double		duration_s = get_duration(fcinfo, 2);
 	char	   *path = get_text(fcinfo, 3, "path");
-	ExecutorOptions options = {
+	RoundsOptions options = {
 		.modes = all_modes, .nmodes = lengthof(all_modes), .duration_s = duration_s,
 		.target = 2, .base = 1,
 		.label = "clock_executor_overhead_runs"
@@ -260,7 +260,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	double		ns = 1e6 / (double) rows;
 	const char *clock = clock_of_explain();
 	Workload	workload;
-	ExecutorRuns *runs;
+	PlanRounds *runs;
 	Row			row;
 
 	if (pg_strcasecmp(path, "statement") == 0)
@@ -271,7 +271,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 				 errmsg("unknown path \"%s\"", path),
 				 errhint("Paths are executor and statement.")));
 	workload = begin_workload(rows, name);
-	runs = executor_measure(workload.query, &options);
+	runs = plan_rounds(workload.query, &options);
 	end_workload(&workload);
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -283,7 +283,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 		put_mode(&row, runs, mode, clock);
 		row_put_number(&row, overhead.value * ns, 2);
 		row_put_number(&row, overhead.error * ns, 2);
-		row_put_number(&row, overhead.value / executor_ms(runs, 0) * 100, 1);
+		row_put_number(&row, overhead.value / rounds_ms(runs, 0) * 100, 1);
 		row_put_bool(&row, workload.query->parallel);
 		row_put_bool(&row, workload.query->jit);
 		row_to_set(&row, fcinfo);
@@ -293,16 +293,16 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 
 /* Rows of a query, timed by the clock that the server times with now. */
 static void
-put_query_runs(FunctionCallInfo fcinfo, const ExecutorQuery *query,
+put_query_runs(FunctionCallInfo fcinfo, const PlanQuery *query,
 			   double duration_s)
 {
-	ExecutorOptions options = {
+	RoundsOptions options = {
 		.modes = all_modes, .nmodes = lengthof(all_modes), .duration_s = duration_s,
 		.target = 2, .base = 1,
 		.label = "clock_query_overhead"
 	};
 	const char *clock = clock_of_explain();
-	ExecutorRuns *runs = executor_measure(query, &options);
+	PlanRounds *runs = plan_rounds(query, &options);
 	double		ns = runs->node_calls > 0 ? 1e6 / runs->node_calls : get_float8_nan();
 	Row			row = row_of_set(fcinfo);
 
@@ -313,7 +313,7 @@ put_query_runs(FunctionCallInfo fcinfo, const ExecutorQuery *query,
 		put_mode(&row, runs, mode, clock);
 		row_put_number(&row, overhead.value, 4);
 		row_put_number(&row, overhead.error, 4);
-		row_put_number(&row, overhead.value / executor_ms(runs, 0) * 100, 1);
+		row_put_number(&row, overhead.value / rounds_ms(runs, 0) * 100, 1);
 		row_put_count(&row, (int64) rint(runs->node_calls));
 		row_put_number(&row, overhead.value * ns, 2);
 		row_put_number(&row, overhead.error * ns, 2);
@@ -371,13 +371,13 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	char	   *text = get_text(fcinfo, 0, "query");
 	double		duration_s = get_duration(fcinfo, 1);
 	List	   *clock_sources = NIL;
-	ExecutorQuery *query;
+	PlanQuery  *query;
 	ListCell   *cell;
 
 	check_not_null(fcinfo, 2, "allow_writes");
 	if (!PG_ARGISNULL(3))
 		clock_sources = get_timing_clock_sources(PG_GETARG_ARRAYTYPE_P(3));
-	query = executor_prepare(text, PG_GETARG_BOOL(2));
+	query = plan_query(text, PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (clock_sources == NIL)

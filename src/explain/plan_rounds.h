@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_rounds.h
+ *	  One query, executed again and again under several levels of
+ *	  instrumentation, interleaved.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_PLAN_ROUNDS_H
+#define CLOCKTIMING_PLAN_ROUNDS_H
+
+#include "explain/plan_run.h"
+
+/* A level of instrumentation: that of the EXPLAIN statement in "statement". */
+typedef struct RunMode
+{
+	const char *name;
+	int			instrument_options; /* as for CreateQueryDesc() */
+	const char *statement;		/* what comes before the query; "" if nothing */
+} RunMode;
+
+enum
+{
+	MODE_PLAIN,
+	MODE_ROWS,					/* TIMING OFF */
+	MODE_TIMING,
+	MODE_TIMING_BUFFERS,
+	MODE_ROWS_BUFFERS
+};
+
+extern const RunMode run_modes[];
+
+/* What EXPLAIN ANALYZE is on this server, and with TIMING OFF. */
+#if PG_VERSION_NUM >= 180000
+#define MODE_DEFAULT_TIMING		MODE_TIMING_BUFFERS
+#define MODE_DEFAULT_ROWS		MODE_ROWS_BUFFERS
+#else
+#define MODE_DEFAULT_TIMING		MODE_TIMING
+#define MODE_DEFAULT_ROWS		MODE_ROWS
+#endif
+
+typedef struct PlanRounds
+{
+	int			nmodes;
+	const int  *modes;			/* the first is what the others are compared
+								 * to */
+	int			rounds;			/* each mode was executed once a round */
+	double	  **ms;				/* [mode's place in modes][round] */
+	double		node_calls;		/* executions of plan nodes in one execution,
+								 * if one of the modes counts them, else 0 */
+} PlanRounds;
+
+typedef struct RoundsOptions
+{
+	const int  *modes;
+	int			nmodes;
+	double		duration_s;		/* time allowed */
+	int			target;			/* place in modes of the overhead that decides
+								 * when to stop ... */
+	int			base;			/* ... over this one */
+	bool		by_statement;	/* parsed, planned and executed each time */
+	const char *label;			/* for progress */
+} RoundsOptions;
+
+/*
+ * Executes the query in every mode by turns, the output thrown away, until
+ * the margin of the target's overhead is below 2 % of it and undisturbed
+ * executions have been seen, or the time is used up; one round at least, after
+ * two executions that do not count.
+ */
+extern PlanRounds *plan_rounds(const PlanQuery *query, const RoundsOptions *options);
+
+/* An estimate and half of the width of its 95 % confidence interval. */
+typedef struct Estimate
+{
+	double		value;
+	double		error;			/* NaN for a single round */
+} Estimate;
+
+/*
+ * How long an execution takes in one mode, in ms: the mean of its fastest
+ * fiftieth, or five.  What slows an execution down, it only ever slows down:
+ * the fastest are those that nothing has disturbed, and there are enough of
+ * them for a mean that is surer than the minimum.
+ */
+extern double rounds_ms(const PlanRounds *rounds, int mode);
+
+/* How much longer it takes in one mode than in another, by these means. */
+extern Estimate rounds_overhead_ms(const PlanRounds *rounds, int mode, int base);
+
+#endif							/* CLOCKTIMING_PLAN_ROUNDS_H */
