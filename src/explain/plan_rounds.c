@@ -13,7 +13,6 @@
 #include "common/pg_prng.h"
 #include "executor/instrument.h"
 #include "executor/spi.h"
-#include "miscadmin.h"
 #include "tcop/dest.h"
 #include "utils/memutils.h"
 
@@ -63,7 +62,7 @@
 #define BUFFERS_OFF ""
 #endif
 
-const RunMode run_modes[] = {
+const RunMode run_modes[N_RUN_MODES] = {
 	[MODE_PLAIN] = {"plain", 0, ""},
 	[MODE_ROWS] = {"timing off", INSTRUMENT_ROWS,
 	"EXPLAIN (ANALYZE, TIMING OFF" BUFFERS_OFF ") "},
@@ -117,8 +116,9 @@ send_statement(void *arg)
 }
 
 static void
-execute_once(Execution *execution)
+execute_once(void *arg)
 {
+	Execution  *execution = arg;
 	PlanObserver observer = {
 		.instrument_options = execution->mode->instrument_options,
 		.whole = true,
@@ -140,41 +140,40 @@ execute_once(Execution *execution)
  * to lie at the same place each time in the same mode: a bias that no number
  * of rounds shows, since memory contexts are handed out from a list of those
  * freed last.  Drawing at random which of them the executor gets makes that
- * rarer, and drawing the position of the stack in execute() ends it (Mytkowicz
- * et al., Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS
- * 2009).
- *
- * What is taken here is a child of the current context, and goes with it.
+ * rarer, and drawing the position of the stack ends it (Mytkowicz et al.,
+ * Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009).
  */
 static void
-take_contexts(int n, bool spread)
+take_contexts(MemoryContext parent, int n, bool spread)
 {
 	for (int i = 0; i < n; i++)
 	{
 		if (spread)
-			(void) palloc((1 + pg_prng_uint64_range(&pg_global_prng_state, 0,
-													PAD_STEPS - 1)) * PAD_STEP);
-		(void) AllocSetContextCreate(CurrentMemoryContext, "clocktiming pad",
-									 ALLOCSET_DEFAULT_SIZES);
+			(void) MemoryContextAlloc(parent, PAD_STEP *
+									  (1 + pg_prng_uint64_range(&pg_global_prng_state, 0, PAD_STEPS - 1)));
+		(void) AllocSetContextCreate(parent, "clocktiming pad", ALLOCSET_DEFAULT_SIZES);
 	}
 }
 
-/* One execution, in a memory context of its own, at a random stack position. */
-static double
-execute(Execution execution, MemoryContext context)
+void
+random_places_prepare(MemoryContext context)
+{
+	take_contexts(context, N_PADS, true);
+	MemoryContextReset(context);
+}
+
+void
+call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
-	volatile char *pad;
+	volatile char *pad = __builtin_alloca(STACK_STEP *
+										  pg_prng_uint64_range(&pg_global_prng_state, 1, STACK_STEPS));
 
-	CHECK_FOR_INTERRUPTS();
-	pad = __builtin_alloca(pg_prng_uint64_range(&pg_global_prng_state,
-												1, STACK_STEPS) * STACK_STEP);
 	*pad = 0;
-	take_contexts((int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
-	execute_once(&execution);
+	take_contexts(context, (int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
+	work(arg);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(context);
-	return execution.ms;
 }
 
 static int
@@ -247,28 +246,6 @@ good_enough(const PlanRounds *rounds, const RoundsOptions *options,
 		settled(rounds, options->target) && settled(rounds, options->base);
 }
 
-/*
- * Executions that do not count: for caches, hint bits, code to be compiled.
- * What an execution frees at the end of the heap goes back to the system, and
- * the next one pays for it with page faults, which take longer than timing
- * does; so something is kept at the end of the heap from the second on (the
- * first teaches malloc() to take the memory from the heap at all).
- */
-static void
-warm_up(Execution execution, MemoryContext heap_keeper, MemoryContext context)
-{
-	MemoryContext old = MemoryContextSwitchTo(context);
-
-	/* contexts to draw from, at addresses that have nothing in common */
-	take_contexts(N_PADS, true);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(context);
-
-	(void) execute(execution, context);
-	execution.heap_keeper = heap_keeper;
-	(void) execute(execution, context);
-}
-
 PlanRounds *
 plan_rounds(const PlanQuery *query, const RoundsOptions *options)
 {
@@ -292,7 +269,20 @@ plan_rounds(const PlanQuery *query, const RoundsOptions *options)
 	for (int i = 0; i < nmodes; i++)
 		rounds->ms[i] = palloc(sizeof(double) * room);
 	progress_start(&progress, options->label, options->duration_s);
-	warm_up(execution, heap_keeper, context);
+
+	/*
+	 * Two executions do not count: for caches, hint bits, code to be
+	 * compiled. What an execution frees at the end of the heap goes back to
+	 * the system, and the next one pays for it with page faults, which take
+	 * longer than timing does; so the second one keeps something at the end
+	 * of the heap (the first teaches malloc() to take the memory from the
+	 * heap at all).
+	 */
+	random_places_prepare(context);
+	call_at_random_place(execute_once, &execution, context);
+	execution.heap_keeper = heap_keeper;
+	call_at_random_place(execute_once, &execution, context);
+	execution.heap_keeper = NULL;
 
 	for (;;)
 	{
@@ -315,7 +305,8 @@ plan_rounds(const PlanQuery *query, const RoundsOptions *options)
 			execution.mode = &run_modes[options->modes[place]];
 			execution.node_calls = rounds->node_calls == 0 && !options->by_statement &&
 				execution.mode->instrument_options != 0 ? &rounds->node_calls : NULL;
-			rounds->ms[place][round] = execute(execution, context);
+			call_at_random_place(execute_once, &execution, context);
+			rounds->ms[place][round] = execution.ms;
 		}
 		rounds->rounds++;
 

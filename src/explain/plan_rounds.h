@@ -25,10 +25,11 @@ enum
 	MODE_ROWS,					/* TIMING OFF */
 	MODE_TIMING,
 	MODE_TIMING_BUFFERS,
-	MODE_ROWS_BUFFERS
+	MODE_ROWS_BUFFERS,
+	N_RUN_MODES
 };
 
-extern const RunMode run_modes[];
+extern const RunMode run_modes[N_RUN_MODES];
 
 /* What EXPLAIN ANALYZE is on this server, and with TIMING OFF. */
 #if PG_VERSION_NUM >= 180000
@@ -69,6 +70,14 @@ typedef struct RoundsOptions
  * two executions that do not count.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const RoundsOptions *options);
+
+/*
+ * Calls work(arg) in a context, which is reset afterwards, with the stack and
+ * further contexts in a random place; random_places_prepare() is to be called
+ * once before.
+ */
+extern void random_places_prepare(MemoryContext context);
+extern void call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context);
 
 /* An estimate and half of the width of its 95 % confidence interval. */
 typedef struct Estimate
