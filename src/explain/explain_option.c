@@ -71,46 +71,33 @@ warn_no_effect(const ExplainOption *option, const char *detail, const char *hint
 			 hint == NULL ? 0 : errhint("%s", hint)));
 }
 
-/* What the options say, and by default; "name" is that of the one being read. */
-static ExplainOption *
-get_option(ExplainState *es, const char *name)
+/* Either option; "name" in the state is that of the first. */
+static void
+option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 {
+	bool		of_sampling = strcmp(opt->defname, "clock_sampling") == 0;
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
+	NodeTimingOptions *options;
+	ParseCallbackState position;
 
 	if (option == NULL)
 	{
 		option = palloc0(sizeof(ExplainOption));
 		option->es = es;
-		option->name = name;
+		option->name = of_sampling ? "CLOCK_SAMPLING" : "CLOCK_MAX_OVERHEAD";
 		option->run.options.sampling = SAMPLING_DEFAULT;
 		option->run.options.only_node = -1;
 		option->run.options.max_overhead = MAX_OVERHEAD_DEFAULT;
 		SetExplainExtensionState(es, extension_id, option);
 	}
-	return option;
-}
-
-static void
-handle_sampling(ExplainState *es, DefElem *opt, ParseState *pstate)
-{
-	int64		sampling = opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt);
-	ParseCallbackState position;
-
+	options = &option->run.options;
 	setup_parser_errposition_callback(&position, pstate, opt->location);
-	get_option(es, "CLOCK_SAMPLING")->run.options.sampling =
-		sampling_check("EXPLAIN option CLOCK_SAMPLING", sampling);
-	cancel_parser_errposition_callback(&position);
-}
-
-static void
-handle_max_overhead(ExplainState *es, DefElem *opt, ParseState *pstate)
-{
-	double		percent = opt->arg == NULL ? MAX_OVERHEAD_DEFAULT : defGetNumeric(opt);
-	ParseCallbackState position;
-
-	setup_parser_errposition_callback(&position, pstate, opt->location);
-	get_option(es, "CLOCK_MAX_OVERHEAD")->run.options.max_overhead =
-		max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD", percent);
+	if (of_sampling)
+		options->sampling = sampling_check("EXPLAIN option CLOCK_SAMPLING",
+										   opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt));
+	else
+		options->max_overhead = max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD",
+												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT : defGetNumeric(opt));
 	cancel_parser_errposition_callback(&position);
 }
 
@@ -355,8 +342,8 @@ void
 explain_option_init(void)
 {
 	extension_id = GetExplainExtensionId("clocktiming");
-	REGISTER_OPTION("clock_sampling", handle_sampling);
-	REGISTER_OPTION("clock_max_overhead", handle_max_overhead);
+	REGISTER_OPTION("clock_sampling", option_handler);
+	REGISTER_OPTION("clock_max_overhead", option_handler);
 
 	TAKE_HOOK(explain_validate_options_hook, validate);
 	TAKE_HOOK(explain_per_node_hook, per_node);

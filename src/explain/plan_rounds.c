@@ -1,11 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_rounds.c
- *	  One query, executed again and again under several levels of
- *	  instrumentation, interleaved.
- *
- *-------------------------------------------------------------------------
- */
+/* plan_rounds.c: see plan_rounds.h */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_run.c
- *	  One execution of a query's plan, with an observer.
- *
- *-------------------------------------------------------------------------
- */
+/* plan_run.c: see plan_run.h */
 #include "postgres.h"
 
 #include "access/xact.h"

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampled_run.c
- *	  One execution of a plan whose nodes are timed by sampling.
- *
- *-------------------------------------------------------------------------
- */
+/* sampled_run.c: see sampled_run.h */
 #include "postgres.h"
 
 #include "executor/instrument.h"
