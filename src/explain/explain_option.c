@@ -38,7 +38,6 @@ typedef struct ExplainOption
 	 * several
 	 */
 	QueryDesc  *desc;
-	bool		running;
 	SampledRun	run;
 } ExplainOption;
 
@@ -213,7 +212,7 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 	if (ours)
 	{
 		current->desc = desc;
-		current->running = false;
+		current->run.timing = NULL;
 	}
 	NEXT(ExecutorStart) (desc, eflags);
 	if (!ours)
@@ -235,13 +234,11 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 static void
 option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
 {
-	bool		ours = unlikely(current != NULL) && current->desc == desc && !current->running;
+	bool		ours = unlikely(current != NULL) && current->desc == desc &&
+		current->run.timing == NULL;
 
 	if (ours)
-	{
-		current->running = true;
 		sampled_before_run(desc, &current->run);
-	}
 	NEXT(ExecutorRun) (desc, direction, count);
 	if (ours && current != NULL)
 		sampled_after_run(desc, &current->run);
@@ -251,7 +248,8 @@ static void
 option_ExecutorFinish(QueryDesc *desc)
 {
 	NEXT(ExecutorFinish) (desc);
-	if (unlikely(current != NULL) && current->desc == desc && current->running)
+	if (unlikely(current != NULL) && current->desc == desc &&
+		current->run.timing != NULL)
 		sampled_after_finish(desc, &current->run);
 }
 

@@ -51,14 +51,14 @@ run_plain_ms(const ExplainedQuery *explained)
 
 /* The run that tells what is not measured, too. */
 static void
-run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg), void *arg)
+run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg))
 {
 	explained->run.options = explained->options;
 	explained->run.options.sampling = sampling;
 	explained->run.options.only_node = -1;
 	explained->run.context = CurrentMemoryContext;
 	explained->run.finished = finished;
-	explained->run.arg = arg;
+	explained->run.arg = explained;
 	sampled_run(explained->query, &explained->run);
 }
 
@@ -236,7 +236,7 @@ explain_isolated(ExplainedQuery *explained)
 		run_isolated(explained, id);
 		done++;
 	}
-	run_last(explained, 0, isolated_last, explained);
+	run_last(explained, 0, isolated_last);
 }
 
 /*
@@ -382,7 +382,7 @@ explain_full(ExplainedQuery *explained)
 	/* caches were cold, or one of them was disturbed */
 	if (Max(before_ms, after_ms) > DISTURBED * Min(before_ms, after_ms))
 		explained->plain_ms = Min(before_ms, after_ms);
-	run_last(explained, 0, full_last, explained);
+	run_last(explained, 0, full_last);
 }
 
 void
@@ -396,7 +396,7 @@ explain_query(ExplainedQuery *explained)
 	switch (explained->method)
 	{
 		case METHOD_SAMPLING:
-			run_last(explained, explained->options.sampling, sampling_finished, explained);
+			run_last(explained, explained->options.sampling, sampling_finished);
 			break;
 		case METHOD_FULL:
 			explain_full(explained);

@@ -225,43 +225,43 @@ rounds_overhead_ms(const PlanRounds *rounds, int mode, int base)
 
 /* Whether the margin is good enough, and progress from time to time. */
 static bool
-good_enough(const PlanRounds *rounds, const RoundsOptions *options,
-			double elapsed_s, Progress *progress)
+good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 {
-	Estimate	overhead = rounds_overhead_ms(rounds, options->target, options->base);
+	int			target = rounds->target;
+	Estimate	overhead = rounds_overhead_ms(rounds, target, target - 1);
 
 	if (progress_due(progress, elapsed_s))
 		progress_report(progress, elapsed_s,
 						"%d rounds, timing overhead %.4f ms, margin %.4f ms",
 						rounds->rounds, overhead.value, overhead.error);
-	return elapsed_s >= MIN_SHARE * options->duration_s &&
+	return elapsed_s >= MIN_SHARE * progress->total_s &&
 		overhead.error <= GOOD_MARGIN * overhead.value &&
-		settled(rounds, options->target) && settled(rounds, options->base);
+		settled(rounds, target) && settled(rounds, target - 1);
 }
 
 PlanRounds *
-plan_rounds(const PlanQuery *query, const RoundsOptions *options)
+plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duration_s,
+			bool by_statement, const char *label)
 {
 	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
-	int			nmodes = options->nmodes;
 	int			room = 64;
 	int			next_look = MIN_ROUNDS;
 	uint64		start = reference_ns();
-	Execution	execution = {
-		.query = query, .mode = &run_modes[options->modes[0]], .by_statement = options->by_statement
-	};
+	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext heap_keeper = AllocSetContextCreate(CurrentMemoryContext, "clocktiming heap keeper",
 													  ALLOCSET_SMALL_SIZES);
 	Progress	progress;
 
-	rounds->modes = options->modes;
+	rounds->modes = modes;
 	rounds->nmodes = nmodes;
+	while ((run_modes[modes[rounds->target]].instrument_options & INSTRUMENT_TIMER) == 0)
+		rounds->target++;
 	rounds->ms = palloc(sizeof(double *) * nmodes);
 	for (int i = 0; i < nmodes; i++)
 		rounds->ms[i] = palloc(sizeof(double) * room);
-	progress_start(&progress, options->label, options->duration_s);
+	progress_start(&progress, label, duration_s);
 
 	/*
 	 * Two executions do not count: for caches, hint bits, code to be
@@ -295,8 +295,8 @@ plan_rounds(const PlanQuery *query, const RoundsOptions *options)
 		{
 			int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
-			execution.mode = &run_modes[options->modes[place]];
-			execution.node_calls = rounds->node_calls == 0 && !options->by_statement &&
+			execution.mode = &run_modes[modes[place]];
+			execution.node_calls = rounds->node_calls == 0 && !by_statement &&
 				execution.mode->instrument_options != 0 ? &rounds->node_calls : NULL;
 			call_at_random_place(execute_once, &execution, context);
 			rounds->ms[place][round] = execution.ms;
@@ -304,13 +304,13 @@ plan_rounds(const PlanQuery *query, const RoundsOptions *options)
 		rounds->rounds++;
 
 		elapsed_s = (reference_ns() - start) / 1e9;
-		if (elapsed_s >= options->duration_s || rounds->rounds == MAX_ROUNDS)
+		if (elapsed_s >= duration_s || rounds->rounds == MAX_ROUNDS)
 			break;
 
 		/* looking costs, too: not after each of thousands of rounds */
 		if (rounds->rounds >= next_look)
 		{
-			if (good_enough(rounds, options, elapsed_s, &progress))
+			if (good_enough(rounds, elapsed_s, &progress))
 				break;
 			next_look = rounds->rounds + rounds->rounds / 20 + 1;
 		}

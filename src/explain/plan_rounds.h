@@ -43,33 +43,24 @@ extern const RunMode run_modes[N_RUN_MODES];
 typedef struct PlanRounds
 {
 	int			nmodes;
-	const int  *modes;			/* the first is what the others are compared
-								 * to */
+	const int  *modes;
+	int			target;			/* place of the first mode with timers */
 	int			rounds;			/* each mode was executed once a round */
 	double	  **ms;				/* [mode's place in modes][round] */
 	double		node_calls;		/* executions of plan nodes in one execution,
 								 * if one of the modes counts them, else 0 */
 } PlanRounds;
 
-typedef struct RoundsOptions
-{
-	const int  *modes;
-	int			nmodes;
-	double		duration_s;		/* time allowed */
-	int			target;			/* place in modes of the overhead that decides
-								 * when to stop ... */
-	int			base;			/* ... over this one */
-	bool		by_statement;	/* parsed, planned and executed each time */
-	const char *label;			/* for progress */
-} RoundsOptions;
-
 /*
  * Executes the query in every mode by turns, the output thrown away, until
- * the margin of the target's overhead is below 2 % of it and undisturbed
- * executions have been seen, or the time is used up; one round at least, after
- * two executions that do not count.
+ * the margin of timing's overhead is below 2 % of it and undisturbed executions
+ * have been seen, or the time is used up; one round at least, after two
+ * executions that do not count.  The overhead is that of the first mode with
+ * timers over the mode before it.  With by_statement, the query is parsed,
+ * planned and executed each time.
  */
-extern PlanRounds *plan_rounds(const PlanQuery *query, const RoundsOptions *options);
+extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
+							   double duration_s, bool by_statement, const char *label);
 
 /*
  * Calls work(arg) in a context, which is reset afterwards, with the stack and

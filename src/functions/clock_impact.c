@@ -414,19 +414,15 @@ static void
 measure_calls(void *arg)
 {
 	static const int modes[] = {MODE_ROWS, MODE_TIMING};
-	RoundsOptions options = {
-		.modes = modes, .nmodes = lengthof(modes), .duration_s = CALLS_DURATION_S,
-		.target = 1, .base = 0,
-		.label = "clock_impact"
-	};
 	PlanQuery  *query = plan_query("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
 								   false);
-	PlanRounds *runs = plan_rounds(query, &options);
-	Estimate	overhead_ms = rounds_overhead_ms(runs, 1, 0);
+	PlanRounds *rounds = plan_rounds(query, modes, lengthof(modes), CALLS_DURATION_S, false,
+									 "clock_impact");
+	Estimate	overhead_ms = rounds_overhead_ms(rounds, 1, 0);
 	ReadingCost *cost = arg;
 
-	cost->ns = overhead_ms.value * 1e6 / runs->node_calls;
-	cost->error_ns = overhead_ms.error * 1e6 / runs->node_calls;
+	cost->ns = overhead_ms.value * 1e6 / rounds->node_calls;
+	cost->error_ns = overhead_ms.error * 1e6 / rounds->node_calls;
 }
 
 static TimingCost

@@ -151,15 +151,10 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 								   "Workloads are generate_series and table.");
 	double		duration_s = get_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
-	RoundsOptions options = {
-		.modes = modes, .nmodes = lengthof(modes),
-		.duration_s = duration_s * (1 - CLOCK_SHARE),
-		.target = ANALYZE, .base = COUNTING,
-		.label = "clock_executor_overhead"
-	};
 	Workload	workload = begin_workload(rows, table);
 	ReadingCost reading = reading_cost(clock, duration_s * CLOCK_SHARE);
-	PlanRounds *rounds = plan_rounds(workload.query, &options);
+	PlanRounds *rounds = plan_rounds(workload.query, modes, lengthof(modes), duration_s * (1 - CLOCK_SHARE),
+									 false, "clock_executor_overhead");
 	Estimate	timing = rounds_overhead_ms(rounds, ANALYZE, COUNTING);
 	Estimate	sum = rounds_overhead_ms(rounds, ANALYZE, PLAIN);
 	double		ns = 1e6 / (double) rows;
@@ -188,17 +183,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	return row_result(&row);
 }
 
-static PlanRounds *
-rounds_of_all_modes(const PlanQuery *query, double duration_s, bool by_statement, const char *label)
-{
-	static const int modes[] = {MODE_PLAIN, MODE_ROWS, MODE_TIMING, MODE_TIMING_BUFFERS};
-	RoundsOptions options = {
-		.modes = modes, .nmodes = lengthof(modes), .duration_s = duration_s,
-		.target = 2, .base = 1, .by_statement = by_statement, .label = label
-	};
-
-	return plan_rounds(query, &options);
-}
+static const int all_modes[] = {MODE_PLAIN, MODE_ROWS, MODE_TIMING, MODE_TIMING_BUFFERS};
 
 /*
  * A row a mode.  "rows" is how many rows overheads are shared out over, 0 for a
@@ -250,8 +235,8 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
 										  "Paths are executor and statement.");
 	Workload	workload = begin_workload(rows, table);
-	PlanRounds *rounds = rounds_of_all_modes(workload.query, duration_s, by_statement,
-											 "clock_executor_overhead_runs");
+	PlanRounds *rounds = plan_rounds(workload.query, all_modes, lengthof(all_modes), duration_s,
+									 by_statement, "clock_executor_overhead_runs");
 
 	end_workload(&workload);
 	InitMaterializedSRF(fcinfo, 0);
@@ -263,7 +248,8 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 static void
 put_query_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, double duration_s)
 {
-	put_rounds(fcinfo, query, rounds_of_all_modes(query, duration_s, false, "clock_query_overhead"), 0);
+	put_rounds(fcinfo, query, plan_rounds(query, all_modes, lengthof(all_modes), duration_s,
+										  false, "clock_query_overhead"), 0);
 }
 
 /* The elements of clock_sources, each once, in their order. */
