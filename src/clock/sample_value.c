@@ -359,17 +359,6 @@ sample_mean_ticks(const ClockSample *sample)
 	return mean;
 }
 
-void
-check_cutoff(double cutoff)
-{
-	if (!(cutoff >= 0 && cutoff <= 100))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cutoff must be between 0 and 100 percent"),
-				 errdetail("The cutoff given is %g.", cutoff),
-				 errhint("Durations are listed until this share of all is reached; 99.99 is the default.")));
-}
-
 /* Nanoseconds, rounded to whole ones. */
 static uint64
 whole_ns(const ClockSample *sample, uint64 ticks)

@@ -86,7 +86,4 @@ extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
 extern DurationRow *sample_durations(const ClockSample *sample, double cutoff,
 									 int *nrows, bool *stopped);
 
-/* ERROR unless cutoff is a number from 0 to 100. */
-extern void check_cutoff(double cutoff);
-
 #endif							/* CLOCKTIMING_SAMPLE_VALUE_H */

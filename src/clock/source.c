@@ -419,16 +419,6 @@ clock_reference_get(const char *name)
 	return reference;
 }
 
-void
-check_reference(const ClockReference *reference, const ClockSource *source)
-{
-	if (strcmp(reference->name, source->name) == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clock source \"%s\" cannot be its own reference", source->name),
-				 errhint("%s, the default, is the kernel's steadiest clock.", REFERENCE_BY_DEFAULT)));
-}
-
 const char *
 clock_source_for_explain(void)
 {

@@ -89,9 +89,6 @@ typedef struct ClockReference
  */
 extern ClockReference clock_reference_get(const char *name);
 
-/* ERROR if the reference is the source itself. */
-extern void check_reference(const ClockReference *reference, const ClockSource *source);
-
 /* The source that the server reads for EXPLAIN ANALYZE, or all other timing. */
 extern const char *clock_source_for_explain(void);
 extern const char *clock_source_for_other_timing(void);

@@ -21,6 +21,7 @@
 #include "clock/source.h"
 #include "core/comparison.h"
 #include "core/reference.h"
+#include "functions/args.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"

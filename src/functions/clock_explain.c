@@ -25,6 +25,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "functions/args.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_explain);

@@ -11,9 +11,9 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "functions/args.h"
 #include "functions/clock_measure.h"
 #include "functions/clock_throttled.h"
 #include "functions/row.h"
@@ -24,13 +24,6 @@ PG_FUNCTION_INFO_V1(clock_histogram_source);
 PG_FUNCTION_INFO_V1(clock_histogram_plot_source);
 PG_FUNCTION_INFO_V1(clock_durations_source);
 PG_FUNCTION_INFO_V1(clock_summary_source);
-
-/* Bounds of a run: shorter is one block anyway, longer is a typing error. */
-#define MIN_DURATION_S	1e-6
-#define MAX_DURATION_S	86400.0
-
-/* The shortest interval: shorter ones are mostly their own edges. */
-#define MIN_EVERY_S		0.001
 
 /*
  * CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding.
@@ -93,31 +86,6 @@ void
 run_progress_between_blocks(void *arg, double elapsed_s)
 {
 	run_progress(arg, elapsed_s);
-}
-
-void
-check_duration(double duration_s)
-{
-	/* written so that NaN fails, too */
-	if (!(duration_s >= MIN_DURATION_S && duration_s <= MAX_DURATION_S))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("duration must be between 0.000001 and 86400 seconds"),
-				 errdetail("The duration given is %g seconds.", duration_s),
-				 errhint("A few seconds are enough for most purposes.")));
-}
-
-void
-check_every(double every_s, double duration_s)
-{
-	/* written so that NaN fails, too */
-	if (!(every_s >= MIN_EVERY_S && every_s <= duration_s))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("every must be between %g seconds and the duration", MIN_EVERY_S),
-				 errdetail("The interval given is %g seconds, the duration %g seconds.",
-						   every_s, duration_s),
-				 errhint("1 second, the default, is enough for most purposes.")));
 }
 
 static double
@@ -224,14 +192,9 @@ measure(const ClockSource *source, double duration_s)
 static ClockSample *
 measure_by_arguments(FunctionCallInfo fcinfo)
 {
-	double		duration_s;
+	double		duration_s = arg_duration(fcinfo, 1);
 
-	check_not_null(fcinfo, 0, "source");
-	check_not_null(fcinfo, 1, "duration");
-	duration_s = PG_GETARG_FLOAT8(1);
-	check_duration(duration_s);
-	return measure(clock_source_get(text_to_cstring(PG_GETARG_TEXT_PP(0))),
-				   duration_s);
+	return measure(arg_source(fcinfo, 0), duration_s);
 }
 
 Datum
@@ -263,9 +226,9 @@ clock_histogram_plot_source(PG_FUNCTION_ARGS)
 Datum
 clock_durations_source(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 2, "cutoff");
-	check_cutoff(PG_GETARG_FLOAT8(2));
-	return_durations(fcinfo, measure_by_arguments(fcinfo), PG_GETARG_FLOAT8(2));
+	double		cutoff = arg_cutoff(fcinfo, 2);
+
+	return_durations(fcinfo, measure_by_arguments(fcinfo), cutoff);
 	return (Datum) 0;
 }
 

@@ -58,10 +58,4 @@ extern void warn_of_sample(const ClockSource *source, const ClockSample *sample,
  */
 #define NATURAL_STALL_THROTTLED (2 * INSTANT_DURATIONS)
 
-/* ERROR unless it is a number of seconds that makes sense for a run. */
-extern void check_duration(double duration_s);
-
-/* ERROR unless it is an interval, in seconds, that such a run can have. */
-extern void check_every(double every_s, double duration_s);
-
 #endif							/* CLOCKTIMING_CLOCK_MEASURE_H */

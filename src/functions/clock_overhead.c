@@ -22,7 +22,7 @@
 #include "compat.h"
 #include "core/stats.h"
 #include "explain/plan_run.h"
-#include "functions/clock_measure.h"
+#include "functions/args.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
 

@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
+#include "functions/args.h"
 #include "functions/clock_measure.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
@@ -123,12 +124,8 @@ clock_report(PG_FUNCTION_ARGS)
 	const ClockSource *rdtscp = clock_source_find("rdtscp");
 	const char *why_not;
 
-	check_not_null(fcinfo, 0, "duration");
-	check_not_null(fcinfo, 1, "cutoff");
-	report.duration_s = PG_GETARG_FLOAT8(0);
-	report.cutoff = PG_GETARG_FLOAT8(1);
-	check_duration(report.duration_s);
-	check_cutoff(report.cutoff);
+	report.duration_s = arg_duration(fcinfo, 0);
+	report.cutoff = arg_cutoff(fcinfo, 1);
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;

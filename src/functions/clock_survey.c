@@ -19,6 +19,7 @@
 #include "clock/progress.h"
 #include "core/reference.h"
 #include "core/stats.h"
+#include "functions/args.h"
 #include "functions/clock_measure.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
@@ -472,16 +473,12 @@ clock_survey(PG_FUNCTION_ARGS)
 	ClockReference reference;
 	SurveyedClock *clocks;
 	ReadingCost system_call;
-	double		duration_s;
+	double		duration_s = arg_duration(fcinfo, 2);
 	int			n;
 
 	check_not_null(fcinfo, 0, "sources");
-	check_not_null(fcinfo, 1, "reference");
-	check_not_null(fcinfo, 2, "duration");
 	sources = clock_sources_of_array(PG_GETARG_ARRAYTYPE_P(0));
-	reference = clock_reference_get(text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	duration_s = PG_GETARG_FLOAT8(2);
-	check_duration(duration_s);
+	reference = clock_reference_get(arg_text(fcinfo, 1, "reference"));
 
 	n = list_length(sources);
 	clocks = palloc0(sizeof(SurveyedClock) * n);

@@ -19,18 +19,15 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "core/reference.h"
+#include "functions/args.h"
 #include "functions/clock_throttled.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_throttled);
-
-#define MIN_RATE		0.001
-#define MAX_RATE		1e6
 
 /* less of the rate than this is worth a warning */
 #define REACHED			0.95
@@ -49,18 +46,6 @@ PG_FUNCTION_INFO_V1(clock_throttled);
 
 /* Instants that a pause has delayed by more than this are left out. */
 #define LATE_AFTER_PAUSE_S 0.01
-
-void
-check_rate(double rate)
-{
-	/* written so that NaN fails, too */
-	if (!(rate >= MIN_RATE && rate <= MAX_RATE))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("rate must be between 0.001 and 1000000 a second"),
-				 errdetail("The rate given is %g a second.", rate),
-				 errhint("200 a second take about one percent of a CPU; without a rate, the clock is read all the time.")));
-}
 
 double
 cpu_time_s(void)
@@ -231,19 +216,14 @@ measure_throttled_by_arguments(FunctionCallInfo fcinfo, ThrottledRun *throttled)
 	const ClockSource *source;
 	ClockSample *sample;
 	TimestampTz started_at;
-	double		duration_s;
+	double		duration_s = arg_duration(fcinfo, 1);
+	double		rate = arg_rate(fcinfo, 2);
 	double		cpu_s;
 
-	check_not_null(fcinfo, 0, "source");
-	check_not_null(fcinfo, 1, "duration");
-	check_not_null(fcinfo, 2, "rate");
-	duration_s = PG_GETARG_FLOAT8(1);
-	check_duration(duration_s);
-	check_rate(PG_GETARG_FLOAT8(2));
-	source = clock_source_get(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	source = arg_source(fcinfo, 0);
 
 	prepare_run(run, source);
-	throttled_prepare(throttled, run, &progress, PG_GETARG_FLOAT8(2));
+	throttled_prepare(throttled, run, &progress, rate);
 	run_progress_start(&progress, run, source->name, duration_s);
 
 	started_at = GetCurrentTimestamp();

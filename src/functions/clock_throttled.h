@@ -30,9 +30,6 @@ typedef struct ThrottledRun
 	double		cpu_percent;	/* of one CPU, over the whole run */
 } ThrottledRun;
 
-/* ERROR unless it is a rate that makes sense. */
-extern void check_rate(double rate);
-
 /*
  * To be called after prepare_run() and before sampler_begin(), and after
  * sampler_begin().  Allocates the tallies.

@@ -21,9 +21,9 @@
 
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 
 #include "core/reference.h"
+#include "functions/args.h"
 #include "functions/clock_measure.h"
 #include "functions/clock_throttled.h"
 #include "functions/row.h"
@@ -66,19 +66,14 @@ timeline_begin(FunctionCallInfo fcinfo)
 {
 	Timeline   *timeline = palloc0(sizeof(Timeline));
 	SamplerRun *run = &timeline->run;
-	double		duration_s;
+	double		duration_s = arg_duration(fcinfo, 1);
+	double		rate = 0;
 
-	check_not_null(fcinfo, 0, "source");
-	check_not_null(fcinfo, 1, "duration");
-	check_not_null(fcinfo, 2, "every");
-	duration_s = PG_GETARG_FLOAT8(1);
-	timeline->every_s = PG_GETARG_FLOAT8(2);
-	check_duration(duration_s);
-	check_every(timeline->every_s, duration_s);
+	timeline->every_s = arg_every(fcinfo, 2, duration_s);
 	timeline->is_throttled = !PG_ARGISNULL(3);
 	if (timeline->is_throttled)
-		check_rate(PG_GETARG_FLOAT8(3));
-	timeline->source = clock_source_get(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+		rate = arg_rate(fcinfo, 3);
+	timeline->source = arg_source(fcinfo, 0);
 
 	/* 0.3 / 0.1 is a little less than 3 */
 	timeline->intervals = (int64) floor(duration_s / timeline->every_s * (1 + 1e-12));
@@ -87,8 +82,7 @@ timeline_begin(FunctionCallInfo fcinfo)
 	run_progress_start(&timeline->progress, run, timeline->source->name,
 					   (double) timeline->intervals * timeline->every_s);
 	if (timeline->is_throttled)
-		throttled_prepare(&timeline->throttled, run, &timeline->progress,
-						  PG_GETARG_FLOAT8(3));
+		throttled_prepare(&timeline->throttled, run, &timeline->progress, rate);
 	else
 	{
 		run->between_blocks = run_progress_between_blocks;

@@ -130,12 +130,3 @@ row_to_set(Row *row, FunctionCallInfo fcinfo)
 	memset(row->nulls, false, sizeof(bool) * row->natts);
 	row->natts = 0;
 }
-
-void
-check_not_null(FunctionCallInfo fcinfo, int argno, const char *name)
-{
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s must not be null", name)));
-}

@@ -45,7 +45,4 @@ extern Datum fixed_numeric(double value, int decimals);
 extern Datum row_result(Row *row);
 extern void row_to_set(Row *row, FunctionCallInfo fcinfo);
 
-/* ERROR if the argument is NULL, which "name" calls it. */
-extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
-
 #endif							/* CLOCKTIMING_ROW_H */

@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 
+#include "functions/args.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
 
@@ -74,17 +75,6 @@ return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
 	check_not_empty(sample);
 	rows = sample_histogram(sample, &nrows);
 	put_rows(fcinfo, rows, nrows, sample->total);
-}
-
-void
-check_plot_width(int64 width)
-{
-	if (width < MIN_PLOT_WIDTH || width > MAX_PLOT_WIDTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
-				 errdetail("The number given is " INT64_FORMAT ".", width),
-				 errhint("74, the default, fits a terminal.")));
 }
 
 void
@@ -251,10 +241,7 @@ Datum
 clock_durations_sample(PG_FUNCTION_ARGS)
 {
 	check_not_null(fcinfo, 0, "sample");
-	check_not_null(fcinfo, 1, "cutoff");
-	check_cutoff(PG_GETARG_FLOAT8(1));
-	return_durations(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)),
-					 PG_GETARG_FLOAT8(1));
+	return_durations(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)), arg_cutoff(fcinfo, 1));
 	return (Datum) 0;
 }
 

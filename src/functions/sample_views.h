@@ -21,13 +21,6 @@ extern void return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
 extern Datum return_summary(FunctionCallInfo fcinfo, const ClockSample *sample);
 extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
 
-/* Columns of a picture in text. */
-#define MIN_PLOT_WIDTH	60
-#define MAX_PLOT_WIDTH	1000
-
-/* ERROR unless it is between these. */
-extern void check_plot_width(int64 width);
-
 /* One more row of a set of text, after InitMaterializedSRF(). */
 extern void put_text_line(FunctionCallInfo fcinfo, const char *line);
 
