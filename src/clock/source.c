@@ -11,30 +11,22 @@
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "clock/instr_clock.h"
 #include "clock/source.h"
+#include "clock/wait.h"
 #include "core/arm_counter.h"
 #include "core/reference.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
 
-/* Waits a little, so that a cancel takes effect while calibrating. */
-static void
-calibration_wait(double seconds)
-{
-	pg_usleep(Min(seconds, 0.001) * 1e6);
-	CHECK_FOR_INTERRUPTS();
-}
-
 const TscFrequency *
 calibrated_tsc_frequency(void)
 {
-	return tsc_frequency(calibration_wait);
+	return tsc_frequency(wait_briefly);
 }
 
 static const char *

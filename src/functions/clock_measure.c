@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "miscadmin.h"
 #include "utils/timestamp.h"
 
 #include "functions/args.h"
@@ -42,33 +41,30 @@ typedef struct RunState
 	RunProgress progress;
 } RunState;
 
+static void
+report_run(void *arg, double elapsed_s)
+{
+	RunProgress *progress = arg;
+	TallyMoments now = tally_moments(progress->run->tally);
+	double		tick_ns = 1e9 / progress->run->frequency_hz;
+	double		count = (double) (now.count - progress->reported.count);
+	double		mean = count > 0 ? (now.sum - progress->reported.sum) / count : 0;
+	double		variance = count > 0 ?
+		(now.sumsq - progress->reported.sumsq) / count - mean * mean : 0;
+
+	progress_report(&progress->wait.progress, elapsed_s,
+					"mean %.2f ns, stddev %.2f ns",
+					mean * tick_ns, sqrt(Max(variance, 0)) * tick_ns);
+	progress->reported = now;
+}
+
 void
 run_progress_start(RunProgress *progress, const SamplerRun *run,
 				   const char *label, double total_s)
 {
 	memset(progress, 0, sizeof(*progress));
 	progress->run = run;
-	progress_start(&progress->progress, label, total_s);
-}
-
-void
-run_progress(RunProgress *progress, double elapsed_s)
-{
-	CHECK_FOR_INTERRUPTS();
-	if (progress_due(&progress->progress, elapsed_s))
-	{
-		TallyMoments now = tally_moments(progress->run->tally);
-		double		tick_ns = 1e9 / progress->run->frequency_hz;
-		double		count = (double) (now.count - progress->reported.count);
-		double		mean = count > 0 ? (now.sum - progress->reported.sum) / count : 0;
-		double		variance = count > 0 ?
-			(now.sumsq - progress->reported.sumsq) / count - mean * mean : 0;
-
-		progress_report(&progress->progress, elapsed_s,
-						"mean %.2f ns, stddev %.2f ns",
-						mean * tick_ns, sqrt(Max(variance, 0)) * tick_ns);
-		progress->reported = now;
-	}
+	wait_start(&progress->wait, label, total_s, report_run, progress);
 }
 
 /* What is not reported yet shall be: the rest goes below zero, as it were. */
@@ -85,7 +81,7 @@ run_progress_clear(RunProgress *progress)
 void
 run_progress_between_blocks(void *arg, double elapsed_s)
 {
-	run_progress(arg, elapsed_s);
+	wait_poll(&((RunProgress *) arg)->wait, elapsed_s);
 }
 
 static double

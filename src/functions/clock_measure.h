@@ -8,14 +8,14 @@
 #ifndef CLOCKTIMING_CLOCK_MEASURE_H
 #define CLOCKTIMING_CLOCK_MEASURE_H
 
-#include "clock/progress.h"
 #include "clock/sample_value.h"
 #include "clock/source.h"
+#include "clock/wait.h"
 
 /* The reports of a run, which are the same for all that sample a clock. */
 typedef struct RunProgress
 {
-	Progress	progress;
+	Wait		wait;
 	const SamplerRun *run;
 	TallyMoments reported;		/* what had been counted at the last report */
 } RunProgress;
@@ -23,13 +23,10 @@ typedef struct RunProgress
 extern void run_progress_start(RunProgress *progress, const SamplerRun *run,
 							   const char *label, double total_s);
 
-/* Lets itself be interrupted, and reports if it is time to. */
-extern void run_progress(RunProgress *progress, double elapsed_s);
-
 /* To be called before sampler_clear(). */
 extern void run_progress_clear(RunProgress *progress);
 
-/* The same as run_progress(), to be SamplerRun's between_blocks. */
+/* Lets itself be interrupted, and reports if it is time to: a between_blocks. */
 extern void run_progress_between_blocks(void *arg, double elapsed_s);
 
 /*

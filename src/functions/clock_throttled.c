@@ -18,9 +18,7 @@
 
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "storage/latch.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "core/reference.h"
 #include "functions/args.h"
@@ -31,18 +29,6 @@ PG_FUNCTION_INFO_V1(clock_throttled);
 
 /* less of the rate than this is worth a warning */
 #define REACHED			0.95
-
-/*
- * A latch's timeout is in whole milliseconds, so what is left of a wait is an
- * ordinary sleep, which a signal ends at once as well.  (If it comes just
- * before the sleep, it is not seen until that is over: hence not longer than
- * twice this.)  Each wake-up costs some 35 us of CPU time, so few waits may
- * need both; and what the first one brings into the caches shall have left
- * them when the instant comes.  A latch is waited for no longer than
- * LONGEST_SLEEP_MS, because of the reports of progress.
- */
-#define LAST_SLEEP_MS	10.0
-#define LONGEST_SLEEP_MS 100.0
 
 /* Instants that a pause has delayed by more than this are left out. */
 #define LATE_AFTER_PAUSE_S 0.01
@@ -99,6 +85,7 @@ throttled_prepare(ThrottledRun *throttled, SamplerRun *run,
 void
 throttled_begin(ThrottledRun *throttled)
 {
+	throttled->progress->wait.progress.start_ns = throttled->run->start.reference_ns;
 	throttle_start(&throttled->throttle, throttled->rate,
 				   pg_prng_uint64(&pg_global_prng_state));
 }
@@ -120,38 +107,6 @@ throttled_resume(ThrottledRun *throttled)
 	{
 		CHECK_FOR_INTERRUPTS();
 		throttle_next(&throttled->throttle);
-	}
-}
-
-/*
- * Waits until that many seconds of the run are over.  Returns whether it had
- * to sleep, and how many are over.
- */
-static bool
-wait_until(ThrottledRun *throttled, double due_s, double *elapsed)
-{
-	bool		slept = false;
-
-	for (;;)
-	{
-		double		left_ms;
-
-		*elapsed = elapsed_s(throttled);
-		run_progress(throttled->progress, *elapsed);
-		left_ms = (due_s - *elapsed) * 1e3;
-		if (left_ms <= 0)
-			return slept;
-		if (left_ms > 2 * LAST_SLEEP_MS)
-		{
-			(void) WaitLatch(MyLatch,
-							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-							 (long) Min(left_ms - LAST_SLEEP_MS, LONGEST_SLEEP_MS),
-							 PG_WAIT_EXTENSION);
-			ResetLatch(MyLatch);
-		}
-		else
-			pg_usleep((long) (left_ms * 1000) + 1);
-		slept = true;
 	}
 }
 
@@ -178,11 +133,10 @@ throttled_until(ThrottledRun *throttled, double until_s)
 	for (;;)
 	{
 		double		due_s = throttled->throttle.due_s;
-		double		elapsed;
-		bool		slept = wait_until(throttled, Min(due_s, until_s), &elapsed);
+		bool		slept = wait_until(&throttled->progress->wait, Min(due_s, until_s));
 
 		/* one that was slept for is taken even if the wait was too long */
-		if (due_s >= until_s || (!slept && elapsed >= until_s))
+		if (due_s >= until_s || (!slept && elapsed_s(throttled) >= until_s))
 			break;
 		take_instant(throttled, slept);
 		throttle_next(&throttled->throttle);

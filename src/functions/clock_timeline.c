@@ -20,7 +20,6 @@
 #include <math.h>
 
 #include "funcapi.h"
-#include "miscadmin.h"
 
 #include "core/reference.h"
 #include "functions/args.h"
@@ -218,12 +217,12 @@ report_interval(Timeline *timeline, const IntervalFigures *interval, double edge
 {
 	const SamplerRun *run = &timeline->run;
 
-	if (!progress_due(&timeline->progress.progress, edge_s))
+	if (!progress_due(&timeline->progress.wait.progress, edge_s))
 		return;
 	if (isnan(interval->mean_ns))
-		progress_report(&timeline->progress.progress, edge_s, "no readings");
+		progress_report(&timeline->progress.wait.progress, edge_s, "no readings");
 	else
-		progress_report(&timeline->progress.progress, edge_s,
+		progress_report(&timeline->progress.wait.progress, edge_s,
 						INT64_FORMAT " readings, mean %.2f ns, stddev %.2f ns, p50 %.2f ns, p99 %.2f ns, max %.2f ns, " INT64_FORMAT " gaps, %.3f ms lost, " INT64_FORMAT " backward steps",
 						interval->readings, interval->mean_ns,
 						isnan(interval->stddev_ns) ? 0 : interval->stddev_ns,
