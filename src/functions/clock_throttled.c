@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "core/random.h"
 #include "core/reference.h"
 #include "functions/args.h"
 #include "functions/clock_throttled.h"
@@ -82,12 +83,18 @@ throttled_prepare(ThrottledRun *throttled, SamplerRun *run,
 	}
 }
 
+static void
+next_instant(ThrottledRun *throttled)
+{
+	throttled->due_s += random_exponential(&throttled->random) / throttled->rate;
+}
+
 void
 throttled_begin(ThrottledRun *throttled)
 {
 	throttled->progress->wait.progress.start_ns = throttled->run->start.reference_ns;
-	throttle_start(&throttled->throttle, throttled->rate,
-				   pg_prng_uint64(&pg_global_prng_state));
+	throttled->random = pg_prng_uint64(&pg_global_prng_state) | 1;
+	next_instant(throttled);
 }
 
 void
@@ -103,17 +110,17 @@ throttled_resume(ThrottledRun *throttled)
 {
 	double		elapsed = elapsed_s(throttled);
 
-	while (throttled->throttle.due_s < elapsed - LATE_AFTER_PAUSE_S)
+	while (throttled->due_s < elapsed - LATE_AFTER_PAUSE_S)
 	{
 		CHECK_FOR_INTERRUPTS();
-		throttle_next(&throttled->throttle);
+		next_instant(throttled);
 	}
 }
 
 static void
 take_instant(ThrottledRun *throttled, bool slept)
 {
-	double		due_ns = throttled->throttle.due_s * 1e9;
+	double		due_ns = throttled->due_s * 1e9;
 	SamplerInstant instant;
 	double		late_ns;
 
@@ -132,14 +139,14 @@ throttled_until(ThrottledRun *throttled, double until_s)
 {
 	for (;;)
 	{
-		double		due_s = throttled->throttle.due_s;
+		double		due_s = throttled->due_s;
 		bool		slept = wait_until(&throttled->progress->wait, Min(due_s, until_s));
 
 		/* one that was slept for is taken even if the wait was too long */
 		if (due_s >= until_s || (!slept && elapsed_s(throttled) >= until_s))
 			break;
 		take_instant(throttled, slept);
-		throttle_next(&throttled->throttle);
+		next_instant(throttled);
 	}
 }
 
@@ -147,7 +154,7 @@ void
 throttled_warn(const ThrottledRun *throttled, const char *source,
 			   int64 instants, double elapsed)
 {
-	double		missing = (elapsed - throttled->throttle.due_s) * throttled->rate;
+	double		missing = (elapsed - throttled->due_s) * throttled->rate;
 
 	if (instants == 0)
 		ereport(WARNING,

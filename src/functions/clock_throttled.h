@@ -10,7 +10,6 @@
 
 #include "fmgr.h"
 
-#include "core/throttle.h"
 #include "functions/clock_measure.h"
 
 /*
@@ -22,7 +21,8 @@ typedef struct ThrottledRun
 	SamplerRun *run;
 	RunProgress *progress;
 	double		rate;			/* asked for, a second */
-	Throttle	throttle;
+	uint64_t	random;
+	double		due_s;			/* the instant to come */
 	Tally	   *cold;			/* first readings after a sleep, ns */
 	Tally	   *late;			/* how late instants were, ns */
 	int64		instants;
