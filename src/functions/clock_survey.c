@@ -16,11 +16,10 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 
-#include "clock/progress.h"
+#include "clock/clock_run.h"
 #include "core/reference.h"
 #include "core/stats.h"
 #include "functions/args.h"
-#include "functions/clock_measure.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
 
@@ -364,7 +363,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	StepWatch	watch = {.run = run};
 
 	run->tally = tally;
-	prepare_run(run, clock->source);
+	prepare_sampler(run, clock->source);
 	run->duration_s = duration_s;
 	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
