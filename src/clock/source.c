@@ -184,7 +184,7 @@ reads_os_clock(const ClockSource *source)
 static double
 os_clock_resolution(const ClockSource *source)
 {
-	return source->os->resolution_ns(source->os->id);
+	return os_clock_resolution_ns(source->os);
 }
 
 #ifdef CLOCKTIMING_HAVE_TSC
