@@ -1,11 +1,8 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * instr_clock.c
- *	  The clock that this server times with: INSTR_TIME_SET_CURRENT_FAST.
+ *	  See instr_clock.h.
  *
  * The one hot loop that needs PostgreSQL's headers.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * tally.c
- *	  What a run has counted: exact durations, stalls, backward steps.
- *
- *-------------------------------------------------------------------------
+ *	  See tally.h.
  */
 #include <math.h>
 #include <stdlib.h>
