@@ -1,4 +1,7 @@
-/* subtransaction.c: see subtransaction.h */
+/*
+ * subtransaction.c
+ *	  See subtransaction.h.
+ */
 #include "postgres.h"
 
 #include "access/xact.h"

@@ -1,4 +1,7 @@
-/* plan_rounds.c: see plan_rounds.h */
+/*
+ * plan_rounds.c
+ *	  See plan_rounds.h.
+ */
 #include "postgres.h"
 
 #include <math.h>

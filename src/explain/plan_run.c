@@ -1,4 +1,7 @@
-/* plan_run.c: see plan_run.h */
+/*
+ * plan_run.c
+ *	  See plan_run.h.
+ */
 #include "postgres.h"
 
 #include "access/xact.h"

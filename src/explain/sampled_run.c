@@ -1,4 +1,7 @@
-/* sampled_run.c: see sampled_run.h */
+/*
+ * sampled_run.c
+ *	  See sampled_run.h.
+ */
 #include "postgres.h"
 
 #include "executor/instrument.h"

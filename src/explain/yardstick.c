@@ -1,4 +1,7 @@
-/* yardstick.c: see yardstick.h */
+/*
+ * yardstick.c
+ *	  See yardstick.h.
+ */
 #include "postgres.h"
 
 #include <math.h>

@@ -17,6 +17,7 @@
 #include "core/reference.h"
 #include "explain/explain_output.h"
 #include "explain/explain_query.h"
+#include "functions/args.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_explain);

@@ -26,9 +26,9 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
+#include "clock/reading_cost.h"
 #include "clock/subtransaction.h"
 #include "explain/plan_rounds.h"
-#include "functions/clock_survey.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_list_impact);

@@ -18,11 +18,11 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
+#include "clock/reading_cost.h"
 #include "compat.h"
 #include "core/stats.h"
 #include "explain/plan_rounds.h"
-#include "functions/clock_measure.h"
-#include "functions/clock_survey.h"
+#include "functions/args.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_executor_overhead);
