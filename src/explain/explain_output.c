@@ -280,9 +280,8 @@ add(StringInfo list, const char *separator, const char *text)
 	appendStringInfo(list, "%s%s", list->len > 0 ? separator : "", text);
 }
 
-/* What is special about a node; text says elsewhere which self times are unknown. */
-static char *
-note_of(const NodeEstimate *node, bool with_unknown)
+char *
+explain_note(const NodeEstimate *node, bool with_unknown)
 {
 	StringInfoData note;
 
@@ -301,12 +300,6 @@ note_of(const NodeEstimate *node, bool with_unknown)
 	return note.len > 0 ? note.data : NULL;
 }
 
-char *
-explain_note(const NodeEstimate *node)
-{
-	return note_of(node, true);
-}
-
 void
 explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *node)
 {
@@ -317,7 +310,7 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 	double		percent = self_ms * 1e6 / timed->estimate->whole_ns * 100;
 	bool		with_percent = timed->estimate->whole_ns > 0 && !node->self_unknown;
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
-	char	   *note = note_of(node, !text);
+	char	   *note = explain_note(node, !text);
 
 	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
 		return;

@@ -47,8 +47,11 @@ extern void explain_put_node(ExplainState *es, const TimedPlan *timed,
 							 const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
-/* What is special about a node's figures; NULL if nothing is. */
-extern char *explain_note(const NodeEstimate *node);
+/*
+ * What is special about a node's figures, with or without the self time being
+ * unknown; NULL if nothing is.
+ */
+extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
 /* A copy of the next line of an output, which is passed by; NULL at the end. */
 extern char *explain_next_line(const char **text);

@@ -406,5 +406,9 @@ explain_query(ExplainedQuery *explained)
 			break;
 	}
 	if (verify)
-		explained->plain_ms = Min(explained->plain_ms, run_plain_ms(explained));
+	{
+		double		after_ms = run_plain_ms(explained);
+
+		explained->plain_ms = Min(explained->plain_ms, after_ms);
+	}
 }

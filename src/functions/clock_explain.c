@@ -100,15 +100,6 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-static void
-put_calls(Row *row, const NodeEstimate *node, int64 calls)
-{
-	if (node->kind == NODE_UNTIMED)
-		row_put_null(row);
-	else
-		row_put_count(row, calls);
-}
-
 Datum
 clock_explain(PG_FUNCTION_ARGS)
 {
@@ -136,22 +127,21 @@ clock_explain(PG_FUNCTION_ARGS)
 		row_put_text(&row, info->line);
 		row_put_text(&row, info->type);
 		row_put_text(&row, info->relation);
-		row_put_count(&row, (int64) rint(node->loops + node->untimed_loops));
-		row_put_count(&row, (int64) rint(node->rows + node->untimed_rows));
-		put_calls(&row, node, node->calls);
-		put_calls(&row, node, node->timed);
-		row_put_number(&row, node->total_ns * ms, 4);
-		row_put_number(&row, node->total_error_ns * ms, 4);
-		row_put_number(&row, node->self_ns * ms, 4);
-		row_put_number(&row, node->self_error_ns * ms, 4);
-		row_put_number(&row, plan->whole_ns > 0 && !node->self_unknown ?
-					   node->self_ns * ms * 1e6 / plan->whole_ns * 100 : NAN, 4);
-		row_put_number(&row, query->removed_ns == NULL ? NAN :
-					   place < 0 ? 0 : query->removed_ns[place] * ms, 4);
-		row_put_text(&row, explain_note(node));
-		row_put_number(&row, plan->root_estimate_ns / 1e6 * first, 4);
-		row_put_number(&row, plan->run_ns / 1e6 * first, 4);
-		row_put_number(&row, query->plain_ms * first, 4);
+		row_put_counts(&row, (int64) rint(node->loops + node->untimed_loops),
+					   (int64) rint(node->rows + node->untimed_rows));
+		if (node->kind == NODE_UNTIMED)
+			row_put_nulls(&row, 2);
+		else
+			row_put_counts(&row, node->calls, node->timed);
+		row_put_numbers(&row, 4, node->total_ns * ms, node->total_error_ns * ms,
+						node->self_ns * ms, node->self_error_ns * ms,
+						plan->whole_ns > 0 && !node->self_unknown ?
+						node->self_ns * ms * 1e6 / plan->whole_ns * 100 : NAN,
+						query->removed_ns == NULL ? NAN :
+						place < 0 ? 0 : query->removed_ns[place] * ms);
+		row_put_text(&row, explain_note(node, true));
+		row_put_numbers(&row, 4, plan->root_estimate_ns / 1e6 * first,
+						plan->run_ns / 1e6 * first, query->plain_ms * first);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;

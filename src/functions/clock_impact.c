@@ -428,11 +428,8 @@ measure_calls(void *arg)
 static TimingCost
 cost_of(const ClockSource *source)
 {
-	TimingCost	cost;
+	TimingCost	cost = {source->reads(source), reading_cost(source, READING_DURATION_S), {NAN, NAN}};
 
-	cost.clock = source->reads(source);
-	cost.reading = reading_cost(source, READING_DURATION_S);
-	cost.operation.ns = cost.operation.error_ns = NAN;
 	return cost;
 }
 
@@ -471,24 +468,20 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	row_put_text(&row, GetConfigOption(work->setting, true, false));
 	row_put_bool(&row, in_effect(work->setting));
 	row_put_text(&row, work->name);
-	row_put_number(&row, ms_per_s, 6);
-	row_put_number(&row, work->operations_per_s * operation.error_ns / 1e6, 6);
-	row_put_number(&row, work->least_operations_per_s * least.ns / 1e6, 6);
+	row_put_numbers(&row, 6, ms_per_s, work->operations_per_s * operation.error_ns / 1e6,
+					work->least_operations_per_s * least.ns / 1e6);
 
 	/* no work, no doubt */
 	row_put_text(&row, !known || work->operations == 0 ? NULL : bounds[work->bound]);
-	row_put_number(&row, ms_per_s / 10, 4);
-	row_put_number(&row, active_ms_per_s > 0 ? ms_per_s / active_ms_per_s * 100 : NAN, 4);
+	row_put_numbers(&row, 4, ms_per_s / 10,
+					active_ms_per_s > 0 ? ms_per_s / active_ms_per_s * 100 : NAN);
 	if (isnan(work->operations))
 		row_put_null(&row);
 	else
 		row_put_count(&row, (int64) work->operations);
 	row_put_number(&row, work->operations_per_s, 3);
-	row_put_number(&row, work->readings, 2);
-	row_put_number(&row, operation.ns, 2);
-	row_put_number(&row, operation.error_ns, 2);
-	row_put_number(&row, cost->reading.ns, 2);
-	row_put_number(&row, cost->reading.error_ns, 2);
+	row_put_numbers(&row, 2, work->readings, operation.ns, operation.error_ns,
+					cost->reading.ns, cost->reading.error_ns);
 	row_put_text(&row, cost->clock);
 	row_put_text(&row, work->statistics);
 	row_put_number(&row, work->period_s, 3);

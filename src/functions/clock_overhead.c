@@ -62,10 +62,8 @@ static bool
 get_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *first,
 		   const char *second, const char *hint)
 {
-	char	   *word;
+	char	   *word = arg_text(fcinfo, argno, name);
 
-	check_not_null(fcinfo, argno, name);
-	word = text_to_cstring(PG_GETARG_TEXT_PP(argno));
 	if (pg_strcasecmp(word, second) == 0)
 		return true;
 	if (pg_strcasecmp(word, first) != 0)
@@ -90,14 +88,6 @@ get_rows(FunctionCallInfo fcinfo)
 				 errdetail("The number given is " INT64_FORMAT ".", rows),
 				 errhint("1000, the default, are enough for most purposes.")));
 	return rows;
-}
-
-static double
-get_duration(FunctionCallInfo fcinfo, int argno)
-{
-	check_not_null(fcinfo, argno, "duration");
-	check_duration(PG_GETARG_FLOAT8(argno));
-	return PG_GETARG_FLOAT8(argno);
 }
 
 /*
@@ -134,8 +124,7 @@ end_workload(const Workload *workload)
 static void
 put_estimate(Row *row, Estimate estimate, double factor, int decimals)
 {
-	row_put_number(row, estimate.value * factor, decimals);
-	row_put_number(row, estimate.error * factor, decimals);
+	row_put_numbers(row, decimals, estimate.value * factor, estimate.error * factor);
 }
 
 Datum
@@ -149,7 +138,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	int64		rows = get_rows(fcinfo);
 	bool		table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
 								   "Workloads are generate_series and table.");
-	double		duration_s = get_duration(fcinfo, 2);
+	double		duration_s = arg_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
 	Workload	workload = begin_workload(rows, table);
 	ReadingCost reading = reading_cost(clock, duration_s * CLOCK_SHARE);
@@ -167,17 +156,14 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	row_put_count(&row, rows);
 	row_put_text(&row, table ? "table" : "generate_series");
 	row_put_count(&row, rounds->rounds);
-	row_put_number(&row, plain_ms, 4);
-	row_put_number(&row, rounds_ms(rounds, ANALYZE), 4);
+	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
 	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
 	put_estimate(&row, timing, ns, 2);
 	put_estimate(&row, sum, ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 1);
 	row_put_text(&row, clock->reads(clock));
-	row_put_number(&row, reading.ns, 2);
-	row_put_number(&row, reading.error_ns, 2);
-	row_put_number(&row, 2 * reading.ns, 2);
-	row_put_number(&row, timing.value * ns / (2 * reading.ns), 2);
+	row_put_numbers(&row, 2, reading.ns, reading.error_ns, 2 * reading.ns,
+					timing.value * ns / (2 * reading.ns));
 	row_put_bool(&row, workload.query->parallel);
 	row_put_bool(&row, workload.query->jit);
 	return row_result(&row);
@@ -207,11 +193,9 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 		row_put_text(&row, run_modes[rounds->modes[mode]].name);
 		row_put_text(&row, clock_of_explain());
 		row_put_count(&row, n);
-		row_put_number(&row, stats_min(ms, n), 4);
-		/* which sorts */
-		row_put_number(&row, stats_median(memcpy(palloc(size), ms, size), n), 4);
-		row_put_number(&row, stats_mean(ms, n), 4);
-		row_put_number(&row, stats_stddev(ms, n), 4);
+		row_put_numbers(&row, 4, stats_min(ms, n),
+						stats_median(memcpy(palloc(size), ms, size), n),	/* which sorts */
+						stats_mean(ms, n), stats_stddev(ms, n));
 		put_estimate(&row, overhead, rows > 0 ? 1e6 / rows : 1, rows > 0 ? 2 : 4);
 		row_put_number(&row, overhead.value / rounds_ms(rounds, 0) * 100, 1);
 		if (rows == 0)
@@ -231,7 +215,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	int64		rows = get_rows(fcinfo);
 	bool		table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
 								   "Workloads are generate_series and table.");
-	double		duration_s = get_duration(fcinfo, 2);
+	double		duration_s = arg_duration(fcinfo, 2);
 	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
 										  "Paths are executor and statement.");
 	Workload	workload = begin_workload(rows, table);
@@ -289,17 +273,16 @@ get_timing_clock_sources(ArrayType *array)
 Datum
 clock_query_overhead(PG_FUNCTION_ARGS)
 {
-	double		duration_s;
+	char	   *text = arg_text(fcinfo, 0, "query");
+	double		duration_s = arg_duration(fcinfo, 1);
 	List	   *clock_sources = NIL;
 	PlanQuery  *query;
 	ListCell   *cell;
 
-	check_not_null(fcinfo, 0, "query");
-	duration_s = get_duration(fcinfo, 1);
 	check_not_null(fcinfo, 2, "allow_writes");
 	if (!PG_ARGISNULL(3))
 		clock_sources = get_timing_clock_sources(PG_GETARG_ARRAYTYPE_P(3));
-	query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_BOOL(2));
+	query = plan_query(text, PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (clock_sources == NIL)
