@@ -18,12 +18,9 @@
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "clock/reading_cost.h"
