@@ -87,7 +87,7 @@ build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/core/*.h test/unit/*.h)
 # Libraries for LD_PRELOAD, with which tests make a system call lie or fail, and other extensions that a server meets.
 shims: $(SHIMS) $(TEST_MODULES)
 
-$(SHIMS): %.so: %.c
+$(SHIMS): %.so: %.c test/shim/shim.h
 	$(CC) -shared -fPIC -O2 -Wall -Wextra -Werror -o $@ $< -ldl
 
 $(TEST_MODULES): %.so: %.c

@@ -23,9 +23,9 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "compat.h"
 #include "core/reference.h"
 #include "explain/plan_rounds.h"
+#include "explain/server_instr.h"
 
 PG_MODULE_MAGIC;
 
@@ -47,7 +47,7 @@ take_figures(QueryDesc *desc, void *arg)
 
 	figures->calls = plan_node_calls(desc);
 	if (desc->instrument_options & INSTRUMENT_TIMER)
-		figures->root_ms = instr_total_s(desc->planstate->instrument) * 1e3;
+		figures->root_ms = instr_end(desc->planstate->instrument).total_ns / 1e6;
 }
 
 static int

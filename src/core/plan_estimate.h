@@ -14,103 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/call_series.h"
 #include "core/cpu_usage.h"
-
-/*
- * What has been counted, besides time, while a call lasted: each of these costs
- * something, and not all the same.
- */
-typedef enum CountBelow
-{
-	BELOW_FIRST,				/* first calls of loops of the nodes below */
-	BELOW_LATER,				/* other calls of these */
-	BELOW_REMOVED				/* rows removed, by them and the node itself */
-} CountBelow;
-
-#define N_BELOW (BELOW_REMOVED + 1)
-
-typedef struct CallsBelow
-{
-	int64_t		n[N_BELOW];
-} CallsBelow;
-
-/*
- * Calls that are timed with the same chance.  What is added up is a call's
- * time less the part of it that is known anyway, and what was counted below,
- * which is known of all calls together.
- */
-typedef struct CallStratum
-{
-	int64_t		calls;
-	int64_t		timed;
-	double		sum;			/* of the timed ones */
-	double		sum_sq;
-	double		below_sum[N_BELOW];
-	double		products[N_BELOW][N_BELOW]; /* of counts below: their sums */
-	double		cross[N_BELOW]; /* the same of counts and times */
-} CallStratum;
-
-/*
- * Strata that follow each other.  A stratum of few timed calls is thrown
- * together with the one before it.
- */
-typedef struct CallSeries
-{
-	CallStratum now;
-	CallStratum before;
-	int64_t		calls;			/* of all strata, and so on */
-	int64_t		timed;
-	double		total;			/* estimate of the strata before "before" */
-	double		variance;		/* of it: 1.96 times its root is the margin */
-
-	/*
-	 * What a call takes goes with what is done below: sums of products of
-	 * deviations over strata, plain and weighted for the variance, and how
-	 * much is done below if the sample is right.
-	 */
-	double		products[N_BELOW][N_BELOW];
-	double		cross[N_BELOW];
-	double		weighted_products[N_BELOW][N_BELOW];
-	double		weighted_cross[N_BELOW];
-	double		expected[N_BELOW];
-
-	/* calls that took much longer than others, and what they stand for */
-	int64_t		nlong;
-	double		long_sum;
-	double		long_total;
-	double		long_variance;
-	double		disturbances;	/* in: so many of them are others' turns */
-	double		timed_sum;		/* of all that were timed */
-	double		measured;		/* of total: not estimated, or with others'
-								 * turns in it as they come */
-} CallSeries;
-
-/*
- * A timed call, one of "gap" calls, in which so much was done below.
- * "long_ns" is what no call takes as a rule: something else may have had the
- * processor.  Where much more is done below than as a rule, that explains as
- * much.
- */
-extern void call_series_add(CallSeries *series, double ns, const CallsBelow *below,
-							int gap, double long_ns);
-
-extern void call_series_next(CallSeries *series);	/* a new stratum begins */
-
-/* Closes the last stratum: calls, timed, total and variance are complete. */
-extern void call_series_end(CallSeries *series);
-
-/* Adds what is known of other calls, both being closed. */
-extern void call_series_join(CallSeries *series, const CallSeries *other);
-
-/*
- * How much has really been done below while these calls lasted.  "known" are
- * calls of the same node that were all timed.
- */
-extern void call_series_regress(CallSeries *series, const CallStratum *known,
-								const CallsBelow *below);
-
-/* One more timed call. */
-extern void call_stratum_add(CallStratum *stratum, double ns, const CallsBelow *below);
 
 /* What timing a call costs. */
 typedef struct CallCost
@@ -118,7 +23,7 @@ typedef struct CallCost
 	double		inside_ns;		/* what falls into the call's own interval */
 	double		timed_ns;		/* what a timed call takes longer, in all */
 	double		counted_ns;		/* what one takes longer that is only counted */
-	double		drained_ns;		/* the same where the node is drained */
+	double		unseen_ns;		/* the same where its result is not looked at */
 	double		outside_ns;		/* what falls into the interval from a call's
 								 * end to the start of the next */
 	double		whole_ns;		/* inside, where the server times */
@@ -139,7 +44,6 @@ typedef enum NodeKind
 typedef struct NodeRecord
 {
 	int64_t		calls;
-	int64_t		uncounted;		/* of them, with nothing before the node */
 	int64_t		timed;
 	double		rows;
 	double		loops;
@@ -166,7 +70,7 @@ typedef struct NodeEstimate
 	int			id;				/* for whoever fills it in */
 	int			parent;			/* whose calls contain this node's; -1: none */
 	bool		gathers;		/* its children may run in workers, too */
-	bool		drained;		/* its calls cost drained_ns when counted */
+	bool		read_to_end;	/* its results need not be looked at */
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* nworkers of the plan; NULL if none */
@@ -196,6 +100,7 @@ typedef struct NodeEstimate
 	/* lists, by index; -1: none */
 	int			child;
 	int			sibling;
+	int			nth;			/* the one at this place, parents first */
 
 	/* while totals are reconciled */
 	bool		full;			/* its children take all of its time */
@@ -203,6 +108,8 @@ typedef struct NodeEstimate
 	double		joint_ns;		/* from its own total and its children's, as
 								 * far as it is full */
 	double		joint_variance;
+	double		sum_ns;			/* of the children's */
+	double		sum_variance;
 } NodeEstimate;
 
 typedef struct PlanEstimate

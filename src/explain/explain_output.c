@@ -24,6 +24,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "explain/server_instr.h"
 
 /* Each node's number is this, plus a random one, plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
@@ -48,8 +49,8 @@ set_marker(PlanState *node, void *context)
 	const Markers *markers = context;
 
 	if (node->instrument != NULL)
-		INSTR_COMMON(node->instrument)->walusage.wal_records =
-			markers->base == 0 ? 0 : markers->base + node->plan->plan_node_id;
+		instr_set_wal_records(node->instrument, markers->base == 0 ? 0 :
+							  markers->base + node->plan->plan_node_id);
 	return planstate_tree_walker(node, set_marker, context);
 }
 

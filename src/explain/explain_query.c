@@ -19,9 +19,9 @@
 
 #include "clock/progress.h"
 #include "clock/source.h"
-#include "compat.h"
 #include "core/reference.h"
 #include "explain/explain_query.h"
+#include "explain/server_instr.h"
 
 /* Of two runs that should be alike, one that takes so much longer does not count. */
 #define DISTURBED	1.25
@@ -123,7 +123,7 @@ put_measured(ExplainedQuery *explained)
 		*node = (NodeEstimate)
 		{
 			.id = counted.id, .parent = counted.parent, .gathers = counted.gathers,
-				.drained = counted.drained, .kind = counted.kind,
+				.read_to_end = counted.read_to_end, .kind = counted.kind,
 				.untimed_rows = counted.untimed_rows, .untimed_loops = counted.untimed_loops
 		};
 		if (counted.workers != NULL)
@@ -200,7 +200,7 @@ isolated_last(QueryDesc *desc, void *arg)
 	plan->cost.timed_ns = 0;
 	plan->cost.server_ns = 0;
 	plan->cost.counted_ns = 0;
-	plan->cost.drained_ns = 0;
+	plan->cost.unseen_ns = 0;
 	plan->as_it_is = true;
 	estimate_again(plan);
 	plan->whole_ns = whole_ns;
@@ -243,44 +243,36 @@ explain_isolated(ExplainedQuery *explained)
  * Full
  */
 
-/* What the server's own instrumentation has counted and timed. */
 static NodeRecord
-server_record(const CompatNodeInstrumentation *instr)
+server_record(InstrCounts counts)
 {
 	NodeRecord	record = {
-		.total_ns = instr_total_s(instr) * 1e9,
-		.first_ns = instr_startup_s(instr) * 1e9,
-		.rows = instr->ntuples,
-		.loops = instr->nloops
+		.total_ns = counts.total_ns, .first_ns = counts.first_ns,
+		.rows = counts.rows, .loops = counts.loops
 	};
 
 	return record;
 }
 
+/* What the server's own instrumentation has counted and timed. */
 static bool
 take_server_times(PlanState *node, void *context)
 {
 	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
+	InstrCounts counts;
 
 	if (node->instrument != NULL)
-	{
-		InstrEndLoop(node->instrument);
-		measured->leader = server_record(node->instrument);
-	}
+		measured->leader = server_record(instr_end(node->instrument));
 	if (node->worker_instrument != NULL)
-	{
 		expect_workers(measured, node->worker_instrument->num_workers);
-		for (int i = 0; i < measured->nworkers; i++)
-		{
-			NodeRecord	worker = server_record(&node->worker_instrument->instrument[i]);
-
-			measured->workers[i] = worker;
-			/* the server has added its workers to its own */
-			measured->leader.total_ns -= worker.total_ns;
-			measured->leader.first_ns -= worker.first_ns;
-			measured->leader.rows -= worker.rows;
-			measured->leader.loops -= worker.loops;
-		}
+	for (int i = 0; instr_of_worker(node, i, &counts); i++)
+	{
+		measured->workers[i] = server_record(counts);
+		/* the server has added its workers to its own */
+		measured->leader.total_ns -= counts.total_ns;
+		measured->leader.first_ns -= counts.first_ns;
+		measured->leader.rows -= counts.rows;
+		measured->leader.loops -= counts.loops;
 	}
 	return planstate_tree_walker(node, take_server_times, context);
 }

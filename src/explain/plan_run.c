@@ -23,6 +23,8 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "explain/plan_run.h"
+#include "explain/plan_shape.h"
+#include "explain/server_instr.h"
 
 /* Work that is done for a query. */
 typedef struct QueryWork
@@ -262,11 +264,11 @@ count_node_calls(PlanState *node, void *context)
 
 	if (node->instrument != NULL)
 	{
-		InstrEndLoop(node->instrument);
-		*calls += node->instrument->nloops;
-		if (!IsA(node, HashState) && !IsA(node, BitmapAndState) &&
-			!IsA(node, BitmapOrState) && !IsA(node, BitmapIndexScanState))
-			*calls += node->instrument->ntuples;
+		InstrCounts counts = instr_end(node->instrument);
+
+		*calls += counts.loops;
+		if (plan_shape(node)->output == OUTPUT_TUPLES)
+			*calls += counts.rows;
 	}
 	return planstate_tree_walker(node, count_node_calls, context);
 }

@@ -11,8 +11,8 @@
 #define _GNU_SOURCE
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "shim.h"
 
 #define FIFTH	5
 
@@ -22,12 +22,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	int			result = (int) syscall(SYS_clock_gettime, id, ts);
 
 	if (result == 0 && id == CLOCK_THREAD_CPUTIME_ID)
-	{
-		long long	ns = (ts->tv_sec * 1000000000LL + ts->tv_nsec) / FIFTH;
-
-		ts->tv_sec = ns / 1000000000;
-		ts->tv_nsec = ns % 1000000000;
-	}
+		*ts = from_ns(to_ns(ts) / FIFTH);
 	return result;
 }
 

@@ -7,26 +7,19 @@
  * drift against that clock is what was asked for and nothing else.  All other
  * clocks are honest.
  *
- * The environment variable DRIFT_CLOCK_CONTROL names a file of seven 64-bit
- * integers, which every process maps: the pid of the process that lies; by how
- * much the clock is too fast, in thousandths of parts per million (-1000000000:
- * stands still, less: goes backwards); nanoseconds that it is ahead; and
- * nanoseconds that a reading takes longer than it should, before the clock is
- * read, in one of ten periods of 10 ms; the length of other periods in
- * nanoseconds, at the beginning of each of which the clock steps ahead by so
- * many nanoseconds and then stands still for so many, which it does not catch
- * up with.
+ * The words of the control file, DRIFT_CLOCK_CONTROL, see shim.h: the pid of
+ * the process that lies; by how much the clock is too fast, in thousandths of
+ * parts per million (-1000000000: stands still, less: goes backwards);
+ * nanoseconds that it is ahead; nanoseconds that a reading takes longer than it
+ * should, before the clock is read, in one of ten periods of 10 ms; the length
+ * of other periods in nanoseconds, at the beginning of each of which the clock
+ * steps ahead by so many nanoseconds and then stands still for so many, which
+ * it does not catch up with.
  *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+#include "shim.h"
 
 enum
 {
@@ -40,40 +33,10 @@ enum
 	WORDS
 };
 
-static volatile int64_t *control;
-static int	(*real_clock_gettime) (clockid_t, struct timespec *);
-
-static void
-find_real(void)
-{
-	*(void **) &real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
-	if (real_clock_gettime == NULL)
-		abort();
-}
-
 static void __attribute__((constructor))
 attach(void)
 {
-	const char *path = getenv("DRIFT_CLOCK_CONTROL");
-	int			fd;
-	void	   *mapped;
-
-	find_real();
-	if (path == NULL || (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
-		return;
-	mapped = mmap(NULL, WORDS * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
-	close(fd);
-	if (mapped != MAP_FAILED)
-		control = mapped;
-}
-
-static int64_t
-true_time(void)
-{
-	struct timespec ts;
-
-	(void) real_clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
-	return (int64_t) ts.tv_sec * 1000000000 + ts.tv_nsec;
+	map_control("DRIFT_CLOCK_CONTROL", WORDS);
 }
 
 int
@@ -83,9 +46,6 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	int64_t		start;
 	int64_t		every;
 
-	/* a library's constructor may be earlier than ours */
-	if (real_clock_gettime == NULL)
-		find_real();
 	if (id != CLOCK_MONOTONIC || control == NULL || control[PID] != getpid())
 		return real_clock_gettime(id, ts);
 	now = start = true_time();
@@ -93,7 +53,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 		while (now - start < control[DELAY])
 			now = true_time();
 	start = now;
-	now += (int64_t) ((__int128) now * control[RATE] / 1000000000) + control[AHEAD];
+	now += (int64_t) ((__int128) now * control[RATE] / NS_PER_S) + control[AHEAD];
 	every = control[EVERY];
 	if (every > 0)
 	{
@@ -102,7 +62,6 @@ clock_gettime(clockid_t id, struct timespec *ts)
 		now += start / every * (control[STEP] - control[STILL]);
 		now -= into < control[STILL] ? into : control[STILL];
 	}
-	ts->tv_sec = now / 1000000000;
-	ts->tv_nsec = now % 1000000000;
+	*ts = from_ns(now);
 	return 0;
 }

@@ -3,11 +3,10 @@
  * fake_clock.c
  *	  For LD_PRELOAD: a CLOCK_MONOTONIC that lies, on a schedule.
  *
- * The environment variable FAKE_CLOCK_CONTROL names a file of seventeen 64-bit
- * integers, which every process maps.  A test writes the schedule, its own new
- * generation number last, and reads back what has really been done: see the
- * words below.  One process lies at a time, the one whose pid the file bears,
- * and it takes notice of a new generation at its next call.
+ * A test writes the schedule into the control file, FAKE_CLOCK_CONTROL, see
+ * shim.h, its own new generation number last, and reads back what has really
+ * been done: see the words below.  One process lies at a time, the one whose
+ * pid the file bears, and it takes notice of a new generation at its next call.
  *
  * Calls are counted from there on.  A fault comes at the first quiet call that
  * its schedule allows: one which follows the one before about as soon as calls
@@ -17,13 +16,7 @@
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+#include "shim.h"
 
 enum
 {
@@ -64,9 +57,6 @@ enum
 
 #define GAP_NS	10000
 
-static volatile int64_t *control;
-static int	(*real_clock_gettime) (clockid_t, struct timespec *);
-
 /* of the schedule in force */
 static int64_t generation;
 static int	armed;
@@ -79,29 +69,10 @@ static int64_t shortest;		/* true duration so far, above 0 */
 static int64_t last_true;
 static int64_t last_told;
 
-static void
-find_real(void)
-{
-	*(void **) &real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
-	if (real_clock_gettime == NULL)
-		abort();
-}
-
 static void __attribute__((constructor))
 attach(void)
 {
-	const char *path = getenv("FAKE_CLOCK_CONTROL");
-	int			fd;
-	void	   *mapped;
-
-	find_real();
-	if (path == NULL || (fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
-		return;
-	mapped = mmap(NULL, WORDS * sizeof(int64_t), PROT_READ | PROT_WRITE,
-				  MAP_SHARED, fd, 0);
-	close(fd);
-	if (mapped != MAP_FAILED)
-		control = mapped;
+	map_control("FAKE_CLOCK_CONTROL", WORDS);
 }
 
 static void
@@ -211,22 +182,13 @@ lie(int64_t now)
 int
 clock_gettime(clockid_t id, struct timespec *ts)
 {
-	int			result;
-	int64_t		told;
+	int			result = real_clock_gettime(id, ts);
 
-	/* a library's constructor may be earlier than ours */
-	if (real_clock_gettime == NULL)
-		find_real();
-	result = real_clock_gettime(id, ts);
 	if (id != CLOCK_MONOTONIC || result != 0 || control == NULL)
 		return result;
 	if (control[GENERATION] != generation)
 		read_schedule();
 	if (armed)
-	{
-		told = lie((int64_t) ts->tv_sec * 1000000000 + ts->tv_nsec);
-		ts->tv_sec = told / 1000000000;
-		ts->tv_nsec = told % 1000000000;
-	}
+		*ts = from_ns(lie(to_ns(ts)));
 	return 0;
 }

@@ -11,10 +11,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 use ClockSession;
-
-my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/fake_clock.so';
-plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
-  unless -f $shim;
+use ClockShim;
 
 # The words of the control file: see fake_clock.c.
 my @schedule = qw(generation pid kind first every times size unused);
@@ -30,37 +27,24 @@ my %kinds = (
 	fast => 6,
 	random => 7);
 
-my $control = PostgreSQL::Test::Utils::tempdir() . '/fake_clock';
+my $shim = ClockShim->new('fake_clock', @schedule + @counts);
 my $generation = 0;
-
-sub write_control
-{
-	my ($offset, @words) = @_;
-	open(my $fh, '+<', $control) or die "$control: $!";
-	sysseek($fh, 8 * $offset, 0);
-	syswrite($fh, pack('q*', @words)) == 8 * @words or die "$control: $!";
-	close($fh);
-	return;
-}
 
 sub read_counts
 {
-	my %counts;
-	open(my $fh, '<', $control) or die "$control: $!";
-	binmode $fh;
-	sysread($fh, my $bytes, 8 * 17) == 8 * 17 or die "$control: $!";
-	close($fh);
-	(undef, @counts{@counts}) = unpack('x56 q10', $bytes);
-	return \%counts;
+	my %words;
+
+	@words{ @schedule, @counts } = $shim->read;
+	return \%words;
 }
 
 # Has the next call of that process and those after it follow the schedule.
 sub arm
 {
 	my ($pid, $kind, %fault) = @_;
-	write_control(1, $pid, $kinds{$kind}, map { $fault{$_} || 0 }
+	$shim->write(1, $pid, $kinds{$kind}, map { $fault{$_} || 0 }
 		  qw(first every times size));
-	write_control(0, ++$generation);
+	$shim->write(0, ++$generation);
 	return;
 }
 
@@ -71,18 +55,9 @@ sub disarm
 	return;
 }
 
-open(my $fh, '>', $control) or die "$control: $!";
-print $fh pack('q17', (0) x 17);
-close($fh);
-
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-{
-	# only the server's clock is to lie
-	local $ENV{LD_PRELOAD} = $shim;
-	local $ENV{FAKE_CLOCK_CONTROL} = $control;
-	$node->start;
-}
+$shim->start($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 
 my $session = ClockSession->new($node);

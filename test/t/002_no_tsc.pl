@@ -11,10 +11,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use ClockSession;
+use ClockShim;
 
-my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/no_tsc.so';
-plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
-  unless -f $shim;
+my $shim = ClockShim->new('no_tsc');
 plan skip_all => 'this is not an x86 processor'
   unless `uname -m` =~ /^(x86_64|i.86)$/;
 
@@ -27,8 +26,8 @@ if ($node->pg_version->major >= 19)
 
 # For this file to be able to fail: does the prohibition take effect?
 {
-	local $ENV{LD_PRELOAD} = $shim;
-	local $ENV{NO_TSC_PROGRAM} = basename($^X);
+	my %environment = ($shim->environment, NO_TSC_PROGRAM => basename($^X));
+	local @ENV{ keys %environment } = values %environment;
 
 	is(system($^X, '-e', '1'), 0, 'a program that does not use RDTSC lives');
 	local $ENV{NO_TSC_SELF_TEST} = 1;
@@ -38,15 +37,10 @@ if ($node->pg_version->major >= 19)
 }
 
 $node->init;
-{
-	local $ENV{LD_PRELOAD} = $shim;
-	local $ENV{NO_TSC_PROGRAM} = 'postgres';
 
-	# OpenSSL reads the counter as well, as a source of entropy, unless its
-	# processor lacks CPUID leaf 1, EDX bit 4
-	local $ENV{OPENSSL_ia32cap} = '~0x10';
-	$node->start;
-}
+# OpenSSL reads the counter as well, as a source of entropy, unless its processor
+# lacks CPUID leaf 1, EDX bit 4.
+$shim->start($node, NO_TSC_PROGRAM => 'postgres', OPENSSL_ia32cap => '~0x10');
 my $other = ClockSession->new($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 

@@ -7,15 +7,8 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
 
 use ClockSession;
-
-# A loaded machine may let a process wait for long, but none of these would end
-# by itself in so many seconds, nor needs so many of CPU time to end.  On a quiet
-# one it should be 10 ms.
-my $allowed = 30;
-my $allowed_cpu = 1;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -26,42 +19,6 @@ my $tsc = $node->safe_psql('postgres',
 
 my $killer = ClockSession->new($node);
 my $session = ClockSession->new($node);
-my $latency = 0;
-
-sub timely
-{
-	my ($what, $seconds, $cpu) = @_;
-
-	cmp_ok($seconds, '<', $allowed, "$what in time");
-	cmp_ok($cpu, '<', $allowed_cpu, "$what: and in little CPU time") if defined $cpu;
-	$latency = $seconds if $seconds > $latency;
-	diag sprintf('%s: after %.1f ms', $what, $seconds * 1000);
-	return;
-}
-
-# Until that backend is in the course of its statement.
-sub wait_until_running
-{
-	my ($pid, $what) = @_;
-
-	$node->poll_query_until('postgres',
-		"SELECT state = 'active' AND query LIKE '%$what%' FROM pg_stat_activity WHERE pid = $pid"
-	) or die "$what does not run";
-	usleep(100_000);
-	return;
-}
-
-# The session goes on after an error, and can measure.
-sub goes_on
-{
-	my ($what) = @_;
-	my $result = $session->query(
-		q{SELECT readings > 0, backward_steps FROM clock_summary('system', 0.05)}
-	);
-
-	is($result->{out}, 't|0', "$what: the session can measure again");
-	return;
-}
 
 my @sources = ('system', 'instr_time', $tsc ? ('rdtsc', 'rdtscp') : ());
 my @calls = (
@@ -77,40 +34,28 @@ foreach my $call (@calls)
 {
 	my $sql = "SELECT count(*) FROM $call";
 	my $what = "statement_timeout of $call";
-	my $result;
-	my $cpu;
+	my $result = $session->query_with_timeout(200, $sql);
 
-	$session->query(q{SET statement_timeout = '200ms'});
-	$cpu = $session->cpu;
-	$result = $session->query($sql);
-	$cpu = $session->cpu - $cpu;
 	is($result->{state}, '57014', $what);
 	like($result->{err},
 		qr/^ERROR:  canceling statement due to statement timeout/,
 		"$what: message");
 	cmp_ok($result->{seconds}, '>=', 0.2, "$what: not too early");
-	timely($what, $result->{seconds} - 0.2, $cpu - 0.2);
-	$session->query('RESET statement_timeout');
-	goes_on($what);
+	ClockSession::ended_in_time($result, $what, 0.2);
+	$session->can_measure($what);
 }
 
 foreach my $call (@calls)
 {
 	my $what = "pg_cancel_backend of $call";
 	my $result;
-	my $start;
-	my $cpu;
 
 	$session->send("SELECT count(*) FROM $call");
-	wait_until_running($session->pid, substr($call, 0, index($call, '(')));
-	$start = time;
-	$cpu = $session->cpu;
-	is($killer->query('SELECT pg_cancel_backend(' . $session->pid . ')')->{out},
-		't', "$what: sent");
-	$result = $session->result;
+	$session->wait_until_running(substr($call, 0, index($call, '(')), 0.1);
+	$result = $session->interrupted($killer, 'pg_cancel_backend');
 	is($result->{state}, '57014', $what);
-	timely($what, time - $start, $session->cpu - $cpu);
-	goes_on($what);
+	ClockSession::ended_in_time($result, $what);
+	$session->can_measure($what);
 }
 
 # Calibration of the TSC: the first thing in a new session that needs it, 50 ms
@@ -126,11 +71,9 @@ SKIP:
 	{
 		my $fresh = ClockSession->new($node);
 		my $what = "statement_timeout while calibrating for $call";
-		$fresh->query(q{SET statement_timeout = '20ms'});
-		my $result = $fresh->query("SELECT count(*) FROM $call");
+		my $result = $fresh->query_with_timeout(20, "SELECT count(*) FROM $call");
 		is($result->{state}, '57014', $what);
-		timely($what, $result->{seconds} - 0.02);
-		$fresh->query('RESET statement_timeout');
+		ClockSession::ended_in_time($result, $what, 0.02);
 
 		# It was the calibration that was interrupted, and not what follows it:
 		# it has still to be done, and takes at least 50 ms.
@@ -151,27 +94,20 @@ foreach my $call (@calls)
 	my $what = "pg_terminate_backend of $call";
 	my $fresh = ClockSession->new($node);
 	my $result;
-	my $start;
 
 	$fresh->send("SELECT count(*) FROM $call");
-	wait_until_running($fresh->pid, substr($call, 0, index($call, '(')));
-	$start = time;
-	is( $killer->query('SELECT pg_terminate_backend(' . $fresh->pid . ')')
-		  ->{out},
-		't',
-		"$what: sent");
-	$result = $fresh->result;
+	$fresh->wait_until_running(substr($call, 0, index($call, '(')), 0.1);
+	$result = $fresh->interrupted($killer, 'pg_terminate_backend');
 	is($result->{state}, 'session ended', $what);
 	like(
 		$result->{err},
 		qr/FATAL:  terminating connection due to administrator command/,
 		"$what: message");
-	timely($what, time - $start);
+	ClockSession::ended_in_time($result, $what);
 	$fresh->quit;
 }
 
-diag sprintf('the longest of all: %.1f ms', $latency * 1000);
-goes_on('in the end');
+$session->can_measure('in the end');
 $session->quit;
 $killer->quit;
 $node->stop;

@@ -64,8 +64,9 @@ foreach my $run (@runs)
 	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
 	cmp_ok($row->{gap_max_ns}, '>', 2.5e9, "$what: the pause is a gap");
 	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
+	# the gap is one of a block of readings, which may have been interrupted once more
 	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
-		'<', 1e6, "$what: it is the longest duration");
+		'<', 0.5e9, "$what: it is the longest duration");
 	cmp_ok($row->{lost_ms}, '>', 2500, "$what: time lost");
 	cmp_ok($row->{lost_ms}, '<=', $row->{duration_s} * 1000,
 		"$what: no more than there was");

@@ -17,13 +17,14 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 
 my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
 my @sources = split /\n/,
   $session->query(
 	q{SELECT source FROM clock_sources WHERE available
 		AND source IN ('system', 'rdtscp', 'rdtsc', 'instr_time', 'gettimeofday', 'realtime_coarse')})->{out};
 
-# The machine may be busy, but a report each 200 ms that the process is there
-# at all is certain.
+# A report each 200 ms that the process is there at all: two in a second, unless
+# others have the CPU for nearly all of it, which they do not do each time.
 foreach my $source (@sources)
 {
 	my $notice =
@@ -32,9 +33,13 @@ foreach my $source (@sources)
 	my @elapsed;
 
 	$session->query(q{SET clocktiming.progress_interval = '200ms'});
-	$result =
-	  $session->query("SELECT count(*) FROM clock_summary('$source', 1)");
-	@elapsed = $result->{err} =~ /NOTICE:  progress: \w+: (\S+) s elapsed/g;
+	for (1 .. 10)
+	{
+		$result =
+		  $session->query("SELECT count(*) FROM clock_summary('$source', 1)");
+		@elapsed = $result->{err} =~ /NOTICE:  progress: \w+: (\S+) s elapsed/g;
+		last if @elapsed >= 2;
+	}
 	cmp_ok(scalar @elapsed, '>=', 2, "$source: reports");
 	cmp_ok(scalar @elapsed, '<=', 5, "$source: no more than one an interval");
 	is_deeply(
@@ -67,13 +72,7 @@ like($report->{err}, qr/NOTICE:  progress: $_: /, "clock_report: $_")
   foreach grep { /^(?:system|rdtscp?)\z/ } @sources;
 $session->query('SET clocktiming.progress_interval = 0');
 
-# Memory in use by the session, between two statements and within one.
-sub memory
-{
-	return $session->query('SELECT sum(used_bytes) FROM pg_backend_memory_contexts')
-	  ->{out};
-}
-
+# Memory in use by the session, between two statements and within one
 my $megabyte = 1024 * 1024;
 my $per_source = 200;
 foreach my $source (@sources)
@@ -87,21 +86,21 @@ foreach my $source (@sources)
 
 	# caches are filled by the first ones
 	$session->query(sprintf $calls, 3) foreach 1 .. 3;
-	$before = memory();
+	$before = $session->memory;
 	is($session->query(sprintf $calls, $per_source)->{state},
 		'00000', "$source: many runs in a statement");
-	$grown = memory() - $before;
+	$grown = $session->memory - $before;
 	cmp_ok($grown, '<', $megabyte / 8, "$source: memory after them");
 
 	# statements of one run each
 	$session->query("DO \$\$ BEGIN FOR i IN 1 .. $per_source LOOP
 		PERFORM clock_measure('$source', 0.0001); END LOOP; END \$\$");
-	$before = memory();
+	$before = $session->memory;
 	$session->query(
 		join ';',
 		("SELECT count(*) FROM clock_measure('$source', 0.0001)")
 		  x $per_source);
-	$grown = memory() - $before;
+	$grown = $session->memory - $before;
 	cmp_ok($grown, '<', $megabyte / 8, "$source: memory after many statements");
 }
 
@@ -123,38 +122,39 @@ sub logged_total
 	die 'no memory contexts in the log';
 }
 
+# By how many bytes it has grown when a statement has gone on for so many seconds,
+# which would not end by itself.
+sub grown_while
 {
+	my ($sql, $seconds) = @_;
 	my $idle = logged_total();
 	my $running;
 
-	$session->send(q{SELECT count(*) FROM clock_measure('system', 3)});
-	$node->poll_query_until('postgres',
-		"SELECT state = 'active' FROM pg_stat_activity WHERE pid = "
-		  . $session->pid);
+	$session->send($sql);
+	$session->wait_until_running('clock_measure', $seconds);
 	$running = logged_total();
-	$session->result;
-	cmp_ok($running - $idle, '<', 2 * $megabyte, 'memory during a run');
-	cmp_ok($running - $idle, '>', 100_000, '... of which the tally is a part');
-	diag sprintf 'memory during a run: %.0f kB', ($running - $idle) / 1024;
+	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "it was going on: $sql");
+	return $running - $idle;
 }
 
 {
-	my $idle = logged_total();
-	my $running;
+	my $grown = grown_while(q{SELECT count(*) FROM clock_measure('system', 600)}, 0.1);
 
-	$session->send(
-		q{SELECT count((clock_measure('system', 0.0005)).readings) FROM generate_series(1, 5000)}
-	);
-	usleep(2_000_000);
-	$running = logged_total();
-	$session->result;
-	cmp_ok($running - $idle, '<', 2 * $megabyte,
+	cmp_ok($grown, '<', 2 * $megabyte, 'memory during a run');
+	cmp_ok($grown, '>', 100_000, '... of which the tally is a part');
+	diag sprintf 'memory during a run: %.0f kB', $grown / 1024;
+}
+
+{
+	my $grown = grown_while(
+		q{SELECT count((clock_measure('system', 0.0005)).readings) FROM generate_series(1, 1000) AS i, generate_series(1, 1000) AS j}, 2);
+
+	cmp_ok($grown, '<', 2 * $megabyte,
 		'memory after many runs of a statement that goes on');
-	diag sprintf 'memory in a statement of many runs: %.0f kB',
-	  ($running - $idle) / 1024;
+	diag sprintf 'memory in a statement of many runs: %.0f kB', $grown / 1024;
 }
 
-$session->quit;
+$_->quit foreach ($session, $killer);
 $node->stop;
 
 done_testing();

@@ -8,7 +8,6 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep);
 
 use ClockSession;
 
@@ -34,17 +33,15 @@ $node->safe_psql(
 });
 
 # Everything that a measurement changes for its own time.
-my $state = q{
-	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
-		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
-	SHOW transaction_read_only;
+my $state = $ClockSession::state . q{
 	SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL;
 	SELECT count(*) FROM secret};
 my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
 # both libraries bring settings of their own
 $session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
 my $before = $session->query($state)->{out};
-like($before, qr/\noff\nt\n100$/, 'the state before');
+like($before, qr/\noff\nt\n0\nt\n100$/, 'the state before');
 
 my $slow = 'SELECT count(*) FROM generate_series(1, 3000000)';
 my %long = (
@@ -58,20 +55,16 @@ my %long = (
 foreach my $statement (sort keys %long)
 {
 	my $what = $long{$statement};
-	my $result;
+	my $result = $session->query_with_timeout(400, $statement);
 
-	$session->query("SET statement_timeout = '400ms'");
-	$result = $session->query($statement);
 	is($result->{state}, '57014', "$what: times out");
 	cmp_ok($result->{seconds}, '<', 30, "$what: long before it would end");
-	$session->query('RESET statement_timeout');
-	is($session->query($state)->{out}, $before, "$what: nothing is left behind");
+	$session->gives($state, $before, "$what: nothing is left behind");
 
 	$session->send($statement);
-	sleep 0.4;
-	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
-	is($session->result->{state}, '57014', "$what: is cancelled");
-	is($session->query($state)->{out}, $before, "$what: nothing is left behind then, either");
+	$session->wait_until_running('clock_', 0.3);
+	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
+	$session->gives($state, $before, "$what: nothing is left behind then, either");
 
 	# in a subtransaction, whose transaction goes on
 	$session->query('BEGIN');
@@ -84,7 +77,7 @@ foreach my $statement (sort keys %long)
 	is($session->query('SHOW transaction_read_only')->{out}, 'off', "$what: and may write");
 	is($session->query('INSERT INTO log VALUES (8)')->{state}, '00000', "$what: and does");
 	$session->query('ROLLBACK');
-	is($session->query($state)->{out}, $before, "$what: nothing is left behind after it");
+	$session->gives($state, $before, "$what: nothing is left behind after it");
 }
 
 # A query that fails in the middle, caught by a handler
@@ -95,7 +88,7 @@ is( $session->query(
 			INSERT INTO log VALUES (9);
 		END$$})->{state}, '00000', 'an error that is caught');
 is($session->query('SELECT count(*) FROM log')->{out}, '1', 'the handler could write');
-is($session->query($state)->{out}, $before, 'nothing is left behind after an error');
+$session->gives($state, $before, 'nothing is left behind after an error');
 $session->query('TRUNCATE log');
 
 # Writes are rolled back, and what triggers do
@@ -103,19 +96,24 @@ my $rows = $session->query(
 	q{SELECT count(*) FROM clock_query_overhead('INSERT INTO secret VALUES (-1)', 0.1, allow_writes => true)});
 is($rows->{out}, '4', 'a write is measured');
 is($session->query('SELECT count(*) FROM log')->{out}, '0', 'what its trigger did is rolled back');
-is($session->query($state)->{out}, $before, 'and the write itself');
+$session->gives($state, $before, 'and the write itself');
 
 # Memory does not grow with runs
-my $used = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
 $session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)});
-my $first = $session->query($used)->{out};
+my $first = $session->memory;
 $session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)}) for 1 .. 5;
-cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not grow');
+cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 
 # Progress
 $session->query("SET clocktiming.progress_interval = '200ms'");
-my $progress = $session->query("SELECT count(*) FROM clock_query_overhead('SELECT pg_sleep(0.001)', 1)")->{err};
-my $reports = () = $progress =~ /^NOTICE:  progress: clock_query_overhead: \d+\.\d s elapsed, \d+\.\d s remaining, \d+ rounds/mg;
+my $reports;
+for (1 .. 10)
+{
+	my $progress = $session->query("SELECT count(*) FROM clock_query_overhead('SELECT pg_sleep(0.001)', 1)")->{err};
+
+	$reports = () = $progress =~ /^NOTICE:  progress: clock_query_overhead: \d+\.\d s elapsed, \d+\.\d s remaining, \d+ rounds/mg;
+	last if $reports >= 2;
+}
 cmp_ok($reports, '>=', 2, 'progress is reported');
 $session->quit;
 
@@ -150,7 +148,7 @@ is($watcher->query(q{SELECT clock_query_overhead('INSERT INTO shared VALUES (1)'
 # 10 rows of 100 pass: 10 + the end of the loop
 is($watcher->query(q{SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM shared', 0.05)})->{out}, '11',
 	'row-level security is the caller\'s');
-$watcher->quit;
+$_->quit foreach ($watcher, $killer);
 
 $node->stop;
 done_testing();

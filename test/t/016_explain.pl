@@ -8,7 +8,6 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
 
 use ClockSession;
 
@@ -58,44 +57,23 @@ my $parallel = q{
 	SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 2};
 
 # Everything that must be as it was.
-my $state = q{
-	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
-		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
-	SHOW transaction_read_only;
-	SELECT current_setting('clocktiming.worker_timing') = '';
+my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w;
-	SELECT count(*) FROM log;
-	SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
+	SELECT count(*) FROM log};
 my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
 $session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
 $session->query($parallel);
 my $before = $session->query($state)->{out};
-like($before, qr/\noff\nt\n100\n0\n0$/, 'the state before');
+like($before, qr/\noff\nt\n0\n100\n0$/, 'the state before');
 
 sub as_before
 {
 	my ($what) = @_;
 
-	# workers take their time to end
-	for (1 .. 100)
-	{
-		last if $session->query($state)->{out} eq $before;
-		usleep(50_000);
-	}
-	is($session->query($state)->{out}, $before, "$what: nothing is left behind");
+	$session->gives($state, $before, "$what: nothing is left behind");
 	my $result = $session->query(q{SELECT sum(rows) FROM clock_explain('SELECT * FROM generate_series(1, 1000)')});
 	is("$result->{state} $result->{out}", '00000 1000', "$what: the session can explain again");
-	return;
-}
-
-sub running
-{
-	my ($what) = @_;
-
-	$node->poll_query_until('postgres',
-		'SELECT state = \'active\' AND query LIKE \'%clock_explain%\' FROM pg_stat_activity WHERE pid = ' . $session->pid)
-	  or die "$what does not run";
-	usleep(200_000);
 	return;
 }
 
@@ -115,17 +93,14 @@ foreach my $method (@methods)
 			my $result;
 
 			next if $function ne 'clock_explain' && $method eq 'isolate';
-			$session->query(q{SET statement_timeout = '300ms'});
-			$result = $session->query($statement);
+			$result = $session->query_with_timeout(300, $statement);
 			is($result->{state}, '57014', "$what: times out");
 			like($result->{err}, qr/CONTEXT: .*query being measured: "\Q$query\E"/s, "$what: says in which query");
-			$session->query('RESET statement_timeout');
 			as_before($what);
 
 			$session->send($statement);
-			running($what);
-			$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
-			is($session->result->{state}, '57014', "$what: is cancelled");
+			$session->wait_until_running('clock_explain', 0.2);
+			is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 			as_before($what);
 
 			# in a subtransaction, whose transaction goes on
@@ -403,13 +378,12 @@ is( $session->query(q{SELECT sum(c.rows) FROM clock_explain(
 as_before('nested');
 
 # Memory does not grow
-my $used = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
 my $twenty = q{SELECT count(*) FROM generate_series(1, 20) AS i, LATERAL clock_explain('SELECT count(*) FROM a WHERE i > ' || i)};
 $session->query($twenty);
-my $first = $session->query($used)->{out};
+my $first = $session->memory;
 $session->query($twenty) for 1 .. 5;
-cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not grow');
-$session->quit;
+cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
+$_->quit for $session, $killer;
 
 $node->stop;
 my $log = slurp_file($node->logfile);

@@ -10,30 +10,19 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use ClockSession;
+use ClockShim;
 
-my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/count_clock.so';
-plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
-  unless -f $shim;
-
-my $control = PostgreSQL::Test::Utils::tempdir() . '/count_clock';
+my $shim = ClockShim->new('count_clock', 2);
 
 # The number of readings that the process has made; sets it to 0.
 sub readings
 {
 	my ($pid) = @_;
-	my $words;
+	my (undef, $n) = $shim->read;
 
-	open(my $fh, '+<', $control) or die "$control: $!";
-	sysread($fh, $words, 16) == 16 or die "$control: $!";
-	sysseek($fh, 0, 0);
-	syswrite($fh, pack('q2', $pid, 0)) == 16 or die "$control: $!";
-	close($fh);
-	return (unpack('q2', $words))[1];
+	$shim->write(0, $pid, 0);
+	return $n;
 }
-
-open(my $fh, '>', $control) or die "$control: $!";
-print $fh pack('q2', 0, 0);
-close($fh);
 
 # Nobody but the session is to do anything; and nearly nothing stays in memory.
 my $quiet = q{
@@ -53,11 +42,7 @@ sub node
 
 	$node->init;
 	$node->append_conf('postgresql.conf', $quiet . $conf);
-	{
-		local $ENV{LD_PRELOAD} = $shim;
-		local $ENV{COUNT_CLOCK_CONTROL} = $control;
-		$node->start;
-	}
+	$shim->start($node);
 	return $node;
 }
 

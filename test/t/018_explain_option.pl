@@ -8,7 +8,6 @@ use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 use ClockSession;
 
@@ -52,6 +51,7 @@ my ($status, $stdout, $stderr) = $node->psql('postgres', 'EXPLAIN (ANALYZE, CLOC
 like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'not before the library is loaded');
 
 my $session = ClockSession->new($node);
+my $killer = ClockSession->new($node);
 $session->query(q{LOAD 'clocktiming'; SET max_parallel_workers_per_gather = 0});
 my $on = 'ANALYZE, CLOCK_SAMPLING';
 
@@ -325,14 +325,11 @@ foreach my $sql (
 $session->query('SET max_parallel_workers_per_gather = 2');
 foreach my $sql ('SELECT count(*) FROM generate_series(1, 100000000)', 'SELECT pg_sleep(0.01) FROM b', 'SELECT count(pg_sleep(0.01)) FROM b')
 {
-	$session->query(q{SET statement_timeout = '200ms'});
-	is($session->query("EXPLAIN ($on) $sql")->{state}, '57014', "timeout of $sql");
-	$session->query('RESET statement_timeout');
+	is($session->query_with_timeout(200, "EXPLAIN ($on) $sql")->{state}, '57014', "timeout of $sql");
 	untouched("timeout of $sql");
 	$session->send("EXPLAIN ($on) $sql");
-	usleep(200_000);
-	$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
-	is($session->result->{state}, '57014', "cancel of $sql");
+	$session->wait_until_running('EXPLAIN', 0.2);
+	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "cancel of $sql");
 	untouched("cancel of $sql");
 }
 $session->query('SET max_parallel_workers_per_gather = 0');
@@ -366,14 +363,13 @@ is($session->query(qq{DO \$\$BEGIN EXECUTE 'EXPLAIN ($on) SELECT 1; EXPLAIN ANAL
 untouched('nested');
 
 # Memory, and random plans one after another
-my $used = q{SELECT sum(used_bytes) FROM pg_backend_memory_contexts};
 my $many = qq{DO \$\$BEGIN FOR i IN 1 .. 200 LOOP PERFORM inner_explain('$on ' || (ARRAY[1, 2, 64, 1000000])[1 + i % 4],
 	format('SELECT k, count(*) FROM (SELECT * FROM a WHERE i %% %s = 0 LIMIT %s) AS x JOIN b USING (k) GROUP BY k ORDER BY 2 LIMIT 5', 1 + i % 7, i)); END LOOP; END\$\$};
 $session->query($many);
-my $first = $session->query($used)->{out};
+my $first = $session->memory;
 is($session->query($many)->{state}, '00000', 'many plans') for 1 .. 3;
-cmp_ok($session->query($used)->{out} - $first, '<', 100_000, 'memory does not grow');
-$session->quit;
+cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
+$_->quit for $session, $killer;
 
 # It is not for superusers only: it tells nothing that EXPLAIN ANALYZE does not.
 $node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');

@@ -19,7 +19,6 @@ $node->init;
 $node->append_conf('postgresql.conf', q{
 jit = off
 autovacuum = off
-fsync = off
 max_worker_processes = 24
 max_parallel_workers = 16
 max_parallel_workers_per_gather = 0

@@ -9,12 +9,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use ClockSession;
+use ClockShim;
 
-my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/tick_clock.so';
-plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
-  unless -f $shim;
-
-my $control = PostgreSQL::Test::Utils::tempdir() . '/tick_clock';
+my $shim = ClockShim->new('tick_clock', 3);
 
 # Has that process's CLOCK_MONOTONIC_COARSE advance by so many ns at a time, and
 # its reader miss every second tick among the first so many of 32.
@@ -22,24 +19,13 @@ sub inject
 {
 	my (@words) = @_;
 
-	open(my $fh, '+<', $control) or die "$control: $!";
-	syswrite($fh, pack('q3', @words)) == 24 or die "$control: $!";
-	close($fh);
+	$shim->write(0, @words);
 	return;
 }
 
-open(my $fh, '>', $control) or die "$control: $!";
-print $fh pack('q3', 0, 0, 0);
-close($fh);
-
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-{
-	# only the server's clock is to lie
-	local $ENV{LD_PRELOAD} = $shim;
-	local $ENV{TICK_CLOCK_CONTROL} = $control;
-	$node->start;
-}
+$shim->start($node);
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 
 my $session = ClockSession->new($node);

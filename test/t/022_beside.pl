@@ -10,7 +10,6 @@ use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 use ClockSession;
 
@@ -18,7 +17,6 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', q{
 jit = off
-fsync = off
 autovacuum = off
 compute_query_id = on
 max_worker_processes = 24
@@ -77,14 +75,9 @@ my $in_parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET
   . ' SET max_parallel_workers_per_gather = 2';
 
 # Everything that must be as it was.
-my $state = q{
-	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
-		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
-	SHOW transaction_read_only;
-	SELECT current_setting('clocktiming.worker_timing') = '';
-	SELECT count(*) FROM w;
-	SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'};
-my $session;
+my $state = $ClockSession::state . q{
+	SELECT count(*) FROM w};
+my ($session, $killer);
 my $before;
 
 sub begin_session
@@ -92,6 +85,7 @@ sub begin_session
 	my ($what) = @_;
 
 	$session = ClockSession->new($node);
+	$killer = ClockSession->new($node);
 	$session->query("SELECT count(*) FROM clock_sources; $in_parallel");
 	rows_are_right($what);
 	# by now what defines settings is loaded
@@ -156,13 +150,7 @@ sub as_before
 {
 	my ($what) = @_;
 
-	# workers take their time to end
-	for (1 .. 100)
-	{
-		last if $session->query($state)->{out} eq $before;
-		usleep(50_000);
-	}
-	is($session->query($state)->{out}, $before, "$what: nothing is left behind");
+	$session->gives($state, $before, "$what: nothing is left behind");
 	is(rows_of('SELECT * FROM generate_series(1, 1000)', 'sampling'), '00000 Function Scan 1000', "$what: the session can explain again");
 	return;
 }
@@ -191,10 +179,10 @@ sub ends_well
 		for my $query (@sleeping)
 		{
 			$session->send($explain->($query));
-			$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event IN ('PgSleep', 'Extension', 'PostgresFdwGetResult')")
+			$session->wait_until_running('FROM', 0);
+			$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
 			  or die 'nothing sleeps';
-			$node->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
-			is($session->result->{state}, '57014', "$what, $method: cancel of $query");
+			is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what, $method: cancel of $query");
 			as_before("$what, $method: cancel of $query");
 		}
 	}
@@ -345,7 +333,7 @@ for my $how (
 			statements_are_counted($what);
 		}
 		as_before($what);
-		$session->quit;
+		$_->quit for $session, $killer;
 	}
 }
 
@@ -466,7 +454,7 @@ for my $other (sort keys %others)
 					"$libraries: pg_wait_sampling has seen what the query waits for");
 			}
 			is($session->query('SELECT count(*) FROM cron.job')->{out}, '0', "$libraries: pg_cron is there") if $other eq 'pg_cron';
-			$session->quit;
+			$_->quit for $session, $killer;
 		}
 	}
 }

@@ -10,10 +10,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use ClockSession;
+use ClockShim;
 
-my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/kernel_clock.so';
-plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
-  unless -f $shim;
+my $shim = ClockShim->new('kernel_clock');
 plan skip_all => 'this is not Linux' unless $^O eq 'linux';
 
 # What stands in for the kernel's files: see kernel_clock.c.
@@ -36,11 +35,7 @@ sub kernel_clock
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 kernel_clock('tsc', 'tsc hpet acpi_pm');
-{
-	local $ENV{LD_PRELOAD} = $shim;
-	local $ENV{KERNEL_CLOCK_DIR} = $dir;
-	$node->start;
-}
+$shim->start($node, KERNEL_CLOCK_DIR => $dir);
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my $session = ClockSession->new($node);
 my $has_setting = $node->pg_version->major >= 19;

@@ -9,9 +9,9 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $dir = $ENV{CLOCKTIMING_SHIM_DIR} || '';
-plan skip_all => "no $dir/busy_cpu.so: say by CLOCKTIMING_SHIM_DIR where it is"
-  unless -f "$dir/busy_cpu.so" && -f "$dir/no_tsc.so";
+use ClockShim;
+
+my ($busy_cpu, $no_tsc) = map { ClockShim->new($_) } 'busy_cpu', 'no_tsc';
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 my $query = 'SELECT count(*) FROM a CROSS JOIN b';
@@ -35,10 +35,7 @@ sub explained
 }
 
 # Others have the processor for four fifths of the time: the process's CPU time says so
-{
-	local $ENV{LD_PRELOAD} = "$dir/busy_cpu.so";
-	$node->start;
-}
+$busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
 
@@ -61,12 +58,7 @@ SKIP:
 	skip 'PostgreSQL 19 reads the time-stamp counter itself', 7 if $node->pg_version->major >= 19;
 	skip 'this is not an x86 processor', 7 unless `uname -m` =~ /^(x86_64|i.86)$/;
 
-	{
-		local $ENV{LD_PRELOAD} = "$dir/no_tsc.so";
-		local $ENV{NO_TSC_PROGRAM} = 'postgres';
-		local $ENV{OPENSSL_ia32cap} = '~0x10';
-		$node->start;
-	}
+	$no_tsc->start($node, NO_TSC_PROGRAM => 'postgres', OPENSSL_ia32cap => '~0x10');
 	my @lines = split /\n/, explained('clock_explain_text');
 	my ($inner) = grep { $lines[ $_ - 1 ] =~ /->  Materialize/ } 1 .. $#lines;
 

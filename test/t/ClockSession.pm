@@ -12,13 +12,30 @@ use warnings;
 use IPC::Run;
 use POSIX ();
 use PostgreSQL::Test::Utils;
-use Time::HiRes qw(time);
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+# A loaded machine may let a process wait for long, but nothing that a test
+# interrupts would end by itself in so many seconds, nor needs so many of CPU time
+# to end.  On a quiet one it should be 10 ms.
+my $allowed = 30;
+my $allowed_cpu = 1;
+
+# What must be as it was before a statement, however that ended: queries, to
+# which a test adds its own.
+our $state = q{
+	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
+		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
+	SHOW transaction_read_only;
+	SELECT current_setting('clocktiming.worker_timing') = '';
+	SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';
+};
 
 # ClockSession->new($node, dbname => ..., user => ...)
 sub new
 {
 	my ($class, $node, %args) = @_;
-	my $self = bless { in => '', out => '', err => '', marks => 0 }, $class;
+	my $self = bless { node => $node, in => '', out => '', err => '', marks => 0 }, $class;
 	my $dbname = $args{dbname} || 'postgres';
 	my $connstr = $node->connstr($dbname);
 
@@ -55,6 +72,16 @@ sub cpu
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(&POSIX::_SC_CLK_TCK);
 }
 
+# A result's times are those since this.
+sub count_from_here
+{
+	my ($self) = @_;
+
+	$self->{since} = time;
+	$self->{cpu_since} = defined $self->{pid} ? $self->cpu : 0;
+	return;
+}
+
 # Sends a statement and does not wait for it.
 sub send
 {
@@ -62,7 +89,7 @@ sub send
 
 	$self->{marks}++;
 	$self->{out} = $self->{err} = '';
-	$self->{sent} = time;
+	$self->count_from_here;
 
 	# The marks tell the statement's end, on both streams.
 	$self->{in} .=
@@ -72,7 +99,7 @@ sub send
 }
 
 # Waits for the statement sent, and returns what came of it: out, err, state
-# (SQLSTATE) and seconds.
+# (SQLSTATE), seconds, and cpu, the seconds of CPU time.
 sub result
 {
 	my ($self) = @_;
@@ -86,7 +113,7 @@ sub result
 		last unless $self->{psql}->pumpable;
 		$self->{psql}->pump;
 	}
-	$seconds = time - $self->{sent};
+	$seconds = time - $self->{since};
 	$state = $1 if $self->{out} =~ s/^$mark (\w+)\n\z//m;
 	$self->{err} =~ s/^$mark\n//m;
 	my $out = $self->{out};
@@ -95,7 +122,8 @@ sub result
 		out => $out,
 		err => $self->{err},
 		state => defined $state ? $state : 'session ended',
-		seconds => $seconds
+		seconds => $seconds,
+		cpu => defined $self->{pid} ? $self->cpu - $self->{cpu_since} : 0
 	};
 }
 
@@ -122,6 +150,91 @@ sub row
 	die "no row: $result->{err}" unless defined $values;
 	@row{ split /\|/, $names } = split /\|/, $values, -1;
 	return wantarray ? (\%row, $result->{err}) : \%row;
+}
+
+# A query's result where statement_timeout is so many milliseconds.
+sub query_with_timeout
+{
+	my ($self, $ms, $sql) = @_;
+
+	$self->query("SET statement_timeout = $ms");
+	my $result = $self->query($sql);
+
+	# where the machine is busy, this may itself time out
+	1 while $self->query('RESET statement_timeout')->{state} eq '57014';
+	return $result;
+}
+
+# Waits until the backend executes a statement with this in it, and then for so
+# many seconds more.
+sub wait_until_running
+{
+	my ($self, $what, $seconds) = @_;
+
+	$self->{node}->poll_query_until('postgres',
+		"SELECT state = 'active' AND query LIKE '%$what%' FROM pg_stat_activity WHERE pid = $self->{pid}")
+	  or die "$what does not run";
+	usleep(1e6 * $seconds);
+	return;
+}
+
+# What comes of the statement that is running where another session calls this for
+# it, pg_cancel_backend or pg_terminate_backend; its times are those since then.
+sub interrupted
+{
+	my ($self, $by, $function) = @_;
+
+	$self->count_from_here;
+	is($by->query("SELECT $function($self->{pid})")->{out}, 't', "$function is sent");
+	return $self->result;
+}
+
+# That what was interrupted has ended soon after so many seconds.
+sub ended_in_time
+{
+	my ($result, $what, $after) = @_;
+	my $late = $result->{seconds} - ($after || 0);
+
+	cmp_ok($late, '<', $allowed, "$what: in time");
+	cmp_ok($result->{cpu} - ($after || 0), '<', $allowed_cpu, "$what: and in little CPU time")
+	  if $result->{state} ne 'session ended';
+	diag sprintf('%s: after %.1f ms', $what, $late * 1000);
+	return;
+}
+
+# That the session can measure, whatever has happened to it.
+sub can_measure
+{
+	my ($self, $what) = @_;
+
+	is($self->query(q{SELECT readings > 0, backward_steps FROM clock_summary('system', 0.05)})->{out},
+		't|0', "$what: the session can measure again");
+	return;
+}
+
+# That a query soon gives what is expected: parallel workers take their time to
+# end, the more the busier the machine is.
+sub gives
+{
+	my ($self, $sql, $expected, $what) = @_;
+	my $until = time + $PostgreSQL::Test::Utils::timeout_default;
+	my $out = $self->query($sql)->{out};
+
+	while ($out ne $expected && time < $until)
+	{
+		usleep(50_000);
+		$out = $self->query($sql)->{out};
+	}
+	is($out, $expected, $what);
+	return;
+}
+
+# How many bytes of memory are in use, where nothing else is going on.
+sub memory
+{
+	my ($self) = @_;
+
+	return $self->query('SELECT sum(used_bytes) FROM pg_backend_memory_contexts')->{out};
 }
 
 sub quit

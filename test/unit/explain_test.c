@@ -16,7 +16,6 @@
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
-#define NORMAL_975	1.959964
 
 /* ---------------------------------------------------------------------
  * Random numbers: xorshift64*
@@ -710,6 +709,13 @@ test_below(void)
 		call_series_add(&s, 100 + 80 * (i % 10), &b, 10, NEVER_LONG);
 	}
 	s.now.calls = 1000;
+	{
+		double		slopes[N_BELOW];
+
+		call_series_slopes(&s, &known, slopes);
+		ok(near(slopes[BELOW_FIRST] + slopes[BELOW_LATER], 80, 1e-9) && slopes[BELOW_REMOVED] == 0,
+		   "slopes are known before the end: %g, %g", slopes[BELOW_FIRST], slopes[BELOW_LATER]);
+	}
 	call_series_end(&s);
 	all.n[BELOW_FIRST] = all.n[BELOW_LATER] = 14500;
 	call_series_regress(&s, &known, &all);

@@ -1,0 +1,77 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampling_policy.h
+ *	  Which share of a plan node's calls is timed.
+ *
+ * Timing may add a share of the elapsed time to a query, and is spent where it
+ * lowers the variance of the nodes' times most: calls of a class (those that begin
+ * a node's loops, or its others) are timed with a probability proportional to the
+ * standard deviation of their times, which is Neyman's allocation where each
+ * timed call costs as much (Cochran, Sampling Techniques, 1977, 5.5).  Times are
+ * in ticks of any clock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_SAMPLING_POLICY_H
+#define CLOCKTIMING_SAMPLING_POLICY_H
+
+#include <stdint.h>
+
+/* The share of the elapsed time by default. */
+#define POLICY_SHARE	0.01
+
+/* So many timed calls, in all, a query may have besides, and a class at its beginning. */
+#define POLICY_ALLOWANCE	1024
+#define POLICY_FEW		4
+
+/* After so many timed calls of a class at most the policy looks at them. */
+#define POLICY_BATCH	32
+
+/* Of one query. */
+typedef struct SamplingPolicy
+{
+	double		share;
+	double		allowance;		/* timed calls besides */
+	double		cost;			/* ticks that timing a call adds */
+	double		least;			/* probability, unless it costs too much */
+	double		long_ticks;		/* what no call takes, as in call_series_add() */
+	uint64_t	start;
+	uint64_t	now;			/* of the latest batch */
+	int64_t		timed;			/* in: calls, counted by whoever times them */
+	double		k;				/* probability over standard deviation; 0:
+								 * nothing is known yet */
+
+	/* of late, each a sum with weights that decrease with age */
+	double		elapsed;		/* ticks */
+	double		seen;			/* of these in the calls of classes seen */
+	double		calls;			/* in these, timed or not */
+	double		demand;			/* timed calls in these, if k were 1 */
+} SamplingPolicy;
+
+/* Of one class of calls. */
+typedef struct SamplingClass
+{
+	int			gap;			/* one call of so many is timed */
+	int			batch;			/* timed calls until policy_see_batch() */
+	int64_t		calls;			/* at the latest batch */
+	double		n;				/* timed ones that are remembered, */
+	double		mean;			/* their mean, */
+	double		square;			/* and the squares of deviations from it */
+} SamplingClass;
+
+/* One call in "sampling" is timed at least, as long as the share allows. */
+extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
+						int sampling, double long_ticks, uint64_t start);
+
+/* A class whose calls begin: all are timed until the first batch is over. */
+extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class);
+
+/*
+ * A class's latest n timed calls, without what is known of them or follows from
+ * what was done below; "calls" of the class are over.  Returns the new gap,
+ * which differs from the one before only if it does so by much.
+ */
+extern int	policy_see_batch(SamplingPolicy *policy, SamplingClass *class,
+							 const double *ticks, int n, int64_t calls, uint64_t now);
+
+#endif							/* CLOCKTIMING_SAMPLING_POLICY_H */

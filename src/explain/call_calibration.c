@@ -1,0 +1,230 @@
+/*-------------------------------------------------------------------------
+ *
+ * call_calibration.c
+ *	  What counting and timing a call costs.
+ *
+ * It is measured on a node that does nothing, by turns with calls that are neither
+ * counted nor timed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "core/reference.h"
+#include "core/stats.h"
+#include "explain/call_calibration.h"
+#include "explain/call_samples.h"
+#include "explain/call_wrapper.h"
+#include "explain/timing_clock.h"
+#include "explain/yardstick.h"
+
+#define ROUNDS			20
+#define CALLS			4096
+#define GAP				64
+#define LONG_CALL_TICKS	20000
+
+/* For so long a calibration is believed. */
+#define MAX_AGE_NS		UINT64CONST(10000000000)
+
+/*
+ * The share of the cost of counting a call that shows in a query, where the
+ * processor does other work at the same time, as against in a loop of calls.
+ */
+#define SHOWN_SHARE		0.5
+
+/* What is measured in each round, in ticks a call. */
+enum
+{
+	DIRECT,						/* neither counted nor timed */
+	COUNTED,
+	UNSEEN,						/* counted, and the result not looked at */
+	TIMED,						/* what a timed call takes longer in all */
+	INSIDE,						/* the interval of a timed call */
+	INSIDE_ALL,					/* if all are timed */
+	OUTSIDE,					/* the interval between two calls */
+	OUTSIDE_ALL,
+	SERVER,						/* a call that the server times */
+	SERVER_INSIDE,				/* ns: the interval that it sees */
+	N_MEASURED
+};
+
+static TupleTableSlot dummy_slot;
+
+static TupleTableSlot *
+dummy_call(PlanState *node)
+{
+	(void) node;
+	return &dummy_slot;
+}
+
+/*
+ * Not known to the compiler, which would see that no other function of this file
+ * ever is a node's, and compare each node's with it at each call.
+ */
+static volatile ExecProcNodeMtd dummy_function = dummy_call;
+
+/* A node whose calls do nothing. */
+typedef struct Dummy
+{
+	QueryTiming query;
+	NodeTiming	t;
+	NodeSamples samples;
+	PlanState	node;
+} Dummy;
+
+/* A fresh one, of whose calls one in "gap" is timed. */
+static void
+init_dummy(Dummy *dummy, int gap)
+{
+	memset(dummy, 0, sizeof(Dummy));
+	dummy->t.samples = &dummy->samples;
+	dummy->t.query = &dummy->query;
+	dummy->t.begun = true;
+	instr_begin_loop(&dummy->t.instr);
+	dummy->query.long_ticks = LONG_CALL_TICKS;
+	dummy->query.all_timed = true;
+	dummy->samples.later.policy.batch = POLICY_BATCH;
+	set_gap(&dummy->samples.later, gap);
+	draw_later(&dummy->t);
+	dummy->node.instrument = &dummy->t.instr;
+	dummy->node.ExecProcNodeReal = dummy_function;
+}
+
+/* Ticks that calls take. */
+static double
+ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call)
+{
+	uint64		start;
+
+	dummy->node.ExecProcNode = call;
+	start = now_ticks();
+	for (int i = 0; i < CALLS; i++)
+		(void) ExecProcNode(&dummy->node);
+	return (double) (int64) (now_ticks() - start);
+}
+
+/* The mean of calls that were timed, and how many they are. */
+static double
+mean_ticks(Dummy *dummy, double *n)
+{
+	const CallClass *class = &dummy->samples.later;
+
+	add_samples(&dummy->t, &dummy->samples.later);
+	*n = (double) Max(class->all_timed + class->drawn.now.timed, 1);
+	return (class->all_timed_sum + class->drawn_sum) / *n;
+}
+
+/* The mean of what is outside of timed calls, of which one in "gap" is. */
+static double
+mean_outside_ticks(Dummy *dummy, int gap)
+{
+	init_dummy(dummy, gap);
+	dummy->t.is_root = true;
+	(void) ticks_of_calls(dummy, call_wrapper(false));
+	return dummy->query.outside.sum / (double) Max(dummy->query.outside.n, 1);
+}
+
+static void
+measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
+{
+	Dummy		dummy;
+	NodeInstr	instr;
+	uint64		start;
+	double		n;
+
+	init_dummy(&dummy, 0);
+	measured[DIRECT][i] = ticks_of_calls(&dummy, dummy_call) / CALLS;
+	measured[COUNTED][i] = ticks_of_calls(&dummy, call_wrapper(false)) / CALLS;
+	measured[UNSEEN][i] = ticks_of_calls(&dummy, call_wrapper(true)) / CALLS;
+
+	init_dummy(&dummy, gap);
+	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false)) - measured[COUNTED][i] * CALLS;
+	measured[INSIDE][i] = mean_ticks(&dummy, &n);
+	measured[TIMED][i] /= n;
+	measured[OUTSIDE_ALL][i] = mean_outside_ticks(&dummy, 1);
+	measured[INSIDE_ALL][i] = mean_ticks(&dummy, &n);
+	measured[OUTSIDE][i] = mean_outside_ticks(&dummy, gap);
+
+	memset(&instr, 0, sizeof(instr));
+	instr_set_timer(&instr, true);
+	start = now_ticks();
+	for (int j = 0; j < GAP; j++)
+	{
+		InstrStartNode(&instr);
+		InstrStopNode(&instr, 0);
+	}
+	measured[SERVER][i] = (double) (int64) (now_ticks() - start) / GAP;
+	measured[SERVER_INSIDE][i] = instr_end(&instr).total_ns / GAP;
+}
+
+/*
+ * Of calls of which one in "gap" is timed: each costs less if all are.
+ *
+ * Where one in many is timed, branches may be mispredicted within it, here or in a
+ * query: in some sessions only, and by more than a reading costs.  So what is
+ * inside and outside of it counts as where all are.
+ */
+static CallCost
+calibrate(int gap, double *ticks_per_ns)
+{
+	double		measured[N_MEASURED][ROUNDS];
+	double		median[N_MEASURED];
+	uint64		start_ns = reference_ns();
+	uint64		start_ticks = now_ticks();
+	double		tick_ns = 1;
+	double		direct;
+	CallCost	cost;
+
+	for (int i = 0; i < ROUNDS; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (i % 2 == 0)
+			yardstick_take(1);
+		measure_round(measured, i, gap);
+	}
+	if (timing_by_tsc)
+		tick_ns = (double) (reference_ns() - start_ns) /
+			Max((double) (int64) (now_ticks() - start_ticks), 1);
+	*ticks_per_ns = 1 / tick_ns;
+
+	direct = stats_min(measured[DIRECT], ROUNDS);
+	cost.counted_ns = Max(stats_min(measured[COUNTED], ROUNDS) - direct, 0) * tick_ns * SHOWN_SHARE;
+	cost.unseen_ns = Max(stats_min(measured[UNSEEN], ROUNDS) - direct, 0) * tick_ns * SHOWN_SHARE;
+	for (int i = TIMED; i < N_MEASURED; i++)
+		median[i] = stats_median(measured[i], ROUNDS);
+	cost.inside_ns = Max(Min(median[INSIDE], median[INSIDE_ALL]) - direct, 0) * tick_ns;
+	cost.outside_ns = Max(Min(median[OUTSIDE], median[OUTSIDE_ALL]) - direct, 0) * tick_ns;
+	cost.timed_ns = Max(cost.counted_ns + median[TIMED] * tick_ns, cost.inside_ns);
+	cost.whole_ns = median[SERVER_INSIDE];
+	cost.server_ns = median[SERVER] * tick_ns;
+	cost.error_ns = cost.inside_ns / 2;
+	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f unseen, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f",
+		 timing_clock_name(), gap, cost.counted_ns, cost.unseen_ns, cost.timed_ns,
+		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns, direct * tick_ns);
+	return cost;
+}
+
+const CallCost *
+call_cost(bool all_timed, double *ticks_per_ns)
+{
+	static struct
+	{
+		CallCost	cost;
+		double		ticks_per_ns;
+		uint64		at_ns;		/* 0: never */
+		bool		by_tsc;
+	}			kept[2];
+
+	if (kept[all_timed].at_ns == 0 || kept[all_timed].by_tsc != timing_by_tsc ||
+		reference_ns() - kept[all_timed].at_ns > MAX_AGE_NS)
+	{
+		kept[all_timed].cost = calibrate(all_timed ? 1 : GAP, &kept[all_timed].ticks_per_ns);
+		kept[all_timed].at_ns = reference_ns();
+		kept[all_timed].by_tsc = timing_by_tsc;
+	}
+	*ticks_per_ns = kept[all_timed].ticks_per_ns;
+	return &kept[all_timed].cost;
+}

@@ -1,0 +1,315 @@
+/*-------------------------------------------------------------------------
+ *
+ * call_wrapper.c
+ *	  What stands before a node's function: it counts calls, and times some.
+ *
+ * A node's "instrument" points into a NodeTiming, to what the server expects
+ * there, and its ExecProcNode is one of two functions below.  In the common case
+ * these count the call and pass it on.  A call that begins a loop, or that is to
+ * be timed, comes to due_call().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "explain/call_samples.h"
+#include "explain/call_wrapper.h"
+#include "explain/timing_clock.h"
+
+/* The server and nodes that exchange functions may have put others there. */
+static void
+put_wrapper(NodeTiming *t)
+{
+	t->node->ExecProcNode = t->call;
+}
+
+/*
+ * A node whose function the server has exchanged while it was being called,
+ * which is a Hash Join turned into a parallel one just below Gather: its first
+ * call was timed by the server.
+ */
+static TupleTableSlot *
+resumed_call(PlanState *node)
+{
+	NodeTiming *t = node_timing_of(node);
+	double		ns;
+
+	if (instr_in_loop(&t->instr))
+	{
+		t->calls++;
+		t->ends += !instr_take_off_call(&t->instr, &ns);
+		begin_samples(t);
+		t->begun = true;
+		t->first_calls++;
+		add_known(t, &t->samples->first, ns * t->query->ticks_per_ns, 0);
+	}
+	instr_set_timer(&t->instr, false);
+	next_due(t) = 0;
+	put_wrapper(t);
+	return t->call(node);
+}
+
+/*
+ * The first call of all: by now the server has done to the nodes below whatever
+ * it does when an execution begins.
+ */
+static void
+begin(NodeTiming *t)
+{
+	/* as ExecProcNodeFirst() */
+	check_stack_depth();
+
+	begin_samples(t);
+	t->begun = true;
+	if (t->dynamic && t->query->innermost != NULL)
+		t->parent = t->query->innermost;
+	for (NodeTiming *c = t->child; c != NULL; c = c->sibling)
+	{
+		if (c->kind == NODE_SAMPLED && !c->begun && c->node->ExecProcNode != c->call)
+			put_wrapper(c);
+	}
+	for (NodeTiming *p = t->parent; p != NULL && !p->begun; p = p->parent)
+	{
+		if (p->kind == NODE_SAMPLED && p->node->ExecProcNode != p->call)
+			p->node->ExecProcNode = resumed_call;
+	}
+}
+
+/* What follows a call that returned no tuple is the first call of another loop. */
+static inline void
+record_result(NodeTiming *t, TupleTableSlot *slot)
+{
+	if (likely(!TupIsNull(slot)))
+		return;
+	t->ends++;
+	if (t->reading == INPUT_ENDED_BY_MATCH)
+		return;
+	t->ended = true;
+	next_due(t) = 0;
+}
+
+/*
+ * After a loop's first call, not before: some nodes rescan themselves in it,
+ * once they know the values to look for, which is no end of a loop.
+ */
+static inline void
+begin_loop(NodeTiming *t)
+{
+	instr_begin_loop(&t->instr);
+	next_due(t) = t->first_calls + t->later_due;
+}
+
+/* The root, after a call that was timed. */
+static void
+record_root_call(NodeTiming *t, uint64 start, uint64 stop)
+{
+	OutsideCalls *outside = &t->query->outside;
+
+	if (outside->first_ticks == 0)
+		outside->first_ticks = start;
+	if (t->ended)
+		outside->last_ticks = stop;
+	else
+	{
+		/* not "stop": what has been done since is no part of the query */
+		next_due(t) = 0;
+		t->returned = fenced_ticks();
+	}
+}
+
+static pg_noinline TupleTableSlot *
+timed_call(PlanState *node, NodeTiming *t, CallClass *class)
+{
+	QueryTiming *query = t->query;
+	NodeTiming *outer = query->innermost;
+	CallsBelow	before = calls_below(t);
+	CallsBelow	below;
+	double		known = t->known;
+	TupleTableSlot *slot;
+	uint64		start;
+	uint64		stop;
+
+	query->innermost = t;
+	start = fenced_ticks();
+	slot = node->ExecProcNodeReal(node);
+	stop = fenced_ticks();
+	query->innermost = outer;
+	if (class == &t->samples->first)
+		begin_loop(t);
+	record_result(t, slot);
+	below = calls_below(t);
+	for (int i = 0; i < N_BELOW; i++)
+		below.n[i] -= before.n[i];
+	keep_sample(t, class, start, stop, t->known - known, below);
+
+	if (class == &t->samples->first)
+		t->first_skip = draw_gap(class);
+	else
+		draw_later(t);
+	if (t->ended)
+		next_due(t) = 0;
+	if (t->is_root)
+		record_root_call(t, start, stop);
+	return slot;
+}
+
+static pg_noinline TupleTableSlot *
+first_call(PlanState *node, NodeTiming *t)
+{
+	QueryTiming *query = t->query;
+	NodeTiming *outer = query->innermost;
+	TupleTableSlot *slot;
+
+	end_loop(t);
+	t->calls++;
+	t->first_calls++;
+	t->first_skip--;
+	t->returned = 0;
+	if (!t->begun)
+		begin(t);
+	t->calls_again += instr_in_loop(&t->instr);
+	t->ended = false;
+	if (t->first_skip < 0)
+	{
+		if (t->samples->first.policy.gap > 0)
+			return timed_call(node, t, &t->samples->first);
+		t->first_skip = NEVER;
+	}
+
+	query->innermost = t;
+	slot = node->ExecProcNodeReal(node);
+	query->innermost = outer;
+	begin_loop(t);
+	record_result(t, slot);
+	return slot;
+}
+
+/* A call that need not be timed itself, but ends what is outside of the root's calls. */
+static pg_noinline void
+record_time_between_calls(NodeTiming *t)
+{
+	OutsideCalls *outside = &t->query->outside;
+	double		ticks = (double) (int64) (fenced_ticks() - t->returned);
+
+	t->returned = 0;
+	outside->n++;
+	/* what is long stands for itself, as in call_series_add() */
+	if (ticks > t->query->long_ticks)
+		outside->long_sum += ticks;
+	else
+	{
+		outside->sum += ticks;
+		outside->sum_sq += ticks * ticks;
+	}
+	next_due(t) = t->first_calls + t->later_due;
+}
+
+/* A call that begins a loop, or is to be timed: this line decides. */
+static pg_noinline TupleTableSlot *
+due_call(PlanState *node)
+{
+	NodeTiming *t = node_timing_of(node);
+	TupleTableSlot *slot;
+
+	if (t->reading == INPUT_ENDED_BY_MATCH)
+	{
+		if (!t->begun)
+			begin(t);
+	}
+	else if (!instr_in_loop(&t->instr) || t->ended)
+		return first_call(node, t);
+	if (t->returned != 0)
+		record_time_between_calls(t);
+	if (t->samples->later.policy.gap == 0)
+		draw_later(t);
+	t->calls++;
+	if (t->calls > next_due(t))
+		return timed_call(node, t, &t->samples->later);
+	slot = node->ExecProcNodeReal(node);
+	if (!is_read_to_end(t))
+		record_result(t, slot);
+	return slot;
+}
+
+/*
+ * Counts a call that begins a loop, in short: false if it has to be looked at,
+ * since it is to be timed, or is the very first one, in which some nodes rescan
+ * themselves, or the loop before may have ended unseen, or loops are not looked
+ * for (first_skip is 0 then, always).
+ */
+static inline bool
+count_first_call(NodeTiming *t)
+{
+	if (t->first_skip <= 0 || instr_in_loop(&t->instr) || t->reading == INPUT_IF_BEGUN)
+		return false;
+	t->calls++;
+	t->first_calls++;
+	t->first_skip--;
+	t->ended = false;
+	begin_loop(t);
+	return true;
+}
+
+static TupleTableSlot *
+counted_call(PlanState *node)
+{
+	NodeTiming *t = node_timing_of(node);
+	TupleTableSlot *slot;
+
+	if (unlikely(t->calls >= next_due(t)))
+	{
+		if (!count_first_call(t))
+			return due_call(node);
+	}
+	else
+		t->calls++;
+	slot = node->ExecProcNodeReal(node);
+	record_result(t, slot);
+	return slot;
+}
+
+/* Its result need not be looked at, so that it does not come back here. */
+static TupleTableSlot *
+counted_call_read_to_end(PlanState *node)
+{
+	NodeTiming *t = node_timing_of(node);
+
+	if (unlikely(t->calls >= next_due(t)))
+	{
+		if (!count_first_call(t))
+			return due_call(node);
+	}
+	else
+		t->calls++;
+	return node->ExecProcNodeReal(node);
+}
+
+/* A counted call where the server shall count buffers, or WAL, at each call. */
+static TupleTableSlot *
+counted_call_with_usage(PlanState *node)
+{
+	NodeTiming *t = node_timing_of(node);
+	TupleTableSlot *slot;
+
+	InstrStartNode(&t->instr);
+	slot = t->counted_call(node);
+	InstrStopNode(&t->instr, 0);
+	return slot;
+}
+
+ExecProcNodeMtd
+call_wrapper(bool read_to_end)
+{
+	return read_to_end ? counted_call_read_to_end : counted_call;
+}
+
+void
+install_wrapper(NodeTiming *t)
+{
+	t->counted_call = call_wrapper(is_read_to_end(t));
+	t->call = instr_needs_usage(&t->instr) ? counted_call_with_usage : t->counted_call;
+	put_wrapper(t);
+}

@@ -1,0 +1,222 @@
+/*-------------------------------------------------------------------------
+ *
+ * parallel_timing.c
+ *	  Has parallel workers time their nodes, too.
+ *
+ * The leader tells them by a setting, which every worker takes over, where the
+ * shared memory is in which they find what to do and leave what came out.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "utils/guc.h"
+
+#include "compat.h"
+#include "explain/call_samples.h"
+#include "explain/parallel_timing.h"
+#include "explain/plan_attach.h"
+#include "explain/plan_record.h"
+#include "explain/timing_clock.h"
+
+#define SHARED_MAGIC	0x636c6b74
+
+typedef struct SharedTiming
+{
+	uint32		magic;
+	int			sampling;
+	int			only_node;
+	double		max_overhead;
+	int			nnodes;
+	int			nworkers;
+	uint32		text_hash;		/* of the query; others have workers, too */
+	CallCost	cost;
+	bool		by_tsc;
+	double		ticks_per_ns;
+	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* [worker][node] */
+} SharedTiming;
+
+/* "handle of the segment", in a leader and its workers */
+static char *worker_timing = NULL;
+static ExecutorRun_hook_type previous_ExecutorRun = NULL;
+static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
+
+static uint32
+text_hash(const char *text)
+{
+	return hash_bytes((const unsigned char *) text, (int) strlen(text));
+}
+
+void
+parallel_timing_share(QueryTiming *query)
+{
+	Size		size = offsetof(SharedTiming, records) +
+		sizeof(NodeRecord) * (Size) query->nnodes * (Size) query->nworkers;
+	SharedTiming *shared;
+	char		value[32];
+
+	if (query->nworkers == 0)
+		return;
+	/* the query has to go on where there is no room for another one */
+	query->segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	query->workers_untimed = query->segment == NULL;
+	if (query->workers_untimed)
+		return;
+	query->shared = shared = dsm_segment_address(query->segment);
+	memset(shared, 0, size);
+	shared->magic = SHARED_MAGIC;
+	shared->sampling = query->sampling;
+	shared->only_node = query->only_node;
+	shared->max_overhead = query->max_overhead;
+	shared->nnodes = query->nnodes;
+	shared->nworkers = query->nworkers;
+	shared->text_hash = text_hash(query->desc->sourceText);
+	shared->cost = query->cost;
+	shared->by_tsc = timing_by_tsc;
+	shared->ticks_per_ns = query->ticks_per_ns;
+
+	query->guc_nest_level = NewGUCNestLevel();
+	snprintf(value, sizeof(value), "%u", dsm_segment_handle(query->segment));
+	(void) set_config_option("clocktiming.worker_timing", value, PGC_SUSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+int
+parallel_timing_workers(const QueryTiming *query)
+{
+	return query->shared == NULL ? 0 : query->shared->nworkers;
+}
+
+void
+parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate)
+{
+	SharedTiming *shared = query->shared;
+
+	record_estimate(t, parallel_timing_workers(query),
+					shared == NULL ? NULL : &shared->records[t->id],
+					shared == NULL ? 0 : shared->nnodes, estimate);
+}
+
+void
+parallel_timing_release(QueryTiming *query)
+{
+	if (query->guc_nest_level != 0)
+		AtEOXact_GUC(true, query->guc_nest_level);
+	query->guc_nest_level = 0;
+	if (query->segment != NULL)
+		dsm_detach(query->segment);
+	query->segment = NULL;
+	query->shared = NULL;
+}
+
+/* The query that the leader times, not one that a function of it executes. */
+static void
+attach_in_worker(QueryDesc *desc)
+{
+	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
+	QueryTiming *query;
+	SharedTiming *shared;
+
+	if (segment == NULL)
+		return;
+	shared = dsm_segment_address(segment);
+	if (dsm_segment_map_length(segment) < sizeof(SharedTiming) ||
+		shared->magic != SHARED_MAGIC ||
+		shared->text_hash != text_hash(desc->sourceText) ||
+		ParallelWorkerNumber >= shared->nworkers ||
+		(shared->by_tsc && tsc_why_no_rdtsc() != NULL))
+	{
+		dsm_detach(segment);
+		return;
+	}
+	call_samples_prepare();
+	timing_by_tsc = shared->by_tsc;
+	query = plan_attach(desc, shared->sampling, shared->only_node, shared->max_overhead);
+	query->segment = segment;
+	query->shared = shared;
+	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
+	timed_in_worker = query;
+	query_timing_start(query);
+}
+
+static void
+report_from_worker(QueryTiming *query)
+{
+	SharedTiming *shared = query->shared;
+
+	query_timing_stop(query);
+	for (int i = 0; i < Min(query->nnodes, shared->nnodes); i++)
+	{
+		NodeTiming *t = query->nodes[i];
+		NodeRecord	record = {0};
+
+		if (t == NULL || t->kind == NODE_UNTIMED)
+			continue;
+		record_node(t, &record);
+		if (query->desc->instrument_options != 0)
+		{
+			instr_show(&t->instr, record.rows, record.loops, record.first_ns, record.total_ns);
+
+			/*
+			 * The server adds these to the leader's as soon as Gather shuts
+			 * down, which may be before the leader's estimates are made, or
+			 * within a call that is timed, and a Limit above it does so.
+			 */
+			instr_forget_removed(&t->instr);
+		}
+		/* workers of a Gather that is rescanned come one after the other */
+		record_add(&shared->records[(Size) ParallelWorkerNumber * shared->nnodes + i], &record);
+	}
+	parallel_timing_release(query);
+}
+
+#if PG_VERSION_NUM >= 180000
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
+#define EXECUTOR_RUN_ARGUMENTS desc, direction, count
+#else
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
+#endif
+
+static void
+timing_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+{
+	if (unlikely(IsParallelWorker()) && worker_timing != NULL &&
+		worker_timing[0] != '\0' && timed_in_worker == NULL)
+		attach_in_worker(desc);
+	if (previous_ExecutorRun != NULL)
+		previous_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+	else
+		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
+}
+
+static void
+timing_ExecutorFinish(QueryDesc *desc)
+{
+	if (previous_ExecutorFinish != NULL)
+		previous_ExecutorFinish(desc);
+	else
+		standard_ExecutorFinish(desc);
+	if (unlikely(timed_in_worker != NULL) && timed_in_worker->desc == desc)
+		report_from_worker(timed_in_worker);
+}
+
+void
+parallel_timing_init(void)
+{
+	DefineCustomStringVariable("clocktiming.worker_timing",
+							   "Tells parallel workers that their plan nodes are being timed.",
+							   "Set by clocktiming itself while a query is executed.",
+							   &worker_timing, "",
+							   PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE |
+							   GUC_DISALLOW_IN_FILE,
+							   NULL, NULL, NULL);
+	previous_ExecutorRun = ExecutorRun_hook;
+	ExecutorRun_hook = timing_ExecutorRun;
+	previous_ExecutorFinish = ExecutorFinish_hook;
+	ExecutorFinish_hook = timing_ExecutorFinish;
+}

@@ -1,0 +1,249 @@
+/*-------------------------------------------------------------------------
+ *
+ * query_timing.h
+ *	  What is kept of a plan while it is timed: its nodes' calls and loops.
+ *
+ * A loop of a node is what the server calls so: from its first call, or from a
+ * rescan, to the call that returns no tuple, or to the next rescan.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_QUERY_TIMING_H
+#define CLOCKTIMING_QUERY_TIMING_H
+
+#include "executor/execdesc.h"
+#include "storage/dsm.h"
+
+#include "core/plan_estimate.h"
+#include "core/sampling_policy.h"
+#include "explain/plan_shape.h"
+#include "explain/server_instr.h"
+
+/* Of more nodes below, calls are not counted together with a timed one, which would take too long. */
+#define MAX_BELOW		16
+
+/* A call that was timed. */
+typedef struct CallSample
+{
+	double		ticks;
+	double		known;			/* part of them that is known anyway */
+	CallsBelow	below;
+} CallSample;
+
+/*
+ * Calls of a node that are alike: those that begin a loop, or those that follow.
+ * The first ones of Sort, Aggregate and their like do all of the node's work.
+ */
+typedef struct CallClass
+{
+	SamplingClass policy;		/* gap 0: none is timed */
+	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
+	int64		before;			/* calls before the gap was chosen */
+	int			nsamples;
+	CallSample	samples[POLICY_BATCH];	/* the latest, not yet used: a query
+										 * has the caches for itself meanwhile */
+
+	int64		all_timed;		/* calls that were timed while all were */
+	double		all_timed_sum;	/* of their durations */
+	CallSeries	drawn;			/* calls timed at random, in ticks, less what
+								 * is known */
+	double		drawn_sum;		/* of their durations */
+} CallClass;
+
+/*
+ * What is needed for calls that are timed only.  It is apart, so that what is
+ * needed at each call fits into few lines of the caches; and only nodes that are
+ * executed have it, as it takes five kilobytes.
+ */
+typedef struct NodeSamples
+{
+	CallClass	first;
+	CallClass	later;
+	CallStratum known_calls;	/* those of both that were all timed */
+} NodeSamples;
+
+/* As processors have it. */
+#define LINE_SIZE		64
+
+typedef struct NodeTiming
+{
+	/* needed by first calls: one line of the caches */
+	int64		first_skip;		/* of them, until one is timed; 0: the next,
+								 * or none was yet */
+	int64		first_calls;
+	int64		later_due;		/* after so many other calls one is timed */
+	int64		calls_before;	/* this loop */
+	int64		ends;			/* calls that returned no tuple; not counted
+								 * if read to the end: each loop has one */
+	struct QueryTiming *query;
+	bool		ended;			/* the latest call was one of those, and seen */
+	bool		begun;
+	bool		dynamic;		/* the parent is known when it is first called */
+	bool		is_root;
+	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
+	uint8		kind;			/* a NodeKind */
+	uint64		returned;		/* the root: when a call that was timed was
+								 * over, and another one follows */
+
+	/* needed by all calls: another line, with the beginning of "instr" */
+	NodeSamples *samples;		/* NULL before the first call */
+	int64		calls;
+
+	/* the server sees this as the node's "instrument"; see next_due() */
+	NodeInstr	instr;
+
+	double		calls_again;	/* first calls that do not begin a loop */
+	ExecProcNodeMtd counted_call;	/* one of call_wrapper.c's */
+	ExecProcNodeMtd call;		/* counted_call, or around it what counts
+								 * usage */
+
+	/*
+	 * Time of calls while all were timed, of this node and below it.  What
+	 * the others take is estimated from those drawn, less the time known.
+	 */
+	double		known;
+
+	int			id;				/* plan_node_id */
+	int			place;			/* in EXPLAIN's order */
+	PlanState  *node;
+	struct NodeTiming **below;	/* nodes that its calls call: nbelow, up to
+								 * MAX_BELOW */
+	int			nbelow;
+	struct NodeTiming *parent;	/* whose calls contain this node's */
+	struct NodeTiming *child;
+	struct NodeTiming *sibling;
+	struct NodeTiming *next_cte_scan;
+} NodeTiming;
+
+StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
+				 "first calls need one line of the caches");
+
+/* What is outside of the root's calls. */
+typedef struct OutsideCalls
+{
+	uint64		first_ticks;	/* the first call began; 0: it was not timed */
+	uint64		last_ticks;		/* the last call ended; 0: it was not timed */
+	double		sum;			/* of times between calls, in ticks */
+	double		sum_sq;
+	double		long_sum;		/* of those that stand for themselves only */
+	int64		n;
+} OutsideCalls;
+
+typedef struct QueryTiming
+{
+	QueryDesc  *desc;
+	MemoryContext context;		/* the query's */
+	int			sampling;		/* as in NodeTimingOptions */
+	int			only_node;
+	double		max_overhead;
+	bool		all_timed;		/* and gaps are not adapted */
+
+	int			nnodes;			/* plan_node_ids are below */
+	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
+	int			nplaces;
+	int			nworkers;		/* that the plan may have */
+	NodeTiming *root;
+	NodeTiming *cte_scans;		/* by next_cte_scan, in EXPLAIN's order */
+	NodeSamples *spare;			/* for nodes that begin */
+	int			nspare;
+	struct TimedTrigger *triggers;
+	MemoryContextCallback at_end;
+
+	NodeTiming *innermost;		/* whose call is executed, of those looked at */
+	OutsideCalls outside;
+	CallCost	cost;
+	double		ticks_per_ns;	/* about */
+	double		long_ticks;		/* see call_series_add() */
+	SamplingPolicy policy;
+
+	dsm_segment *segment;		/* what the workers share; see
+								 * parallel_timing.c */
+	struct SharedTiming *shared;
+	int			guc_nest_level; /* 0: no setting made */
+	bool		workers_untimed;	/* they could not be told */
+
+	uint64		start_ns;
+	uint64		start_ticks;
+	uint64		ran_ticks;
+	uint64		stop_ns;
+	uint64		stop_ticks;
+	CpuUsage	start_usage;
+	CpuUsage	stop_usage;
+} QueryTiming;
+
+/* The query of which this process is a worker, as long as its memory is there. */
+extern QueryTiming *timed_in_worker;
+
+extern void query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns);
+
+/* Before ExecutorRun(), after it, and after ExecutorFinish(), without delay. */
+extern void query_timing_start(QueryTiming *query);
+extern void query_timing_ran(QueryTiming *query);
+extern void query_timing_stop(QueryTiming *query);
+
+/* Of this very run, if it was long enough to tell. */
+extern double query_ns_per_tick(const QueryTiming *query);
+
+/* For how long others have had the processor, of the run. */
+extern Preempted query_preempted(const QueryTiming *query);
+
+/* How many turns of others fall into what has taken so long by itself. */
+extern double query_expected_turns(const QueryTiming *query, double ticks);
+
+static inline NodeTiming *
+node_timing_of(const PlanState *node)
+{
+	return (NodeTiming *) ((char *) node->instrument - offsetof(NodeTiming, instr));
+}
+
+/* That of a plan node, NULL if there is none. */
+static inline NodeTiming *
+query_node(const QueryTiming *query, const PlanState *node)
+{
+	return query->nodes[node->plan->plan_node_id];
+}
+
+/*
+ * After how many calls one is timed.  It is kept where a rescan sets it to 0, so
+ * that the first call of each loop comes to due_call(), see call_wrapper.c.
+ */
+#define next_due(t)		instr_spare_counter(&(t)->instr)
+
+/* Whether its calls' results need not be looked at. */
+static inline bool
+is_read_to_end(const NodeTiming *t)
+{
+	return t->reading == INPUT_READ_TO_END || t->reading == INPUT_IF_BEGUN;
+}
+
+/* Calls of this node that have begun, but the first ones of loops. */
+static inline int64
+later_calls(const NodeTiming *t)
+{
+	return t->calls - t->first_calls;
+}
+
+/*
+ * Rows that a node has removed by now, in this process; those of workers are
+ * added when all is done.  Where workers are not timed, the server adds theirs at
+ * any time, so that they cannot be told apart.
+ */
+static inline int64
+removed_rows(const NodeTiming *t)
+{
+	return t->query->workers_untimed ? 0 : instr_removed_rows(&t->instr);
+}
+
+/*
+ * As a loop ends: the last call of one that is read to its end was not looked at if
+ * it was not timed.  (The first one always is looked at.)
+ */
+static inline void
+end_loop(NodeTiming *t)
+{
+	if (t->reading == INPUT_IF_BEGUN && !t->ended && t->calls - t->calls_before >= 2)
+		t->ends++;
+	t->calls_before = t->calls;
+}
+
+#endif							/* CLOCKTIMING_QUERY_TIMING_H */

@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * server_instr.c
+ *	  The server's instrumentation of plan nodes and triggers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "explain/server_instr.h"
+
+#if PG_VERSION_NUM >= 190000
+/* Times are ticks of the clock that the server times with. */
+typedef instr_time ServerTime;
+
+#define COMMON(i) (&(i)->instr)
+#define SERVER_TIME_NS(t) (INSTR_TIME_GET_DOUBLE(t) * 1e9)
+
+static ServerTime
+server_time(double ns)
+{
+	instr_time	unit;
+
+	unit.ticks = INT64CONST(1) << 40;
+	unit.ticks = (int64) (ns / 1e9 / INSTR_TIME_GET_DOUBLE(unit) * (double) unit.ticks);
+	return unit;
+}
+#else
+/* Times are seconds. */
+typedef double ServerTime;
+
+#define COMMON(i) (i)
+#define SERVER_TIME_NS(t) ((t) * 1e9)
+
+static ServerTime
+server_time(double ns)
+{
+	return ns / 1e9;
+}
+#endif
+
+static InstrCounts
+counts_of(const NodeInstr *instr)
+{
+	InstrCounts counts = {
+		.rows = instr->ntuples,
+		.loops = instr->nloops,
+		.first_ns = SERVER_TIME_NS(instr->startup),
+		.total_ns = SERVER_TIME_NS(COMMON(instr)->total),
+		.removed = {instr->nfiltered1, instr->nfiltered2}
+	};
+
+	return counts;
+}
+
+InstrCounts
+instr_end(NodeInstr *instr)
+{
+	InstrEndLoop(instr);
+	return counts_of(instr);
+}
+
+bool
+instr_of_worker(const PlanState *node, int worker, InstrCounts *counts)
+{
+	if (node->worker_instrument == NULL || worker >= node->worker_instrument->num_workers)
+		return false;
+	*counts = counts_of(&node->worker_instrument->instrument[worker]);
+	return true;
+}
+
+double
+instr_own_rows(const NodeInstr *instr)
+{
+	return instr->ntuples + instr->tuplecount;
+}
+
+bool
+instr_take_off_call(NodeInstr *instr, double *ns)
+{
+	bool		tuple = instr->tuplecount != 0;
+
+	*ns = INSTR_TIME_GET_DOUBLE(instr->counter) * 1e9;
+	instr->tuplecount = 0;
+	return tuple;
+}
+
+void
+instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
+{
+	/*
+	 * EXPLAIN prints the times as a range.  However the two were estimated,
+	 * the end is not before the beginning; dividing and rounding keep that.
+	 */
+	total_ns = Max(total_ns, 0);
+	instr->ntuples = rows;
+	instr->nloops = loops;
+	instr->startup = server_time(Min(Max(first_ns, 0), total_ns));
+	COMMON(instr)->total = server_time(total_ns);
+}
+
+void
+instr_add_removed(NodeInstr *instr, const double removed[2])
+{
+	instr->nfiltered1 += removed[0];
+	instr->nfiltered2 += removed[1];
+}
+
+void
+instr_forget_removed(NodeInstr *instr)
+{
+	instr->nfiltered1 = instr->nfiltered2 = 0;
+}
+
+void
+instr_set_timer(NodeInstr *instr, bool need)
+{
+	COMMON(instr)->need_timer = need;
+}
+
+bool
+instr_needs_usage(const NodeInstr *instr)
+{
+	return COMMON(instr)->need_bufusage || COMMON(instr)->need_walusage;
+}
+
+void
+instr_set_wal_records(NodeInstr *instr, int64 records)
+{
+	COMMON(instr)->walusage.wal_records = records;
+}
+
+void
+trigger_set_timer(TriggerInstr *instr, bool need)
+{
+	COMMON(instr)->need_timer = need;
+}
+
+void
+trigger_show(TriggerInstr *instr, double total_ns)
+{
+	COMMON(instr)->total = server_time(Max(total_ns, 0));
+}

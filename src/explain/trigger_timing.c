@@ -1,0 +1,170 @@
+/*-------------------------------------------------------------------------
+ *
+ * trigger_timing.c
+ *	  Times some of the firings of triggers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "fmgr.h"
+#include "utils/reltrigger.h"
+
+#include "explain/call_samples.h"
+#include "explain/plan_record.h"
+#include "explain/timing_clock.h"
+#include "explain/trigger_timing.h"
+
+typedef struct TimedTrigger
+{
+	NodeTiming	timing;
+	FmgrInfo	function;		/* its own */
+	TriggerInstr *instr;		/* the server's */
+	struct TimedTrigger *next;
+} TimedTrigger;
+
+static pg_noinline Datum
+timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
+{
+	CallsBelow	none = {{0}};
+	Datum		result;
+	uint64		start;
+	uint64		stop;
+
+	start = fenced_ticks();
+	result = FunctionCallInvoke(fcinfo);
+	stop = fenced_ticks();
+	keep_sample(t, &t->samples->later, start, stop, 0, none);
+	draw_later(t);
+	return result;
+}
+
+/* What the server finds in place of a trigger's function. */
+static Datum
+counted_firing(PG_FUNCTION_ARGS)
+{
+	TimedTrigger *trigger = fcinfo->flinfo->fn_extra;
+	NodeTiming *t = &trigger->timing;
+
+	/* where the function keeps what it needs from one firing to the next */
+	fcinfo->flinfo = &trigger->function;
+	t->calls++;
+	if (unlikely(t->calls > next_due(t)))
+		return timed_firing(fcinfo, t);
+	return FunctionCallInvoke(fcinfo);
+}
+
+/*
+ * Whether a statement may have a trigger fire.  (An UPDATE that moves a row to
+ * another partition deletes and inserts it.)
+ */
+static bool
+may_fire(const ModifyTable *plan, const Trigger *trigger)
+{
+	if (trigger->tgenabled == TRIGGER_DISABLED)
+		return false;
+	switch (plan->operation)
+	{
+		case CMD_INSERT:
+			return TRIGGER_FOR_INSERT(trigger->tgtype) ||
+				(plan->onConflictAction == ONCONFLICT_UPDATE && TRIGGER_FOR_UPDATE(trigger->tgtype));
+		case CMD_DELETE:
+			return TRIGGER_FOR_DELETE(trigger->tgtype);
+		default:
+			return true;
+	}
+}
+
+/*
+ * Puts counted_firing() before a trigger's function.  The server would look the
+ * function up when it fires first; but how it is to be tracked by
+ * pg_stat_user_functions is asked for before anything of ours is called, so it has
+ * to be known now.  A function is there as long as its trigger is: the lookup
+ * fails where a firing would fail as well.
+ */
+static void
+attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
+			   FmgrInfo *function, TriggerInstr *instr)
+{
+	TimedTrigger *timed = palloc0(sizeof(TimedTrigger));
+	NodeTiming *t = &timed->timing;
+
+	t->query = query;
+	t->node = node;
+	t->kind = NODE_SAMPLED;
+	begin_samples(t);
+	t->begun = true;
+	draw_later(t);
+
+	fmgr_info_cxt(trigger->tgfoid, &timed->function, CurrentMemoryContext);
+	*function = timed->function;
+	function->fn_addr = counted_firing;
+	function->fn_extra = timed;
+	timed->instr = instr;
+	trigger_set_timer(instr, false);
+	timed->next = query->triggers;
+	query->triggers = timed;
+}
+
+/*
+ * A relation's triggers.  Others than those attached are timed by the server; and so
+ * are all where calls are only counted, since other runs tell the nodes' times.
+ */
+static void
+attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *relation)
+{
+	const ModifyTable *plan = (const ModifyTable *) state->ps.plan;
+
+	for (int i = 0; relation->ri_TrigInstrument != NULL &&
+		 i < relation->ri_TrigDesc->numtriggers; i++)
+	{
+		const Trigger *trigger = &relation->ri_TrigDesc->triggers[i];
+		FmgrInfo   *function = &relation->ri_TrigFunctions[i];
+
+		if (query->sampling > 0 && query->only_node < 0 &&
+			function->fn_oid == InvalidOid && may_fire(plan, trigger))
+			attach_trigger(query, &state->ps, trigger, function, &relation->ri_TrigInstrument[i]);
+		else
+			trigger_set_timer(&relation->ri_TrigInstrument[i], true);
+	}
+}
+
+/*
+ * Relations of partitions that are opened when a row is to go there, and what fires
+ * after rows of any partition, the server makes while it is at work: they are
+ * only counted.
+ */
+void
+triggers_attach(QueryTiming *query)
+{
+	MemoryContext old = MemoryContextSwitchTo(query->context);
+
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		ModifyTableState *state;
+
+		if (query->nodes[id] == NULL || !IsA(query->nodes[id]->node, ModifyTableState))
+			continue;
+		state = (ModifyTableState *) query->nodes[id]->node;
+		for (int i = 0; i < state->mt_nrels; i++)
+			attach_triggers_of(query, state, &state->resultRelInfo[i]);
+		if (state->rootResultRelInfo != state->resultRelInfo)
+			attach_triggers_of(query, state, state->rootResultRelInfo);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+void
+triggers_show(const QueryTiming *query)
+{
+	for (TimedTrigger *trigger = query->triggers; trigger != NULL; trigger = trigger->next)
+	{
+		NodeRecord	record = {0};
+
+		record_node(&trigger->timing, &record);
+		trigger_show(trigger->instr,
+					 record.total_ns - (double) record.calls * query->cost.inside_ns);
+	}
+}

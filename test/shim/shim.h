@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * shim.h
+ *	  What the libraries here share that stand before clock_gettime().
+ *
+ * Each library is built from one file, with a copy of all this.  A test tells
+ * it what to do in a file of 64-bit integers, which an environment variable
+ * names, and may change them at any time: every process maps that file.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_SHIM_H
+#define CLOCKTIMING_SHIM_H
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S	INT64_C(1000000000)
+
+/* the words of the control file, or NULL if there is none */
+static volatile int64_t *control;
+
+/* To be called by the library's constructor. */
+static inline void
+map_control(const char *variable, int words)
+{
+	const char *path = getenv(variable);
+	int			fd;
+	void	   *mapped;
+
+	if (path == NULL || (fd = open(path, O_RDWR | O_CLOEXEC)) < 0)
+		return;
+	mapped = mmap(NULL, words * sizeof(int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (mapped != MAP_FAILED)
+		control = mapped;
+}
+
+/* The C library's; looked up when first called, as constructors of other libraries may run before ours. */
+static inline int
+real_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	static int	(*real) (clockid_t, struct timespec *);
+
+	if (real == NULL)
+	{
+		*(void **) &real = dlsym(RTLD_NEXT, "clock_gettime");
+		if (real == NULL)
+			abort();
+	}
+	return real(id, ts);
+}
+
+static inline int64_t
+to_ns(const struct timespec *ts)
+{
+	return ts->tv_sec * NS_PER_S + ts->tv_nsec;
+}
+
+static inline struct timespec
+from_ns(int64_t ns)
+{
+	return (struct timespec) {ns / NS_PER_S, ns % NS_PER_S};
+}
+
+/* The time that nobody steers, in nanoseconds. */
+static inline int64_t
+true_time(void)
+{
+	struct timespec ts;
+
+	(void) real_clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+	return to_ns(&ts);
+}
+
+#endif							/* CLOCKTIMING_SHIM_H */

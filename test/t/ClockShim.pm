@@ -1,0 +1,74 @@
+
+# A server whose processes have one of the libraries in test/shim before the C
+# library, and the control file by which a test tells that library what to do.
+
+package ClockShim;
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# ClockShim->new('fake_clock', 17): a control file of so many 64-bit integers,
+# all 0, if there is to be one.  Skips the whole test where that library is not
+# built.
+sub new
+{
+	my ($class, $name, $words) = @_;
+	my $self = bless { name => $name }, $class;
+
+	$self->{library} = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . "/$name.so";
+	plan(skip_all => "no $self->{library}: say by CLOCKTIMING_SHIM_DIR where it is")
+	  unless -f $self->{library};
+	if ($words)
+	{
+		$self->{control} = PostgreSQL::Test::Utils::tempdir() . "/$name";
+		append_to_file($self->{control}, pack('q*', (0) x $words));
+	}
+	return $self;
+}
+
+# What is to be in the environment of a program that loads the library.
+sub environment
+{
+	my ($self) = @_;
+	my %environment = (LD_PRELOAD => $self->{library});
+
+	$environment{ uc "$self->{name}_control" } = $self->{control} if $self->{control};
+	return %environment;
+}
+
+# Starts a server with the library, and with more in its environment.  Nothing
+# but the server loads it.
+sub start
+{
+	my ($self, $node, %more) = @_;
+	my %environment = ($self->environment, %more);
+	local @ENV{ keys %environment } = values %environment;
+
+	$node->start;
+	return;
+}
+
+# Writes words of the control file, from that one on.
+sub write
+{
+	my ($self, $first, @words) = @_;
+
+	open(my $fh, '+<:raw', $self->{control}) or die "$self->{control}: $!";
+	sysseek($fh, 8 * $first, 0);
+	syswrite($fh, pack('q*', @words)) == 8 * @words or die "$self->{control}: $!";
+	close($fh);
+	return;
+}
+
+# All words of the control file.
+sub read
+{
+	my ($self) = @_;
+
+	return unpack('q*', slurp_file($self->{control}));
+}
+
+1;

@@ -1,0 +1,66 @@
+#!/usr/bin/env perl
+# Every type of plan node that this PostgreSQL executes has one row in src/explain/plan_shape.c, or is left to the
+# default for unknown types by name, below.  Reads the server's headers; prints TAP.
+
+use strict;
+use warnings;
+
+# Types that are left to the default on purpose.
+my %default = ();
+
+my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+my $headers = `$pg_config --includedir-server 2>/dev/null` // '';
+chomp $headers;
+
+sub contents
+{
+	my ($file) = @_;
+	open my $in, '<', $file or return undef;
+	local $/;
+	return scalar <$in>;
+}
+
+my $nodes = contents("$headers/nodes/execnodes.h");
+if (!defined $nodes)
+{
+	print "1..0 # SKIP no server headers\n";
+	exit;
+}
+my $table = contents('src/explain/plan_shape.c') // die "src/explain/plan_shape.c: $!\n";
+
+# A node's state begins with that of its like: PlanState, or what begins with it.
+$nodes =~ s{/\*.*?\*/}{}gs;
+my %base = ($nodes =~ /^(?:typedef\s+)?struct\s+(\w+)\s*\{\s*(?:pg_node_attr\([^)]*\)\s*)?(\w+)\s+\w+\s*;/gm);
+
+sub is_plan_state
+{
+	my ($type) = @_;
+	for (my $depth = 0; defined $type && $depth < 10; $depth++)
+	{
+		return 1 if $type eq 'PlanState';
+		$type = $base{$type};
+	}
+	return 0;
+}
+
+my %abstract = map { $_ => 1 } qw(PlanState ScanState JoinState);
+my @types = sort grep { !$abstract{$_} && is_plan_state($_) } keys %base;
+my (%rows, $n);
+$rows{$_}++ for $table =~ /\.tag = T_(\w+)/g;
+
+sub ok
+{
+	my ($ok, $name) = @_;
+	printf "%sok %d - %s\n", ($ok ? '' : 'not '), ++$n, $name;
+}
+
+printf "1..%d\n", @types + 2;
+ok(@types >= 40, 'the headers name ' . @types . ' types of nodes');
+for my $type (@types)
+{
+	my $in_table = $rows{$type} // 0;
+	ok($in_table + ($default{$type} ? 1 : 0) == 1, "$type has one row, or the default");
+}
+my %known = map { $_ => 1 } @types, 'Invalid';
+my @strange = grep { !$known{$_} } sort keys %rows;
+ok(!@strange, "no row for anything else: @strange");
