@@ -506,6 +506,7 @@ CREATE FUNCTION clock_explain(
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
+    max_overhead double precision DEFAULT 1,
     OUT node           integer,
     OUT depth          integer,
     OUT line           text,
@@ -528,7 +529,7 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean) IS
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) IS
 'executes a query once and tells what each node of its plan takes, from a few of its calls';
 
 CREATE FUNCTION clock_explain_text(
@@ -536,11 +537,12 @@ CREATE FUNCTION clock_explain_text(
     sampling     integer DEFAULT 64,
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
-    allow_writes boolean DEFAULT false
+    allow_writes boolean DEFAULT false,
+    max_overhead double precision DEFAULT 1
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean) IS
+COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) IS
 'the same, as EXPLAIN ANALYZE writes it';
 
 CREATE FUNCTION clock_explain_json(
@@ -548,11 +550,12 @@ CREATE FUNCTION clock_explain_json(
     sampling     integer DEFAULT 64,
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
-    allow_writes boolean DEFAULT false
+    allow_writes boolean DEFAULT false,
+    max_overhead double precision DEFAULT 1
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) IS
+COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) IS
 'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
 
 --
@@ -635,9 +638,9 @@ REVOKE ALL ON FUNCTION clock_cpu_skew(double precision, text) FROM PUBLIC;
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_explain(text, integer, text, boolean, boolean) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_drift(text, text, double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
@@ -664,9 +667,9 @@ GRANT EXECUTE ON FUNCTION clock_cpu_skew(double precision, text) TO pg_monitor;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_explain(text, integer, text, boolean, boolean) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_drift(text, text, double precision) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) TO pg_monitor;

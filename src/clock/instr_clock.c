@@ -1,17 +1,13 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * instr_clock.c
- *	  The clock that this server times with: INSTR_TIME_SET_CURRENT_FAST.
+ *	  See instr_clock.h.
  *
  * The one hot loop that needs PostgreSQL's headers.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"
 #include "compat.h"
-#include "core/sampler_loop.h"
 #include "core/tsc.h"
 
 static inline uint64

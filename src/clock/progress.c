@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * progress.c
- *	  Progress of long runs, reported as pgbench reports it.
- *
- *-------------------------------------------------------------------------
+ *	  See progress.h.
  */
 #include "postgres.h"
 
@@ -12,6 +9,7 @@
 #include "lib/stringinfo.h"
 
 #include "clock/progress.h"
+#include "core/reference.h"
 
 int			progress_interval_ms = 5000;
 
@@ -19,8 +17,15 @@ void
 progress_start(Progress *progress, const char *label, double total_s)
 {
 	progress->label = label;
+	progress->start_ns = reference_ns();
 	progress->total_s = total_s;
 	progress->next_s = progress_interval_ms / 1000.0;
+}
+
+double
+progress_elapsed_s(const Progress *progress)
+{
+	return (double) (int64) (reference_ns() - progress->start_ns) / 1e9;
 }
 
 bool

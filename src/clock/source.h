@@ -33,7 +33,8 @@ struct ClockSource
 	const ClockReader *reader;
 
 	/*
-	 * The rest may be called only where why_not() returned NULL.
+	 * The functions that follow may be called only where why_not() returned
+	 * NULL.
 	 *
 	 * What a reading reads: a system call with its clock, or an instruction.
 	 */
@@ -45,7 +46,8 @@ struct ClockSource
 	/* as the system reports it, in nanoseconds; 0 if it does not */
 	double		(*resolution_ns) (const ClockSource *source);
 
-	/* what the four above look at for a clock of the operating system */
+	/* what those above look at: what is read, a clock of the system or NULL */
+	const char *call;
 	const OsClock *os;
 };
 
@@ -88,9 +90,6 @@ typedef struct ClockReference
  * call.
  */
 extern ClockReference clock_reference_get(const char *name);
-
-/* ERROR if the reference is the source itself. */
-extern void check_reference(const ClockReference *reference, const ClockSource *source);
 
 /* The source that the server reads for EXPLAIN ANALYZE, or all other timing. */
 extern const char *clock_source_for_explain(void);

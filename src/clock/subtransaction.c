@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * subtransaction.c
- *	  Work in a subtransaction: that may fail, or that is undone.
- *
- *-------------------------------------------------------------------------
+ *	  See subtransaction.h.
  */
 #include "postgres.h"
 
@@ -12,15 +9,6 @@
 #include "utils/resowner.h"
 
 #include "clock/subtransaction.h"
-
-/* Whether an error says that all shall end, and not the work alone. */
-static bool
-concerns_all(const ErrorData *error)
-{
-	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
-		error->sqlerrcode == ERRCODE_ASSERT_FAILURE;
-}
 
 /* The error that the work has failed by, NULL if none. */
 static ErrorData *
@@ -59,7 +47,10 @@ subtransaction_attempt(void (*work) (void *arg), void *arg)
 
 	if (error == NULL)
 		return NULL;
-	if (concerns_all(error))
+	/* what says that all shall end, and not the work alone */
+	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
+		error->sqlerrcode == ERRCODE_ASSERT_FAILURE)
 		ReThrowError(error);
 	return error->message;
 }

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * tally.c
- *	  What a run has counted: exact durations, stalls, backward steps.
- *
- *-------------------------------------------------------------------------
+ *	  See tally.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -279,7 +276,7 @@ tally_quantile(const TallyEntry *entries, int n, uint64_t total, double q)
 
 	if (rank < 1)
 		rank = 1;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && q < 1; i++)
 	{
 		running += entries[i].count;
 		if (running >= rank)

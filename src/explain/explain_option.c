@@ -16,21 +16,21 @@
 
 #if PG_VERSION_NUM >= 180000
 
+#include <math.h>
+
 #include "commands/defrem.h"
 #include "executor/instrument.h"
+#include "parser/parse_node.h"
 #include "tcop/utility.h"
-#include "utils/float.h"
 
 #include "explain/explain_output.h"
-#include "explain/node_timing.h"
-
-#define OPTION_NAME		"clock_sampling"
+#include "explain/sampled_run.h"
 
 /* What belongs to one EXPLAIN. */
 typedef struct ExplainOption
 {
 	ExplainState *es;
-	NodeTimingOptions options;
+	const char *name;			/* of the option that was given first */
 	MemoryContext context;		/* in which it executes its plans */
 
 	/*
@@ -38,9 +38,7 @@ typedef struct ExplainOption
 	 * several
 	 */
 	QueryDesc  *desc;
-	QueryTiming *timing;
-	bool		running;
-	PlanEstimate *plan;
+	SampledRun	run;
 } ExplainOption;
 
 static int	extension_id = -1;
@@ -60,33 +58,46 @@ static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
 
+#define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
+
 static void
-warn_no_effect(const char *detail, const char *hint)
+warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("EXPLAIN option %s has no effect", "CLOCK_SAMPLING"),
+			 errmsg("EXPLAIN option %s has no effect", option->name),
 			 errdetail("%s", detail),
 			 hint == NULL ? 0 : errhint("%s", hint)));
 }
 
+/* Either option; "name" in the state is that of the first. */
 static void
 option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 {
-	ExplainOption *option = palloc0(sizeof(ExplainOption));
-	int64		sampling = opt->arg == NULL ? 64 : defGetInt64(opt);
+	bool		of_sampling = strcmp(opt->defname, "clock_sampling") == 0;
+	ExplainOption *option = GetExplainExtensionState(es, extension_id);
+	NodeTimingOptions *options;
+	ParseCallbackState position;
 
-	if (sampling < 1 || sampling > NODE_SAMPLING_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option CLOCK_SAMPLING must be between 1 and %d",
-						NODE_SAMPLING_MAX),
-				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing."),
-				 parser_errposition(pstate, opt->location)));
-	option->es = es;
-	option->options.sampling = (int) sampling;
-	option->options.only_node = -1;
-	SetExplainExtensionState(es, extension_id, option);
+	if (option == NULL)
+	{
+		option = palloc0(sizeof(ExplainOption));
+		option->es = es;
+		option->name = of_sampling ? "CLOCK_SAMPLING" : "CLOCK_MAX_OVERHEAD";
+		option->run.options.sampling = SAMPLING_DEFAULT;
+		option->run.options.only_node = -1;
+		option->run.options.max_overhead = MAX_OVERHEAD_DEFAULT;
+		SetExplainExtensionState(es, extension_id, option);
+	}
+	options = &option->run.options;
+	setup_parser_errposition_callback(&position, pstate, opt->location);
+	if (of_sampling)
+		options->sampling = sampling_check("EXPLAIN option CLOCK_SAMPLING",
+										   opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt));
+	else
+		options->max_overhead = max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD",
+												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT : defGetNumeric(opt));
+	cancel_parser_errposition_callback(&position);
 }
 
 static void
@@ -106,11 +117,11 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!es->analyze)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires ANALYZE", "CLOCK_SAMPLING")));
+				 errmsg("EXPLAIN option %s requires ANALYZE", option->name)));
 	if (!es->timing)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("EXPLAIN option %s requires TIMING", "CLOCK_SAMPLING"),
+				 errmsg("EXPLAIN option %s requires TIMING", option->name),
 				 errhint("Leave TIMING out.")));
 
 	/*
@@ -119,7 +130,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	 */
 	if (!expected)
 	{
-		warn_no_effect("EXPLAIN is not executed as a statement, but by another extension.", NULL);
+		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);
 		return;
 	}
 
@@ -130,24 +141,10 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		es->buffers = false;
 
 	/* not while the server measures the execution */
-	node_timing_prepare(&option->options);
+	node_timing_prepare(&option->run.options);
 	es->timing = false;
 	option->context = CurrentMemoryContext;
 	current = option;
-}
-
-#define UTILITY_PARAMETERS PlannedStmt *statement, const char *text, bool read_only_tree, \
-	ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *env, \
-	DestReceiver *receiver, QueryCompletion *completion
-#define UTILITY_ARGUMENTS statement, text, read_only_tree, context, params, env, receiver, completion
-
-static void
-pass_on_utility(UTILITY_PARAMETERS)
-{
-	if (previous_ProcessUtility != NULL)
-		previous_ProcessUtility(UTILITY_ARGUMENTS);
-	else
-		standard_ProcessUtility(UTILITY_ARGUMENTS);
 }
 
 /*
@@ -155,14 +152,17 @@ pass_on_utility(UTILITY_PARAMETERS)
  * however that does.  Another EXPLAIN may be at work, of which this one is part.
  */
 static void
-option_ProcessUtility(UTILITY_PARAMETERS)
+option_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
+					  ProcessUtilityContext context, ParamListInfo params,
+					  QueryEnvironment *env, DestReceiver *receiver, QueryCompletion *completion)
 {
 	ExplainOption *outer = current;
 	const char *outer_text = expected_text;
 
 	if (!IsA(statement->utilityStmt, ExplainStmt))
 	{
-		pass_on_utility(UTILITY_ARGUMENTS);
+		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
+							  receiver, completion);
 		return;
 	}
 	current = NULL;
@@ -170,7 +170,8 @@ option_ProcessUtility(UTILITY_PARAMETERS)
 
 	PG_TRY();
 	{
-		pass_on_utility(UTILITY_ARGUMENTS);
+		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
+							  receiver, completion);
 	}
 	PG_FINALLY();
 	{
@@ -211,12 +212,9 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 	if (ours)
 	{
 		current->desc = desc;
-		current->running = false;
+		current->run.timing = NULL;
 	}
-	if (previous_ExecutorStart != NULL)
-		previous_ExecutorStart(desc, eflags);
-	else
-		standard_ExecutorStart(desc, eflags);
+	NEXT(ExecutorStart) (desc, eflags);
 	if (!ours)
 		return;
 
@@ -227,48 +225,32 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 	current->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
 	{
-		warn_no_effect("Another extension has every call of every plan node timed.",
+		warn_no_effect(current, "Another extension has every call of every plan node timed.",
 					   "If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.");
 		current = NULL;
-		return;
 	}
-	current->timing = node_timing_attach(desc, &current->options);
 }
 
 static void
 option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
 {
-	bool		ours = unlikely(current != NULL) && current->desc == desc && !current->running;
+	bool		ours = unlikely(current != NULL) && current->desc == desc &&
+		current->run.timing == NULL;
 
 	if (ours)
-	{
-		current->running = true;
-		node_timing_start(current->timing);
-	}
-	if (previous_ExecutorRun != NULL)
-		previous_ExecutorRun(desc, direction, count);
-	else
-		standard_ExecutorRun(desc, direction, count);
+		sampled_before_run(desc, &current->run);
+	NEXT(ExecutorRun) (desc, direction, count);
 	if (ours && current != NULL)
-		node_timing_ran(current->timing);
+		sampled_after_run(desc, &current->run);
 }
 
 static void
 option_ExecutorFinish(QueryDesc *desc)
 {
-	MemoryContext old;
-
-	if (previous_ExecutorFinish != NULL)
-		previous_ExecutorFinish(desc);
-	else
-		standard_ExecutorFinish(desc);
-	if (likely(current == NULL) || current->desc != desc || !current->running)
-		return;
-	node_timing_stop(current->timing);
-	old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
-	current->plan = node_timing_detach(current->timing);
-	node_timing_show(desc, current->plan);
-	MemoryContextSwitchTo(old);
+	NEXT(ExecutorFinish) (desc);
+	if (unlikely(current != NULL) && current->desc == desc &&
+		current->run.timing != NULL)
+		sampled_after_finish(desc, &current->run);
 }
 
 static void
@@ -278,14 +260,10 @@ option_ExecutorEnd(QueryDesc *desc)
 	{
 		/* the plan dies with the query's memory, and there may be another */
 		current->desc = NULL;
-		current->timing = NULL;
-		current->plan = NULL;
+		current->run.plan = NULL;
 		current->es->timing = false;
 	}
-	if (previous_ExecutorEnd != NULL)
-		previous_ExecutorEnd(desc);
-	else
-		standard_ExecutorEnd(desc);
+	NEXT(ExecutorEnd) (desc);
 }
 
 /* What is to be printed with a plan; false if it is not ours. */
@@ -294,14 +272,14 @@ timed_plan(ExplainState *es, const PlannedStmt *plan, TimedPlan *timed)
 {
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
 
-	if (option == NULL || option != current || option->plan == NULL ||
+	if (option == NULL || option != current || option->run.plan == NULL ||
 		option->desc->plannedstmt != plan)
 		return false;
-	memset(timed, 0, sizeof(TimedPlan));
-	timed->estimate = option->plan;
-	timed->method = "sampling";
-	timed->sampling = option->options.sampling;
-	timed->plain_ms = get_float8_nan();
+	*timed = (TimedPlan)
+	{
+		.estimate = option->run.plan, .method = "sampling",
+			.sampling = option->run.options.sampling, .plain_ms = NAN
+	};
 	return true;
 }
 
@@ -336,7 +314,7 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 			explain_put_summary(es, &timed);
 	}
 	else if (current != NULL && current->es == es && current->desc == NULL)
-		warn_no_effect("Another extension has executed the plan in a way of its own.", NULL);
+		warn_no_effect(current, "Another extension has executed the plan in a way of its own.", NULL);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -356,28 +334,23 @@ option_not_in_settings(const char *name, const char *value, NodeTag type)
 	RegisterExtensionExplainOption(name, handler)
 #endif
 
+#define TAKE_HOOK(hook, function) (previous_##function = hook, hook = option_##function)
+
 void
 explain_option_init(void)
 {
 	extension_id = GetExplainExtensionId("clocktiming");
-	REGISTER_OPTION(OPTION_NAME, option_handler);
+	REGISTER_OPTION("clock_sampling", option_handler);
+	REGISTER_OPTION("clock_max_overhead", option_handler);
 
-	previous_validate = explain_validate_options_hook;
-	explain_validate_options_hook = option_validate;
-	previous_per_node = explain_per_node_hook;
-	explain_per_node_hook = option_per_node;
-	previous_per_plan = explain_per_plan_hook;
-	explain_per_plan_hook = option_per_plan;
-	previous_ProcessUtility = ProcessUtility_hook;
-	ProcessUtility_hook = option_ProcessUtility;
-	previous_ExecutorStart = ExecutorStart_hook;
-	ExecutorStart_hook = option_ExecutorStart;
-	previous_ExecutorRun = ExecutorRun_hook;
-	ExecutorRun_hook = option_ExecutorRun;
-	previous_ExecutorFinish = ExecutorFinish_hook;
-	ExecutorFinish_hook = option_ExecutorFinish;
-	previous_ExecutorEnd = ExecutorEnd_hook;
-	ExecutorEnd_hook = option_ExecutorEnd;
+	TAKE_HOOK(explain_validate_options_hook, validate);
+	TAKE_HOOK(explain_per_node_hook, per_node);
+	TAKE_HOOK(explain_per_plan_hook, per_plan);
+	TAKE_HOOK(ProcessUtility_hook, ProcessUtility);
+	TAKE_HOOK(ExecutorStart_hook, ExecutorStart);
+	TAKE_HOOK(ExecutorRun_hook, ExecutorRun);
+	TAKE_HOOK(ExecutorFinish_hook, ExecutorFinish);
+	TAKE_HOOK(ExecutorEnd_hook, ExecutorEnd);
 }
 
 #else

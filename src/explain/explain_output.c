@@ -23,6 +23,7 @@
 
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
+#include "explain/plan_run.h"
 #include "explain/server_instr.h"
 
 /* Each node's number is this, plus a random one, plus its plan_node_id. */
@@ -35,28 +36,28 @@
 #define MUCH_PREEMPTED	10
 #define MUCH_SLOWER		1.25
 
+/* Numbers in the output, and nodes' ids. */
 typedef struct Markers
 {
-	int64		base;
-	int			n;
+	int64		base;			/* 0: none */
+	int			nids;
 } Markers;
 
 static bool
 set_marker(PlanState *node, void *context)
 {
-	Markers    *markers = context;
-	int			id = node->plan->plan_node_id;
+	const Markers *markers = context;
 
 	if (node->instrument != NULL)
-		instr_set_wal_records(node->instrument, markers->base + id);
-	markers->n = Max(markers->n, id + 1);
+		instr_set_wal_records(node->instrument, markers->base == 0 ? 0 :
+							  markers->base + node->plan->plan_node_id);
 	return planstate_tree_walker(node, set_marker, context);
 }
 
 static Markers
 set_markers(QueryDesc *desc)
 {
-	Markers		markers = {0};
+	Markers		markers = {.nids = plan_node_ids(desc)};
 
 	markers.base = MARKER_BASE + (int64) pg_prng_uint64_range(&pg_global_prng_state, 0,
 															  MARKER_BASE / 2) * 2;
@@ -64,12 +65,18 @@ set_markers(QueryDesc *desc)
 	return markers;
 }
 
-static bool
-clear_marker(PlanState *node, void *context)
+static void
+clear_markers(QueryDesc *desc)
 {
-	if (node->instrument != NULL)
-		instr_set_wal_records(node->instrument, 0);
-	return planstate_tree_walker(node, clear_marker, context);
+	Markers		none = {0};
+
+	(void) set_marker(desc->planstate, &none);
+}
+
+static bool
+starts_with(const char *line, const char *start)
+{
+	return strncmp(line, start, strlen(start)) == 0;
 }
 
 /* The id of the node whose number is printed in this line; -1 if none is. */
@@ -81,13 +88,11 @@ marked_node(const char *line, const Markers *markers)
 	line += strspn(line, " ");
 	for (int i = 0; i < (int) lengthof(labels); i++)
 	{
-		Size		length = strlen(labels[i]);
-
-		if (strncmp(line, labels[i], length) == 0)
+		if (starts_with(line, labels[i]))
 		{
-			int64		number = strtoll(line + length, NULL, 10) - markers->base;
+			int64		number = strtoll(line + strlen(labels[i]), NULL, 10) - markers->base;
 
-			return number >= 0 && number < markers->n ? (int) number : -1;
+			return number >= 0 && number < markers->nids ? (int) number : -1;
 		}
 	}
 	return -1;
@@ -110,43 +115,29 @@ new_explain_state(ExplainFormat format)
 	return es;
 }
 
-/* The output, cut into lines. */
-static List *
-split_lines(char *text)
+char *
+explain_next_line(const char **text)
 {
-	List	   *lines = NIL;
+	Size		length = strcspn(*text, "\n");
+	char	   *line;
 
-	for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
-		lines = lappend(lines, line);
-	return lines;
+	CHECK_FOR_INTERRUPTS();
+	if (**text == '\0')
+		return NULL;
+	line = pnstrdup(*text, length);
+	*text += length + ((*text)[length] == '\n');
+	return line;
 }
 
+/* The nodes, while they are listed. */
 typedef struct NodeList
 {
 	PlanNodeInfo *nodes;
 	int			n;
-	int			room;
-	int		   *places;			/* in nodes, and 1, by plan_node_id; 0: none */
-	int			nplaces;
+	PlanNodeInfo **by_id;		/* NULL: none */
 	int			depth;
-	List	   *rtable;
+	const List *rtable;
 } NodeList;
-
-/* Where the place of a node is noted. */
-static int *
-place_of(NodeList *list, int id)
-{
-	if (id >= list->nplaces)
-	{
-		int			n = Max(2 * list->nplaces, id + 16);
-
-		list->places = list->places == NULL ? palloc(sizeof(int) * n) :
-			repalloc(list->places, sizeof(int) * n);
-		memset(list->places + list->nplaces, 0, sizeof(int) * (n - list->nplaces));
-		list->nplaces = n;
-	}
-	return &list->places[id];
-}
 
 static char *
 relation_of(const Plan *plan, const List *rtable)
@@ -183,37 +174,22 @@ static bool
 list_node(PlanState *node, void *context)
 {
 	NodeList   *list = context;
-	int		   *place = place_of(list, node->plan->plan_node_id);
+	int			id = node->plan->plan_node_id;
 	PlanNodeInfo *info;
 	bool		result;
 
 	CHECK_FOR_INTERRUPTS();
 	/* a subplan may be referred to more than once */
-	if (*place != 0)
+	if (list->by_id[id] != NULL)
 		return false;
-	if (list->n == list->room)
-	{
-		list->room *= 2;
-		list->nodes = repalloc(list->nodes, sizeof(PlanNodeInfo) * list->room);
-	}
-	info = &list->nodes[list->n++];
-	*place = list->n;
-	memset(info, 0, sizeof(PlanNodeInfo));
-	info->id = node->plan->plan_node_id;
+	info = list->by_id[id] = &list->nodes[list->n++];
+	info->id = id;
 	info->depth = list->depth;
 	info->relation = relation_of(node->plan, list->rtable);
 	list->depth++;
 	result = planstate_tree_walker(node, list_node, context);
 	list->depth--;
 	return result;
-}
-
-static PlanNodeInfo *
-find_info(const NodeList *list, int id)
-{
-	int			place = id >= 0 && id < list->nplaces ? list->places[id] : 0;
-
-	return place == 0 ? NULL : &list->nodes[place - 1];
 }
 
 /* A node's line without the figures that it ends with. */
@@ -235,93 +211,58 @@ without_figures(const char *line)
 }
 
 /*
- * Of the lines that belong to a node, the first that begins with an arrow is
- * its own; the root's has none.
+ * Finds nodes' lines in text, or their types in JSON.  Of the lines that belong to
+ * a node, the first that begins with an arrow is its own; the root's has none.
  */
 static void
-read_lines(NodeList *list, List *lines, const Markers *markers)
-{
-	const char *own = NULL;
-	bool		first = true;
-	ListCell   *cell;
-
-	foreach(cell, lines)
-	{
-		const char *line = lfirst(cell);
-		int			id = marked_node(line, markers);
-		PlanNodeInfo *info = find_info(list, id);
-
-		CHECK_FOR_INTERRUPTS();
-		if (info != NULL)
-		{
-			info->line = own == NULL ? NULL : without_figures(own);
-			own = NULL;
-		}
-		else if (own == NULL &&
-				 (first || strncmp(line + strspn(line, " "), "->  ", 4) == 0))
-			own = line;
-		first = false;
-	}
-}
-
-/* A key that comes before the number of the node that it is of. */
-static void
-read_types(NodeList *list, List *lines, const Markers *markers)
+read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers, ExplainFormat format)
 {
 	static const char key[] = "\"Node Type\": \"";
-	const char *type = NULL;
-	ListCell   *cell;
+	ExplainState *es = new_explain_state(format);
+	bool		json = format == EXPLAIN_FORMAT_JSON;
+	const char *own = NULL;
+	const char *text;
+	char	   *line;
 
-	foreach(cell, lines)
+	if (json)
+		ExplainBeginOutput(es);
+	ExplainPrintPlan(es, desc);
+	text = es->str->data;
+
+	for (bool first = true; (line = explain_next_line(&text)) != NULL; first = false)
 	{
-		const char *line = lfirst(cell);
 		const char *start = line + strspn(line, " ");
 		int			id = marked_node(line, markers);
-		PlanNodeInfo *info = find_info(list, id);
+		PlanNodeInfo *info = id < 0 ? NULL : list->by_id[id];
 
-		CHECK_FOR_INTERRUPTS();
-		if (strncmp(start, key, strlen(key)) == 0)
-			type = start + strlen(key);
-		else if (info != NULL && type != NULL)
-			info->type = pnstrdup(type, strcspn(type, "\""));
+		if (info != NULL && own != NULL)
+		{
+			if (json)
+				info->type = pnstrdup(own, strcspn(own, "\""));
+			else
+				info->line = without_figures(own);
+		}
+		if (info != NULL)
+			own = NULL;
+		else if (json && starts_with(start, key))
+			own = start + strlen(key);
+		else if (!json && own == NULL && (first || starts_with(start, "->  ")))
+			own = line;
 	}
-}
-
-static NodeList
-list_nodes(QueryDesc *desc)
-{
-	NodeList	list = {.room = 16, .rtable = desc->plannedstmt->rtable};
-
-	list.nodes = palloc(sizeof(PlanNodeInfo) * list.room);
-	(void) list_node(desc->planstate, &list);
-	return list;
-}
-
-PlanNodeInfo *
-explain_list_nodes(QueryDesc *desc, int *n)
-{
-	NodeList	list = list_nodes(desc);
-
-	*n = list.n;
-	return list.nodes;
 }
 
 PlanNodeInfo *
 explain_nodes(QueryDesc *desc, int *n)
 {
-	NodeList	list = list_nodes(desc);
 	Markers		markers = set_markers(desc);
-	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT);
+	NodeList	list = {.rtable = desc->plannedstmt->rtable};
 
-	ExplainPrintPlan(es, desc);
-	read_lines(&list, split_lines(es->str->data), &markers);
-
-	es = new_explain_state(EXPLAIN_FORMAT_JSON);
-	ExplainBeginOutput(es);
-	ExplainPrintPlan(es, desc);
-	read_types(&list, split_lines(es->str->data), &markers);
-
-	(void) clear_marker(desc->planstate, NULL);
+	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
+	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
+	(void) list_node(desc->planstate, &list);
+	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_TEXT);
+	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_JSON);
+	clear_markers(desc);
 	*n = list.n;
 	return list.nodes;
 }
@@ -333,71 +274,66 @@ per_process_ms(const NodeEstimate *node, double ns)
 	return ns / Max(node->processes, 1) / 1e6;
 }
 
+/* Puts a list's separator where it is not empty. */
 static void
-add_mark(StringInfo mark, const char *text)
+add(StringInfo list, const char *separator, const char *text)
 {
-	appendStringInfo(mark, "%s%s", mark->len > 0 ? ", " : "", text);
-}
-
-/* The same, with what text says in another place, or without. */
-static char *
-mark_of(const NodeEstimate *node, bool with_unknown)
-{
-	StringInfoData mark;
-
-	if (node->kind == NODE_UNTIMED)
-		return pstrdup("not timed");
-	initStringInfo(&mark);
-	if (node->processes > 1)
-		add_mark(&mark, psprintf("mean of %d processes", node->processes));
-	if (node->untimed_loops > 0)
-		add_mark(&mark, "workers not timed");
-	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_error_ns &&
-		fabs(node->adjusted_ns) >= 500)
-		add_mark(&mark, psprintf("reconciled by %+.3f ms", per_process_ms(node, node->adjusted_ns)));
-	if (with_unknown && node->self_unknown)
-		add_mark(&mark, "self time unknown");
-	return mark.len > 0 ? mark.data : NULL;
+	appendStringInfo(list, "%s%s", list->len > 0 ? separator : "", text);
 }
 
 char *
-explain_mark(const NodeEstimate *node)
+explain_note(const NodeEstimate *node, bool with_unknown)
 {
-	return mark_of(node, true);
+	StringInfoData note;
+
+	if (node->kind == NODE_UNTIMED)
+		return pstrdup("not timed");
+	initStringInfo(&note);
+	if (node->processes > 1)
+		add(&note, ", ", psprintf("mean of %d processes", node->processes));
+	if (node->untimed_loops > 0)
+		add(&note, ", ", "workers not timed");
+	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_error_ns &&
+		fabs(node->adjusted_ns) >= 500)
+		add(&note, ", ", psprintf("reconciled by %+.3f ms", per_process_ms(node, node->adjusted_ns)));
+	if (with_unknown && node->self_unknown)
+		add(&note, ", ", "self time unknown");
+	return note.len > 0 ? note.data : NULL;
 }
 
 void
 explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *node)
 {
-	const PlanEstimate *plan = timed->estimate;
-	double		whole_ms = plan->whole_ns / 1e6;
 	double		total_ms = per_process_ms(node, node->total_ns);
 	double		total_error_ms = per_process_ms(node, node->total_error_ns);
 	double		self_ms = per_process_ms(node, node->self_ns);
 	double		self_error_ms = per_process_ms(node, node->self_error_ns);
-	char	   *mark = mark_of(node, es->format != EXPLAIN_FORMAT_TEXT);
+	double		percent = self_ms * 1e6 / timed->estimate->whole_ns * 100;
+	bool		with_percent = timed->estimate->whole_ns > 0 && !node->self_unknown;
+	bool text = es->format == EXPLAIN_FORMAT_TEXT;
+	char	   *note = explain_note(node, !text);
 
 	if (node->loops <= 0 && node->kind != NODE_UNTIMED)
 		return;
-	if (es->format == EXPLAIN_FORMAT_TEXT)
+	if (text)
 	{
-		StringInfoData text;
+		StringInfoData line;
 
-		initStringInfo(&text);
+		initStringInfo(&line);
 		if (node->kind != NODE_UNTIMED)
 		{
-			appendStringInfo(&text, "total %.3f +/- %.3f ms, ", total_ms, total_error_ms);
-			appendStringInfo(&text, node->self_unknown ? "self unknown (%.3f +/- %.3f ms)" :
+			appendStringInfo(&line, "total %.3f +/- %.3f ms, ", total_ms, total_error_ms);
+			appendStringInfo(&line, node->self_unknown ? "self unknown (%.3f +/- %.3f ms)" :
 							 "self %.3f +/- %.3f ms",
 							 self_ms, self_error_ms);
-			if (whole_ms > 0 && !node->self_unknown)
-				appendStringInfo(&text, " (%.1f %%)", self_ms / whole_ms * 100);
-			appendStringInfo(&text, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
+			if (with_percent)
+				appendStringInfo(&line, " (%.1f %%)", percent);
+			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
 							 node->timed, node->calls);
 		}
-		if (mark != NULL)
-			appendStringInfo(&text, "%s%s", text.len > 0 ? "; " : "", mark);
-		ExplainPropertyText("Clock", text.data, es);
+		if (note != NULL)
+			add(&line, "; ", note);
+		ExplainPropertyText("Clock", line.data, es);
 		return;
 	}
 	if (node->kind != NODE_UNTIMED)
@@ -406,31 +342,41 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 		ExplainPropertyFloat("Clock Total Margin", "ms", total_error_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Margin", "ms", self_error_ms, 3, es);
-		if (whole_ms > 0 && !node->self_unknown)
-			ExplainPropertyFloat("Clock Self Percent", NULL, self_ms / whole_ms * 100, 1, es);
+		if (with_percent)
+			ExplainPropertyFloat("Clock Self Percent", NULL, percent, 1, es);
 		ExplainPropertyInteger("Clock Calls", NULL, node->calls, es);
 		ExplainPropertyInteger("Clock Timed Calls", NULL, node->timed, es);
 	}
-	if (mark != NULL)
-		ExplainPropertyText("Clock Mark", mark, es);
+	if (note != NULL)
+		ExplainPropertyText("Clock Mark", note, es);
 }
 
-/* What makes the figures worth less than on a calm server, and what to do; text only. */
+/* Lines of text. */
 static void
-put_disturbance(ExplainState *es, const PlanEstimate *plan)
+put_summary_text(ExplainState *es, const TimedPlan *timed, double percent)
 {
-	double		percent = plan->run_ns > 0 ? plan->preempted_ns / plan->run_ns * 100 : 0;
+	const PlanEstimate *plan = timed->estimate;
 	StringInfoData text;
 
 	initStringInfo(&text);
+	appendStringInfo(&text, "%s, %s", plan->clock, timed->method);
+	if (timed->sampling > 0)
+		appendStringInfo(&text, " %d", timed->sampling);
+	appendStringInfo(&text, ", timing took %.3f ms", plan->overhead_ns / 1e6);
+	if (plan->preempted_ns > 0.01 * plan->run_ns)
+		appendStringInfo(&text, ", others had the processor for %.3f ms",
+						 plan->preempted_ns / 1e6);
+	ExplainPropertyText("Clock", text.data, es);
+
+	/* what makes the figures worth less than on a calm server, and what to do */
+	resetStringInfo(&text);
 	if (percent >= MUCH_PREEMPTED)
 		appendStringInfo(&text, "off the CPU for %.0f %% of the run", percent);
 	if (plan->slower >= MUCH_SLOWER)
-		appendStringInfo(&text, "%s%.1f times slower than at best", text.len > 0 ? ", " : "",
-						 plan->slower);
+		add(&text, ", ", psprintf("%.1f times slower than at best", plan->slower));
 	if (text.len == 0)
 		return;
-	appendStringInfoString(&text, "; run it again when the server is calmer");
+	add(&text, "; ", "run it again when the server is calmer");
 	ExplainPropertyText("Clock Disturbed", text.data, es);
 }
 
@@ -438,39 +384,29 @@ void
 explain_put_summary(ExplainState *es, const TimedPlan *timed)
 {
 	const PlanEstimate *plan = timed->estimate;
+	double		percent = plan->run_ns > 0 ? plan->preempted_ns / plan->run_ns * 100 : 0;
+	bool text = es->format == EXPLAIN_FORMAT_TEXT;
 
-	if (es->format == EXPLAIN_FORMAT_TEXT)
+	if (text)
+		put_summary_text(es, timed, percent);
+	else
 	{
-		StringInfoData text;
-
-		initStringInfo(&text);
-		appendStringInfo(&text, "%s, %s", plan->clock, timed->method);
+		ExplainOpenGroup("Clock", "Clock", true, es);
+		ExplainPropertyText("Source", plan->clock, es);
+		ExplainPropertyText("Method", timed->method, es);
 		if (timed->sampling > 0)
-			appendStringInfo(&text, " %d", timed->sampling);
-		appendStringInfo(&text, ", timing took %.3f ms", plan->overhead_ns / 1e6);
-		if (plan->preempted_ns > 0.01 * plan->run_ns)
-			appendStringInfo(&text, ", others had the processor for %.3f ms",
-							 plan->preempted_ns / 1e6);
-		ExplainPropertyText("Clock", text.data, es);
-		put_disturbance(es, plan);
-		if (!isnan(timed->plain_ms))
-			ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
-		return;
+			ExplainPropertyInteger("Sampling", NULL, timed->sampling, es);
+		ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
+		ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
+		if (plan->run_ns > 0)
+			ExplainPropertyFloat("Preempted Percent", NULL, percent, 1, es);
+		if (!isnan(plan->slower))
+			ExplainPropertyFloat("Times Slower", NULL, plan->slower, 2, es);
 	}
-	ExplainOpenGroup("Clock", "Clock", true, es);
-	ExplainPropertyText("Source", plan->clock, es);
-	ExplainPropertyText("Method", timed->method, es);
-	if (timed->sampling > 0)
-		ExplainPropertyInteger("Sampling", NULL, timed->sampling, es);
-	ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
-	ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
-	if (plan->run_ns > 0)
-		ExplainPropertyFloat("Preempted Percent", NULL, plan->preempted_ns / plan->run_ns * 100, 1, es);
-	if (!isnan(plan->slower))
-		ExplainPropertyFloat("Times Slower", NULL, plan->slower, 2, es);
 	if (!isnan(timed->plain_ms))
 		ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);
-	ExplainCloseGroup("Clock", "Clock", true, es);
+	if (!text)
+		ExplainCloseGroup("Clock", "Clock", true, es);
 }
 
 /* Appends what explain_put_node() writes, so far indented. */
@@ -503,42 +439,30 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 				const Markers *markers)
 {
 	StringInfoData result;
+	char	   *line;
 
 	initStringInfo(&result);
-	while (*text != '\0')
+	while ((line = explain_next_line(&text)) != NULL)
 	{
-		Size		length = strcspn(text, "\n");
-		char	   *line = pnstrdup(text, length);
 		int			id = marked_node(line, markers);
 		int			indent = (int) strspn(line, " ");
 
-		CHECK_FOR_INTERRUPTS();
-		text	  +=length + (text[length] == '\n');
-
 		if (id < 0)
-		{
 			appendStringInfo(&result, "%s\n", line);
-			pfree(line);
-			continue;
-		}
-		if (format == EXPLAIN_FORMAT_TEXT)
-		{
+		else if (format == EXPLAIN_FORMAT_TEXT)
 			append_node(&result, timed, id, format, indent / 2);
-			continue;
-		}
-
-		/* further keys, up to one that is not about WAL */
-		while (strncmp(text +strspn(text, " "), "\"WAL ", 5) == 0)
+		else
 		{
-			length = strcspn(text, "\n");
-			line = pnstrdup(text, length);
-			text	  +=length + (text[length] == '\n');
+			/* further keys, up to one that is not about WAL */
+			while (starts_with(text +strspn(text, " "), "\"WAL "))
+				line = explain_next_line(&text);
+			/* what was written before ends with a comma and a line feed */
+			result.len -= 2;
+			result.data[result.len] = '\0';
+			append_node(&result, timed, id, format, indent / 2);
+			appendStringInfoString(&result, line[strlen(line) - 1] == ',' ? ",\n" : "\n");
 		}
-		/* what was written before ends with a comma and a line feed */
-		result.len -= 2;
-		result.data[result.len] = '\0';
-		append_node(&result, timed, id, format, indent / 2);
-		appendStringInfoString(&result, line[strlen(line) - 1] == ',' ? ",\n" : "\n");
+		pfree(line);
 	}
 	return result.data;
 }
@@ -567,6 +491,6 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	ExplainCloseGroup("Query", NULL, true, es);
 	ExplainEndOutput(es);
 	result = replace_markers(es->str->data, timed, format, &markers);
-	(void) clear_marker(desc->planstate, NULL);
+	clear_markers(desc);
 	return result;
 }

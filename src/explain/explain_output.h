@@ -28,9 +28,6 @@ typedef struct PlanNodeInfo
  */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
-/* The same, but without lines and types, of any query that was started. */
-extern PlanNodeInfo *explain_list_nodes(QueryDesc *desc, int *n);
-
 /* A timed plan, and what is said of it as a whole. */
 typedef struct TimedPlan
 {
@@ -51,8 +48,12 @@ extern void explain_put_node(ExplainState *es, const TimedPlan *timed,
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * What is special about a node's figures; NULL if nothing is.
+ * What is special about a node's figures, with or without the self time being
+ * unknown; NULL if nothing is.
  */
-extern char *explain_mark(const NodeEstimate *node);
+extern char *explain_note(const NodeEstimate *node, bool with_unknown);
+
+/* A copy of the next line of an output, which is passed by; NULL at the end. */
+extern char *explain_next_line(const char **text);
 
 #endif							/* CLOCKTIMING_EXPLAIN_OUTPUT_H */

@@ -57,7 +57,7 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 
 	call_samples_prepare();
 	timing_clock_choose();
-	query = plan_attach(desc, options->sampling, options->only_node, 100 * POLICY_SHARE);
+	query = plan_attach(desc, options->sampling, options->only_node, options->max_overhead);
 	cost = call_cost(options->sampling == 1, &ticks_per_ns);
 	query_set_cost(query, cost, ticks_per_ns);
 	triggers_attach(query);

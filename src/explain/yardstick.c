@@ -1,20 +1,12 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * yardstick.c
- *	  How steady this machine is: a fixed piece of work, done again and again.
- *
- * Where others share the processor, the same query takes half as long again in
- * one moment as in the next.  A single run cannot know in which of them it was,
- * but what never changes by itself tells how much it matters.
- *
- *-------------------------------------------------------------------------
+ *	  See yardstick.h.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "fmgr.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
@@ -24,20 +16,15 @@
 
 #define MAX_KEPT		64
 #define MAX_AGE_NS		60e9
-
+#define LATEST			8
 #define STEPS			8
-
-/* Whatever ran before has had the caches. */
-#define WARM_UPS		2
+#define WARM_UPS		2		/* whatever ran before has had the caches */
 
 /* More than the work allocates: it shall not ask the system for memory. */
 #define ROOM			(128 * 1024)
 
-/* What takes so many times as long as at best has had another process's turn in it. */
-#define ANOTHER_TURN	5
-
-/* So many of the latest say how fast it is now. */
-#define NOW				8
+/* What takes so many times as long as at best was interrupted by another process. */
+#define INTERRUPTED		5
 
 static double taken_ns[MAX_KEPT];
 static double taken_at[MAX_KEPT];
@@ -47,21 +34,22 @@ static double best_ns = INFINITY;
 /*
  * It is the server's own code, and much of it at a time, as in a query: those
  * with whom a processor is shared slow that down by much more than a loop that
- * fits into the fastest caches.
+ * fits into the fastest caches.  Returns how long it took.
  */
-static void
-work(void)
+static double
+work(MemoryContext context)
 {
 	static char document[] = "{\"id\": 4711, \"name\": \"clocktiming\", \"tags\": [\"a\", \"b\", 3.25, null, true],"
 		" \"nested\": {\"x\": 1.5, \"y\": [1, 2, 3, {\"z\": \"end\"}]}}";
 	Datum		datum = CStringGetDatum(document);
+	uint64		start = reference_ns();
+	double		ns;
 
 	for (int i = 0; i < STEPS; i++)
-	{
-		Datum		value = DirectFunctionCall1(jsonb_in, datum);
-
-		datum = DirectFunctionCall1(jsonb_out, value);
-	}
+		datum = DirectFunctionCall1(jsonb_out, DirectFunctionCall1(jsonb_in, datum));
+	ns = (double) (reference_ns() - start);
+	MemoryContextReset(context);
+	return ns;
 }
 
 void
@@ -71,25 +59,17 @@ yardstick_take(int n)
 												  ROOM, ROOM, ROOM);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 
-	for (int i = 0; i < WARM_UPS; i++)
+	for (int i = -WARM_UPS; i < n; i++)
 	{
-		work();
-		MemoryContextReset(context);
-	}
-	for (int i = 0; i < n; i++)
-	{
-		uint64		start = reference_ns();
-		double		ns;
+		double		ns = work(context);
 
-		work();
-		ns = (double) (reference_ns() - start);
-		taken_at[taken % MAX_KEPT] = (double) start;
-		taken_ns[taken % MAX_KEPT] = ns;
-		taken++;
+		if (i < 0)
+			continue;
+		taken_at[taken % MAX_KEPT] = (double) reference_ns();
+		taken_ns[taken++ % MAX_KEPT] = ns;
 		/* a clock that stands still has not shown how fast it is */
 		if (ns > 0)
 			best_ns = Min(best_ns, ns);
-		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
@@ -104,7 +84,7 @@ yardstick_deviation(void)
 
 	for (int i = 0; i < MAX_KEPT && i < taken; i++)
 	{
-		if (now - taken_at[i] <= MAX_AGE_NS && taken_ns[i] <= ANOTHER_TURN * best_ns)
+		if (now - taken_at[i] <= MAX_AGE_NS && taken_ns[i] <= INTERRUPTED * best_ns)
 			recent[n++] = taken_ns[i];
 	}
 	if (n < 4)
@@ -117,12 +97,12 @@ yardstick_deviation(void)
 double
 yardstick_factor(void)
 {
-	double		latest[NOW];
-	int			n = (int) Min(taken, NOW);
+	double		latest[LATEST];
+	int			n = (int) Min(taken, LATEST);
 
 	for (int i = 0; i < n; i++)
 		latest[i] = taken_ns[(taken - 1 - i) % MAX_KEPT];
-	if (n < NOW || isinf(best_ns))
+	if (n < LATEST || isinf(best_ns))
 		return NAN;
 	return Max(stats_median(latest, n) / best_ns, 1);
 }

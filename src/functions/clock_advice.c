@@ -24,8 +24,8 @@
 #include "clock/platform.h"
 #include "clock/subtransaction.h"
 #include "core/tsc.h"
+#include "functions/args.h"
 #include "functions/clock_cpu_skew.h"
-#include "functions/clock_measure.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
 

@@ -37,8 +37,8 @@
 #include "core/reference.h"
 #include "core/skew_bounds.h"
 #include "core/tsc.h"
+#include "functions/args.h"
 #include "functions/clock_cpu_skew.h"
-#include "functions/clock_measure.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_cpu_skew);

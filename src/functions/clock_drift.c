@@ -29,7 +29,7 @@
 #include "core/jumps.h"
 #include "core/reference.h"
 #include "core/stats.h"
-#include "functions/clock_measure.h"
+#include "functions/args.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_drift);

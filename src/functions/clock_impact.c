@@ -18,18 +18,14 @@
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "pgstat.h"
-#include "utils/builtins.h"
-#include "utils/float.h"
 #include "utils/guc.h"
 
+#include "clock/reading_cost.h"
 #include "clock/subtransaction.h"
-#include "explain/plan_run.h"
-#include "functions/clock_survey.h"
+#include "explain/plan_rounds.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_list_impact);
@@ -38,10 +34,14 @@ PG_FUNCTION_INFO_V1(clock_list_impact);
 #define READING_DURATION_S	0.15
 #define CALLS_DURATION_S	0.3
 
-/* The most blocks that one read, extension or writeback can be of. */
-#define MAX_BLOCKS_OF_READ	32	/* MAX_IO_COMBINE_LIMIT of 17 */
-#define MAX_BLOCKS_OF_EXTENSION 64	/* MAX_BUFFERS_TO_EXTEND_BY */
-#define MAX_BLOCKS_OF_WRITEBACK 256 /* WRITEBACK_MAX_PENDING_FLUSHES */
+/*
+ * The most blocks that are done and timed as one operation, where blocks are
+ * counted: MAX_IO_COMBINE_LIMIT, MAX_BUFFERS_TO_EXTEND_BY and
+ * WRITEBACK_MAX_PENDING_FLUSHES.
+ */
+#define BLOCKS_OF_READ		(PG_VERSION_NUM / 10000 == 17 ? 32 : 1)
+#define BLOCKS_OF_EXTENSION (PG_VERSION_NUM / 10000 < 18 ? 64 : 1)
+#define BLOCKS_OF_WRITEBACK 256
 
 /* What it costs to time one operation. */
 typedef struct TimingCost
@@ -76,7 +76,7 @@ typedef struct Work
 	const char *reason;			/* what is not known, and why */
 } Work;
 
-/* Of all databases together, a second. */
+/* Of all databases together, in the order in which it is asked for. */
 typedef struct Databases
 {
 	double		active_ms_per_s;
@@ -89,19 +89,15 @@ typedef struct Databases
 	double		period_s;
 } Databases;
 
-/* Of all statements that pg_stat_statements has kept. */
+/* Of all statements that pg_stat_statements has kept; the figures likewise. */
 typedef struct Statements
 {
-	const char *schema;			/* of the extension */
-	const char *why_not;		/* nothing is known */
 	double		node_calls;		/* at least */
 	double		temp_blocks;
 	double		period_s;
+	const char *schema;			/* of the extension */
+	const char *why_not;		/* nothing is known */
 } Statements;
-
-/* ---------------------------------------------------------------------
- * Asking the server
- */
 
 /*
  * Executes a query whose result is n numbers in one row; NULLs, and no row at
@@ -121,7 +117,7 @@ ask(const char *query, double *figures, int n)
 		if (SPI_processed > 0)
 			value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc,
 								  i + 1, &isnull);
-		figures[i] = isnull ? get_float8_nan() : DatumGetFloat8(value);
+		figures[i] = isnull ? NAN : DatumGetFloat8(value);
 	}
 	SPI_finish();
 }
@@ -135,7 +131,6 @@ ask(const char *query, double *figures, int n)
 static Databases
 ask_databases(void)
 {
-	double		figures[8];
 	Databases	databases;
 
 	ask("SELECT sum(d.active_time / p.s), sum(d.blks_read)::float8, sum(d.blks_read / p.s), "
@@ -147,21 +142,13 @@ ask_databases(void)
 		"     (SELECT current_setting('block_size')::int8 AS size) AS b, "
 		"     LATERAL (SELECT nullif(extract(epoch FROM clock_timestamp() - "
 		"                                    coalesce(d.stats_reset, f.discarded))::float8, 0) AS s) AS p",
-		figures, lengthof(figures));
-	databases.active_ms_per_s = figures[0];
-	databases.blocks_read = figures[1];
-	databases.blocks_read_per_s = figures[2];
-	databases.tuples = figures[3];
-	databases.tuples_per_s = figures[4];
-	databases.temp_blocks = figures[5];
-	databases.temp_blocks_per_s = figures[6];
-	databases.period_s = figures[7];
+		(double *) &databases, sizeof(Databases) / sizeof(double));
 
 	/* rows and blocks of tables are counted by what this setting turns off */
 	if (!pgstat_track_counts)
 	{
-		databases.blocks_read = databases.blocks_read_per_s = get_float8_nan();
-		databases.tuples = databases.tuples_per_s = get_float8_nan();
+		databases.blocks_read = databases.blocks_read_per_s = NAN;
+		databases.tuples = databases.tuples_per_s = NAN;
 	}
 	return databases;
 }
@@ -175,27 +162,22 @@ static void
 ask_statements_in(void *arg)
 {
 	Statements *statements = arg;
-	double		figures[3];
 
-	ask(psprintf("SELECT sum(s.calls + s.rows) FILTER (WHERE s.toplevel AND s.query ~* "
-				 "           '^\\s*(select|with|insert|update|delete|merge|values|table)\\y')::float8, "
-				 "       sum(s.temp_blks_read + s.temp_blks_written)::float8, "
+	ask(psprintf("SELECT coalesce(sum(s.calls + s.rows) FILTER (WHERE s.toplevel AND s.query ~* "
+				 "           '^\\s*(select|with|insert|update|delete|merge|values|table)\\y'), 0)::float8, "
+				 "       coalesce(sum(s.temp_blks_read + s.temp_blks_written), 0)::float8, "
 				 "       (SELECT extract(epoch FROM clock_timestamp() - i.stats_reset)::float8 "
 				 "        FROM %s.pg_stat_statements_info AS i) "
 				 "FROM %s.pg_stat_statements AS s",
 				 statements->schema, statements->schema),
-		figures, lengthof(figures));
-	statements->node_calls = isnan(figures[0]) ? 0 : figures[0];
-	statements->temp_blocks = isnan(figures[1]) ? 0 : figures[1];
-	statements->period_s = figures[2];
+		&statements->node_calls, 3);
 }
 
 static Statements
 ask_statements(void)
 {
-	Statements	statements = {
-		.node_calls = get_float8_nan(), .temp_blocks = get_float8_nan(), .period_s = get_float8_nan()
-	};
+	Statements	statements = {NAN, NAN, NAN, NULL, NULL};
+	MemoryContext caller = CurrentMemoryContext;
 	const char *message;
 
 	SPI_connect();
@@ -203,12 +185,8 @@ ask_statements(void)
 					"JOIN pg_namespace AS n ON n.oid = e.extnamespace "
 					"WHERE e.extname = 'pg_stat_statements'", true, 1) == SPI_OK_SELECT &&
 		SPI_processed > 0)
-	{
-		char	   *name = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
-		char	   *copy = SPI_palloc(strlen(name) + 1);
-
-		statements.schema = strcpy(copy, name);
-	}
+		statements.schema = MemoryContextStrdup(caller, SPI_getvalue(SPI_tuptable->vals[0],
+																	 SPI_tuptable->tupdesc, 1));
 	SPI_finish();
 	if (statements.schema == NULL)
 	{
@@ -223,118 +201,101 @@ ask_statements(void)
 	return statements;
 }
 
-/* ---------------------------------------------------------------------
- * What work there was
+/*
+ * Work of which so much was done in a period: operations, or blocks of which so
+ * many may be done at a time.
  */
-
-/* Work of which so much was done in a period. */
 static Work
 counted(const char *setting, const char *name, const char *statistics,
-		double operations, double period_s)
+		double operations, double period_s, int max_blocks)
 {
 	Work		work = {
 		.setting = setting, .name = name, .statistics = statistics,
 		.operations = operations, .period_s = period_s,
-		.readings = 2, .least_readings = 2, .bound = EXACT
+		.readings = 2, .least_readings = 2.0 / max_blocks,
+		.bound = max_blocks > 1 ? AT_MOST : EXACT
 	};
 
-	work.operations_per_s = work.least_operations_per_s =
-		period_s > 0 ? operations / period_s : get_float8_nan();
+	work.operations_per_s = work.least_operations_per_s = period_s > 0 ? operations / period_s : NAN;
 	if (isnan(work.operations_per_s))
 		work.reason = psprintf("%s does not say how much was done since when", statistics);
-	return work;
-}
-
-#if PG_VERSION_NUM >= 160000
-/* The same, if the statistics count blocks of which some are done at a time. */
-static Work
-counted_in_blocks(const char *setting, const char *name, const char *statistics,
-				  double blocks, double period_s, int max_blocks)
-{
-	Work		work = counted(setting, name, statistics, blocks, period_s);
-
-	work.bound = AT_MOST;
-	work.least_readings = 2.0 / max_blocks;
-	if (work.reason == NULL)
+	else if (max_blocks > 1)
 		work.reason = psprintf("blocks are counted, of which up to %d may be done, and timed, at once",
 							   max_blocks);
 	return work;
 }
 
-/* What track_io_timing times of relations, as pg_stat_io counts it. */
+/* That work's figure is a bound, and why, unless something else is not known. */
+static void
+set_bound(Work *work, CountBound bound, const char *reason)
+{
+	work->bound = bound;
+	if (work->reason == NULL)
+		work->reason = reason;
+}
+
+/* What track_io_timing times of relations. */
 static int
 work_on_relations(Work *works, const Databases *databases)
 {
 	static const char *const setting = "track_io_timing";
-	static const char *const io = "pg_stat_io";
-	double		f[6];
-	int			n = 0;
+#if PG_VERSION_NUM >= 160000
+	static const struct
+	{
+		const char *name;
+		int			max_blocks;
+	}			kinds[] = {
+		{"relation reads", BLOCKS_OF_READ},
+		{"relation writes", 1},
+		{"relation extends", BLOCKS_OF_EXTENSION},
+		{"relation writebacks", BLOCKS_OF_WRITEBACK},
+		{"relation fsyncs", 1},
+	};
+	double		f[lengthof(kinds) + 1];
 
 	(void) databases;
 	ask("SELECT sum(reads)::float8, sum(writes)::float8, sum(extends)::float8, sum(writebacks)::float8, "
 		"       sum(fsyncs)::float8, extract(epoch FROM clock_timestamp() - min(stats_reset))::float8 "
 		"FROM pg_stat_io WHERE object <> 'wal'", f, lengthof(f));
-
+	for (int i = 0; i < (int) lengthof(kinds); i++)
+		works[i] = counted(setting, kinds[i].name, "pg_stat_io", f[i], f[lengthof(kinds)],
+						   kinds[i].max_blocks);
 #if PG_VERSION_NUM >= 180000
-	works[n] = counted(setting, "relation reads", io, f[0], f[5]);
 	if (strcmp(GetConfigOption("io_method", false, false), "sync") != 0)
 	{
-		works[n].bound = AT_MOST;
-		works[n].readings = 4;
-		if (works[n].reason == NULL)
-			works[n].reason = "a read that is waited for is timed twice: as it is started, and while it is waited for";
+		works[0].readings = 4;
+		set_bound(&works[0], AT_MOST,
+				  "a read that is waited for is timed twice: as it is started, and while it is waited for");
 	}
-	n++;
-#elif PG_VERSION_NUM >= 170000
-	works[n++] = counted_in_blocks(setting, "relation reads", io, f[0], f[5], MAX_BLOCKS_OF_READ);
-#else
-	works[n++] = counted(setting, "relation reads", io, f[0], f[5]);
 #endif
-	works[n++] = counted(setting, "relation writes", io, f[1], f[5]);
-#if PG_VERSION_NUM >= 180000
-	works[n++] = counted(setting, "relation extends", io, f[2], f[5]);
+	return lengthof(kinds);
 #else
-	works[n++] = counted_in_blocks(setting, "relation extends", io, f[2], f[5], MAX_BLOCKS_OF_EXTENSION);
-#endif
-	works[n++] = counted_in_blocks(setting, "relation writebacks", io, f[3], f[5], MAX_BLOCKS_OF_WRITEBACK);
-	works[n++] = counted(setting, "relation fsyncs", io, f[4], f[5]);
-	return n;
-}
-#else
-/*
- * Before 16 only reads and writes are timed, and counted together with
- * extensions, which are not.
- */
-static int
-work_on_relations(Work *works, const Databases *databases)
-{
-	static const char *const setting = "track_io_timing";
-	double		f[3];
-	int			n = 0;
 
-	works[n] = counted(setting, "relation reads", "pg_stat_database",
-					   databases->blocks_read, databases->period_s);
-	works[n].operations_per_s = databases->blocks_read_per_s;
-	works[n].least_operations_per_s = 0;
-	works[n].bound = AT_MOST;
+	/*
+	 * only reads and writes, and counted together with extensions, which are
+	 * not
+	 */
+	double		f[3];
+
+	works[0] = counted(setting, "relation reads", "pg_stat_database",
+					   databases->blocks_read, databases->period_s, 1);
+	works[0].operations_per_s = databases->blocks_read_per_s;
+	works[0].least_operations_per_s = 0;
 	if (isnan(databases->blocks_read))
-		works[n].reason = "track_counts is off";
-	else if (works[n].reason == NULL)
-		works[n].reason = "blks_read contains blocks that tables were extended by, which is not timed before PostgreSQL 16";
-	n++;
+		works[0].reason = "track_counts is off";
+	set_bound(&works[0], AT_MOST,
+			  "blks_read contains blocks that tables were extended by, which is not timed before PostgreSQL 16");
 
 	ask("SELECT (buffers_checkpoint + buffers_clean)::float8, buffers_backend::float8, "
 		"       extract(epoch FROM clock_timestamp() - stats_reset)::float8 FROM pg_stat_bgwriter",
 		f, lengthof(f));
-	works[n] = counted(setting, "relation writes", "pg_stat_bgwriter", f[0] + f[1], f[2]);
-	works[n].least_operations_per_s = f[0] / f[2];
-	works[n].bound = AT_MOST;
-	if (works[n].reason == NULL)
-		works[n].reason = "buffers_backend contains blocks that tables were extended by, which is not timed before PostgreSQL 16";
-	n++;
-	return n;
-}
+	works[1] = counted(setting, "relation writes", "pg_stat_bgwriter", f[0] + f[1], f[2], 1);
+	works[1].least_operations_per_s = f[0] / f[2];
+	set_bound(&works[1], AT_MOST,
+			  "buffers_backend contains blocks that tables were extended by, which is not timed before PostgreSQL 16");
+	return 2;
 #endif
+}
 
 /*
  * Blocks of temporary files are timed by track_io_timing.  The server counts how
@@ -345,51 +306,47 @@ static Work
 work_on_temporary_files(const Databases *databases, const Statements *statements)
 {
 	static const char *const setting = "track_io_timing";
+	static const char *const name = "temporary files";
 	double		by_statements = statements->temp_blocks / statements->period_s;
 	Work		work;
 
 	if (statements->period_s > 0 && !(by_statements < databases->temp_blocks_per_s))
 	{
-		work = counted(setting, "temporary files", "pg_stat_statements",
-					   statements->temp_blocks, statements->period_s);
+		work = counted(setting, name, "pg_stat_statements",
+					   statements->temp_blocks, statements->period_s, 1);
 		work.reason = "only statements that pg_stat_statements has kept are counted";
 	}
 	else
 	{
-		work = counted(setting, "temporary files", "pg_stat_database",
-					   databases->temp_blocks, databases->period_s);
+		work = counted(setting, name, "pg_stat_database",
+					   databases->temp_blocks, databases->period_s, 1);
 		work.operations_per_s = work.least_operations_per_s = databases->temp_blocks_per_s;
-		if (work.reason == NULL)
-			work.reason = "the sizes of files are counted, and not how often a block was written and read";
 	}
-	work.bound = AT_LEAST;
+	set_bound(&work, AT_LEAST,
+			  "the sizes of files are counted, and not how often a block was written and read");
 	return work;
 }
 
 static int
 work_on_wal(Work *works)
 {
-	static const char *const setting = "track_wal_io_timing";
+	static const char *const names[] = {"WAL writes", "WAL fsyncs", "WAL reads"};
+	double		f[lengthof(names) + 1];
 #if PG_VERSION_NUM >= 180000
 	static const char *const statistics = "pg_stat_io";
+	int			n = lengthof(names);
+
+	ask("SELECT extract(epoch FROM clock_timestamp() - min(stats_reset))::float8, sum(writes)::float8, sum(fsyncs)::float8, "
+		"       sum(reads)::float8 FROM pg_stat_io WHERE object = 'wal'", f, n + 1);
 #else
 	static const char *const statistics = "pg_stat_wal";
-#endif
-	double		f[4];
-	int			n = 0;
+	int			n = 2;
 
-#if PG_VERSION_NUM >= 180000
-	ask("SELECT sum(writes)::float8, sum(fsyncs)::float8, extract(epoch FROM clock_timestamp() - min(stats_reset))::float8, "
-		"       sum(reads)::float8 FROM pg_stat_io WHERE object = 'wal'", f, lengthof(f));
-#else
-	ask("SELECT wal_write::float8, wal_sync::float8, extract(epoch FROM clock_timestamp() - stats_reset)::float8, "
-		"       NULL FROM pg_stat_wal", f, lengthof(f));
+	ask("SELECT extract(epoch FROM clock_timestamp() - stats_reset)::float8, wal_write::float8, wal_sync::float8 "
+		"FROM pg_stat_wal", f, n + 1);
 #endif
-	works[n++] = counted(setting, "WAL writes", statistics, f[0], f[2]);
-	works[n++] = counted(setting, "WAL fsyncs", statistics, f[1], f[2]);
-#if PG_VERSION_NUM >= 180000
-	works[n++] = counted(setting, "WAL reads", statistics, f[3], f[2]);
-#endif
+	for (int i = 0; i < n; i++)
+		works[i] = counted("track_wal_io_timing", names[i], statistics, f[i + 1], f[0], 1);
 	return n;
 }
 
@@ -421,10 +378,10 @@ work_of_plans(const Databases *databases, const Statements *statements)
 	double		sample_rate = auto_explain_number("auto_explain.sample_rate", 1);
 	double		by_statements = statements->node_calls / statements->period_s;
 	Work		work = counted("auto_explain.log_timing", "calls of plan nodes", "pg_stat_database",
-							   databases->tuples, databases->period_s);
+							   databases->tuples, databases->period_s, 1);
 
 	work.operations_per_s = databases->tuples_per_s;
-	work.least_operations_per_s = statements->period_s > 0 ? by_statements : get_float8_nan();
+	work.least_operations_per_s = statements->period_s > 0 ? by_statements : NAN;
 	work.bound = ESTIMATE;
 	work.reason = "they are not counted; as many are assumed as scans found rows";
 	if (statements->period_s > 0 && !(by_statements <= databases->tuples_per_s))
@@ -449,38 +406,27 @@ work_of_plans(const Databases *databases, const Statements *statements)
 	return work;
 }
 
-/* ---------------------------------------------------------------------
- * What it costs
- */
-
 /* What timing adds to the call of a plan node. */
 static void
 measure_calls(void *arg)
 {
 	static const int modes[] = {MODE_ROWS, MODE_TIMING};
-	ExecutorOptions options = {
-		.modes = modes, .nmodes = lengthof(modes), .duration_s = CALLS_DURATION_S,
-		.target = 1, .base = 0,
-		.label = "clock_impact"
-	};
-	ExecutorQuery *query = executor_prepare("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
-											false);
-	ExecutorRuns *runs = executor_measure(query, &options);
-	Estimate	overhead_ms = executor_overhead_ms(runs, 1, 0);
+	PlanQuery  *query = plan_query("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
+								   false);
+	PlanRounds *rounds = plan_rounds(query, modes, lengthof(modes), CALLS_DURATION_S, false,
+									 "clock_impact");
+	Estimate	overhead_ms = rounds_overhead_ms(rounds, 1, 0);
 	ReadingCost *cost = arg;
 
-	cost->ns = overhead_ms.value * 1e6 / runs->node_calls;
-	cost->error_ns = overhead_ms.error * 1e6 / runs->node_calls;
+	cost->ns = overhead_ms.value * 1e6 / rounds->node_calls;
+	cost->error_ns = overhead_ms.error * 1e6 / rounds->node_calls;
 }
 
 static TimingCost
 cost_of(const ClockSource *source)
 {
-	TimingCost	cost;
+	TimingCost	cost = {source->reads(source), reading_cost(source, READING_DURATION_S), {NAN, NAN}};
 
-	cost.clock = source->reads(source);
-	cost.reading = reading_cost(source, READING_DURATION_S);
-	cost.operation.ns = cost.operation.error_ns = get_float8_nan();
 	return cost;
 }
 
@@ -519,24 +465,20 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	row_put_text(&row, GetConfigOption(work->setting, true, false));
 	row_put_bool(&row, in_effect(work->setting));
 	row_put_text(&row, work->name);
-	row_put_number(&row, ms_per_s, 6);
-	row_put_number(&row, work->operations_per_s * operation.error_ns / 1e6, 6);
-	row_put_number(&row, work->least_operations_per_s * least.ns / 1e6, 6);
+	row_put_numbers(&row, 6, ms_per_s, work->operations_per_s * operation.error_ns / 1e6,
+					work->least_operations_per_s * least.ns / 1e6);
 
 	/* no work, no doubt */
 	row_put_text(&row, !known || work->operations == 0 ? NULL : bounds[work->bound]);
-	row_put_number(&row, ms_per_s / 10, 4);
-	row_put_number(&row, active_ms_per_s > 0 ? ms_per_s / active_ms_per_s * 100 : get_float8_nan(), 4);
+	row_put_numbers(&row, 4, ms_per_s / 10,
+					active_ms_per_s > 0 ? ms_per_s / active_ms_per_s * 100 : NAN);
 	if (isnan(work->operations))
 		row_put_null(&row);
 	else
 		row_put_count(&row, (int64) work->operations);
 	row_put_number(&row, work->operations_per_s, 3);
-	row_put_number(&row, work->readings, 2);
-	row_put_number(&row, operation.ns, 2);
-	row_put_number(&row, operation.error_ns, 2);
-	row_put_number(&row, cost->reading.ns, 2);
-	row_put_number(&row, cost->reading.error_ns, 2);
+	row_put_numbers(&row, 2, work->readings, operation.ns, operation.error_ns,
+					cost->reading.ns, cost->reading.error_ns);
 	row_put_text(&row, cost->clock);
 	row_put_text(&row, work->statistics);
 	row_put_number(&row, work->period_s, 3);

@@ -14,11 +14,11 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+#include "clock/clock_run.h"
 #include "clock/instr_clock.h"
 #include "compat.h"
-#include "core/system_clock.h"
 #include "core/tsc.h"
-#include "functions/clock_measure.h"
+#include "functions/args.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
 
@@ -61,7 +61,7 @@ put_row(Report *report, const DurationRow *row, uint64 total)
 static void
 put_clock(Report *report, const char *label, const char *source)
 {
-	ClockSample *sample = measure(clock_source_get(source), report->duration_s);
+	ClockSample *sample = clock_run(clock_source_get(source), 0, report->duration_s);
 	DurationRow *rows;
 	int			nrows;
 	bool		stopped;
@@ -123,12 +123,8 @@ clock_report(PG_FUNCTION_ARGS)
 	const ClockSource *rdtscp = clock_source_find("rdtscp");
 	const char *why_not;
 
-	check_not_null(fcinfo, 0, "duration");
-	check_not_null(fcinfo, 1, "cutoff");
-	report.duration_s = PG_GETARG_FLOAT8(0);
-	report.cutoff = PG_GETARG_FLOAT8(1);
-	check_duration(report.duration_s);
-	check_cutoff(report.cutoff);
+	report.duration_s = arg_duration(fcinfo, 0);
+	report.cutoff = arg_cutoff(fcinfo, 1);
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;

@@ -68,10 +68,7 @@ clock_list_sources(PG_FUNCTION_ARGS)
 			row_put_text(&row, used_for(source));
 		}
 		else
-		{
-			while (row.natts < row.tupdesc->natts)
-				row_put_null(&row);
-		}
+			row_put_nulls(&row, 5);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;

@@ -9,12 +9,11 @@
 
 #include <math.h>
 
-#include "common/int.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 
+#include "functions/args.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
 
@@ -31,30 +30,15 @@ percent(uint64 part, uint64 total)
 	return (double) part * 100 / (double) total;
 }
 
-/* Rows (nanoseconds, percent, running percent, count). */
-static void
-put_rows(FunctionCallInfo fcinfo, const DurationRow *rows, int nrows,
-		 uint64 total)
+/*
+ * The rows of a histogram, or with a cutoff those of durations.  A clock that
+ * went backwards on every reading has no duration to show.
+ */
+static DurationRow *
+rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 {
-	Row			row;
+	bool		stopped;
 
-	InitMaterializedSRF(fcinfo, 0);
-	row = row_of_set(fcinfo);
-	for (int i = 0; i < nrows; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		row_put_count(&row, (int64) rows[i].ns);
-		row_put_number(&row, percent(rows[i].count, total), 4);
-		row_put_number(&row, percent(rows[i].running, total), 4);
-		row_put_count(&row, (int64) rows[i].count);
-		row_to_set(&row, fcinfo);
-	}
-}
-
-/* A clock that went backwards on every reading has no duration to show. */
-static void
-check_not_empty(const ClockSample *sample)
-{
 	if (sample->total == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
@@ -63,28 +47,42 @@ check_not_empty(const ClockSample *sample)
 				 errdetail("It has " INT64_FORMAT " backward steps.",
 						   sample->backward_steps),
 				 errhint("clock_summary() shows what was found.")));
+	return cutoff == NULL ? sample_histogram(sample, nrows) :
+		sample_durations(sample, *cutoff, nrows, &stopped);
 }
 
-void
-return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
+/* Rows (nanoseconds, percent, running percent, count). */
+static Datum
+return_rows(FunctionCallInfo fcinfo, const ClockSample *sample, const double *cutoff)
 {
 	int			nrows;
-	DurationRow *rows;
+	DurationRow *rows = rows_of(sample, cutoff, &nrows);
+	Row			row;
 
-	check_not_empty(sample);
-	rows = sample_histogram(sample, &nrows);
-	put_rows(fcinfo, rows, nrows, sample->total);
+	InitMaterializedSRF(fcinfo, 0);
+	row = row_of_set(fcinfo);
+	for (int i = 0; i < nrows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_put_count(&row, (int64) rows[i].ns);
+		row_put_numbers(&row, 4, percent(rows[i].count, sample->total),
+						percent(rows[i].running, sample->total));
+		row_put_count(&row, (int64) rows[i].count);
+		row_to_set(&row, fcinfo);
+	}
+	return (Datum) 0;
 }
 
-void
-check_plot_width(int64 width)
+Datum
+return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
-	if (width < MIN_PLOT_WIDTH || width > MAX_PLOT_WIDTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
-				 errdetail("The number given is " INT64_FORMAT ".", width),
-				 errhint("74, the default, fits a terminal.")));
+	return return_rows(fcinfo, sample, NULL);
+}
+
+Datum
+return_durations(FunctionCallInfo fcinfo, const ClockSample *sample, double cutoff)
+{
+	return return_rows(fcinfo, sample, &cutoff);
 }
 
 void
@@ -100,18 +98,16 @@ put_text_line(FunctionCallInfo fcinfo, const char *line)
  * The longest bar fills the line, the others are in proportion.  A bucket that
  * is not empty, but whose bar would be, has a dot: the rare ones matter.
  */
-void
+Datum
 return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int width)
 {
 	int			nrows;
-	DurationRow *rows;
+	DurationRow *rows = rows_of(sample, NULL, &nrows);
 	uint64		most = 0;
 	int			ns_width;
 	int			count_width;
 	int			bar_width;
 
-	check_not_empty(sample);
-	rows = sample_histogram(sample, &nrows);
 	for (int i = 0; i < nrows; i++)
 		most = Max(most, rows[i].count);
 	ns_width = Max(snprintf(NULL, 0, UINT64_FORMAT, rows[nrows - 1].ns), 5);
@@ -136,133 +132,86 @@ return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int wi
 									   count_width, psprintf(UINT64_FORMAT, rows[i].count),
 									   length == 0 && rows[i].count > 0 ? "." : bar));
 	}
-}
-
-void
-return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
-				 double cutoff)
-{
-	int			nrows;
-	bool		stopped;
-	DurationRow *rows;
-
-	check_not_empty(sample);
-	rows = sample_durations(sample, cutoff, &nrows, &stopped);
-	put_rows(fcinfo, rows, nrows, sample->total);
+	return (Datum) 0;
 }
 
 Datum
 return_sample(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(sample_to_tuple(sample, BlessTupleDesc(tupdesc)));
+	return HeapTupleGetDatum(sample_to_tuple(sample, row_of_result(fcinfo).tupdesc));
 }
 
 Datum
 return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
-	static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
-	const TallyEntry *entries = sample->entries;
-	double		nan = get_float8_nan();
-	double		total = (double) sample->total;
-	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : nan;
-	double		tick_ns = sample_ns(sample, 1);
-	double		mean = sample_mean_ticks(sample);
-	double		squares = 0;
+	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : NAN;
+	const Events *const events[] = {&sample->warps, &sample->lags, &sample->gaps};
+	double		granularity = sample->granularity_ticks > 0 ? sample->granularity_ticks : NAN;
 	Row			row = row_of_result(fcinfo);
-
-	/* the mean first, then deviations from it: nothing cancels out */
-	for (int i = 0; i < sample->n; i++)
-	{
-		double		deviation = (double) entries[i].ticks - mean;
-
-		squares += (double) entries[i].count * deviation * deviation;
-	}
 
 	row_put_text(&row, sample->source);
 	row_put_text(&row, sample->clock);
 	row_put_number(&row, sample->duration_s, 3);
 	row_put_count(&row, sample->readings);
-	row_put_number(&row, sample->readings > 0 ?
-				   duration_ns / (double) sample->readings : nan, 2);
-
-	row_put_number(&row, sample->n > 0 ? mean * tick_ns : nan, 2);
-	row_put_number(&row, sample->mean_error_ns, 2);
-	row_put_number(&row, sample->total > 1 ?
-				   sqrt(squares / (total - 1)) * tick_ns : nan, 2);
-	row_put_number(&row, sample->n > 0 ?
-				   (double) entries[0].ticks * tick_ns : nan, 2);
-	for (int i = 0; i < (int) lengthof(quantiles); i++)
-		row_put_number(&row, sample->n > 0 ?
-					   (double) tally_quantile(entries, sample->n, sample->total,
-											   quantiles[i]) * tick_ns : nan, 2);
-	row_put_number(&row, sample->n > 0 ?
-				   (double) entries[sample->n - 1].ticks * tick_ns : nan, 2);
-
-	row_put_number(&row, sample->granularity_ticks > 0 ?
-				   sample->granularity_ticks : nan, 2);
-	row_put_number(&row, sample->granularity_ticks > 0 ?
-				   sample->granularity_ticks * tick_ns : nan, 2);
-
-	row_put_count(&row, sample->n > 0 && entries[0].ticks == 0 ?
-				  (int64) entries[0].count : 0);
-	row_put_count(&row, sample->longest_stall);
-	row_put_count(&row, sample->backward_steps);
-	row_put_number(&row, (double) sample->backward_max_ticks * tick_ns, 2);
-	row_put_count(&row, sample->warps.count);
-	row_put_number(&row, sample->warps.max_ns, 2);
-	row_put_count(&row, sample->lags.count);
-	row_put_number(&row, sample->lags.max_ns, 2);
-	row_put_count(&row, sample->gaps.count);
-	row_put_number(&row, sample->gaps.max_ns, 2);
+	row_put_numbers(&row, 2,
+					sample->readings > 0 ? duration_ns / (double) sample->readings : NAN,
+					sample_mean_ns(sample), sample->mean_error_ns, sample_stddev_ns(sample),
+					sample_quantile_ns(sample, 0), sample_quantile_ns(sample, 0.5),
+					sample_quantile_ns(sample, 0.9), sample_quantile_ns(sample, 0.99),
+					sample_quantile_ns(sample, 0.999), sample_quantile_ns(sample, 0.9999),
+					sample_quantile_ns(sample, 1),
+					granularity, sample_ns(sample, granularity));
+	row_put_counts(&row,
+				   sample->n > 0 && sample->entries[0].ticks == 0 ? (int64) sample->entries[0].count : 0,
+				   sample->longest_stall, sample->backward_steps);
+	row_put_number(&row, sample_ns(sample, (double) sample->backward_max_ticks), 2);
+	for (int i = 0; i < (int) lengthof(events); i++)
+	{
+		row_put_count(&row, events[i]->count);
+		row_put_number(&row, events[i]->max_ns, 2);
+	}
 	row_put_number(&row, sample->gaps.total_ns / 1e6, 3);
 	row_put_number(&row, sample->gaps.total_ns / duration_ns * 100, 4);
-
-	row_put_number(&row, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6, 3);
-	row_put_number(&row, sample->reference_error_ns / duration_ns * 1e6, 3);
+	row_put_numbers(&row, 3, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6,
+					sample->reference_error_ns / duration_ns * 1e6);
 	row_put_int_array(&row, sample->cpus, sample->ncpus);
 	row_put_count(&row, sample->migrations);
 	return row_result(&row);
 }
 
+static ClockSample *
+arg_sample(FunctionCallInfo fcinfo)
+{
+	check_not_null(fcinfo, 0, "sample");
+	return sample_from_datum(PG_GETARG_DATUM(0));
+}
+
 Datum
 clock_histogram_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
-	return_histogram(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)));
-	return (Datum) 0;
+	return return_histogram(fcinfo, arg_sample(fcinfo));
 }
 
 Datum
 clock_histogram_plot_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
 	check_not_null(fcinfo, 1, "width");
 	check_plot_width(PG_GETARG_INT64(1));
-	return_histogram_plot(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)),
-						  (int) PG_GETARG_INT64(1));
-	return (Datum) 0;
+	return return_histogram_plot(fcinfo, arg_sample(fcinfo), (int) PG_GETARG_INT64(1));
 }
 
 Datum
 clock_durations_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
-	check_not_null(fcinfo, 1, "cutoff");
-	check_cutoff(PG_GETARG_FLOAT8(1));
-	return_durations(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)),
-					 PG_GETARG_FLOAT8(1));
-	return (Datum) 0;
+	double		cutoff = arg_cutoff(fcinfo, 1);
+
+	return return_durations(fcinfo, arg_sample(fcinfo), cutoff);
 }
 
 Datum
 clock_summary_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
-	return return_summary(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)));
+	return return_summary(fcinfo, arg_sample(fcinfo));
 }
 
 /*
@@ -277,17 +226,6 @@ typedef struct MergeState
 	double		durations;
 } MergeState;
 
-static void
-merge_events(Events *into, const Events *from)
-{
-	into->max_ns = Max(into->max_ns, from->max_ns);
-	into->total_ns += from->total_ns;
-	if (pg_add_s64_overflow(into->count, from->count, &into->count))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("count of events is out of range")));
-}
-
 /* The union of two ascending lists of CPUs, in the current memory context. */
 static void
 merge_cpus(ClockSample *into, const ClockSample *from)
@@ -299,13 +237,10 @@ merge_cpus(ClockSample *into, const ClockSample *from)
 
 	while (a < into->ncpus || b < from->ncpus)
 	{
-		int32		cpu;
+		bool		first = b == from->ncpus ||
+			(a < into->ncpus && into->cpus[a] <= from->cpus[b]);
+		int32		cpu = first ? into->cpus[a++] : from->cpus[b++];
 
-		if (b == from->ncpus ||
-			(a < into->ncpus && into->cpus[a] <= from->cpus[b]))
-			cpu = into->cpus[a++];
-		else
-			cpu = from->cpus[b++];
 		if (n == 0 || cpus[n - 1] != cpu)
 			cpus[n++] = cpu;
 	}
@@ -318,29 +253,19 @@ merge_sample(MergeState *state, const ClockSample *from)
 {
 	ClockSample *into = &state->sample;
 	double		scale = into->frequency_hz / from->frequency_hz;
-	double		granularity_ticks = from->granularity_ticks * scale;
+	ClockSample findings = *from;
 
 	into->started_at = Min(into->started_at, from->started_at);
 	into->duration_s += from->duration_s;
 	into->resolution_ns = Max(into->resolution_ns, from->resolution_ns);
-	into->granularity_ticks = Max(into->granularity_ticks, granularity_ticks);
+	into->granularity_ticks = Max(into->granularity_ticks, from->granularity_ticks * scale);
 	into->advance_s += from->advance_s;
 	into->reference_error_ns += from->reference_error_ns;
-	into->longest_stall = Max(into->longest_stall, from->longest_stall);
-	into->backward_max_ticks =
-		Max(into->backward_max_ticks,
-			(int64) rint((double) from->backward_max_ticks * scale));
 	into->precision_bits = Min(into->precision_bits, from->precision_bits);
-	merge_events(&into->warps, &from->warps);
-	merge_events(&into->lags, &from->lags);
-	merge_events(&into->gaps, &from->gaps);
 	merge_cpus(into, from);
-	if (pg_add_s64_overflow(into->readings, from->readings, &into->readings) ||
-		pg_add_s64_overflow(into->migrations, from->migrations, &into->migrations))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("number of readings is out of range")));
-	into->backward_steps += from->backward_steps;
+	findings.backward_max_ticks =
+		(int64) rint((double) from->backward_max_ticks * scale);
+	sample_add_findings(into, &findings);
 
 	/* independent runs: the error of the weighted mean of their means */
 	state->squared_error += pow(from->mean_error_ns * (double) from->total, 2);
@@ -417,7 +342,7 @@ clock_merge_result(PG_FUNCTION_ARGS)
 	/* the state may be asked again (a window), so it is left as it is */
 	result = state->sample;
 	result.mean_error_ns = state->durations > 0 ?
-		sqrt(state->squared_error) / state->durations : get_float8_nan();
+		sqrt(state->squared_error) / state->durations : NAN;
 	result.precision_bits = Min(result.precision_bits, state->tally.precision_bits);
 	result.entries = palloc(sizeof(TallyEntry) * (tally_distinct(&state->tally) + 1));
 	result.n = tally_export(&state->tally, result.entries);

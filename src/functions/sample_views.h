@@ -13,20 +13,13 @@
 #include "clock/sample_value.h"
 
 /* Each fills in the result of the SQL function that fcinfo is a call of. */
-extern void return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample);
-extern void return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample,
-								  int width);
-extern void return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
-							 double cutoff);
+extern Datum return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample);
+extern Datum return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample,
+								   int width);
+extern Datum return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
+							  double cutoff);
 extern Datum return_summary(FunctionCallInfo fcinfo, const ClockSample *sample);
 extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
-
-/* Columns of a picture in text. */
-#define MIN_PLOT_WIDTH	60
-#define MAX_PLOT_WIDTH	1000
-
-/* ERROR unless it is between these. */
-extern void check_plot_width(int64 width);
 
 /* One more row of a set of text, after InitMaterializedSRF(). */
 extern void put_text_line(FunctionCallInfo fcinfo, const char *line);

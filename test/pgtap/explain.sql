@@ -376,6 +376,11 @@ SELECT pg_temp.use('{}');
 -- sampling => 1 times every call, and others no more than there are
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
+SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
+          '5000 5001', format('sampling => %s, max_overhead => %s: rows and calls are counted', sampling, percent))
+FROM unnest(ARRAY[1, 64]) AS sampling, unnest(ARRAY[0.001, 1, 100]) AS percent;
+SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_overhead => 0.001) WHERE timed_calls <> calls), NULL,
+          'sampling => 1 times every call, whatever max_overhead');
 SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
 FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
 -- (the fewest of some runs: who loses the processor in a timed call times more of them)

@@ -144,11 +144,14 @@ END $$;
 \pset tuples_only on
 SELECT f, a, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
     unnest(ARRAY['NULL', $$'SELECT 1', NULL$$, $$'SELECT 1', method => NULL$$, $$'SELECT 1', verify => NULL$$,
-        $$'SELECT 1', allow_writes => NULL$$]) AS a,
+        $$'SELECT 1', allow_writes => NULL$$, $$'SELECT 1', max_overhead => NULL$$]) AS a,
     pg_temp.try(format('SELECT count(*) FROM %s(%s)', f, a)) AS t;
 SELECT f, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
     unnest(ARRAY[0, -1, 1000001, 1, 1000000]) AS n,
     pg_temp.try(format($$SELECT count(*) FROM %s('SELECT 1', %s)$$, f, n)) AS t;
+SELECT f, n, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
+    unnest(ARRAY['NaN', '-Infinity', '-1', '0', '100.001', 'Infinity', '1e-300', '0.1', '100']) AS n,
+    pg_temp.try(format($$SELECT count(*) FROM %s('SELECT 1', max_overhead => %L)$$, f, n)) AS t;
 SELECT m, t.* FROM unnest(ARRAY['', 'sample', 'sampling ', 'Isolate']) AS m,
     pg_temp.try(format($$SELECT count(*) FROM clock_explain('SELECT 1', method => %L)$$, m)) AS t;
 SELECT q, t.* FROM unnest(ARRAY[

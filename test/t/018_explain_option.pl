@@ -97,7 +97,7 @@ foreach my $clock (@clocks)
 	$session->query("SET timing_clock_source = '$clock'") if $clock ne '';
 
 	# text
-	foreach my $options ('', ' 1', ' 64', ' 1000000', ', VERBOSE', ', BUFFERS', ', WAL', ', SERIALIZE', ', MEMORY', ', SETTINGS',
+	foreach my $options ('', ' 1', ' 64', ' 1000000', ' 8, CLOCK_MAX_OVERHEAD 0.5', ', CLOCK_MAX_OVERHEAD', ', CLOCK_MAX_OVERHEAD 100', ', VERBOSE', ', BUFFERS', ', WAL', ', SERIALIZE', ', MEMORY', ', SETTINGS',
 		', COSTS', ', TIMING', ', VERBOSE, BUFFERS, WAL, SERIALIZE BINARY, MEMORY, SETTINGS')
 	{
 		my $text = lines($on . $options, $query);
@@ -106,7 +106,7 @@ foreach my $clock (@clocks)
 		is(clock_lines($text), node_lines($text), "a line of ours for each node with$options$what") or diag $text;
 		is(scalar(() = $text =~ /actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=\d+\.\d\d loops=1\)/g), node_lines($text),
 			"times with$options$what");
-		my ($sampling) = ("$options 64" =~ /(\d+)/);
+		my ($sampling) = ($options =~ /^ (\d+)/ ? $1 : 64);
 		like($text, qr/^Clock: [^,]+, sampling $sampling, timing took \d+\.\d{3} ms(, others had the processor for \d+\.\d{3} ms)?$/m, "summary with$options$what");
 		like($text, qr/^Execution Time: /m, "execution time with$options$what");
 		$options =~ /BUFFERS/ ? like($text, qr/Buffers: shared/, 'buffers') : unlike($text, qr/Buffers: shared/, 'no buffers unless asked for');
@@ -275,7 +275,16 @@ foreach my $wrong (
 	[ "$on 1.5", '22P02', 'invalid input syntax' ],
 	[ "$on 'often'", '42601', 'clock_sampling requires a numeric value' ],
 	[ "$on true", '42601', 'clock_sampling requires a numeric value' ],
-	[ "$on, CLOCK_SAMPLE 1", '42601', 'unrecognized EXPLAIN option' ])
+	[ "$on, CLOCK_SAMPLE 1", '42601', 'unrecognized EXPLAIN option' ],
+	[ 'CLOCK_MAX_OVERHEAD', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD requires ANALYZE' ],
+	[ 'CLOCK_MAX_OVERHEAD 2, ANALYZE OFF', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD requires ANALYZE' ],
+	[ 'ANALYZE, CLOCK_MAX_OVERHEAD 2, TIMING OFF', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD requires TIMING' ],
+	[ 'ANALYZE, CLOCK_MAX_OVERHEAD 0', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD must be greater than 0 and at most 100 percent' ],
+	[ 'ANALYZE, CLOCK_MAX_OVERHEAD -0.5', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD must be greater than 0 and at most 100 percent' ],
+	[ 'ANALYZE, CLOCK_MAX_OVERHEAD 100.01', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD must be greater than 0 and at most 100 percent' ],
+	[ 'ANALYZE, CLOCK_MAX_OVERHEAD 1e400', '22023', 'EXPLAIN option CLOCK_MAX_OVERHEAD must be greater than 0 and at most 100 percent' ],
+	[ "$on, CLOCK_MAX_OVERHEAD 'NaN'", '42601', 'clock_max_overhead requires a numeric value' ],
+	[ "$on, CLOCK_MAX_OVERHEAD off", '42601', 'clock_max_overhead requires a numeric value' ])
 {
 	my ($options, $code, $message) = @$wrong;
 	my $result = $session->query("EXPLAIN ($options) SELECT 1");
@@ -284,6 +293,10 @@ foreach my $wrong (
 	like($result->{err}, qr/^ERROR:  \Q$message\E/, "error: $options: message");
 }
 untouched('wrong options');
+
+# One of the two options is enough, and their order does not matter
+like(lines("ANALYZE, $_", 'SELECT count(*) FROM a'), qr/^Clock: [^,]+, sampling 64, /m, $_) for 'CLOCK_MAX_OVERHEAD', 'CLOCK_MAX_OVERHEAD 5';
+like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Clock: [^,]+, sampling 8, /m, 'the other one first');
 
 # An end in the middle
 foreach my $sql (

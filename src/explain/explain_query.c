@@ -1,0 +1,406 @@
+/*-------------------------------------------------------------------------
+ *
+ * explain_query.c
+ *	  What each node of a query's plan takes, found by one of three methods.
+ *
+ * The methods "full" and "isolate" measure nodes in one or several executions,
+ * and then execute the query once more with its calls counted, which tells
+ * everything else.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+
+#include "clock/progress.h"
+#include "clock/source.h"
+#include "core/reference.h"
+#include "explain/explain_query.h"
+#include "explain/server_instr.h"
+
+/* Of two runs that should be alike, one that takes so much longer does not count. */
+#define DISTURBED	1.25
+
+const char *const explain_methods[N_EXPLAIN_METHODS] = {
+	[METHOD_SAMPLING] = "sampling",
+	[METHOD_FULL] = "full",
+	[METHOD_ISOLATE] = "isolate",
+};
+
+/* What was measured of a node. */
+typedef struct MeasuredNode
+{
+	bool		there;			/* in the first run, at least */
+	NodeRecord	leader;
+	int			nworkers;
+	NodeRecord *workers;
+} MeasuredNode;
+
+static double
+run_plain_ms(const ExplainedQuery *explained)
+{
+	PlanObserver nobody = {0};
+
+	return plan_run(explained->query, &nobody);
+}
+
+/* The run that tells what is not measured, too. */
+static void
+run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg))
+{
+	explained->run.options = explained->options;
+	explained->run.options.sampling = sampling;
+	explained->run.options.only_node = -1;
+	explained->run.context = CurrentMemoryContext;
+	explained->run.finished = finished;
+	explained->run.arg = explained;
+	sampled_run(explained->query, &explained->run);
+}
+
+static void
+sampling_finished(QueryDesc *desc, void *arg)
+{
+	ExplainedQuery *explained = arg;
+
+	explained->plan = explained->run.plan;
+	explained->finished(desc, explained->arg);
+}
+
+static bool
+expect_node(PlanState *node, void *context)
+{
+	ExplainedQuery *explained = context;
+
+	explained->measured[node->plan->plan_node_id].there = true;
+	return planstate_tree_walker(node, expect_node, context);
+}
+
+/* The nodes that are to be measured. */
+static void
+expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
+{
+	explained->nmeasured = plan_node_ids(desc);
+	explained->measured = palloc0(sizeof(MeasuredNode) * explained->nmeasured);
+	(void) expect_node(desc->planstate, explained);
+}
+
+/* NULL for a node that is not in each of the runs: partitions may be pruned. */
+static MeasuredNode *
+measured_node(const ExplainedQuery *explained, int id)
+{
+	return id >= 0 && id < explained->nmeasured && explained->measured[id].there ?
+		&explained->measured[id] : NULL;
+}
+
+/* Room for so many workers. */
+static void
+expect_workers(MeasuredNode *measured, int n)
+{
+	measured->nworkers = n;
+	measured->workers = palloc0(sizeof(NodeRecord) * n);
+}
+
+/*
+ * Puts what was measured in place of what the last run, which only counted,
+ * says of its nodes, and takes all off that was derived from that.
+ */
+static void
+put_measured(ExplainedQuery *explained)
+{
+	PlanEstimate *plan = explained->plan = explained->run.plan;
+
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		NodeEstimate *node = &plan->nodes[i];
+		const MeasuredNode *measured = measured_node(explained, node->id);
+		NodeEstimate counted = *node;
+
+		*node = (NodeEstimate)
+		{
+			.id = counted.id, .parent = counted.parent, .gathers = counted.gathers,
+				.read_to_end = counted.read_to_end, .kind = counted.kind,
+				.untimed_rows = counted.untimed_rows, .untimed_loops = counted.untimed_loops
+		};
+		if (counted.workers != NULL)
+			node->workers = palloc0(sizeof(NodeRecord) * plan->nworkers);
+		if (measured == NULL)
+			continue;
+		node->leader = measured->leader;
+		for (int j = 0; j < Min(plan->nworkers, measured->nworkers) && node->workers != NULL; j++)
+			node->workers[j] = measured->workers[j];
+
+		/* the server does not tell how often it was called */
+		if (explained->method == METHOD_FULL && plan->nworkers == 0)
+			node->leader.calls = counted.leader.calls;
+	}
+	node_timing_choose_cte_parents(explained->run.timing, plan);
+}
+
+static void
+estimate_again(PlanEstimate *plan)
+{
+	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
+}
+
+/*
+ * Isolate
+ */
+
+static void
+isolated_finished(QueryDesc *desc, void *arg)
+{
+	ExplainedQuery *explained = arg;
+	const PlanEstimate *plan = explained->run.plan;
+	int			id = explained->run.options.only_node;
+	int			place = node_estimate_place(plan, id);
+	MeasuredNode *measured;
+
+	if (explained->measured == NULL)
+		expect_nodes(explained, desc);
+	measured = measured_node(explained, id);
+	if (place < 0 || measured == NULL)
+		return;
+	measured->leader = plan->nodes[place].leader;
+	if (plan->nodes[place].workers == NULL || plan->nworkers == 0)
+		return;
+	expect_workers(measured, plan->nworkers);
+	memcpy(measured->workers, plan->nodes[place].workers, sizeof(NodeRecord) * plan->nworkers);
+}
+
+/* A run in which one node is timed. */
+static void
+run_isolated(ExplainedQuery *explained, int id)
+{
+	explained->run = (SampledRun)
+	{
+		.options =
+		{
+			.sampling = 1, .only_node = id, .max_overhead = explained->options.max_overhead
+		},
+			.finished = isolated_finished, .arg = explained
+	};
+	sampled_run(explained->query, &explained->run);
+}
+
+/* Nothing but the nodes themselves has cost anything. */
+static void
+isolated_last(QueryDesc *desc, void *arg)
+{
+	ExplainedQuery *explained = arg;
+	double		whole_ns = explained->run.plan->whole_ns;
+	PlanEstimate *plan;
+
+	put_measured(explained);
+	plan = explained->plan;
+	plan->cost.timed_ns = 0;
+	plan->cost.server_ns = 0;
+	plan->cost.counted_ns = 0;
+	plan->cost.unseen_ns = 0;
+	plan->as_it_is = true;
+	estimate_again(plan);
+	plan->whole_ns = whole_ns;
+	plan->root_estimate_ns = plan->nodes[0].total_ns;
+	explained->finished(desc, explained->arg);
+}
+
+static void
+explain_isolated(ExplainedQuery *explained)
+{
+	uint64		start = reference_ns();
+	int			root = explained->query->plan->planTree->plan_node_id;
+	int			nnodes = 0;
+	int			done = 1;
+	Progress	progress;
+
+	progress_start(&progress, "clock_explain", 0);
+	run_isolated(explained, root);
+	for (int id = 0; id < explained->nmeasured; id++)
+		nnodes += explained->measured[id].there;
+	for (int id = 0; id < explained->nmeasured; id++)
+	{
+		double		elapsed_s = (reference_ns() - start) / 1e9;
+
+		if (id == root || !explained->measured[id].there)
+			continue;
+		if (progress_due(&progress, elapsed_s))
+		{
+			/* there is one more run to come, which times nothing */
+			progress.total_s = elapsed_s / done * (nnodes + 1);
+			progress_report(&progress, elapsed_s, "%d of %d nodes timed", done, nnodes);
+		}
+		run_isolated(explained, id);
+		done++;
+	}
+	run_last(explained, 0, isolated_last);
+}
+
+/*
+ * Full
+ */
+
+static NodeRecord
+server_record(InstrCounts counts)
+{
+	NodeRecord	record = {
+		.total_ns = counts.total_ns, .first_ns = counts.first_ns,
+		.rows = counts.rows, .loops = counts.loops
+	};
+
+	return record;
+}
+
+/* What the server's own instrumentation has counted and timed. */
+static bool
+take_server_times(PlanState *node, void *context)
+{
+	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
+	InstrCounts counts;
+
+	if (node->instrument != NULL)
+		measured->leader = server_record(instr_end(node->instrument));
+	if (node->worker_instrument != NULL)
+		expect_workers(measured, node->worker_instrument->num_workers);
+	for (int i = 0; instr_of_worker(node, i, &counts); i++)
+	{
+		measured->workers[i] = server_record(counts);
+		/* the server has added its workers to its own */
+		measured->leader.total_ns -= counts.total_ns;
+		measured->leader.first_ns -= counts.first_ns;
+		measured->leader.rows -= counts.rows;
+		measured->leader.loops -= counts.loops;
+	}
+	return planstate_tree_walker(node, take_server_times, context);
+}
+
+static void
+full_finished(QueryDesc *desc, void *arg)
+{
+	expect_nodes(arg, desc);
+	(void) take_server_times(desc->planstate, arg);
+}
+
+/*
+ * A process's times as if the run had not been the faster one, and how often
+ * the server has timed the node if that is not known: a call for each tuple and
+ * one for the end, unless it is timed as a whole.
+ */
+static void
+put_server_record(NodeRecord *record, double slower, NodeKind kind)
+{
+	record->total_ns *= slower;
+	record->first_ns *= slower;
+	if (record->calls == 0)
+		record->calls = (int64) ((kind == NODE_WHOLE ? 0 : record->rows) + record->loops);
+	record->timed = record->calls;
+}
+
+/* All of a node's processes together. */
+static double
+all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	double		ns = node->leader.total_ns;
+
+	for (int i = 0; i < plan->nworkers && node->workers != NULL; i++)
+		ns += node->workers[i].total_ns;
+	return ns;
+}
+
+/*
+ * The server's own times, less what timing has cost: as much as the run took
+ * longer than plain ones, shared out by calls.  If it did not, the machine was
+ * faster just then.
+ */
+static void
+full_last(QueryDesc *desc, void *arg)
+{
+	ExplainedQuery *explained = arg;
+	double		cost_ns = (explained->full_ms - explained->plain_ms) * 1e6;
+	double		slower = cost_ns < 0 ? explained->plain_ms / explained->full_ms : 1;
+	double		calibrated_ns = 0;
+	double		scale;
+	PlanEstimate *plan;
+
+	put_measured(explained);
+	plan = explained->plan;
+	explained->removed_ns = palloc(sizeof(double) * plan->nnodes);
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		NodeEstimate *node = &plan->nodes[i];
+
+		put_server_record(&node->leader, slower, node->kind);
+		for (int j = 0; j < plan->nworkers && node->workers != NULL; j++)
+			put_server_record(&node->workers[j], slower, node->kind);
+		calibrated_ns += (double) node->leader.timed * plan->cost.server_ns;
+		explained->removed_ns[i] = all_processes_ns(plan, node);
+	}
+
+	scale = calibrated_ns > 0 ? Max(cost_ns, 0) / calibrated_ns : 0;
+	plan->cost.server_ns *= scale;
+	plan->cost.whole_ns *= scale;
+	plan->cost.timed_ns = plan->cost.server_ns;
+	plan->cost.inside_ns = plan->cost.whole_ns;
+	plan->cost.error_ns = plan->cost.inside_ns / 2;
+	plan->run_ns = explained->full_ms * 1e6 * slower;
+	plan->outside_ns = NAN;
+	plan->preempted_ns = 0;		/* that of the other run */
+	estimate_again(plan);
+	for (int i = 0; i < plan->nnodes; i++)
+		explained->removed_ns[i] -= plan->nodes[i].total_ns;
+	plan->run_ns /= slower;
+	plan->root_estimate_ns /= slower;
+	plan->clock = clock_of_explain();
+	explained->finished(desc, explained->arg);
+}
+
+static void
+explain_full(ExplainedQuery *explained)
+{
+	PlanObserver observer = {
+		.instrument_options = INSTRUMENT_TIMER,
+		.after_finish = full_finished,
+		.arg = explained
+	};
+	double		before_ms = run_plain_ms(explained);
+	double		after_ms;
+
+	explained->full_ms = plan_run(explained->query, &observer);
+	after_ms = run_plain_ms(explained);
+	explained->plain_ms = (before_ms + after_ms) / 2;
+	/* caches were cold, or one of them was disturbed */
+	if (Max(before_ms, after_ms) > DISTURBED * Min(before_ms, after_ms))
+		explained->plain_ms = Min(before_ms, after_ms);
+	run_last(explained, 0, full_last);
+}
+
+void
+explain_query(ExplainedQuery *explained)
+{
+	/* a matter of course where the result is anchored to such runs */
+	bool		verify = explained->verify && explained->method != METHOD_FULL;
+
+	/* one before, one after: what is compared has had the same neighbours */
+	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
+	switch (explained->method)
+	{
+		case METHOD_SAMPLING:
+			run_last(explained, explained->options.sampling, sampling_finished);
+			break;
+		case METHOD_FULL:
+			explain_full(explained);
+			break;
+		case METHOD_ISOLATE:
+			explain_isolated(explained);
+			break;
+	}
+	if (verify)
+	{
+		double		after_ms = run_plain_ms(explained);
+
+		explained->plain_ms = Min(explained->plain_ms, after_ms);
+	}
+}

@@ -1,0 +1,326 @@
+/*
+ * plan_rounds.c
+ *	  See plan_rounds.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/pg_prng.h"
+#include "executor/instrument.h"
+#include "executor/spi.h"
+#include "tcop/dest.h"
+#include "utils/memutils.h"
+
+#include "clock/progress.h"
+#include "core/reference.h"
+#include "core/stats.h"
+#include "explain/plan_rounds.h"
+
+/* The margin, relative to its estimate, that is good enough. */
+#define GOOD_MARGIN		0.02
+
+/*
+ * No margin is believed before so many rounds, nor before this share of the
+ * time allowed: a machine's noise is correlated over tenths of a second, and
+ * rounds that follow each other share it.
+ */
+#define MIN_ROUNDS		10
+#define MIN_SHARE		0.5
+#define MAX_ROUNDS		100000
+#define CONFIDENCE		0.95
+
+/* The fastest executions, whose mean counts: this share, but some at least. */
+#define FASTEST_SHARE	0.02
+#define FASTEST_MIN		5
+
+/*
+ * Undisturbed executions take nearly the same time, disturbed ones do not: while
+ * the fastest of this share are not within this ratio of the fastest that
+ * count, too few undisturbed ones have been seen.
+ */
+#define SETTLED_SHARE	0.1
+#define SETTLED_RATIO	1.01
+
+/* Memory contexts and positions of the stack that an execution may get. */
+#define N_PADS			32
+#define PAD_STEPS		1024
+#define PAD_STEP		64
+#define STACK_STEPS		256
+#define STACK_STEP		16
+
+/* More than fits into a hole, and less than malloc() takes elsewhere. */
+#define HEAP_KEEPER_SIZE (120 * 1024)
+
+#if PG_VERSION_NUM >= 180000
+#define BUFFERS_OFF ", BUFFERS OFF"
+#else
+#define BUFFERS_OFF ""
+#endif
+
+const RunMode run_modes[N_RUN_MODES] = {
+	[MODE_PLAIN] = {"plain", 0, ""},
+	[MODE_ROWS] = {"timing off", INSTRUMENT_ROWS,
+	"EXPLAIN (ANALYZE, TIMING OFF" BUFFERS_OFF ") "},
+	[MODE_TIMING] = {"timing on", INSTRUMENT_TIMER,
+	"EXPLAIN (ANALYZE" BUFFERS_OFF ") "},
+	[MODE_TIMING_BUFFERS] = {"timing on, buffers",
+		INSTRUMENT_TIMER | INSTRUMENT_BUFFERS,
+	"EXPLAIN (ANALYZE, BUFFERS) "},
+	[MODE_ROWS_BUFFERS] = {"timing off, buffers",
+		INSTRUMENT_ROWS | INSTRUMENT_BUFFERS,
+	"EXPLAIN (ANALYZE, TIMING OFF, BUFFERS) "},
+};
+
+/* One execution. */
+typedef struct Execution
+{
+	const PlanQuery *query;
+	const RunMode *mode;
+	bool		by_statement;
+	double	   *node_calls;		/* to be counted; or NULL */
+	MemoryContext heap_keeper;	/* to allocate from while the query's memory
+								 * is in use; or NULL */
+	double		ms;
+} Execution;
+
+static void
+execution_finished(QueryDesc *desc, void *arg)
+{
+	const Execution *execution = arg;
+
+	if (execution->heap_keeper != NULL)
+		(void) MemoryContextAlloc(execution->heap_keeper, HEAP_KEEPER_SIZE);
+	if (execution->node_calls != NULL)
+		*execution->node_calls = plan_node_calls(desc);
+}
+
+/* The statement that a user would send. */
+static void
+send_statement(void *arg)
+{
+	Execution  *execution = arg;
+	uint64		start = reference_ns();
+	char	   *statement = psprintf("%s%s", execution->mode->statement, execution->query->text);
+	SPIExecuteOptions options = {.dest = None_Receiver};
+
+	SPI_connect();
+	if (SPI_execute_extended(statement, &options) < 0)
+		elog(ERROR, "SPI_execute_extended failed: %s", statement);
+	SPI_finish();
+	execution->ms = (reference_ns() - start) / 1e6;
+}
+
+static void
+execute_once(void *arg)
+{
+	Execution  *execution = arg;
+	PlanObserver observer = {
+		.instrument_options = execution->mode->instrument_options,
+		.whole = true,
+		.arg = execution
+	};
+
+	if (execution->node_calls != NULL || execution->heap_keeper != NULL)
+		observer.after_finish = execution_finished;
+	if (execution->by_statement)
+		plan_run_work(execution->query, send_statement, execution);
+	else
+		execution->ms = plan_run(execution->query, &observer);
+}
+
+/*
+ * Where in memory an execution's data comes to lie can make it slower by
+ * several times what timing costs (addresses that compete for the same place
+ * in a cache, stores that seem to overlap loads), and by itself it would come
+ * to lie at the same place each time in the same mode: a bias that no number
+ * of rounds shows, since memory contexts are handed out from a list of those
+ * freed last.  Drawing at random which of them the executor gets makes that
+ * rarer, and drawing the position of the stack ends it (Mytkowicz et al.,
+ * Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009).
+ */
+static void
+take_contexts(MemoryContext parent, int n, bool spread)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (spread)
+			(void) MemoryContextAlloc(parent, PAD_STEP *
+									  (1 + pg_prng_uint64_range(&pg_global_prng_state, 0, PAD_STEPS - 1)));
+		(void) AllocSetContextCreate(parent, "clocktiming pad", ALLOCSET_DEFAULT_SIZES);
+	}
+}
+
+void
+random_places_prepare(MemoryContext context)
+{
+	take_contexts(context, N_PADS, true);
+	MemoryContextReset(context);
+}
+
+void
+call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context)
+{
+	MemoryContext old = MemoryContextSwitchTo(context);
+	volatile char *pad = __builtin_alloca(STACK_STEP *
+										  pg_prng_uint64_range(&pg_global_prng_state, 1, STACK_STEPS));
+
+	*pad = 0;
+	take_contexts(context, (int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
+	work(arg);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(context);
+}
+
+static int
+fastest(const PlanRounds *rounds, double share)
+{
+	return Max((int) ceil(rounds->rounds * share), Min(rounds->rounds, FASTEST_MIN));
+}
+
+/* The mean of the fastest, and the slowest of these. */
+static double
+fastest_ms(const PlanRounds *rounds, int mode, double share, double *limit)
+{
+	Size		size = sizeof(double) * rounds->rounds;
+	double	   *sorted = memcpy(palloc(size), rounds->ms[mode], size);
+	double		mean = stats_low_mean(sorted, rounds->rounds, fastest(rounds, share), limit);
+
+	pfree(sorted);
+	return mean;
+}
+
+double
+rounds_ms(const PlanRounds *rounds, int mode)
+{
+	double		limit;
+
+	return fastest_ms(rounds, mode, FASTEST_SHARE, &limit);
+}
+
+static bool
+settled(const PlanRounds *rounds, int mode)
+{
+	double		limit;
+
+	return fastest_ms(rounds, mode, SETTLED_SHARE, &limit) <=
+		rounds_ms(rounds, mode) * SETTLED_RATIO;
+}
+
+Estimate
+rounds_overhead_ms(const PlanRounds *rounds, int mode, int base)
+{
+	double	   *work = palloc(sizeof(double) * rounds->rounds);
+	double		mode_limit;
+	double		base_limit;
+	Estimate	result;
+
+	result.value = fastest_ms(rounds, mode, FASTEST_SHARE, &mode_limit) -
+		fastest_ms(rounds, base, FASTEST_SHARE, &base_limit);
+	result.error = stats_low_mean_half_width(rounds->ms[mode], mode_limit,
+											 rounds->ms[base], base_limit,
+											 rounds->rounds,
+											 fastest(rounds, FASTEST_SHARE),
+											 CONFIDENCE, work);
+	pfree(work);
+	return result;
+}
+
+/* Whether the margin is good enough, and progress from time to time. */
+static bool
+good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
+{
+	int			target = rounds->target;
+	Estimate	overhead = rounds_overhead_ms(rounds, target, target - 1);
+
+	if (progress_due(progress, elapsed_s))
+		progress_report(progress, elapsed_s,
+						"%d rounds, timing overhead %.4f ms, margin %.4f ms",
+						rounds->rounds, overhead.value, overhead.error);
+	return elapsed_s >= MIN_SHARE * progress->total_s &&
+		overhead.error <= GOOD_MARGIN * overhead.value &&
+		settled(rounds, target) && settled(rounds, target - 1);
+}
+
+PlanRounds *
+plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duration_s,
+			bool by_statement, const char *label)
+{
+	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
+	int			room = 64;
+	int			next_look = MIN_ROUNDS;
+	uint64		start = reference_ns();
+	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext heap_keeper = AllocSetContextCreate(CurrentMemoryContext, "clocktiming heap keeper",
+													  ALLOCSET_SMALL_SIZES);
+	Progress	progress;
+
+	rounds->modes = modes;
+	rounds->nmodes = nmodes;
+	while ((run_modes[modes[rounds->target]].instrument_options & INSTRUMENT_TIMER) == 0)
+		rounds->target++;
+	rounds->ms = palloc(sizeof(double *) * nmodes);
+	for (int i = 0; i < nmodes; i++)
+		rounds->ms[i] = palloc(sizeof(double) * room);
+	progress_start(&progress, label, duration_s);
+
+	/*
+	 * Two executions do not count: for caches, hint bits, code to be
+	 * compiled. What an execution frees at the end of the heap goes back to
+	 * the system, and the next one pays for it with page faults, which take
+	 * longer than timing does; so the second one keeps something at the end
+	 * of the heap (the first teaches malloc() to take the memory from the
+	 * heap at all).
+	 */
+	random_places_prepare(context);
+	call_at_random_place(execute_once, &execution, context);
+	execution.heap_keeper = heap_keeper;
+	call_at_random_place(execute_once, &execution, context);
+	execution.heap_keeper = NULL;
+
+	for (;;)
+	{
+		int			round = rounds->rounds;
+		bool		backwards = (round / nmodes) % 2 == 1;
+		double		elapsed_s;
+
+		if (round == room)
+		{
+			room *= 2;
+			for (int i = 0; i < nmodes; i++)
+				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * room);
+		}
+
+		/* each mode comes first as often as any other, in both directions */
+		for (int turn = 0; turn < nmodes; turn++)
+		{
+			int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
+
+			execution.mode = &run_modes[modes[place]];
+			execution.node_calls = rounds->node_calls == 0 && !by_statement &&
+				execution.mode->instrument_options != 0 ? &rounds->node_calls : NULL;
+			call_at_random_place(execute_once, &execution, context);
+			rounds->ms[place][round] = execution.ms;
+		}
+		rounds->rounds++;
+
+		elapsed_s = (reference_ns() - start) / 1e9;
+		if (elapsed_s >= duration_s || rounds->rounds == MAX_ROUNDS)
+			break;
+
+		/* looking costs, too: not after each of thousands of rounds */
+		if (rounds->rounds >= next_look)
+		{
+			if (good_enough(rounds, elapsed_s, &progress))
+				break;
+			next_look = rounds->rounds + rounds->rounds / 20 + 1;
+		}
+		else if (rounds->rounds < MIN_ROUNDS && progress_due(&progress, elapsed_s))
+			progress_report(&progress, elapsed_s, "%d rounds", rounds->rounds);
+	}
+	MemoryContextDelete(heap_keeper);
+	MemoryContextDelete(context);
+	return rounds;
+}

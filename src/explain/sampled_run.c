@@ -1,0 +1,83 @@
+/*
+ * sampled_run.c
+ *	  See sampled_run.h.
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+
+#include "explain/sampled_run.h"
+
+int
+sampling_check(const char *name, int64 sampling)
+{
+	if (sampling < 1 || sampling > NODE_SAMPLING_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between 1 and %d", name, NODE_SAMPLING_MAX),
+				 errdetail("The number given is " INT64_FORMAT ".", sampling),
+				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing.")));
+	return (int) sampling;
+}
+
+double
+max_overhead_check(const char *name, double percent)
+{
+	/* written so that NaN fails, too */
+	if (!(percent > 0 && percent <= 100))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be greater than 0 and at most 100 percent", name),
+				 errdetail("The share given is %g percent.", percent),
+				 errhint("Timing may add about this share of the elapsed time: 1, the default, suits most queries, and 100 hardly limits it.")));
+	return percent;
+}
+
+void
+sampled_before_run(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+
+	run->timing = node_timing_attach(desc, &run->options);
+	node_timing_start(run->timing);
+}
+
+void
+sampled_after_run(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+
+	(void) desc;
+	node_timing_ran(run->timing);
+}
+
+void
+sampled_after_finish(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+	MemoryContext old;
+
+	node_timing_stop(run->timing);
+	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
+	run->plan = node_timing_detach(run->timing);
+	/* auto_explain may look at it as the execution ends */
+	node_timing_show(desc, run->plan);
+	MemoryContextSwitchTo(old);
+	if (run->finished != NULL)
+		run->finished(desc, run->arg);
+}
+
+void
+sampled_run(const PlanQuery *query, SampledRun *run)
+{
+	PlanObserver observer = {
+		/* of one node alone nothing else is to be counted */
+		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
+		.before_run = sampled_before_run,
+		.after_run = sampled_after_run,
+		.after_finish = sampled_after_finish,
+		.arg = run
+	};
+
+	(void) plan_run(query, &observer);
+}
