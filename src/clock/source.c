@@ -18,6 +18,9 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
+/* Ticks that a coarse clock may be late. */
+#define COARSE_SLACK		25
+
 const TscFrequency *
 calibrated_tsc_frequency(void)
 {
@@ -208,6 +211,12 @@ clock_source_at(int i)
 		others = table;
 	}
 	return &others[i - lengthof(first_sources)];
+}
+
+double
+clock_source_slack_ns(const ClockSource *source)
+{
+	return source->kind == CLOCK_COARSE ? COARSE_SLACK * source->resolution_ns(source) : 0;
 }
 
 const ClockSource *
