@@ -9,8 +9,6 @@
 
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 
-#include <stddef.h>
-
 #include "core/probe.h"
 
 static inline uint64_t
