@@ -9,6 +9,8 @@
 
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 
+#include <stddef.h>
+
 #include "core/probe.h"
 
 static inline uint64_t
