@@ -18,6 +18,9 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
+/* Ticks that a coarse clock may be late. */
+#define COARSE_SLACK		25
+
 const TscFrequency *
 calibrated_tsc_frequency(void)
 {
@@ -36,6 +39,14 @@ nanoseconds(const ClockSource *source, const char **from)
 	(void) source;
 	*from = "nanoseconds by definition";
 	return 1e9;
+}
+
+/* Not even tried: a run's first reading of it shall be the first. */
+static const char *
+always_available(const ClockSource *source)
+{
+	(void) source;
+	return NULL;
 }
 
 static const char *
@@ -144,7 +155,7 @@ static const OsClock system_clock = {.id = SYSTEM_CLOCK_ID};
 static const ClockSource first_sources[] = {
 	{
 		"system", "what PostgreSQL reads when it does not use the TSC",
-		CLOCK_FINE, why_no_os_clock, &reader_system,
+		CLOCK_FINE, always_available, &reader_system,
 		reads_call, nanoseconds, os_resolution, SYSTEM_CLOCK_NAME, &system_clock
 	},
 	{
@@ -208,6 +219,12 @@ clock_source_at(int i)
 		others = table;
 	}
 	return &others[i - lengthof(first_sources)];
+}
+
+double
+clock_source_slack_ns(const ClockSource *source)
+{
+	return source->kind == CLOCK_COARSE ? COARSE_SLACK * source->resolution_ns(source) : 0;
 }
 
 const ClockSource *

@@ -33,7 +33,7 @@ typedef struct OsClock
 	 * is known to be long by the same number of ticks for all clocks.
 	 */
 	const ClockReader *reader;
-	double		unit_ns;		/* of its own, if it has been known beforehand */
+	double		unit_ns;		/* 0: by id, or known once it works */
 	clockid_t	id;				/* for clock_gettime(), else NO_CLOCK */
 } OsClock;
 
