@@ -11,7 +11,6 @@
 
 #include "clock/instr_clock.h"
 #include "compat.h"
-#include "core/sampler_loop.h"
 #include "core/tsc.h"
 
 static inline uint64

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * sample_value.c
- *	  One run as a value: the SQL composite type clock_sample, and the views of
- *	  it.
- *
- *-------------------------------------------------------------------------
+ *	  See sample_value.h.
  */
 #include "postgres.h"
 
@@ -16,171 +12,212 @@
 #include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "clock/sample_value.h"
 #include "compat.h"
 
+typedef enum FieldKind
+{
+	FIELD_TEXT,
+	FIELD_TIME,
+	FIELD_NUMBER,				/* a finite double */
+	FIELD_NOT_NEGATIVE,
+	FIELD_POSITIVE,
+	FIELD_UNLESS_NAN,			/* not negative, or NaN */
+	FIELD_COUNT,				/* int64, not negative */
+	FIELD_BITS,
+	FIELD_CPUS,
+	FIELD_TICKS,
+	FIELD_COUNTS
+} FieldKind;
+
+#define FIELD(name, kind, member) {#name, FIELD_##kind, offsetof(ClockSample, member)}
+
 /* Attributes of clock_sample, in the order of the type's definition. */
-enum
+static const struct Field
 {
-	SAMPLE_SOURCE,
-	SAMPLE_CLOCK,
-	SAMPLE_STARTED_AT,
-	SAMPLE_DURATION_S,
-	SAMPLE_FREQUENCY_HZ,
-	SAMPLE_RESOLUTION_NS,
-	SAMPLE_GRANULARITY_TICKS,
-	SAMPLE_READINGS,
-	SAMPLE_MEAN_ERROR_NS,
-	SAMPLE_ADVANCE_S,
-	SAMPLE_REFERENCE_ERROR_NS,
-	SAMPLE_LONGEST_STALL,
-	SAMPLE_BACKWARD_STEPS,
-	SAMPLE_BACKWARD_MAX_TICKS,
-	SAMPLE_WARPS,
-	SAMPLE_WARP_MAX_NS,
-	SAMPLE_WARP_TOTAL_NS,
-	SAMPLE_LAGS,
-	SAMPLE_LAG_MAX_NS,
-	SAMPLE_LAG_TOTAL_NS,
-	SAMPLE_GAPS,
-	SAMPLE_GAP_MAX_NS,
-	SAMPLE_GAP_TOTAL_NS,
-	SAMPLE_CPUS,
-	SAMPLE_MIGRATIONS,
-	SAMPLE_PRECISION_BITS,
-	SAMPLE_TICKS,
-	SAMPLE_COUNTS,
-	SAMPLE_NATTS
+	const char *name;
+	FieldKind	kind;
+	size_t		offset;
+}			fields[] = {
+
+	FIELD(source, TEXT, source),
+	FIELD(clock, TEXT, clock),
+	FIELD(started_at, TIME, started_at),
+	FIELD(duration_s, NOT_NEGATIVE, duration_s),
+	FIELD(frequency_hz, POSITIVE, frequency_hz),
+	FIELD(resolution_ns, NOT_NEGATIVE, resolution_ns),
+	FIELD(granularity_ticks, NOT_NEGATIVE, granularity_ticks),
+	FIELD(readings, COUNT, readings),
+	FIELD(mean_error_ns, UNLESS_NAN, mean_error_ns),
+	FIELD(advance_s, NUMBER, advance_s),
+	FIELD(reference_error_ns, NOT_NEGATIVE, reference_error_ns),
+	FIELD(longest_stall, COUNT, longest_stall),
+	FIELD(backward_steps, COUNT, backward_steps),
+	FIELD(backward_max_ticks, COUNT, backward_max_ticks),
+	FIELD(warps, COUNT, warps.count),
+	FIELD(warp_max_ns, NOT_NEGATIVE, warps.max_ns),
+	FIELD(warp_total_ns, NOT_NEGATIVE, warps.total_ns),
+	FIELD(lags, COUNT, lags.count),
+	FIELD(lag_max_ns, NOT_NEGATIVE, lags.max_ns),
+	FIELD(lag_total_ns, NOT_NEGATIVE, lags.total_ns),
+	FIELD(gaps, COUNT, gaps.count),
+	FIELD(gap_max_ns, NOT_NEGATIVE, gaps.max_ns),
+	FIELD(gap_total_ns, NOT_NEGATIVE, gaps.total_ns),
+	FIELD(cpus, CPUS, cpus),
+	FIELD(migrations, COUNT, migrations),
+	FIELD(precision_bits, BITS, precision_bits),
+	FIELD(ticks, TICKS, entries),
+	FIELD(counts, COUNTS, entries)
 };
 
-static const char *const sample_attribute[SAMPLE_NATTS] = {
-	"source", "clock", "started_at", "duration_s", "frequency_hz",
-	"resolution_ns", "granularity_ticks", "readings", "mean_error_ns",
-	"advance_s", "reference_error_ns", "longest_stall", "backward_steps",
-	"backward_max_ticks", "warps", "warp_max_ns", "warp_total_ns", "lags",
-	"lag_max_ns", "lag_total_ns", "gaps", "gap_max_ns", "gap_total_ns", "cpus",
-	"migrations", "precision_bits", "ticks", "counts"
-};
+#define NFIELDS ((int) lengthof(fields))
 
-static uint64
-sum_of_counts(const TallyEntry *entries, int n)
+void
+sample_set_durations(ClockSample *sample, const Tally *tally)
 {
-	uint64		total = 0;
-
-	for (int i = 0; i < n; i++)
-		total += entries[i].count;
-	return total;
+	sample->entries = palloc(sizeof(TallyEntry) * (tally_distinct(tally) + 1));
+	sample->n = tally_export(tally, sample->entries);
+	sample->total = 0;
+	for (int i = 0; i < sample->n; i++)
+		sample->total += sample->entries[i].count;
+	sample->backward_steps = (int64) tally->backward_steps;
+	sample->readings = (int64) sample->total + sample->backward_steps;
+	sample->backward_max_ticks = (int64) tally->backward_max;
+	sample->longest_stall = (int64) tally->longest_stall;
+	sample->precision_bits = tally->precision_bits;
 }
 
 ClockSample *
 sample_from_run(const SamplerRun *run)
 {
 	ClockSample *sample = palloc0(sizeof(ClockSample));
-	const Tally *tally = run->tally;
 
 	sample->duration_s = run->elapsed_s;
 	sample->frequency_hz = run->frequency_hz;
 	sample->resolution_ns = run->resolution_ns;
 	sample->granularity_ticks = run->granularity_ticks;
-	sample->readings = run->readings;
 	sample->mean_error_ns = run->mean_error_ns;
 	sample->advance_s = run->advance_ns / 1e9;
 	sample->reference_error_ns = run->reference_error_ns;
-	sample->longest_stall = (int64) tally->longest_stall;
-	sample->backward_steps = (int64) tally->backward_steps;
-	sample->backward_max_ticks = (int64) tally->backward_max;
 	sample->warps = run->warps;
 	sample->lags = run->lags;
 	sample->gaps = run->gaps;
 	sample->migrations = run->migrations;
-	sample->precision_bits = tally->precision_bits;
+	sample_set_durations(sample, run->tally);
 
-	for (int cpu = 0; cpu < SAMPLER_MAX_CPUS; cpu++)
-		sample->ncpus += (run->cpus[cpu / 8] >> (cpu % 8)) & 1;
-	sample->cpus = palloc(sizeof(int32) * (sample->ncpus + 1));
-	sample->ncpus = 0;
+	sample->cpus = palloc(sizeof(int32) * SAMPLER_MAX_CPUS);
 	for (int cpu = 0; cpu < SAMPLER_MAX_CPUS; cpu++)
 	{
 		if ((run->cpus[cpu / 8] >> (cpu % 8)) & 1)
 			sample->cpus[sample->ncpus++] = cpu;
 	}
-
-	sample->entries = palloc(sizeof(TallyEntry) * (tally_distinct(tally) + 1));
-	sample->n = tally_export(tally, sample->entries);
-	sample->total = sum_of_counts(sample->entries, sample->n);
 	return sample;
 }
 
-/* "offset" is that of the member of TallyEntry to take. */
-static Datum
-entries_to_array(const ClockSample *sample, size_t offset)
+static void
+add_count(int64 *into, int64 count, const char *what)
 {
-	Datum	   *datums = palloc(sizeof(Datum) * (sample->n + 1));
-	ArrayType  *array;
-
-	for (int i = 0; i < sample->n; i++)
-	{
-		uint64		value;
-
-		memcpy(&value, (const char *) &sample->entries[i] + offset,
-			   sizeof(value));
-		datums[i] = Int64GetDatum((int64) value);
-	}
-	array = construct_array(datums, sample->n, INT8OID, sizeof(int64),
-							FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-	pfree(datums);
-	return PointerGetDatum(array);
+	if (pg_add_s64_overflow(*into, count, into))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s is out of range", what)));
 }
 
 static void
-put_events(const Events *events, Datum *values)
+add_events(Events *into, const Events *from)
 {
-	values[0] = Int64GetDatum(events->count);
-	values[1] = Float8GetDatum(events->max_ns);
-	values[2] = Float8GetDatum(events->total_ns);
+	into->max_ns = Max(into->max_ns, from->max_ns);
+	into->total_ns += from->total_ns;
+	add_count(&into->count, from->count, "count of events");
+}
+
+void
+sample_add_findings(ClockSample *into, const ClockSample *from)
+{
+	add_events(&into->warps, &from->warps);
+	add_events(&into->lags, &from->lags);
+	add_events(&into->gaps, &from->gaps);
+	add_count(&into->readings, from->readings, "number of readings");
+	add_count(&into->migrations, from->migrations, "number of migrations");
+	into->backward_steps += from->backward_steps;
+	into->backward_max_ticks = Max(into->backward_max_ticks, from->backward_max_ticks);
+	into->longest_stall = Max(into->longest_stall, from->longest_stall);
+}
+
+Datum
+int4_array(const int32 *elements, int n)
+{
+	Datum	   *datums = palloc(sizeof(Datum) * ((Size) n + 1));
+
+	for (int i = 0; i < n; i++)
+		datums[i] = Int32GetDatum(elements[i]);
+	return PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32),
+										   true, TYPALIGN_INT));
+}
+
+static Datum
+entries_to_array(const ClockSample *sample, bool counts)
+{
+	Datum	   *datums = palloc(sizeof(Datum) * (sample->n + 1));
+
+	for (int i = 0; i < sample->n; i++)
+		datums[i] = Int64GetDatum((int64) (counts ? sample->entries[i].count :
+										   sample->entries[i].ticks));
+	return PointerGetDatum(construct_array(datums, sample->n, INT8OID, sizeof(int64),
+										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+static void
+check_natts(TupleDesc tupdesc)
+{
+	if (tupdesc->natts != NFIELDS)
+		elog(ERROR, "type clock_sample has %d attributes, %d expected",
+			 tupdesc->natts, NFIELDS);
 }
 
 HeapTuple
 sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc)
 {
-	Datum		values[SAMPLE_NATTS];
-	bool		nulls[SAMPLE_NATTS] = {0};
-	Datum	   *cpus = palloc(sizeof(Datum) * (sample->ncpus + 1));
+	Datum		values[NFIELDS];
+	bool		nulls[NFIELDS] = {0};
 
-	if (tupdesc->natts != SAMPLE_NATTS)
-		elog(ERROR, "type clock_sample has %d attributes, %d expected",
-			 tupdesc->natts, SAMPLE_NATTS);
+	check_natts(tupdesc);
+	for (int i = 0; i < NFIELDS; i++)
+	{
+		const void *member = (const char *) sample + fields[i].offset;
 
-	values[SAMPLE_SOURCE] = CStringGetTextDatum(sample->source);
-	values[SAMPLE_CLOCK] = CStringGetTextDatum(sample->clock);
-	values[SAMPLE_STARTED_AT] = TimestampTzGetDatum(sample->started_at);
-	values[SAMPLE_DURATION_S] = Float8GetDatum(sample->duration_s);
-	values[SAMPLE_FREQUENCY_HZ] = Float8GetDatum(sample->frequency_hz);
-	values[SAMPLE_RESOLUTION_NS] = Float8GetDatum(sample->resolution_ns);
-	values[SAMPLE_GRANULARITY_TICKS] = Float8GetDatum(sample->granularity_ticks);
-	values[SAMPLE_READINGS] = Int64GetDatum(sample->readings);
-	values[SAMPLE_MEAN_ERROR_NS] = Float8GetDatum(sample->mean_error_ns);
-	values[SAMPLE_ADVANCE_S] = Float8GetDatum(sample->advance_s);
-	values[SAMPLE_REFERENCE_ERROR_NS] = Float8GetDatum(sample->reference_error_ns);
-	values[SAMPLE_LONGEST_STALL] = Int64GetDatum(sample->longest_stall);
-	values[SAMPLE_BACKWARD_STEPS] = Int64GetDatum(sample->backward_steps);
-	values[SAMPLE_BACKWARD_MAX_TICKS] = Int64GetDatum(sample->backward_max_ticks);
-	put_events(&sample->warps, &values[SAMPLE_WARPS]);
-	put_events(&sample->lags, &values[SAMPLE_LAGS]);
-	put_events(&sample->gaps, &values[SAMPLE_GAPS]);
-	for (int i = 0; i < sample->ncpus; i++)
-		cpus[i] = Int32GetDatum(sample->cpus[i]);
-	values[SAMPLE_CPUS] =
-		PointerGetDatum(construct_array(cpus, sample->ncpus, INT4OID,
-										sizeof(int32), true, TYPALIGN_INT));
-	values[SAMPLE_MIGRATIONS] = Int64GetDatum(sample->migrations);
-	values[SAMPLE_PRECISION_BITS] = Int32GetDatum(sample->precision_bits);
-	values[SAMPLE_TICKS] = entries_to_array(sample, offsetof(TallyEntry, ticks));
-	values[SAMPLE_COUNTS] = entries_to_array(sample, offsetof(TallyEntry, count));
+		switch (fields[i].kind)
+		{
+			case FIELD_TEXT:
+				values[i] = CStringGetTextDatum(*(const char *const *) member);
+				break;
+			case FIELD_TIME:
+				values[i] = TimestampTzGetDatum(*(const TimestampTz *) member);
+				break;
+			case FIELD_NUMBER:
+			case FIELD_NOT_NEGATIVE:
+			case FIELD_POSITIVE:
+			case FIELD_UNLESS_NAN:
+				values[i] = Float8GetDatum(*(const double *) member);
+				break;
+			case FIELD_COUNT:
+				values[i] = Int64GetDatum(*(const int64 *) member);
+				break;
+			case FIELD_BITS:
+				values[i] = Int32GetDatum(*(const int *) member);
+				break;
+			case FIELD_CPUS:
+				values[i] = int4_array(sample->cpus, sample->ncpus);
+				break;
+			case FIELD_TICKS:
+			case FIELD_COUNTS:
+				values[i] = entries_to_array(sample, fields[i].kind == FIELD_COUNTS);
+				break;
+		}
+	}
 	return heap_form_tuple(tupdesc, values, nulls);
 }
 
@@ -194,64 +231,48 @@ malformed(const char *detail)
 			 errhint("Use values that clock_measure() or clock_merge() has returned, unchanged.")));
 }
 
-/* A double attribute, which must be a finite number and at least "least". */
 static double
-get_double(const Datum *values, int attribute, double least)
+get_double(const struct Field *field, Datum datum)
 {
-	double		value = DatumGetFloat8(values[attribute]);
+	double		value = DatumGetFloat8(datum);
 
-	if (!isfinite(value) || value < least)
-		malformed(psprintf("The attribute \"%s\" is %g.",
-						   sample_attribute[attribute], value));
+	if (field->kind == FIELD_UNLESS_NAN && isnan(value))
+		return value;
+	if (!isfinite(value) || (field->kind != FIELD_NUMBER && value < 0) ||
+		(field->kind == FIELD_POSITIVE && value == 0))
+		malformed(psprintf("The attribute \"%s\" is %g.", field->name, value));
 	return value;
 }
 
 static int64
-get_count(const Datum *values, int attribute)
+get_count(const struct Field *field, Datum datum)
 {
-	int64		value = DatumGetInt64(values[attribute]);
+	int64		value = DatumGetInt64(datum);
 
 	if (value < 0)
-		malformed(psprintf("The attribute \"%s\" is negative.",
-						   sample_attribute[attribute]));
+		malformed(psprintf("The attribute \"%s\" is negative.", field->name));
 	return value;
-}
-
-static Events
-get_events(const Datum *values, int attribute)
-{
-	Events		events;
-
-	events.count = get_count(values, attribute);
-	events.max_ns = get_double(values, attribute + 1, 0);
-	events.total_ns = get_double(values, attribute + 2, 0);
-	return events;
 }
 
 /* The elements of a one-dimensional array of int4 or int8 without NULLs. */
 static void *
-get_array(const Datum *values, int attribute, int *n)
+get_array(const struct Field *field, Datum datum, int *n)
 {
-	ArrayType  *array = DatumGetArrayTypeP(values[attribute]);
+	ArrayType  *array = DatumGetArrayTypeP(datum);
 
 	if (ARR_NDIM(array) > 1)
-		malformed(psprintf("The array \"%s\" has more than one dimension.",
-						   sample_attribute[attribute]));
+		malformed(psprintf("The array \"%s\" has more than one dimension.", field->name));
 	if (ARR_HASNULL(array) && array_contains_nulls(array))
-		malformed(psprintf("The array \"%s\" contains a null value.",
-						   sample_attribute[attribute]));
+		malformed(psprintf("The array \"%s\" contains a null value.", field->name));
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	return ARR_DATA_PTR(array);
 }
 
 /* Entries of the sample, ascending and counted. */
 static void
-get_entries(const Datum *values, ClockSample *sample)
+put_entries(ClockSample *sample, const int64 *ticks, int nticks,
+			const int64 *counts, int ncounts)
 {
-	int			nticks;
-	int			ncounts;
-	int64	   *ticks = get_array(values, SAMPLE_TICKS, &nticks);
-	int64	   *counts = get_array(values, SAMPLE_COUNTS, &ncounts);
 	int64		total = 0;
 
 	if (nticks != ncounts)
@@ -276,6 +297,9 @@ get_entries(const Datum *values, ClockSample *sample)
 	if (sample->n > 0 &&
 		sample_ns(sample, sample->entries[sample->n - 1].ticks) >= (double) PG_INT64_MAX)
 		malformed("The longest duration is out of range in nanoseconds.");
+	if (pg_add_s64_overflow(total, sample->backward_steps, &total) ||
+		total != sample->readings)
+		malformed("The counts and \"backward_steps\" do not add up to \"readings\".");
 }
 
 ClockSample *
@@ -283,73 +307,75 @@ sample_from_datum(Datum datum)
 {
 	ClockSample *sample = palloc0(sizeof(ClockSample));
 	HeapTupleHeader header = DatumGetHeapTupleHeader(datum);
-	TupleDesc	tupdesc;
-	HeapTupleData tuple;
-	Datum		values[SAMPLE_NATTS];
-	bool		nulls[SAMPLE_NATTS];
-	int64		sum;
+	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
+												 HeapTupleHeaderGetTypMod(header));
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header), .t_data = header};
+	Datum		values[NFIELDS];
+	bool		nulls[NFIELDS];
+	int64	   *ticks = NULL;
+	int64	   *counts = NULL;
+	int			nticks = 0;
+	int			ncounts = 0;
 
-	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
-									 HeapTupleHeaderGetTypMod(header));
-	if (tupdesc->natts != SAMPLE_NATTS)
-		elog(ERROR, "type clock_sample has %d attributes, %d expected",
-			 tupdesc->natts, SAMPLE_NATTS);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = InvalidOid;
-	tuple.t_data = header;
+	check_natts(tupdesc);
 	heap_deform_tuple(&tuple, tupdesc, values, nulls);
 	ReleaseTupleDesc(tupdesc);
 
-	for (int i = 0; i < SAMPLE_NATTS; i++)
+	for (int i = 0; i < NFIELDS; i++)
 	{
 		if (nulls[i])
-			malformed(psprintf("The attribute \"%s\" is null.",
-							   sample_attribute[i]));
+			malformed(psprintf("The attribute \"%s\" is null.", fields[i].name));
 	}
-
-	sample->source = TextDatumGetCString(values[SAMPLE_SOURCE]);
-	sample->clock = TextDatumGetCString(values[SAMPLE_CLOCK]);
-	sample->started_at = DatumGetTimestampTz(values[SAMPLE_STARTED_AT]);
-	sample->duration_s = get_double(values, SAMPLE_DURATION_S, 0);
-	sample->frequency_hz = get_double(values, SAMPLE_FREQUENCY_HZ, 0);
-	if (sample->frequency_hz == 0)
-		malformed("The attribute \"frequency_hz\" is 0.");
-	sample->resolution_ns = get_double(values, SAMPLE_RESOLUTION_NS, 0);
-	sample->granularity_ticks = get_double(values, SAMPLE_GRANULARITY_TICKS, 0);
-	sample->readings = get_count(values, SAMPLE_READINGS);
-	sample->mean_error_ns = DatumGetFloat8(values[SAMPLE_MEAN_ERROR_NS]);
-	if (!isnan(sample->mean_error_ns))
-		(void) get_double(values, SAMPLE_MEAN_ERROR_NS, 0);
-	sample->advance_s = get_double(values, SAMPLE_ADVANCE_S, -HUGE_VAL);
-	sample->reference_error_ns = get_double(values, SAMPLE_REFERENCE_ERROR_NS, 0);
-	sample->longest_stall = get_count(values, SAMPLE_LONGEST_STALL);
-	sample->backward_steps = get_count(values, SAMPLE_BACKWARD_STEPS);
-	sample->backward_max_ticks = get_count(values, SAMPLE_BACKWARD_MAX_TICKS);
-	sample->warps = get_events(values, SAMPLE_WARPS);
-	sample->lags = get_events(values, SAMPLE_LAGS);
-	sample->gaps = get_events(values, SAMPLE_GAPS);
-	sample->cpus = get_array(values, SAMPLE_CPUS, &sample->ncpus);
-	for (int i = 0; i < sample->ncpus; i++)
+	for (int i = 0; i < NFIELDS; i++)
 	{
-		if (sample->cpus[i] < (i > 0 ? sample->cpus[i - 1] + 1 : 0))
-			malformed("The array \"cpus\" is not in ascending order, or has a negative value.");
-	}
-	sample->migrations = get_count(values, SAMPLE_MIGRATIONS);
-	sample->precision_bits = DatumGetInt32(values[SAMPLE_PRECISION_BITS]);
-	if (sample->precision_bits < 1 || sample->precision_bits > TALLY_EXACT)
-		malformed(psprintf("The attribute \"precision_bits\" is %d.",
-						   sample->precision_bits));
-	get_entries(values, sample);
+		const struct Field *field = &fields[i];
+		void	   *member = (char *) sample + field->offset;
 
-	if (pg_add_s64_overflow((int64) sample->total, sample->backward_steps, &sum) ||
-		sum != sample->readings)
-		malformed("The counts and \"backward_steps\" do not add up to \"readings\".");
+		switch (field->kind)
+		{
+			case FIELD_TEXT:
+				*(const char **) member = TextDatumGetCString(values[i]);
+				break;
+			case FIELD_TIME:
+				*(TimestampTz *) member = DatumGetTimestampTz(values[i]);
+				break;
+			case FIELD_NUMBER:
+			case FIELD_NOT_NEGATIVE:
+			case FIELD_POSITIVE:
+			case FIELD_UNLESS_NAN:
+				*(double *) member = get_double(field, values[i]);
+				break;
+			case FIELD_COUNT:
+				*(int64 *) member = get_count(field, values[i]);
+				break;
+			case FIELD_BITS:
+				sample->precision_bits = DatumGetInt32(values[i]);
+				if (sample->precision_bits < 1 || sample->precision_bits > TALLY_EXACT)
+					malformed(psprintf("The attribute \"%s\" is %d.", field->name,
+									   sample->precision_bits));
+				break;
+			case FIELD_CPUS:
+				sample->cpus = get_array(field, values[i], &sample->ncpus);
+				for (int j = 0; j < sample->ncpus; j++)
+				{
+					if (sample->cpus[j] < (j > 0 ? sample->cpus[j - 1] + 1 : 0))
+						malformed("The array \"cpus\" is not in ascending order, or has a negative value.");
+				}
+				break;
+			case FIELD_TICKS:
+				ticks = get_array(field, values[i], &nticks);
+				break;
+			case FIELD_COUNTS:
+				counts = get_array(field, values[i], &ncounts);
+				break;
+		}
+	}
+	put_entries(sample, ticks, nticks, counts, ncounts);
 	return sample;
 }
 
-double
-sample_mean_ticks(const ClockSample *sample)
+static double
+mean_ticks(const ClockSample *sample)
 {
 	double		mean = 0;
 
@@ -357,6 +383,36 @@ sample_mean_ticks(const ClockSample *sample)
 		mean += (double) sample->entries[i].count / (double) sample->total *
 			(double) sample->entries[i].ticks;
 	return mean;
+}
+
+double
+sample_mean_ns(const ClockSample *sample)
+{
+	return sample->n > 0 ? sample_ns(sample, mean_ticks(sample)) : NAN;
+}
+
+/* The mean first, then deviations from it: nothing cancels out. */
+double
+sample_stddev_ns(const ClockSample *sample)
+{
+	double		mean = mean_ticks(sample);
+	double		squares = 0;
+
+	for (int i = 0; i < sample->n; i++)
+	{
+		double		deviation = (double) sample->entries[i].ticks - mean;
+
+		squares += (double) sample->entries[i].count * deviation * deviation;
+	}
+	return sample->total < 2 ? NAN :
+		sample_ns(sample, sqrt(squares / ((double) sample->total - 1)));
+}
+
+double
+sample_quantile_ns(const ClockSample *sample, double q)
+{
+	return sample->n == 0 ? NAN :
+		sample_ns(sample, (double) tally_quantile(sample->entries, sample->n, sample->total, q));
 }
 
 /* Nanoseconds, rounded to whole ones. */

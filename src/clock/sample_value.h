@@ -48,8 +48,20 @@ typedef struct ClockSample
 	uint64		total;			/* sum of their counts */
 } ClockSample;
 
-/* The sample that a finished run gives. */
+/* The sample that a run gives, its names and its start apart. */
 extern ClockSample *sample_from_run(const SamplerRun *run);
+
+/* What a tally tells of it: durations, stalls, backward steps. */
+extern void sample_set_durations(ClockSample *sample, const Tally *tally);
+
+/*
+ * Adds events, readings, backward steps and the longest stall of a sample in
+ * the same ticks.  ERROR if there are too many of them.
+ */
+extern void sample_add_findings(ClockSample *into, const ClockSample *from);
+
+/* An SQL array. */
+extern Datum int4_array(const int32 *elements, int n);
 
 /* To the composite type of "tupdesc", and from it; the latter checks it. */
 extern HeapTuple sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc);
@@ -62,8 +74,10 @@ sample_ns(const ClockSample *sample, double ticks)
 	return ticks * 1e9 / sample->frequency_hz;
 }
 
-/* Mean duration in ticks; 0 if there is none. */
-extern double sample_mean_ticks(const ClockSample *sample);
+/* Of durations, NAN if there are too few.  0 and 1 give the ends. */
+extern double sample_mean_ns(const ClockSample *sample);
+extern double sample_stddev_ns(const ClockSample *sample);
+extern double sample_quantile_ns(const ClockSample *sample, double q);
 
 /* Rows of a histogram or of durations. */
 typedef struct DurationRow

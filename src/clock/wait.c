@@ -59,7 +59,8 @@ wait_latch(long timeout_ms)
 void
 wait_briefly(double seconds)
 {
-	pg_usleep((long) (Min(seconds, SHORT_SLEEP_S) * 1e6));
+	if (seconds > 0)
+		pg_usleep((long) (Min(seconds, SHORT_SLEEP_S) * 1e6));
 	CHECK_FOR_INTERRUPTS();
 }
 

@@ -15,7 +15,6 @@
 #include <stddef.h>
 
 #include "core/probe.h"
-#include "core/sampler_loop.h"
 
 static inline uint64_t
 cntvct(void)

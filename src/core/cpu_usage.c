@@ -68,6 +68,18 @@ put_usage(CpuUsage *usage)
 #endif
 }
 
+double
+cpu_time_ns(void)
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
+		return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
+#endif
+	return (double) clock() * (1e9 / CLOCKS_PER_SEC);
+}
+
 CpuUsage
 cpu_usage_before(void)
 {

@@ -29,6 +29,9 @@ typedef struct CpuUsage
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 
+/* CPU time of this thread alone, which is all of a backend. */
+extern double cpu_time_ns(void);
+
 /* For how long others have had the processor while something ran. */
 typedef struct Preempted
 {

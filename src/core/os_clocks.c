@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "core/os_clocks.h"
-#include "core/sampler_loop.h"
 
 /* What the platform's headers lack is compiled, but never read. */
 #define NO_CLOCK ((clockid_t) -1)

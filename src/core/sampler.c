@@ -1,14 +1,11 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * sampler.c
- *	  Samples one clock: a clock in, a finished tally and findings out.
+ *	  See sampler.h.
  *
  * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block there is
  * nothing but the hot loop; between two blocks the reference clock is read,
  * which bounds the run, and tells what a long duration was: a gap, if the
  * reference moved as well, or a warp, if the clock alone did.
- *
- *-------------------------------------------------------------------------
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -17,14 +14,11 @@
 #include <sched.h>
 #endif
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/granularity.h"
-#include "core/reference.h"
+#include "core/random.h"
 #include "core/sampler.h"
-#include "core/sampler_loop.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
@@ -63,6 +57,12 @@ DEFINE_CLOCK_READER(reader_rdtscp, tsc_read_rdtscp());
 DEFINE_CLOCK_READER(reader_rdtsc, tsc_read_rdtsc());
 #endif
 
+static double
+ns_of(const SamplerRun *run, double ticks)
+{
+	return ticks * 1e9 / run->frequency_hz;
+}
+
 static void
 event(Events *events, double ns)
 {
@@ -93,15 +93,14 @@ judge_reading(void *arg, uint64_t reading)
 	if (run->has_last)
 	{
 		uint64_t	ticks = reading - run->last;
-		double		ns = ticks * 1e9 / run->frequency_hz;
+		double		ns = ns_of(run, ticks);
 
-		if ((int64_t) ticks < 0)
+		/* with a stopwatch, the durations of instants alone count */
+		if ((int64_t) ticks < 0 ||
+			(run->stopwatch == NULL &&
+			 (ticks == 0 || (run->started && ns >= GAP_NS))))
 			tally_unusual(run->tally, run->last, reading);
-		else if (run->stopwatch != NULL)
-			;					/* throttled: only durations of instants count */
-		else if (ticks == 0 || (run->started && ns >= GAP_NS))
-			tally_unusual(run->tally, run->last, reading);
-		else if (ns >= DISAGREEMENT_NS)
+		else if (run->stopwatch == NULL && ns >= DISAGREEMENT_NS)
 			tally_window_jump(run->tally, ticks);
 	}
 	run->last = reading;
@@ -110,8 +109,7 @@ judge_reading(void *arg, uint64_t reading)
 
 /*
  * What the clock is really seen to advance by.  The time between two readings
- * varies at random (xorshift; Marsaglia, 2003) and is long enough for several
- * steps of a fast clock.
+ * varies at random and is long enough for several steps of a fast clock.
  */
 static double
 measure_granularity(SamplerRun *run)
@@ -119,7 +117,7 @@ measure_granularity(SamplerRun *run)
 	uint64_t	advances[GRANULARITY_READINGS];
 	uint64_t	start = reference_ns();
 	uint64_t	previous;
-	uint32_t	random = 2463534242U;
+	uint64_t	random = UINT64_C(0x9E3779B97F4A7C15);
 	int			n = 0;
 
 	previous = run->reader->read();
@@ -128,17 +126,11 @@ measure_granularity(SamplerRun *run)
 	{
 		uint64_t	reading;
 
-		random ^= random << 13;
-		random ^= random >> 17;
-		random ^= random << 5;
 		/* one cycle a turn, so that the delay brings no period of its own */
-		for (uint32_t i = 256 + (random & 511); i > 0; i--)
+		for (int i = 256 + (int) (random_next(&random) >> 55); i > 0; i--)
 			__asm__ volatile ("");
 
-		/*
-		 * A reading must not begin before the delay is over, which the
-		 * processor would otherwise see no reason against.
-		 */
+		/* no reading before the delay is over */
 		tsc_fence();
 		reading = run->reader->read();
 		judge_reading(run, reading);
@@ -187,7 +179,7 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 		for (int i = 0; i < window->njumps; i++)
 		{
 			if (set & (1U << i))
-				sum_ns += window->jumps[i] * 1e9 / run->frequency_hz;
+				sum_ns += ns_of(run, window->jumps[i]);
 		}
 		if (fabs(sum_ns - excess_ns) <= DISAGREEMENT_NS)
 			best = set;
@@ -214,7 +206,7 @@ sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 	for (int i = 0; i < window->njumps; i++)
 	{
-		double		ns = window->jumps[i] * 1e9 / run->frequency_hz;
+		double		ns = ns_of(run, window->jumps[i]);
 
 		if (warps & (1U << i))
 			warp(run, ns);
@@ -241,8 +233,7 @@ excess(const SamplerRun *run, const ReferencePair *from,
 	   const ReferencePair *to)
 {
 	/* a clock that went backwards for good makes the difference negative */
-	double		advance_ns = (double) (int64_t) (to->reading - from->reading) *
-		1e9 / run->frequency_hz;
+	double		advance_ns = ns_of(run, (double) (int64_t) (to->reading - from->reading));
 
 	return advance_ns - passed_ns(from, to) * (1 + run->recent_rate);
 }
@@ -280,20 +271,18 @@ good_width_ns(const SamplerRun *run)
 	return run->usual_width_ns + DISAGREEMENT_NS / 2;
 }
 
+static ReferencePair
+look(SamplerRun *run, int tries, double good_ns)
+{
+	return reference_pair(run->reference, run->reader->read, tries,
+						  (uint64_t) good_ns, judge_reading, run);
+}
+
 /* A pair good enough to judge by. */
 static ReferencePair
 careful_look(SamplerRun *run)
 {
-	return reference_pair(run->reference, run->reader->read, BRACKETS_WITHIN,
-						  (uint64_t) good_width_ns(run), judge_reading, run);
-}
-
-/* The best pair to be had, for both ends of a run. */
-static ReferencePair
-best_look(SamplerRun *run)
-{
-	return reference_pair(run->reference, run->reader->read, BRACKETS, 0,
-						  judge_reading, run);
+	return look(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
 /*
@@ -312,8 +301,7 @@ quick_look(SamplerRun *run, uint64_t last)
 	judge_reading(run, after);
 	width = (int64_t) (after - last);
 	pair.reading = last + width / 2;
-	pair.width_ns = width < 0 ? UINT64_MAX / 4 :
-		(uint64_t) (width * 1e9 / run->frequency_hz);
+	pair.width_ns = width < 0 ? UINT64_MAX / 4 : (uint64_t) ns_of(run, width);
 	return pair;
 }
 
@@ -345,8 +333,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 
 	if (excess_ns < -tolerance_ns)
 	{
-		double		backward_ns = run->tally->window.backward_ticks *
-			1e9 / run->frequency_hz;
+		double		backward_ns = ns_of(run, run->tally->window.backward_ticks);
 
 		if (!run->cpu_time && -excess_ns - backward_ns > tolerance_ns)
 			event(&run->lags, -excess_ns - backward_ns);
@@ -366,14 +353,13 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
-	double		mean = (double) (int64_t) (last - first) *
-		1e9 / run->frequency_hz / durations;
-	double		delta = mean - run->block_mean;
+	double		mean = ns_of(run, (double) (int64_t) (last - first)) / durations;
+	double		delta = mean - run->blocks.mean;
 
-	run->blocks++;
-	run->block_weight += durations;
-	run->block_mean += delta * durations / run->block_weight;
-	run->block_squares += durations * delta * (mean - run->block_mean);
+	run->blocks.n++;
+	run->blocks.weight += durations;
+	run->blocks.mean += delta * durations / run->blocks.weight;
+	run->blocks.squares += durations * delta * (mean - run->blocks.mean);
 }
 
 /* What the stopwatch shows when there is nothing to time. */
@@ -402,10 +388,7 @@ sampler_begin(SamplerRun *run)
 	run->begin_ns = reference_ns();
 	run->pairs = MIN_PAIRS;
 	run->last_cpu = -1;
-	run->block_weight = 0;
-	run->block_mean = 0;
-	run->block_squares = 0;
-	run->blocks = 0;
+	memset(&run->blocks, 0, sizeof(run->blocks));
 	if (run->reference == NULL)
 		run->reference = reference_ns;
 	if (run->stopwatch != NULL)
@@ -416,7 +399,7 @@ sampler_begin(SamplerRun *run)
 	visit_cpu(run);
 
 	tally_window_reset(run->tally);
-	run->start = best_look(run);
+	run->start = look(run, BRACKETS, 0);
 	run->anchor = run->start;
 	run->usual_width_ns = (double) run->start.width_ns;
 	/* but a step back among the brackets may have come after the best of them */
@@ -508,9 +491,16 @@ sampler_clear(SamplerRun *run)
 	/* the way back may come in another interval than the step did */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
-	memset(&run->warps, 0, sizeof(Events));
-	memset(&run->lags, 0, sizeof(Events));
-	memset(&run->gaps, 0, sizeof(Events));
+	run->warps = run->lags = run->gaps = (Events)
+	{
+		0
+	};
+}
+
+static double
+stopwatch_ns(const SamplerRun *run, uint64_t ticks)
+{
+	return (int64_t) ticks > 0 ? (double) ticks * 1e9 / run->stopwatch_hz : 0;
 }
 
 /*
@@ -525,7 +515,6 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	uint64_t	(*read) (void) = run->reader->read;
 	uint64_t	before;
 	uint64_t	after;
-	double		ticks;
 	bool		stepped_back;
 
 	/* the stopwatch's own code comes into the caches */
@@ -537,11 +526,9 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	after = run->stopwatch();
 	for (int i = 1; i < INSTANT_DURATIONS + 2; i++)
 		readings[i] = read();
-	ticks = (double) (int64_t) (run->stopwatch() - before);
-	instant->all_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+	instant->all_ns = stopwatch_ns(run, run->stopwatch() - before);
 	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
-	ticks = (double) (int64_t) (after - before - run->stopwatch_ticks);
-	instant->first_ns = ticks > 0 ? ticks * 1e9 / run->stopwatch_hz : 0;
+	instant->first_ns = stopwatch_ns(run, after - before - run->stopwatch_ticks);
 
 	/* over the pause and to the second reading: no durations */
 	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
@@ -561,18 +548,17 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 void
 sampler_end(SamplerRun *run)
 {
-	compare_with_reference(run, best_look(run));
+	compare_with_reference(run, look(run, BRACKETS, 0));
 	run->elapsed_s = sampler_elapsed(run);
-	run->advance_ns = (double) (int64_t) (run->anchor.reading - run->start.reading) *
-		1e9 / run->frequency_hz;
+	run->advance_ns = ns_of(run, (double) (int64_t) (run->anchor.reading - run->start.reading));
 	run->reference_error_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
 		run->resolution_ns;
 	run->readings = (int64_t) (tally_moments(run->tally).count +
 							   run->tally->backward_steps);
 
 	/* 1.96, since any run that is worth an error has hundreds of blocks */
-	run->mean_error_ns = run->blocks < 30 ? NAN :
-		1.96 * sqrt(run->block_squares / run->block_weight / (run->blocks - 1));
+	run->mean_error_ns = run->blocks.n < 30 ? NAN :
+		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
 }
 
 void

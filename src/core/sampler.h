@@ -8,11 +8,8 @@
 #ifndef CLOCKTIMING_SAMPLER_H
 #define CLOCKTIMING_SAMPLER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "core/reference.h"
-#include "core/tally.h"
+#include "core/sampler_loop.h"
 
 /*
  * A duration from here on is a gap where the reference clock moved, too: the
@@ -28,19 +25,6 @@
 #define DISAGREEMENT_NS	1000.0
 
 #define SAMPLER_MAX_CPUS	4096
-
-/*
- * How to read one clock.  "read" takes one reading.  "block" takes
- * 2 * pairs + 2 readings in a row, counts the durations between them, stores
- * the first reading and returns the last.  "repeat" takes n readings and does
- * nothing but add them up.
- */
-typedef struct ClockReader
-{
-	uint64_t	(*read) (void);
-	uint64_t	(*block) (Tally *tally, int pairs, uint64_t *first);
-	uint64_t	(*repeat) (int n);
-} ClockReader;
 
 /* The readers that need nothing of PostgreSQL. */
 extern const ClockReader reader_system;
@@ -71,18 +55,11 @@ typedef struct SamplerRun
 	double		least_warp_ns;	/* smaller ones are not counted */
 	uint64_t	(*reference) (void);	/* to judge by; NULL: reference_ns() */
 
-	/*
-	 * Called between blocks, every 0.1 ms or so; may leave by longjmp, the
-	 * run owns nothing.  May be NULL.
-	 */
+	/* called every 0.1 ms or so; may leave by longjmp; may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/*
-	 * Set for a throttled run, NULL for any other: with what
-	 * sampler_instant() times the first reading after a sleep, and its ticks
-	 * a second.
-	 */
+	/* for sampler_instant(), else NULL: times readings after a sleep */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
@@ -118,10 +95,13 @@ typedef struct SamplerRun
 	uint64_t	stopwatch_ticks;	/* that the stopwatch itself takes */
 
 	/* mean of the blocks' mean durations and its error (Welford, weighted) */
-	double		block_weight;
-	double		block_mean;
-	double		block_squares;
-	int64_t		blocks;
+	struct
+	{
+		int64_t		n;
+		double		weight;
+		double		mean;
+		double		squares;
+	}			blocks;
 } SamplerRun;
 
 /*
@@ -131,10 +111,9 @@ typedef struct SamplerRun
 extern void sampler_run(SamplerRun *run);
 
 /*
- * The same in parts.  A run begins; goes on until so many seconds of it are
- * over, in the first block that is not over before, as often as one likes; and
- * ends, which gives the findings that are of the run as a whole.  duration_s is
- * not looked at.
+ * Or in parts, without duration_s.  A run begins; goes on, as often as one
+ * likes, to the end of the first block by which so many seconds of it are over;
+ * and ends, which gives the findings that are of the run as a whole.
  */
 extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);

@@ -1,19 +1,26 @@
 /*-------------------------------------------------------------------------
  *
  * sampler_loop.h
- *	  The hot loop, as a template: one instance a clock.
- *
- * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name", where READ
- * is an expression that reads the clock once and gives uint64_t ticks.  The two
- * parts of it are there for a reader that only one file knows.
+ *	  How to read one clock: the hot loop, as a template, one instance a clock.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SAMPLER_LOOP_H
 #define CLOCKTIMING_SAMPLER_LOOP_H
 
-#include "core/sampler.h"
 #include "core/tally.h"
+
+/*
+ * "read" takes one reading.  "block" takes 2 * pairs + 2 readings in a row,
+ * counts the durations between them, stores the first reading and returns the
+ * last.  "repeat" takes n readings and does nothing but add them up.
+ */
+typedef struct ClockReader
+{
+	uint64_t	(*read) (void);
+	uint64_t	(*block) (Tally *tally, int pairs, uint64_t *first);
+	uint64_t	(*repeat) (int n);
+} ClockReader;
 
 /*
  * Accounts for one duration.  One unsigned compare tells the common case, 1 to
@@ -31,6 +38,10 @@
 	} while (0)
 
 /*
+ * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name", where READ
+ * is an expression that reads the clock once and gives uint64_t ticks.  Its two
+ * parts are there for a reader that only one file knows.
+ *
  * Software pipelining: the next reading is issued before the duration in hand
  * is accounted for, so that the accounting takes place while the reading is
  * under way.  The two tables keep successive increments, which nearly always

@@ -279,7 +279,7 @@ tally_quantile(const TallyEntry *entries, int n, uint64_t total, double q)
 
 	if (rank < 1)
 		rank = 1;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && q < 1; i++)
 	{
 		running += entries[i].count;
 		if (running >= rank)

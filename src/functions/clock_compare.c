@@ -12,17 +12,13 @@
 
 #include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
-#include "clock/progress.h"
-#include "clock/source.h"
+#include "clock/reading_cost.h"
 #include "core/comparison.h"
-#include "core/reference.h"
 #include "functions/args.h"
-#include "functions/clock_survey.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
 
@@ -210,71 +206,25 @@ get_sources(FunctionCallInfo fcinfo)
 	return sources;
 }
 
-/*
- * One sample: nanoseconds per reading, in batches that are small enough to be
- * cancelled between two of them; what happens there is not in it.
- */
-static double
-sample_cost_ns(const ClockSource *source, int readings, int size, double bracket_ns)
-{
-	double		total_ns = 0;
-
-	for (int left = readings; left > 0;)
-	{
-		int			n = Min(left, size);
-
-		total_ns += batch_ns(source, n, bracket_ns);
-		left -= n;
-		CHECK_FOR_INTERRUPTS();
-	}
-	return total_ns / readings;
-}
-
-/*
- * Samples of each source in turn, as others may disturb the processor for
- * tenths of a second.  The order rotates, for each follows every other then.
- */
 static DataSets
 measure_sources(List *sources, int samples, int readings)
 {
 	DataSets	data;
-	double		bracket_ns = empty_bracket_ns();
-	int		   *sizes;
-	double		expected_ns = 0;
-	Progress	progress;
-	uint64		start;
+	CostSeries *series;
 
 	data.n = list_length(sources);
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
-	sizes = palloc(sizeof(int) * data.n);
+	series = palloc0(sizeof(CostSeries) * data.n);
+	for (int i = 0; i < data.n; i++)
+		series[i].source = list_nth(sources, i);
+	(void) reading_cost_series(series, data.n, readings, samples, samples, 0, "clock_compare");
 	for (int i = 0; i < data.n; i++)
 	{
-		const ClockSource *source = list_nth(sources, i);
-
-		data.sets[i].name = source->name;
+		data.sets[i].name = series[i].source->name;
 		data.sets[i].n = samples;
-		data.sets[i].x = palloc(sizeof(double) * samples);
-		sizes[i] = batch_size(source, bracket_ns);
-		expected_ns += batch_ns(source, sizes[i], bracket_ns) / sizes[i];
-		CHECK_FOR_INTERRUPTS();
-	}
-
-	progress_start(&progress, "clock_compare", expected_ns * samples * readings / 1e9);
-	start = reference_ns();
-	for (int round = 0; round < samples; round++)
-		for (int turn = 0; turn < data.n; turn++)
-		{
-			int			i = (round + turn) % data.n;
-			double		elapsed_s = (reference_ns() - start) / 1e9;
-
-			if (progress_due(&progress, elapsed_s))
-				progress_report(&progress, elapsed_s, "%d of %d samples", round, samples);
-			data.sets[i].x[round] = sample_cost_ns(list_nth(sources, i), readings,
-												   sizes[i], bracket_ns);
-		}
-	for (int i = 0; i < data.n; i++)
+		data.sets[i].x = series[i].ns;
 		compare_summary(&data.sets[i]);
-	pfree(sizes);
+	}
 	return data;
 }
 

@@ -27,9 +27,9 @@
 #include "utils/float.h"
 #include "utils/guc.h"
 
+#include "clock/reading_cost.h"
 #include "clock/subtransaction.h"
 #include "explain/plan_run.h"
-#include "functions/clock_survey.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_list_impact);

@@ -19,11 +19,11 @@
 #include "utils/float.h"
 #include "utils/guc.h"
 
+#include "clock/reading_cost.h"
 #include "compat.h"
 #include "core/stats.h"
 #include "explain/plan_run.h"
 #include "functions/args.h"
-#include "functions/clock_survey.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_executor_overhead);

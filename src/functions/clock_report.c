@@ -14,12 +14,11 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+#include "clock/clock_run.h"
 #include "clock/instr_clock.h"
 #include "compat.h"
-#include "core/system_clock.h"
 #include "core/tsc.h"
 #include "functions/args.h"
-#include "functions/clock_measure.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
 
@@ -62,7 +61,7 @@ put_row(Report *report, const DurationRow *row, uint64 total)
 static void
 put_clock(Report *report, const char *label, const char *source)
 {
-	ClockSample *sample = measure(clock_source_get(source), report->duration_s);
+	ClockSample *sample = clock_run(clock_source_get(source), 0, report->duration_s);
 	DurationRow *rows;
 	int			nrows;
 	bool		stopped;

@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "funcapi.h"
@@ -16,31 +15,20 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 
-#include "clock/progress.h"
+#include "clock/clock_run.h"
 #include "core/reference.h"
-#include "core/stats.h"
 #include "functions/args.h"
-#include "functions/clock_measure.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
 /*
- * What reading costs: so many batches, of about so long, of each clock, but no
- * more than half of the survey's time goes into them.
+ * What reading costs: so many batches of each clock, but no more than half of
+ * the survey's time goes into them.
  */
 #define SURVEY_BATCHES	400
-#define MIN_BATCHES		10
-#define MAX_BATCHES		20000
 #define COST_SHARE		0.5
-#define BATCH_NS		40000.0
-#define MAX_BATCH		65536
-
-/* The fastest batches, whose mean counts, as for executions in plan_run.c. */
-#define FASTEST_SHARE	50
-#define FASTEST_MIN		5
-#define CONFIDENCE		0.95
 
 /* A clock is not read by a system call if it costs less than this share. */
 #define SYSTEM_CALL_SHARE 0.9
@@ -73,8 +61,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* Enough of them, unless one is what the system says that it is. */
 #define ENOUGH_STEPS	3
 
-/* Naps between two looks at a clock that is waited for, in us. */
-#define LONGEST_NAP_US	1000.0
+/* The shortest nap between two looks at a clock that is waited for, in us. */
 #define SHORTEST_NAP_US	50.0
 
 /* Looks at a clock for single steps that it makes. */
@@ -88,142 +75,6 @@ typedef struct StepWatch
 	double		steps_ns[MAX_STEPS];	/* ... were these */
 	bool		as_reported;	/* one was as large as the resolution */
 } StepWatch;
-
-/* Batches of readings of one clock, or of system calls. */
-typedef struct Batches
-{
-	int			readings;		/* in a batch */
-	double	   *ns;				/* per reading, batch by batch */
-} Batches;
-
-/* Makes n of what a cost is of. */
-static void
-do_repeat(const ClockSource *source, int n)
-{
-	if (source == NULL)
-		(void) os_system_calls(n);
-	else
-		(void) source->reader->repeat(n);
-}
-
-double
-batch_ns(const ClockSource *source, int n, double bracket_ns)
-{
-	uint64		start = reference_ns();
-
-	do_repeat(source, n);
-	return (double) (reference_ns() - start) - bracket_ns;
-}
-
-double
-empty_bracket_ns(void)
-{
-	double		shortest = DBL_MAX;
-
-	for (int i = 0; i < 1000; i++)
-	{
-		uint64		start = reference_ns();
-
-		shortest = Min(shortest, (double) (reference_ns() - start));
-	}
-	return shortest;
-}
-
-int
-batch_size(const ClockSource *source, double bracket_ns)
-{
-	int			n = 16;
-
-	/* twice, since code that runs for the first time is slow */
-	(void) batch_ns(source, n, bracket_ns);
-	/* three in a row, since something else may have had the processor in one */
-	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
-							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
-							 batch_ns(source, n, bracket_ns) < BATCH_NS))
-		n *= 2;
-	return n;
-}
-
-static ReadingCost
-sum_up(const Batches *batches, int n)
-{
-	double	   *zeros = palloc0(sizeof(double) * n);
-	double	   *work = palloc(sizeof(double) * n);
-	double		limit;
-	int			fastest = Max(n / FASTEST_SHARE, FASTEST_MIN);
-	ReadingCost cost;
-
-	memcpy(work, batches->ns, sizeof(double) * n);
-	cost.ns = stats_low_mean(work, n, fastest, &limit);
-	cost.error_ns = stats_low_mean_half_width(batches->ns, limit, zeros, 0, n,
-											  fastest, CONFIDENCE, work);
-	pfree(zeros);
-	pfree(work);
-	return cost;
-}
-
-/*
- * What a reading of each clock costs, and what a system call does: batches by
- * turns, since others may disturb the processor for tenths of a second.
- */
-static void
-measure_costs(SurveyedClock *clocks, int n, ReadingCost *system_call,
-			  double duration_s, int max_rounds)
-{
-	Batches    *batches = palloc0(sizeof(Batches) * (n + 1));
-	double		bracket_ns = empty_bracket_ns();
-	uint64		start = reference_ns();
-	int			rounds = 0;
-
-	/* the last place is the system call's */
-	for (int i = 0; i <= n; i++)
-	{
-		if (i < n && clocks[i].why_not != NULL)
-			continue;
-		batches[i].readings = batch_size(i < n ? clocks[i].source : NULL, bracket_ns);
-		batches[i].ns = palloc(sizeof(double) * max_rounds);
-		CHECK_FOR_INTERRUPTS();
-	}
-
-	while (rounds < MIN_BATCHES ||
-		   (rounds < max_rounds && (reference_ns() - start) / 1e9 < duration_s))
-	{
-		for (int i = 0; i <= n; i++)
-		{
-			int			readings = batches[i].readings;
-
-			if (readings == 0)
-				continue;
-			batches[i].ns[rounds] = batch_ns(i < n ? clocks[i].source : NULL,
-											 readings, bracket_ns) / readings;
-			CHECK_FOR_INTERRUPTS();
-		}
-		rounds++;
-	}
-
-	for (int i = 0; i < n; i++)
-	{
-		if (clocks[i].why_not == NULL)
-			clocks[i].cost = sum_up(&batches[i], rounds);
-	}
-	*system_call = sum_up(&batches[n], rounds);
-	for (int i = 0; i <= n; i++)
-	{
-		if (batches[i].ns != NULL)
-			pfree(batches[i].ns);
-	}
-	pfree(batches);
-}
-
-ReadingCost
-reading_cost(const ClockSource *source, double duration_s)
-{
-	SurveyedClock clock = {.source = source};
-	ReadingCost system_call;
-
-	measure_costs(&clock, 1, &system_call, duration_s, MAX_BATCHES);
-	return clock.cost;
-}
 
 /*
  * A reading that was taken since after_ns, as the one before was.  Returns by
@@ -282,14 +133,12 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 	watch->has_reading = false;
 	while (!enough_steps(watch) && (double) (reference_ns() - start) < longest_ns)
 	{
-		double		nap_us = Min(LONGEST_NAP_US, shortest_ns / 16e3);
+		double		nap_us = shortest_ns / 16e3;
 		uint64		now_ns;
 		double		step_ns;
 
-		CHECK_FOR_INTERRUPTS();
 		/* a sleep takes longer than it is told to: none is better then */
-		if (nap_us >= SHORTEST_NAP_US)
-			pg_usleep((long) nap_us);
+		wait_briefly(nap_us >= SHORTEST_NAP_US ? nap_us / 1e6 : 0);
 		now_ns = reference_ns();
 		step_ns = look_for_step(watch, watch->run->reader->read(), before_ns, 0);
 		if (step_ns > 0)
@@ -364,7 +213,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	StepWatch	watch = {.run = run};
 
 	run->tally = tally;
-	prepare_run(run, clock->source);
+	prepare_sampler(run, clock->source);
 	run->duration_s = duration_s;
 	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
@@ -397,8 +246,9 @@ void
 survey(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns,
 	   ReadingCost *system_call)
 {
-	uint64		start = reference_ns();
 	Tally	   *tally = palloc(sizeof(Tally));
+	const ClockSource **sources = palloc(sizeof(ClockSource *) * (n + 1));
+	ReadingCost *costs = palloc(sizeof(ReadingCost) * (n + 1));
 	int			available = 0;
 	double		left_s;
 	Progress	progress;
@@ -407,23 +257,24 @@ survey(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns,
 	{
 		clocks[i].why_not = clocks[i].source->why_not(clocks[i].source);
 		if (clocks[i].why_not == NULL)
-			available++;
+			sources[available++] = clocks[i].source;
 	}
+	sources[available] = NULL;
 	progress_start(&progress, "clock_survey", duration_s);
-	measure_costs(clocks, n, system_call, duration_s * COST_SHARE, SURVEY_BATCHES);
-	if (!os_system_calls(0))
-		system_call->ns = get_float8_nan();
-	left_s = Max(duration_s - (reference_ns() - start) / 1e9, 0.001);
+	reading_costs(sources, available + 1, duration_s * COST_SHARE, SURVEY_BATCHES, costs);
+	*system_call = costs[available];
+	left_s = Max(duration_s - progress_elapsed_s(&progress), 0.001);
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0, k = 0; i < n; i++)
 	{
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 
 		if (clocks[i].why_not != NULL)
 			continue;
 		if (progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "at clock source \"%s\"",
 							clocks[i].source->name);
+		clocks[i].cost = costs[k++];
 		watch(&clocks[i], tally, least_warp_ns, left_s / available, duration_s);
 		clocks[i].read_by = read_by(&clocks[i], system_call);
 	}

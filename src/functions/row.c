@@ -1,34 +1,29 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * row.c
- *	  Rows that SQL functions return, filled in column by column.
- *
- *-------------------------------------------------------------------------
+ *	  See row.h.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 #include "utils/tuplestore.h"
 
+#include "clock/sample_value.h"
 #include "functions/row.h"
 
 static Row
 row_of(TupleDesc tupdesc)
 {
-	Row			row;
-
-	row.tupdesc = tupdesc;
-	row.values = palloc0(sizeof(Datum) * tupdesc->natts);
-	row.nulls = palloc0(sizeof(bool) * tupdesc->natts);
-	row.natts = 0;
-	return row;
+	return (Row)
+	{
+		.tupdesc = tupdesc,
+			.values = palloc0(sizeof(Datum) * tupdesc->natts),
+			.nulls = palloc0(sizeof(bool) * tupdesc->natts)
+	};
 }
 
 Row
@@ -62,6 +57,13 @@ row_put_null(Row *row)
 }
 
 void
+row_put_nulls(Row *row, int n)
+{
+	for (int i = 0; i < n; i++)
+		row_put_null(row);
+}
+
+void
 row_put_text(Row *row, const char *text)
 {
 	if (text == NULL)
@@ -85,13 +87,7 @@ row_put_bool(Row *row, bool value)
 void
 row_put_int_array(Row *row, const int32 *elements, int n)
 {
-	Datum	   *datums = palloc(sizeof(Datum) * ((Size) n + 1));
-
-	for (int i = 0; i < n; i++)
-		datums[i] = Int32GetDatum(elements[i]);
-	row_put(row, PointerGetDatum(construct_array(datums, n, INT4OID,
-												 sizeof(int32), true,
-												 TYPALIGN_INT)));
+	row_put(row, int4_array(elements, n));
 }
 
 Datum
@@ -111,6 +107,20 @@ row_put_number(Row *row, double value, int decimals)
 		row_put_null(row);
 	else
 		row_put(row, fixed_numeric(value, decimals));
+}
+
+void
+row_put_count_list(Row *row, const int64 *counts, int n)
+{
+	for (int i = 0; i < n; i++)
+		row_put_count(row, counts[i]);
+}
+
+void
+row_put_number_list(Row *row, int decimals, const double *values, int n)
+{
+	for (int i = 0; i < n; i++)
+		row_put_number(row, values[i], decimals);
 }
 
 Datum

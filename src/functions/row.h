@@ -27,6 +27,7 @@ extern Row	row_of_set(FunctionCallInfo fcinfo);
 
 extern void row_put(Row *row, Datum value);
 extern void row_put_null(Row *row);
+extern void row_put_nulls(Row *row, int n);
 extern void row_put_text(Row *row, const char *text);	/* NULL: null */
 extern void row_put_count(Row *row, int64 count);
 extern void row_put_bool(Row *row, bool value);
@@ -34,6 +35,16 @@ extern void row_put_int_array(Row *row, const int32 *elements, int n);
 
 /* With a fixed number of decimals.  NaN is what is not known: null. */
 extern void row_put_number(Row *row, double value, int decimals);
+
+/* Several columns of these. */
+#define row_put_counts(row, ...) \
+	row_put_count_list(row, (const int64[]) {__VA_ARGS__}, \
+					   lengthof(((const int64[]) {__VA_ARGS__})))
+#define row_put_numbers(row, decimals, ...) \
+	row_put_number_list(row, decimals, (const double[]) {__VA_ARGS__}, \
+						lengthof(((const double[]) {__VA_ARGS__})))
+extern void row_put_count_list(Row *row, const int64 *counts, int n);
+extern void row_put_number_list(Row *row, int decimals, const double *values, int n);
 
 /* What row_put_number() puts, of a number. */
 extern Datum fixed_numeric(double value, int decimals);

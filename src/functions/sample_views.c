@@ -9,7 +9,6 @@
 
 #include <math.h>
 
-#include "common/int.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -154,54 +153,26 @@ return_sample(FunctionCallInfo fcinfo, const ClockSample *sample)
 Datum
 return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
-	static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
-	const TallyEntry *entries = sample->entries;
-	double		nan = get_float8_nan();
-	double		total = (double) sample->total;
-	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : nan;
-	double		tick_ns = sample_ns(sample, 1);
-	double		mean = sample_mean_ticks(sample);
-	double		squares = 0;
+	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : NAN;
+	double		granularity = sample->granularity_ticks > 0 ? sample->granularity_ticks : NAN;
 	Row			row = row_of_result(fcinfo);
-
-	/* the mean first, then deviations from it: nothing cancels out */
-	for (int i = 0; i < sample->n; i++)
-	{
-		double		deviation = (double) entries[i].ticks - mean;
-
-		squares += (double) entries[i].count * deviation * deviation;
-	}
 
 	row_put_text(&row, sample->source);
 	row_put_text(&row, sample->clock);
 	row_put_number(&row, sample->duration_s, 3);
 	row_put_count(&row, sample->readings);
-	row_put_number(&row, sample->readings > 0 ?
-				   duration_ns / (double) sample->readings : nan, 2);
-
-	row_put_number(&row, sample->n > 0 ? mean * tick_ns : nan, 2);
-	row_put_number(&row, sample->mean_error_ns, 2);
-	row_put_number(&row, sample->total > 1 ?
-				   sqrt(squares / (total - 1)) * tick_ns : nan, 2);
-	row_put_number(&row, sample->n > 0 ?
-				   (double) entries[0].ticks * tick_ns : nan, 2);
-	for (int i = 0; i < (int) lengthof(quantiles); i++)
-		row_put_number(&row, sample->n > 0 ?
-					   (double) tally_quantile(entries, sample->n, sample->total,
-											   quantiles[i]) * tick_ns : nan, 2);
-	row_put_number(&row, sample->n > 0 ?
-				   (double) entries[sample->n - 1].ticks * tick_ns : nan, 2);
-
-	row_put_number(&row, sample->granularity_ticks > 0 ?
-				   sample->granularity_ticks : nan, 2);
-	row_put_number(&row, sample->granularity_ticks > 0 ?
-				   sample->granularity_ticks * tick_ns : nan, 2);
-
-	row_put_count(&row, sample->n > 0 && entries[0].ticks == 0 ?
-				  (int64) entries[0].count : 0);
-	row_put_count(&row, sample->longest_stall);
-	row_put_count(&row, sample->backward_steps);
-	row_put_number(&row, (double) sample->backward_max_ticks * tick_ns, 2);
+	row_put_numbers(&row, 2,
+					sample->readings > 0 ? duration_ns / (double) sample->readings : NAN,
+					sample_mean_ns(sample), sample->mean_error_ns, sample_stddev_ns(sample),
+					sample_quantile_ns(sample, 0), sample_quantile_ns(sample, 0.5),
+					sample_quantile_ns(sample, 0.9), sample_quantile_ns(sample, 0.99),
+					sample_quantile_ns(sample, 0.999), sample_quantile_ns(sample, 0.9999),
+					sample_quantile_ns(sample, 1),
+					granularity, sample_ns(sample, granularity));
+	row_put_counts(&row,
+				   sample->n > 0 && sample->entries[0].ticks == 0 ? (int64) sample->entries[0].count : 0,
+				   sample->longest_stall, sample->backward_steps);
+	row_put_number(&row, sample_ns(sample, (double) sample->backward_max_ticks), 2);
 	row_put_count(&row, sample->warps.count);
 	row_put_number(&row, sample->warps.max_ns, 2);
 	row_put_count(&row, sample->lags.count);
@@ -210,9 +181,8 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	row_put_number(&row, sample->gaps.max_ns, 2);
 	row_put_number(&row, sample->gaps.total_ns / 1e6, 3);
 	row_put_number(&row, sample->gaps.total_ns / duration_ns * 100, 4);
-
-	row_put_number(&row, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6, 3);
-	row_put_number(&row, sample->reference_error_ns / duration_ns * 1e6, 3);
+	row_put_numbers(&row, 3, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6,
+					sample->reference_error_ns / duration_ns * 1e6);
 	row_put_int_array(&row, sample->cpus, sample->ncpus);
 	row_put_count(&row, sample->migrations);
 	return row_result(&row);
@@ -264,17 +234,6 @@ typedef struct MergeState
 	double		durations;
 } MergeState;
 
-static void
-merge_events(Events *into, const Events *from)
-{
-	into->max_ns = Max(into->max_ns, from->max_ns);
-	into->total_ns += from->total_ns;
-	if (pg_add_s64_overflow(into->count, from->count, &into->count))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("count of events is out of range")));
-}
-
 /* The union of two ascending lists of CPUs, in the current memory context. */
 static void
 merge_cpus(ClockSample *into, const ClockSample *from)
@@ -306,6 +265,7 @@ merge_sample(MergeState *state, const ClockSample *from)
 	ClockSample *into = &state->sample;
 	double		scale = into->frequency_hz / from->frequency_hz;
 	double		granularity_ticks = from->granularity_ticks * scale;
+	ClockSample findings = *from;
 
 	into->started_at = Min(into->started_at, from->started_at);
 	into->duration_s += from->duration_s;
@@ -313,21 +273,11 @@ merge_sample(MergeState *state, const ClockSample *from)
 	into->granularity_ticks = Max(into->granularity_ticks, granularity_ticks);
 	into->advance_s += from->advance_s;
 	into->reference_error_ns += from->reference_error_ns;
-	into->longest_stall = Max(into->longest_stall, from->longest_stall);
-	into->backward_max_ticks =
-		Max(into->backward_max_ticks,
-			(int64) rint((double) from->backward_max_ticks * scale));
 	into->precision_bits = Min(into->precision_bits, from->precision_bits);
-	merge_events(&into->warps, &from->warps);
-	merge_events(&into->lags, &from->lags);
-	merge_events(&into->gaps, &from->gaps);
 	merge_cpus(into, from);
-	if (pg_add_s64_overflow(into->readings, from->readings, &into->readings) ||
-		pg_add_s64_overflow(into->migrations, from->migrations, &into->migrations))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("number of readings is out of range")));
-	into->backward_steps += from->backward_steps;
+	findings.backward_max_ticks =
+		(int64) rint((double) from->backward_max_ticks * scale);
+	sample_add_findings(into, &findings);
 
 	/* independent runs: the error of the weighted mean of their means */
 	state->squared_error += pow(from->mean_error_ns * (double) from->total, 2);

@@ -8,36 +8,33 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/random.h"
 #include "core/reference.h"
 #include "core/sampler.h"
 #include "core/sampler_loop.h"
-#include "core/throttle.h"
 #include "tap.h"
 
 #define DRAWS		10000000
 
-/* The first values of SplitMix64 for the seed 1234567, as published with it. */
+/* The first values of xorshift64* for the seed 1, computed apart from it. */
 static void
 generator(void)
 {
 	static const uint64_t expected[] = {
-		UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
-		UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
-		UINT64_C(16408922859458223821)
+		UINT64_C(5180492295206395165), UINT64_C(12380297144915551517),
+		UINT64_C(13389498078930870103), UINT64_C(5599127315341312413), UINT64_C(1036278371763004928)
 	};
-	Throttle	throttle;
+	uint64_t	state = 1;
 	bool		same = true;
 
-	throttle.state = 1234567;
 	for (int i = 0; i < 5; i++)
-		same &= throttle_random(&throttle) == expected[i];
-	ok(same, "the generator is SplitMix64");
+		same &= random_next(&state) == expected[i];
+	ok(same, "the generator is xorshift64*");
 }
 
 static void
-distribution(uint64_t seed)
+distribution(uint64_t state)
 {
-	Throttle	throttle = {.state = seed};
 	double		sum = 0;
 	double		squares = 0;
 	double		products = 0;
@@ -53,7 +50,7 @@ distribution(uint64_t seed)
 
 	for (int i = 0; i < DRAWS; i++)
 	{
-		double		x = throttle_exponential(&throttle);
+		double		x = random_exponential(&state);
 
 		sane &= isfinite(x) && x > 0 && x < 37.5;
 		least = fmin(least, x);
@@ -84,35 +81,35 @@ distribution(uint64_t seed)
 	ok(tail, "gaps above 1 to 9 times the mean are as frequent as they ought to be");
 }
 
-/* The state after which SplitMix64 gives z, by its inverse. */
+/* The state after which xorshift64* gives z, which is not 0, by its inverse. */
 static uint64_t
 state_before(uint64_t z)
 {
-	z = (z ^ (z >> 31) ^ (z >> 62)) * UINT64_C(0x319642B2D24D8EC3);
-	z = (z ^ (z >> 27) ^ (z >> 54)) * UINT64_C(0x96DE1B173F119089);
-	z = z ^ (z >> 30) ^ (z >> 60);
-	return z - UINT64_C(0x9E3779B97F4A7C15);
+	z *= UINT64_C(0x59071D96D81ECD35);
+	z = z ^ (z >> 27) ^ (z >> 54);
+	z = z ^ (z << 25) ^ (z << 50);
+	return z ^ (z >> 12) ^ (z >> 24) ^ (z >> 36) ^ (z >> 48) ^ (z >> 60);
 }
 
 static double
 exponential_of(uint64_t random)
 {
-	Throttle	throttle = {.state = state_before(random)};
+	uint64_t	state = state_before(random);
 
-	return throttle_exponential(&throttle);
+	return random_exponential(&state);
 }
 
 /* What ten million draws will not hit upon. */
 static void
 ends(void)
 {
-	Throttle	throttle = {.state = state_before(42)};
-	double		longest = exponential_of(0);
+	uint64_t	state = state_before(42);
+	double		longest = exponential_of(1);
 	double		shortest = exponential_of(UINT64_MAX);
 	double		below = exponential_of(UINT64_MAX / 2);
 	double		above = exponential_of(UINT64_MAX / 2 + 1);
 
-	ok(throttle_random(&throttle) == 42, "any random number can be had");
+	ok(random_next(&state) == 42, "any random number but 0 can be had");
 	ok(fabs(longest - 54 * M_LN2) < 1e-12, "the longest gap is 54 ln 2: %.15g", longest);
 	ok(fabs(shortest / 0x1p-54 - 1) < 1e-12, "the shortest is 2^-54: %g", shortest);
 	ok(below > above && below - above < 1e-14, "both halves meet: %.17g, %.17g", below, above);
@@ -121,32 +118,27 @@ ends(void)
 static void
 schedule(void)
 {
-	Throttle	a;
-	Throttle	b;
-	Throttle	other;
-	double		previous = 0;
+	uint64_t	a = 1;
+	uint64_t	b = 1;
+	uint64_t	other = 2;
+	double		due_s = 0;
 	bool		same = true;
 	bool		ascending = true;
 	int			equal = 0;
 
-	throttle_start(&a, 200, 1);
-	throttle_start(&b, 200, 1);
-	throttle_start(&other, 200, 2);
-	ok(a.due_s > 0, "the first instant is not the start itself");
 	for (int i = 0; i < 1000000; i++)
 	{
-		same &= a.due_s == b.due_s;
-		equal += a.due_s == other.due_s;
-		ascending &= a.due_s > previous;
-		previous = a.due_s;
-		throttle_next(&a);
-		throttle_next(&b);
-		throttle_next(&other);
+		double		gap = random_exponential(&a);
+
+		same &= gap == random_exponential(&b);
+		equal += gap == random_exponential(&other);
+		ascending &= due_s + gap / 200 > due_s;
+		due_s += gap / 200;
 	}
-	ok(same, "the same seed gives the same schedule");
-	ok(equal == 0, "another seed another one");
+	ok(same, "the same seed gives the same gaps");
+	ok(equal == 0, "another seed others");
 	ok(ascending, "instants follow each other");
-	ok(fabs(previous / 5000 - 1) < 6e-3, "a million of them at 200 a second take 5000 s: %.1f", previous);
+	ok(fabs(due_s / 5000 - 1) < 6e-3, "a million of them at 200 a second take 5000 s: %.1f", due_s);
 }
 
 /* A clock with an offset, whose next reading comes back late if asked to. */

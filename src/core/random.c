@@ -1,13 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * throttle.c
- *	  When a throttled run takes its readings.
- *
- *-------------------------------------------------------------------------
+/*
+ * random.c
+ *	  See random.h.
  */
 #include <math.h>
 
-#include "core/throttle.h"
+#include "core/random.h"
 
 #define RANDOM_BITS		53
 
@@ -25,45 +22,19 @@
  */
 #define TRUNCATION_BIAS(n) (-M_LN2 / (2 * (n)))
 
-void
-throttle_start(Throttle *throttle, double rate, uint64_t seed)
-{
-	throttle->state = seed;
-	throttle->mean_s = 1 / rate;
-	throttle->due_s = 0;
-	throttle_next(throttle);
-}
-
-/* SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
-uint64_t
-throttle_random(Throttle *throttle)
-{
-	uint64_t	z = throttle->state += UINT64_C(0x9E3779B97F4A7C15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-	return z ^ (z >> 31);
-}
-
 /*
  * By inversion.  (k + 1/2) / n has one bit more than a double from 1/2 on, so
  * it may be rounded up to 1 there: ln 1 would be no gap at all, so that half is
  * taken from the other end, by log1p().
  */
 double
-throttle_exponential(Throttle *throttle)
+random_exponential(uint64_t *state)
 {
 	double		n = (double) (UINT64_C(1) << RANDOM_BITS);
-	uint64_t	k = throttle_random(throttle) >> (64 - RANDOM_BITS);
+	uint64_t	k = random_next(state) >> (64 - RANDOM_BITS);
 	uint64_t	mirrored = (UINT64_C(1) << RANDOM_BITS) - 1 - k;
 	double		x = k <= mirrored ? -log(((double) k + 0.5) / n) :
 		-log1p(-((double) mirrored + 0.5) / n);
 
 	return x / (1 + TRUNCATION_BIAS(n));
-}
-
-void
-throttle_next(Throttle *throttle)
-{
-	throttle->due_s += throttle->mean_s * throttle_exponential(throttle);
 }

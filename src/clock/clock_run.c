@@ -1,0 +1,364 @@
+/*
+ * clock_run.c
+ *	  See clock_run.h.
+ *
+ * The schedule of random instants has exponentially distributed gaps, so that
+ * no period of the server's own work is seen more or less often than it occurs.
+ * It is kept: an instant is due when the gaps before it are over, however late
+ * those before it were taken.  An instant that is due already when the one
+ * before it is done is taken at once; there is no sleep before it, so it has no
+ * cold reading.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "clock/clock_run.h"
+#include "core/cpu_usage.h"
+#include "core/random.h"
+
+/* CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding. */
+#define RATE_FINDING_PPM	600.0
+
+/*
+ * Ticks that a coarse clock may be late: it hangs on a timer interrupt, which
+ * a hypervisor can hold up for as long as it lets the CPU wait.
+ */
+#define COARSE_SLACK		25
+
+/* less of the rate than this is worth a warning */
+#define REACHED				0.95
+
+/* Instants that a pause has delayed by more than this are left out. */
+#define LATE_AFTER_PAUSE_S	0.01
+
+/*
+ * A clock does not stand still if it gives the same reading so many times in a
+ * row, however long that takes on average: all readings of one instant and
+ * those of the next, as most of the time between them goes into other things.
+ */
+#define NATURAL_STALL		(2 * INSTANT_DURATIONS)
+
+static double
+slack_ns(const ClockSource *source, double resolution_ns)
+{
+	return source->kind == CLOCK_COARSE ? COARSE_SLACK * resolution_ns : 0;
+}
+
+/* A clock that cannot be trusted is no error, but nobody shall overlook it. */
+static void
+warn_of_clock(const ClockRun *run, const ClockSample *sample)
+{
+	double		slack = slack_ns(run->source, sample->resolution_ns);
+	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
+
+	/* a late tick is no wrong rate */
+	double		error_ppm = (sample->reference_error_ns + slack) / 1e3 / sample->duration_s;
+	double		stall_ns = sample->longest_stall *
+		(run->reading_s * 1e9 - sample->gaps.total_ns) / sample->readings;
+	double		step_ns = Max(sample->resolution_ns,
+							  sample_ns(sample, sample->granularity_ticks));
+	bool		cpu_time = run->source->kind == CLOCK_CPU_TIME;
+	bool		stood_still = !cpu_time &&
+		sample->longest_stall > (run->rate > 0 ? NATURAL_STALL : 0) &&
+		stall_ns > DISAGREEMENT_NS + 2 * step_ns + slack;
+
+	if (sample->backward_steps > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" went backwards", sample->source),
+				 errdetail("Backward steps: " INT64_FORMAT ", the largest of %.0f ns, in " INT64_FORMAT " readings.",
+						   sample->backward_steps,
+						   sample_ns(sample, sample->backward_max_ticks),
+						   sample->readings)));
+	if (sample->warps.count > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" jumped ahead of the reference clock", sample->source),
+				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns.",
+						   sample->warps.count, sample->warps.max_ns)));
+	if (stood_still)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" stood still", sample->source),
+				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
+						   sample->longest_stall)));
+	else if (sample->lags.count > 0)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" fell behind the reference clock", sample->source),
+				 errdetail("Lags: " INT64_FORMAT ", the largest of %.0f ns.",
+						   sample->lags.count, sample->lags.max_ns)));
+	if (!cpu_time && sample->backward_steps == 0 && sample->warps.count == 0 &&
+		sample->lags.count == 0 && !stood_still &&
+		fabs(advance_ppm) - error_ppm > RATE_FINDING_PPM)
+		ereport(WARNING,
+				(errmsg("clock source \"%s\" runs too %s", sample->source,
+						advance_ppm > 0 ? "fast" : "slow"),
+				 errdetail("Its rate differs from the reference clock's by %.0f parts per million, with an error of at most %.0f.",
+						   advance_ppm, error_ppm)));
+}
+
+/* WARNING if the run was far behind its schedule. */
+static void
+warn_of_rate(const ClockRun *run)
+{
+	double		elapsed_s = run->wait.progress.total_s;
+	double		instants = (double) run->all_instants;
+	double		missing = (elapsed_s - run->due_s) * run->rate;
+
+	if (instants == 0)
+		ereport(WARNING,
+				(errmsg("no reading of clock source \"%s\" was due", run->source->name),
+				 errdetail("The duration is %g seconds, the rate %g a second.",
+						   elapsed_s, run->rate),
+				 errhint("Choose a longer duration or a higher rate.")));
+	else if (missing > 0 && instants < REACHED * (instants + missing))
+		ereport(WARNING,
+				(errmsg("the rate of %g a second could not be reached", run->rate),
+				 errdetail("Clock source \"%s\" was read at %.0f instants a second.",
+						   run->source->name, instants / elapsed_s)));
+}
+
+static void
+report_run(void *arg, double elapsed_s)
+{
+	ClockRun   *run = arg;
+	TallyMoments now = tally_moments(run->sampler.tally);
+	double		tick_ns = 1e9 / run->sampler.frequency_hz;
+	double		count = (double) (now.count - run->reported.count);
+	double		mean = count > 0 ? (now.sum - run->reported.sum) / count : 0;
+	double		variance = count > 0 ?
+		(now.sumsq - run->reported.sumsq) / count - mean * mean : 0;
+
+	progress_report(&run->wait.progress, elapsed_s, "mean %.2f ns, stddev %.2f ns",
+					mean * tick_ns, sqrt(Max(variance, 0)) * tick_ns);
+	run->reported = now;
+}
+
+static void
+between_blocks(void *arg, double elapsed_s)
+{
+	wait_poll(&((ClockRun *) arg)->wait, elapsed_s);
+}
+
+void
+prepare_sampler(SamplerRun *run, const ClockSource *source)
+{
+	const char *from;
+
+	run->frequency_hz = source->frequency_hz(source, &from);
+	run->resolution_ns = source->resolution_ns(source);
+	run->slack_ns = slack_ns(source, run->resolution_ns);
+	run->cpu_time = source->kind == CLOCK_CPU_TIME;
+	run->reader = source->reader;
+	if (run->tally == NULL)
+		run->tally = palloc(sizeof(Tally));
+	tally_init(run->tally);
+}
+
+/*
+ * What times readings after a sleep: the TSC by itself needs nothing that a
+ * sleep could push out of a cache.
+ */
+static void
+prepare_stopwatch(SamplerRun *run)
+{
+	const ClockSource *tsc = clock_source_find("rdtscp");
+	const char *from;
+	bool		by_tsc = tsc->why_not(tsc) == NULL;
+
+	run->stopwatch = by_tsc ? tsc->reader->read : reference_ns;
+	run->stopwatch_hz = by_tsc ? tsc->frequency_hz(tsc, &from) : 1e9;
+}
+
+static void
+clear_instants(ClockRun *run)
+{
+	tally_init(run->cold);
+	tally_init(run->late);
+	run->instants = 0;
+}
+
+static void
+next_instant(ClockRun *run)
+{
+	run->due_s += random_exponential(&run->random) / run->rate;
+}
+
+ClockRun *
+clock_run_begin(const ClockSource *source, double rate, double duration_s)
+{
+	ClockRun   *run = palloc0(sizeof(ClockRun));
+
+	run->source = source;
+	run->clock = source->reads(source);
+	run->rate = rate;
+	/* whatever has to be calibrated comes first */
+	prepare_sampler(&run->sampler, source);
+	if (rate > 0)
+		prepare_stopwatch(&run->sampler);
+	run->sampler.between_blocks = between_blocks;
+	run->sampler.arg = run;
+
+	wait_start(&run->wait, source->name, duration_s, report_run, run);
+	run->started_at = GetCurrentTimestamp();
+	sampler_begin(&run->sampler);
+	run->wait.progress.start_ns = run->sampler.start.reference_ns;
+	if (rate > 0)
+	{
+		/* what was found so far was at no instant */
+		sampler_clear(&run->sampler);
+		run->cold = palloc(sizeof(Tally));
+		run->late = palloc(sizeof(Tally));
+		clear_instants(run);
+		run->random = pg_prng_uint64(&pg_global_prng_state) | 1;
+		next_instant(run);
+	}
+	return run;
+}
+
+static void
+take_instant(ClockRun *run, bool slept)
+{
+	SamplerInstant instant;
+	double		late_ns;
+
+	sampler_instant(&run->sampler, &instant);
+	late_ns = (double) (int64) (instant.at_ns - run->wait.progress.start_ns) -
+		run->due_s * 1e9;
+	/* what is not known of the moment may make it a little early */
+	tally_add(run->late, (uint64) Max(rint(late_ns), 0), 1);
+	if (slept)
+		tally_add(run->cold, (uint64) rint(instant.first_ns), 1);
+	run->reading_s += instant.all_ns / 1e9;
+	run->instants++;
+	run->all_instants++;
+}
+
+static void
+take_instants_until(ClockRun *run, double until_s)
+{
+	for (;;)
+	{
+		bool		slept = wait_until(&run->wait, Min(run->due_s, until_s));
+
+		/* one that was slept for is taken even if the wait was too long */
+		if (run->due_s >= until_s ||
+			(!slept && progress_elapsed_s(&run->wait.progress) >= until_s))
+			break;
+		take_instant(run, slept);
+		next_instant(run);
+	}
+}
+
+void
+clock_run_until(ClockRun *run, double until_s)
+{
+	double		begin_s = sampler_elapsed(&run->sampler);
+	double		cpu_ns = cpu_time_ns();
+	double		sampled_s;
+
+	if (run->rate > 0)
+	{
+		take_instants_until(run, until_s);
+		sampled_s = progress_elapsed_s(&run->wait.progress) - begin_s;
+	}
+	else
+	{
+		sampler_until(&run->sampler, until_s);
+		sampled_s = sampler_elapsed(&run->sampler) - begin_s;
+		run->reading_s += sampled_s;
+	}
+	run->sampled_s += sampled_s;
+	run->cpu_ns += cpu_time_ns() - cpu_ns;
+}
+
+/*
+ * The server's clock can be changed between two intervals.  Readings of two
+ * clocks have nothing in common, not even the unit.
+ */
+static void
+check_same_clock(const ClockRun *run)
+{
+	const ClockSource *source = run->source;
+
+	if (source->why_not(source) != NULL || strcmp(source->reads(source), run->clock) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("clock source \"%s\" was changed while it was measured", source->name),
+				 errdetail("It read %s in the beginning.", run->clock)));
+}
+
+/* Empties the tallies.  What is not reported yet will be: it goes below zero. */
+static void
+clear_interval(ClockRun *run)
+{
+	TallyMoments now = tally_moments(run->sampler.tally);
+
+	run->reported.count -= now.count;
+	run->reported.sum -= now.sum;
+	run->reported.sumsq -= now.sumsq;
+	sampler_clear(&run->sampler);
+	if (run->rate > 0)
+		clear_instants(run);
+}
+
+ClockSample *
+clock_run_interval(ClockRun *run, double until_s)
+{
+	ClockSample *sample;
+
+	check_same_clock(run);
+	clear_interval(run);
+	if (progress_elapsed_s(&run->wait.progress) < until_s)
+	{
+		sampler_resume(&run->sampler);
+		/* instants that the pause has swallowed are left out */
+		while (run->rate > 0 &&
+			   run->due_s < progress_elapsed_s(&run->wait.progress) - LATE_AFTER_PAUSE_S)
+		{
+			CHECK_FOR_INTERRUPTS();
+			next_instant(run);
+		}
+		clock_run_until(run, until_s);
+	}
+	sample = sample_from_run(&run->sampler);
+	sample_add_findings(&run->total, sample);
+	run->intervals++;
+	return sample;
+}
+
+ClockSample *
+clock_run_end(ClockRun *run)
+{
+	ClockSample *sample;
+
+	if (run->intervals > 0)
+	{
+		check_same_clock(run);
+		clear_interval(run);
+		sampler_resume(&run->sampler);
+	}
+	sampler_end(&run->sampler);
+	sample = sample_from_run(&run->sampler);
+	sample->source = run->source->name;
+	sample->clock = run->clock;
+	sample->started_at = run->started_at;
+	sample_add_findings(sample, &run->total);
+	pfree(run->sampler.tally);
+	run->sampler.tally = NULL;
+	warn_of_clock(run, sample);
+	if (run->rate > 0)
+		warn_of_rate(run);
+	return sample;
+}
+
+ClockSample *
+clock_run(const ClockSource *source, double rate, double duration_s)
+{
+	ClockRun   *run = clock_run_begin(source, rate, duration_s);
+
+	clock_run_until(run, duration_s);
+	return clock_run_end(run);
+}

@@ -1,0 +1,172 @@
+/*
+ * reading_cost.c
+ *	  See reading_cost.h.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "clock/progress.h"
+#include "clock/reading_cost.h"
+#include "core/reference.h"
+#include "core/stats.h"
+
+/*
+ * A batch takes so long: enough for the reference clock not to matter, and
+ * little enough to check for interrupts after.
+ */
+#define BATCH_NS		40000.0
+#define MAX_BATCH		65536
+#define MIN_BATCHES		10
+#define MAX_BATCHES		20000
+
+/* The fastest batches, whose mean counts, as for executions in plan_run.c. */
+#define FASTEST_SHARE	50
+#define FASTEST_MIN		5
+#define CONFIDENCE		0.95
+
+/* How long n readings take, the reference clock's own reading taken off. */
+static double
+batch_ns(const ClockSource *source, int n, double bracket_ns)
+{
+	uint64		start = reference_ns();
+
+	if (source == NULL)
+		(void) os_system_calls(n);
+	else
+		(void) source->reader->repeat(n);
+	return (double) (reference_ns() - start) - bracket_ns;
+}
+
+/* The time between two readings of the reference clock in a row. */
+static double
+empty_bracket_ns(void)
+{
+	double		shortest = DBL_MAX;
+
+	for (int i = 0; i < 1000; i++)
+	{
+		uint64		start = reference_ns();
+
+		shortest = Min(shortest, (double) (reference_ns() - start));
+	}
+	return shortest;
+}
+
+static int
+batch_size(const ClockSource *source, double bracket_ns)
+{
+	int			n = 16;
+
+	/* twice, since code that runs for the first time is slow */
+	(void) batch_ns(source, n, bracket_ns);
+	/* three in a row, since something else may have had the processor in one */
+	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
+							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
+							 batch_ns(source, n, bracket_ns) < BATCH_NS))
+		n *= 2;
+	return n;
+}
+
+/* What happens between two batches is not in it. */
+static double
+cost_ns(const CostSeries *series, int readings, double bracket_ns)
+{
+	double		total_ns = 0;
+
+	for (int left = readings; left > 0; left -= series->batch)
+	{
+		total_ns += batch_ns(series->source, Min(left, series->batch), bracket_ns);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return total_ns / readings;
+}
+
+/*
+ * By turns, as others may disturb the processor for tenths of a second.  The
+ * order rotates, for each follows every other then.
+ */
+int
+reading_cost_series(CostSeries *series, int n, int readings, int least, int most,
+					double duration_s, const char *label)
+{
+	double		bracket_ns = empty_bracket_ns();
+	double		expected_ns = 0;
+	int			round;
+	Progress	progress;
+
+	for (int i = 0; i < n; i++)
+	{
+		series[i].batch = batch_size(series[i].source, bracket_ns);
+		series[i].ns = palloc(sizeof(double) * most);
+		expected_ns += batch_ns(series[i].source, series[i].batch, bracket_ns) /
+			series[i].batch * readings;
+		CHECK_FOR_INTERRUPTS();
+	}
+	progress_start(&progress, label, expected_ns * most / 1e9);
+	for (round = 0; round < most; round++)
+	{
+		if (round >= least && progress_elapsed_s(&progress) >= duration_s)
+			break;
+		for (int turn = 0; turn < n; turn++)
+		{
+			CostSeries *one = &series[(round + turn) % n];
+			double		elapsed_s = progress_elapsed_s(&progress);
+
+			if (label != NULL && progress_due(&progress, elapsed_s))
+				progress_report(&progress, elapsed_s, "%d of %d samples", round, most);
+			one->ns[round] = cost_ns(one, readings > 0 ? readings : one->batch, bracket_ns);
+		}
+	}
+	return round;
+}
+
+static ReadingCost
+sum_up(const double *ns, int n)
+{
+	double	   *zeros = palloc0(sizeof(double) * n);
+	double	   *work = palloc(sizeof(double) * n);
+	double		limit;
+	int			fastest = Max(n / FASTEST_SHARE, FASTEST_MIN);
+	ReadingCost cost;
+
+	memcpy(work, ns, sizeof(double) * n);
+	cost.ns = stats_low_mean(work, n, fastest, &limit);
+	cost.error_ns = stats_low_mean_half_width(ns, limit, zeros, 0, n, fastest,
+											  CONFIDENCE, work);
+	pfree(zeros);
+	pfree(work);
+	return cost;
+}
+
+void
+reading_costs(const ClockSource *const *sources, int n, double duration_s,
+			  int most_batches, ReadingCost *costs)
+{
+	CostSeries *series = palloc(sizeof(CostSeries) * n);
+	int			batches;
+
+	for (int i = 0; i < n; i++)
+		series[i].source = sources[i];
+	batches = reading_cost_series(series, n, 0, MIN_BATCHES, most_batches, duration_s, NULL);
+	for (int i = 0; i < n; i++)
+	{
+		costs[i] = sum_up(series[i].ns, batches);
+		if (sources[i] == NULL && !os_system_calls(0))
+			costs[i].ns = NAN;
+		pfree(series[i].ns);
+	}
+	pfree(series);
+}
+
+ReadingCost
+reading_cost(const ClockSource *source, double duration_s)
+{
+	ReadingCost cost;
+
+	reading_costs(&source, 1, duration_s, MAX_BATCHES, &cost);
+	return cost;
+}

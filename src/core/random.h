@@ -1,0 +1,29 @@
+/*-------------------------------------------------------------------------
+ *
+ * random.h
+ *	  Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).
+ *
+ * The state is a seed, which must not be 0.  The same seed gives the same
+ * numbers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_RANDOM_H
+#define CLOCKTIMING_RANDOM_H
+
+#include <stdint.h>
+
+/* Uniform, never 0.  The high bits are the good ones. */
+static inline uint64_t
+random_next(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* Exponentially distributed with the mean 1; from 3e-17 to 37.5. */
+extern double random_exponential(uint64_t *state);
+
+#endif							/* CLOCKTIMING_RANDOM_H */
