@@ -29,6 +29,7 @@
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
+#include "clock/reading_cost.h"
 #include "clock/skew_run.h"
 #include "clock/wait.h"
 #include "compat.h"
@@ -43,10 +44,6 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 /* What the cost of a reading may take: a share of the time, but no more. */
 #define COST_SHARE			0.05
 #define COST_MAX_S			0.002
-
-/* A batch of readings that is long enough to be timed. */
-#define COST_BATCH_NS		50000
-#define COST_MAX_BATCH		16384
 
 /*
  * The worker does not keep its CPU busy if nobody has shown a reading for
@@ -213,37 +210,6 @@ read_source(const void *arg)
 }
 
 /*
- * What a reading costs here, back to back and undisturbed: the fastest of as
- * many batches as the time allows.
- */
-static double
-cost_here(const ClockReader *reader, double time_s)
-{
-	uint64		end = reference_ns() + (uint64) (time_s * 1e9);
-	uint64		now;
-	int			batch = 16;
-	double		least = INFINITY;
-
-	/* the first batch would find neither code nor data at hand */
-	(void) reader->repeat(batch);
-	do
-	{
-		uint64		start = reference_ns();
-
-		(void) reader->repeat(batch);
-		now = reference_ns();
-		least = Min(least, (double) (now - start) / batch);
-		if (now - start < COST_BATCH_NS && batch < COST_MAX_BATCH)
-		{
-			/* too short: the reference's own cost shows */
-			batch *= 2;
-			least = INFINITY;
-		}
-	} while (now < end || isinf(least));
-	return least;
-}
-
-/*
  * Whether this process may execute what the source reads.  Not by why_not(),
  * which would calibrate the TSC for 50 ms.
  */
@@ -266,7 +232,7 @@ carry_out(SkewShared *shared, const ClockSource *source)
 		return;
 	shared->failure = may_read(source) ? pin(shared->cpu) : CLOCK_FORBIDDEN;
 	if (shared->failure == 0)
-		shared->reading_ns = cost_here(source->reader, shared->cost_s);
+		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
 }
 
 void
@@ -502,6 +468,23 @@ compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 }
 
 static void
+add_up(Skew *skew, const CpuSkew *cpu)
+{
+	const SkewResult *result = &cpu->result;
+	int64		certain = Max(Max(result->offset_min, -result->offset_max), 0);
+
+	skew->reading_ns = Max(skew->reading_ns, cpu->reading_ns);
+	skew->warps += result->warps;
+	skew->warp_max = Max(skew->warp_max, result->warp_max);
+	/* the second one's offset is worth more words than the first one's */
+	if (cpu <= &skew->cpus[1] || certain > skew->certain)
+	{
+		skew->worst = cpu;
+		skew->certain = certain;
+	}
+}
+
+static void
 compare_cpus(SkewRun *run, double duration_s)
 {
 	CpuSkew    *first = &run->skew.cpus[0];
@@ -513,14 +496,18 @@ compare_cpus(SkewRun *run, double duration_s)
 		start_worker(run);
 
 	/* what the others are compared to */
-	first->reading_ns = cost_here(run->skew.source->reader, run->cost_s);
+	first->reading_ns = reading_cost(run->skew.source, run->cost_s).ns;
 	first->result.known = true;
 	first->result.steady = true;
 	first->result.round_trip = INT64_MAX;
 
+	add_up(&run->skew, first);
 	for (run->at = 1; run->at <= others; run->at++)
+	{
 		compare_cpu(run, &run->skew.cpus[run->at], run->wait.progress.start_ns +
 					(uint64) (duration_s * 1e9 * run->at / others));
+		add_up(&run->skew, &run->skew.cpus[run->at]);
+	}
 }
 
 static void

@@ -26,6 +26,18 @@ typedef struct Skew
 	double		tick_ns;
 	int			ncpus;
 	CpuSkew    *cpus;
+
+	/* of all */
+	double		reading_ns;		/* the highest cost */
+	int64		warps;
+	int64		warp_max;		/* ticks */
+
+	/*
+	 * The CPU whose clock disagrees most with the first one's for certain,
+	 * and by how many ticks at least.
+	 */
+	const CpuSkew *worst;
+	int64		certain;
 } Skew;
 
 /* The clock to compare if none is named. */

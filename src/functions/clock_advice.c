@@ -76,16 +76,6 @@ typedef struct Facts
 	double		skew_duration_s;
 	char	   *why_no_skew;	/* NULL: it is known */
 	Skew		skew;
-	double		skew_reading_ns;	/* on the dearest CPU */
-	int64		skew_warps;
-	double		skew_warp_max_ns;
-
-	/*
-	 * The CPU whose clock disagrees most with the first one's for certain,
-	 * and by how much at least.
-	 */
-	const CpuSkew *most_skewed;
-	double		skew_certain_ns;
 } Facts;
 
 static bool
@@ -101,26 +91,14 @@ gather_skew(void *arg)
 	const Skew *skew = &facts->skew;
 
 	facts->skew = skew_run(skew_default_source(), facts->skew_duration_s);
+	/* nobody has any use for half of the CPUs */
 	for (int i = 0; i < skew->ncpus; i++)
 	{
-		const CpuSkew *cpu = &skew->cpus[i];
-		const SkewResult *result = &cpu->result;
-		double		certain_ns = Max(Max(result->offset_min, -result->offset_max), 0) * skew->tick_ns;
-
-		/* nobody has any use for half of the CPUs */
-		if (!result->known)
+		if (!skew->cpus[i].result.known)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("clock source \"%s\" did not advance on CPU %d or %d",
-							skew->source->name, skew->cpus[0].cpu, cpu->cpu)));
-		facts->skew_reading_ns = Max(facts->skew_reading_ns, cpu->reading_ns);
-		facts->skew_warps += result->warps;
-		facts->skew_warp_max_ns = Max(facts->skew_warp_max_ns, result->warp_max * skew->tick_ns);
-		if (i <= 1 || certain_ns > facts->skew_certain_ns)
-		{
-			facts->most_skewed = cpu;
-			facts->skew_certain_ns = certain_ns;
-		}
+							skew->source->name, skew->cpus[0].cpu, skew->cpus[i].cpu)));
 	}
 }
 
@@ -216,69 +194,8 @@ ok(Advice *advice, const char *finding)
 	say(advice, "ok", finding, NULL, NULL, NULL);
 }
 
-/* The kernel's own clock sources, and how to change to one. */
-#if defined(__linux__)
-#define READ_BY_VDSO		"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"
-#define CHANGE_NOW			"as root: echo %s > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define CHANGE_PERSISTENTLY "add clocksource=%s to GRUB_CMDLINE_LINUX in /etc/default/grub, then as root: update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine"
-#elif defined(__FreeBSD__)
-#define READ_BY_VDSO		"TSC-low", "TSC"
-#define CHANGE_NOW			"as root: sysctl kern.timecounter.hardware=%s"
-#define CHANGE_PERSISTENTLY "as root: echo kern.timecounter.hardware=%s >> /etc/sysctl.conf"
-#else
-#define READ_BY_VDSO		""
-#define CHANGE_NOW			"%s"
-#define CHANGE_PERSISTENTLY "%s"
-#endif
-
 #define SET_SOURCE(source)		"SET timing_clock_source = '" source "'"
 #define ALTER_SOURCE(source)	"ALTER SYSTEM " SET_SOURCE(source) "; SELECT pg_reload_conf()"
-
-static bool
-word_in(const char *word, const char *list)
-{
-	size_t		length = strlen(word);
-
-	for (const char *p = list; p != NULL && (p = strstr(p, word)) != NULL; p += length)
-	{
-		if ((p == list || p[-1] == ' ') && strchr(" (", p[length]) != NULL)
-			return true;
-	}
-	return false;
-}
-
-/*
- * A kernel clock source that can be read without a system call, where the
- * present one cannot; NULL if the kernel offers none.
- */
-static const char *
-faster_kernel_source(void)
-{
-	static const char *const by_vdso[] = {READ_BY_VDSO};
-	const char *offered = platform_kernel_clock_sources_available();
-	const char *current = platform_kernel_clock_source();
-	const char *faster = NULL;
-
-	if (offered == NULL || current == NULL)
-		return NULL;
-	for (int i = 0; i < (int) lengthof(by_vdso); i++)
-	{
-		/* then something else is in the way */
-		if (strcmp(by_vdso[i], current) == 0)
-			return NULL;
-		if (faster == NULL && word_in(by_vdso[i], offered))
-			faster = by_vdso[i];
-	}
-	return faster;
-}
-
-/* How to change to that, or to none if it is NULL. */
-static void
-put_change_of_kernel_source(Advice *advice, const char *source)
-{
-	advice->now = source ? psprintf(CHANGE_NOW, source) : NULL;
-	advice->persistently = source ? psprintf(CHANGE_PERSISTENTLY, source) : NULL;
-}
 
 /* Whether reading the system clock costs a system call, or as much. */
 static bool
@@ -315,7 +232,7 @@ advise_on_system_clock(const Facts *facts, Advice *advice)
 		   "the system clock is read without a system call");
 	else
 		say(advice, "warning", "each reading of the system clock costs a system call", NULL,
-			faster_kernel_source() != NULL ?
+			platform_faster_kernel_clock_source() != NULL ?
 			"change the kernel's clock source, as the next row says" :
 			"see that the kernel is not started with vdso=0, and that no sandbox, tracer or preloaded library is in between",
 			"which instance type or setting makes the kernel offer a clock source that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page)");
@@ -326,7 +243,7 @@ advise_on_kernel_source(const Facts *facts, Advice *advice)
 {
 	const char *current = platform_kernel_clock_source();
 	const char *offered = platform_kernel_clock_sources_available();
-	const char *faster = faster_kernel_source();
+	const char *faster = platform_faster_kernel_clock_source();
 
 	advice->evidence = current == NULL ? "the operating system does not tell" :
 		psprintf("in use: %s; available: %s", current, offered ? offered : "not known");
@@ -338,7 +255,7 @@ advise_on_kernel_source(const Facts *facts, Advice *advice)
 	{
 		say(advice, "warning", psprintf("a faster clock source is available: %s", faster), NULL, NULL,
 			psprintf("to have the kernel's clock source changed from %s to %s", current, faster));
-		put_change_of_kernel_source(advice, faster);
+		platform_change_of_kernel_clock_source(faster, &advice->now, &advice->persistently);
 	}
 }
 
@@ -470,11 +387,11 @@ advise_on_skew(const Facts *facts, Advice *advice)
 		return;
 	}
 	advice->evidence = psprintf("%d CPUs; the offset farthest from 0 is between %+.0f and %+.0f ns (CPU %d); %s takes %.1f ns; warps: " INT64_FORMAT,
-								skew->ncpus, facts->most_skewed->result.offset_min * skew->tick_ns,
-								facts->most_skewed->result.offset_max * skew->tick_ns,
-								facts->most_skewed->cpu, skew->source->reads(skew->source),
-								facts->skew_reading_ns, facts->skew_warps);
-	if (facts->skew_warps > 0 || facts->skew_certain_ns > facts->skew_reading_ns)
+								skew->ncpus, skew->worst->result.offset_min * skew->tick_ns,
+								skew->worst->result.offset_max * skew->tick_ns,
+								skew->worst->cpu, skew->source->reads(skew->source),
+								skew->reading_ns, skew->warps);
+	if (skew->warps > 0 || skew->certain * skew->tick_ns > skew->reading_ns)
 		say(advice, "warning", "CPUs disagree by more than a reading takes", NULL,
 			"let the kernel keep time by another source than the TSC, unless a newer firmware sets all counters alike",
 			"a host whose processors' time-stamp counters are synchronised");
@@ -499,7 +416,8 @@ advise_on_backward_steps(const Facts *facts, Advice *advice)
 	}
 	say(advice, "warning", "a clock went backwards: durations can be negative or huge", NULL, NULL,
 		"a host whose time-stamp counters are synchronised, or another kernel clock source");
-	put_change_of_kernel_source(advice, faster_kernel_source());
+	platform_change_of_kernel_clock_source(platform_faster_kernel_clock_source(),
+										   &advice->now, &advice->persistently);
 }
 
 static void
@@ -618,17 +536,16 @@ clock_check_detail(PG_FUNCTION_ARGS)
 	const SurveyedClock *clock = &facts->clocks[INSTR_TIME];
 	double		skew_ns = NAN;
 	const char *skew_detail = facts->why_no_skew;
+	const Skew *skew = &facts->skew;
 	Row			row;
 
 	if (facts->why_no_skew == NULL)
 	{
-		const SkewResult *result = &facts->most_skewed->result;
-
-		skew_ns = Max(facts->skew_certain_ns, facts->skew_warp_max_ns);
-		skew_detail = facts->skew.ncpus < 2 ? "there is one CPU only" :
-			psprintf("CPU %d is ahead by %.0f to %.0f ns", facts->most_skewed->cpu,
-					 result->offset_min * facts->skew.tick_ns,
-					 result->offset_max * facts->skew.tick_ns);
+		skew_ns = Max(skew->certain, skew->warp_max) * skew->tick_ns;
+		skew_detail = skew->ncpus < 2 ? "there is one CPU only" :
+			psprintf("CPU %d is ahead by %.0f to %.0f ns", skew->worst->cpu,
+					 skew->worst->result.offset_min * skew->tick_ns,
+					 skew->worst->result.offset_max * skew->tick_ns);
 	}
 
 	InitMaterializedSRF(fcinfo, 0);

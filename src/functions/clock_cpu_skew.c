@@ -31,8 +31,6 @@ warn_of_findings(const Skew *skew)
 {
 	const ClockSource *source = skew->source;
 	const CpuSkew *first = &skew->cpus[0];
-	int64		warps = 0;
-	int64		warp_max = 0;
 	int			warped = 0;
 	int			unknown = 0;
 	int64		longest_stall = 0;
@@ -47,15 +45,13 @@ warn_of_findings(const Skew *skew)
 		longest_stall = Max(longest_stall, result->longest_stall);
 		/* each took that long at least */
 		stall_ns = Max(stall_ns, result->longest_stall * Min(first->reading_ns, cpu->reading_ns));
-		warps += result->warps;
-		warp_max = Max(warp_max, result->warp_max);
 		warped += result->warps > 0;
 	}
-	if (warps > 0)
+	if (skew->warps > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards between CPUs", source->name),
 				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns, between CPU %d and %d of %d others.",
-						   warps, warp_max * skew->tick_ns, first->cpu, warped,
+						   skew->warps, skew->warp_max * skew->tick_ns, first->cpu, warped,
 						   skew->ncpus - 1)));
 	if (unknown > 0)
 		ereport(WARNING,
