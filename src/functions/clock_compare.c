@@ -228,7 +228,6 @@ measure_sources(List *sources, int samples, int readings)
 	return data;
 }
 
-/* What arguments 0 to 2 ask for: sources, samples and readings. */
 static DataSets
 measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
 {
@@ -265,48 +264,56 @@ put_figure(Row *row, double value, bool as_float)
 		row_put(row, Float8GetDatum(value));
 }
 
-/* A row a data set, each but the first compared with the first. */
-static void
-put_comparison(FunctionCallInfo fcinfo, const DataSets *data,
-			   const CompareLevel *level, bool welch, bool as_float)
+/* Two arrays, or what arguments 0 to 2 ask for. */
+static DataSets
+get_data(FunctionCallInfo fcinfo, bool arrays, int max_sources)
 {
+	return arrays ? get_arrays(fcinfo) : measure_by_arguments(fcinfo, max_sources);
+}
+
+/* A row a data set, each but the first compared with the first. */
+static Datum
+compare(FunctionCallInfo fcinfo, bool arrays)
+{
+	int			argno = arrays ? 2 : 3;
+	CompareLevel level = get_level(fcinfo, argno);
+	bool		welch = get_bool(fcinfo, argno + 1, "welch");
+	DataSets	data = get_data(fcinfo, arrays, clock_source_count());
 	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
-	for (int i = 0; i < data->n; i++)
+	for (int i = 0; i < data.n; i++)
 	{
-		const CompareSet *set = &data->sets[i];
+		const CompareSet *set = &data.sets[i];
 
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
-		put_figure(&row, set->min, as_float);
-		put_figure(&row, set->max, as_float);
-		put_figure(&row, set->median, as_float);
-		put_figure(&row, set->mean, as_float);
-		put_figure(&row, set->stddev, as_float);
-		if (i == 0)
+		put_figure(&row, set->min, arrays);
+		put_figure(&row, set->max, arrays);
+		put_figure(&row, set->median, arrays);
+		put_figure(&row, set->mean, arrays);
+		put_figure(&row, set->stddev, arrays);
+		if (i > 0)
 		{
-			while (row.natts < row.tupdesc->natts)
-				row_put_null(&row);
-		}
-		else
-		{
-			CompareTest test = compare_test(&data->sets[0], set, level, welch);
-			int			size = compare_verdict(NULL, 0, &test, level, false) + 1;
+			CompareTest test = compare_test(&data.sets[0], set, &level, welch);
+			int			size = compare_verdict(NULL, 0, &test, &level, false) + 1;
 			char	   *verdict = palloc(size);
 
-			compare_verdict(verdict, size, &test, level, false);
-			put_figure(&row, test.difference, as_float);
-			put_figure(&row, test.error, as_float);
-			put_figure(&row, test.percent, as_float);
-			put_figure(&row, test.error_percent, as_float);
-			put_figure(&row, test.pooled_stddev, as_float);
+			compare_verdict(verdict, size, &test, &level, false);
+			put_figure(&row, test.difference, arrays);
+			put_figure(&row, test.error, arrays);
+			put_figure(&row, test.percent, arrays);
+			put_figure(&row, test.error_percent, arrays);
+			put_figure(&row, test.pooled_stddev, arrays);
 			put_figure(&row, test.p_value, true);
 			row_put_text(&row, verdict);
 		}
+		while (row.natts < row.tupdesc->natts)
+			row_put_null(&row);
 		row_to_set(&row, fcinfo);
 	}
+	return (Datum) 0;
 }
 
 static void
@@ -315,73 +322,47 @@ put_line(void *arg, const char *line)
 	put_text_line((FunctionCallInfo) arg, line);
 }
 
-/* Arguments from "first" on: confidence, width, welch, separate. */
-static ComparePlot
-get_plot(FunctionCallInfo fcinfo, int first, CompareLevel *level)
+static Datum
+plot(FunctionCallInfo fcinfo, bool arrays)
 {
-	ComparePlot plot = {0};
+	int			argno = arrays ? 2 : 3;
+	CompareLevel level = get_level(fcinfo, argno);
+	ComparePlot plot = {.level = &level, .line = put_line, .arg = fcinfo};
+	DataSets	data;
 
-	*level = get_level(fcinfo, first);
-	plot.level = level;
-	check_not_null(fcinfo, first + 1, "width");
-	plot.width = PG_GETARG_INT32(first + 1);
+	check_not_null(fcinfo, argno + 1, "width");
+	plot.width = PG_GETARG_INT32(argno + 1);
 	check_plot_width(plot.width);
-	plot.welch = get_bool(fcinfo, first + 2, "welch");
-	plot.separate = get_bool(fcinfo, first + 3, "separate");
-	plot.line = put_line;
-	plot.arg = fcinfo;
-	return plot;
-}
-
-static void
-put_plot(FunctionCallInfo fcinfo, ComparePlot *plot, const DataSets *data)
-{
-	plot->sets = data->sets;
-	plot->nsets = data->n;
+	plot.welch = get_bool(fcinfo, argno + 2, "welch");
+	plot.separate = get_bool(fcinfo, argno + 3, "separate");
+	data = get_data(fcinfo, arrays, COMPARE_MAX_SETS);
+	plot.sets = data.sets;
+	plot.nsets = data.n;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	compare_plot(plot);
+	compare_plot(&plot);
+	return (Datum) 0;
 }
 
 Datum
 clock_compare_sources(PG_FUNCTION_ARGS)
 {
-	CompareLevel level = get_level(fcinfo, 3);
-	bool		welch = get_bool(fcinfo, 4, "welch");
-	DataSets	data = measure_by_arguments(fcinfo, clock_source_count());
-
-	put_comparison(fcinfo, &data, &level, welch, false);
-	return (Datum) 0;
+	return compare(fcinfo, false);
 }
 
 Datum
 clock_compare_arrays(PG_FUNCTION_ARGS)
 {
-	CompareLevel level = get_level(fcinfo, 2);
-	bool		welch = get_bool(fcinfo, 3, "welch");
-	DataSets	data = get_arrays(fcinfo);
-
-	put_comparison(fcinfo, &data, &level, welch, true);
-	return (Datum) 0;
+	return compare(fcinfo, true);
 }
 
 Datum
 clock_compare_plot_sources(PG_FUNCTION_ARGS)
 {
-	CompareLevel level;
-	ComparePlot plot = get_plot(fcinfo, 3, &level);
-	DataSets	data = measure_by_arguments(fcinfo, COMPARE_MAX_SETS);
-
-	put_plot(fcinfo, &plot, &data);
-	return (Datum) 0;
+	return plot(fcinfo, false);
 }
 
 Datum
 clock_compare_plot_arrays(PG_FUNCTION_ARGS)
 {
-	CompareLevel level;
-	ComparePlot plot = get_plot(fcinfo, 2, &level);
-	DataSets	data = get_arrays(fcinfo);
-
-	put_plot(fcinfo, &plot, &data);
-	return (Datum) 0;
+	return plot(fcinfo, true);
 }
