@@ -33,29 +33,6 @@ compare_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void
-sort(double *x, int n)
-{
-	if (n > 1)
-		qsort(x, n, sizeof(double), compare_double);
-}
-
-/* Sum of squared deviations from the mean. */
-static double
-squared_deviations(const double *x, int n)
-{
-	double		mean = stats_mean(x, n);
-	double		sum = 0;
-	double		sumsq = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		sum += x[i] - mean;
-		sumsq += (x[i] - mean) * (x[i] - mean);
-	}
-	return fmax(sumsq - sum * sum / n, 0);
-}
-
 /*
  * Gamma(a + 1/2) / Gamma(a).  The difference of two large logarithms would
  * lose digits: from 100 on, the asymptotic series (DLMF 5.11.13), whose first
@@ -183,7 +160,8 @@ two_sided_quantile(double outside, double inside, double df)
 	double		target = by_tail ? outside : inside;
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
-	double		t;
+	/* that of the normal distribution, which is too small, and near 0 right */
+	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
 	double		out;
 	double		in;
 	double		density;
@@ -191,18 +169,6 @@ two_sided_quantile(double outside, double inside, double df)
 	both_sides(high, df, &out, &in, &density);
 	if (by_tail ? out > target : in < target)
 		return INFINITY;
-
-	if (by_tail)
-	{
-		/* Abramowitz and Stegun, 26.2.23, and the first term of 26.7.5 */
-		double		r = sqrt(-2 * log(outside / 2));
-		double		z = r - (2.515517 + (0.802853 + 0.010328 * r) * r) /
-			(1 + (1.432788 + (0.189269 + 0.001308 * r) * r) * r);
-
-		t = z + (z * z * z + z) / (4 * fmax(df, 1));
-	}
-	else
-		t = inside * sqrt(PI / 2);
 
 	for (int i = 0; i < MAX_STEPS; i++)
 	{
@@ -254,7 +220,16 @@ stats_mean(const double *x, int n)
 double
 stats_stddev(const double *x, int n)
 {
-	return n < 2 ? NAN : sqrt(squared_deviations(x, n) / (n - 1));
+	double		mean = stats_mean(x, n);
+	double		sum = 0;
+	double		sumsq = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		sum += x[i] - mean;
+		sumsq += (x[i] - mean) * (x[i] - mean);
+	}
+	return n < 2 ? NAN : sqrt(fmax(sumsq - sum * sum / n, 0) / (n - 1));
 }
 
 double
@@ -272,7 +247,7 @@ stats_median(double *x, int n)
 {
 	if (n < 1)
 		return NAN;
-	sort(x, n);
+	qsort(x, n, sizeof(double), compare_double);
 	return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
@@ -304,7 +279,7 @@ stats_low_mean(double *x, int n, int k, double *limit)
 {
 	if (k < 1 || k > n)
 		return *limit = NAN;
-	sort(x, n);
+	qsort(x, n, sizeof(double), compare_double);
 	*limit = x[k - 1];
 	return stats_mean(x, k);
 }
