@@ -1,14 +1,11 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * drift_run.c
- *	  Clocks beside a reference over a longer time.
+ *	  See drift_run.h.
  *
  * A look is a reading between two of the reference, of several the one with
  * the narrowest bracket.  A drift is told by up to 1000 looks, the pairs; more
  * looks, one a sleep, find steps of the clock, which are counted and left out
  * of the drift.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

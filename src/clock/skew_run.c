@@ -1,15 +1,12 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * skew_run.c
- *	  Compares the clocks of all CPUs.
+ *	  See skew_run.h.
  *
  * The backend, on the first CPU that it may run on, and one background worker,
  * on each of the others in turn, show each other their readings.  The worker
  * does what it is ordered to: it goes to a CPU and reads until the next order.
  * Neither waits for the other while it reads, so that an interrupt, a stop or
  * a process that is gone is noticed at once.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

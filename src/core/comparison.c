@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * comparison.c
- *	  Whether data sets differ: what ministat(1) of FreeBSD says of them, with
- *	  quantiles that are computed instead of looked up.
- *
- *-------------------------------------------------------------------------
+ *	  See comparison.h.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * jumps.c
- *	  Steps of a clock that is looked at beside a reference now and then.
- *
- *-------------------------------------------------------------------------
+ *	  See jumps.h.
  */
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * skew_bounds.c
- *	  The offset between the clocks of two CPUs, from readings that two
- *	  processes or threads, one on each, show each other in shared memory.
- *
- *-------------------------------------------------------------------------
+ *	  See skew_bounds.h.
  */
 #include <string.h>
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * stats.c
- *	  What a handful of measurements says: means and straight lines, how sure
- *	  they are, and Student's t, with which two of them are told apart.
- *
- *-------------------------------------------------------------------------
+ *	  See stats.h.
  */
 #include <float.h>
 #include <math.h>
@@ -160,6 +156,7 @@ two_sided_quantile(double outside, double inside, double df)
 	double		target = by_tail ? outside : inside;
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
+
 	/* that of the normal distribution, which is too small, and near 0 right */
 	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
 	double		out;

@@ -172,18 +172,6 @@ get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set
 	compare_summary(set);
 }
 
-static DataSets
-get_arrays(FunctionCallInfo fcinfo)
-{
-	DataSets	data;
-
-	data.n = 2;
-	data.sets = palloc0(sizeof(CompareSet) * data.n);
-	get_values(fcinfo, 0, "a", &data.sets[0]);
-	get_values(fcinfo, 1, "b", &data.sets[1]);
-	return data;
-}
-
 /* Those that are named; of all, those that can be read here. */
 static List *
 get_sources(FunctionCallInfo fcinfo)
@@ -254,21 +242,31 @@ measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
 }
 
 static void
-put_figure(Row *row, double value, bool as_float)
+put_figures(Row *row, const double *values, int n, bool as_float)
 {
-	if (!as_float)
-		row_put_number(row, value, DECIMALS);
-	else if (isnan(value))
-		row_put_null(row);
-	else
-		row_put(row, Float8GetDatum(value));
+	for (int i = 0; i < n; i++)
+	{
+		if (!as_float)
+			row_put_number(row, values[i], DECIMALS);
+		else if (isnan(values[i]))
+			row_put_null(row);
+		else
+			row_put(row, Float8GetDatum(values[i]));
+	}
 }
 
 /* Two arrays, or what arguments 0 to 2 ask for. */
 static DataSets
 get_data(FunctionCallInfo fcinfo, bool arrays, int max_sources)
 {
-	return arrays ? get_arrays(fcinfo) : measure_by_arguments(fcinfo, max_sources);
+	DataSets	data = {NULL, 2};
+
+	if (!arrays)
+		return measure_by_arguments(fcinfo, max_sources);
+	data.sets = palloc0(sizeof(CompareSet) * data.n);
+	get_values(fcinfo, 0, "a", &data.sets[0]);
+	get_values(fcinfo, 1, "b", &data.sets[1]);
+	return data;
 }
 
 /* A row a data set, each but the first compared with the first. */
@@ -286,27 +284,22 @@ compare(FunctionCallInfo fcinfo, bool arrays)
 	for (int i = 0; i < data.n; i++)
 	{
 		const CompareSet *set = &data.sets[i];
+		const double figures[] = {set->min, set->max, set->median, set->mean, set->stddev};
 
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
-		put_figure(&row, set->min, arrays);
-		put_figure(&row, set->max, arrays);
-		put_figure(&row, set->median, arrays);
-		put_figure(&row, set->mean, arrays);
-		put_figure(&row, set->stddev, arrays);
+		put_figures(&row, figures, lengthof(figures), arrays);
 		if (i > 0)
 		{
 			CompareTest test = compare_test(&data.sets[0], set, &level, welch);
+			const double tested[] = {test.difference, test.error, test.percent,
+			test.error_percent, test.pooled_stddev};
 			int			size = compare_verdict(NULL, 0, &test, &level, false) + 1;
 			char	   *verdict = palloc(size);
 
 			compare_verdict(verdict, size, &test, &level, false);
-			put_figure(&row, test.difference, arrays);
-			put_figure(&row, test.error, arrays);
-			put_figure(&row, test.percent, arrays);
-			put_figure(&row, test.error_percent, arrays);
-			put_figure(&row, test.pooled_stddev, arrays);
-			put_figure(&row, test.p_value, true);
+			put_figures(&row, tested, lengthof(tested), arrays);
+			put_figures(&row, &test.p_value, 1, true);
 			row_put_text(&row, verdict);
 		}
 		while (row.natts < row.tupdesc->natts)
