@@ -50,6 +50,17 @@ excess_over(const JumpsInterval *interval, const Rate *rate, double tolerance)
 	return excess;
 }
 
+/* Adds an interval's rate to n others, but none of an interval without length. */
+static int
+add_rate(double *rates, double *doubts, int n, const JumpsInterval *interval)
+{
+	if (interval->passed_ns == 0)
+		return n;
+	rates[n] = interval->lead_ns / interval->passed_ns;
+	doubts[n] = interval->doubt_ns / fabs(interval->passed_ns);
+	return n + 1;
+}
+
 /*
  * The median of rates, each of which is known to within its doubt, as the
  * median is to within that of the doubts.  "work" has room for n.
@@ -80,14 +91,7 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 	int			n = 0;
 
 	for (int j = i + direction; j >= 0 && j < jumps->n && n < JUMPS_SIDE; j += direction)
-	{
-		const JumpsInterval *neighbour = &jumps->late[j];
-
-		if (neighbour->passed_ns == 0)
-			continue;
-		rates[n] = neighbour->lead_ns / neighbour->passed_ns;
-		doubts[n++] = neighbour->doubt_ns / fabs(neighbour->passed_ns);
-	}
+		n = add_rate(rates, doubts, n, &jumps->late[j]);
 	if (n < MIN_SIDE)
 		return false;
 	*rate = rate_of(rates, doubts, n - (n % 2 == 0), RATE, work);
@@ -162,13 +166,6 @@ smaller(Excess a, Excess b)
 	return fabs(a.ns) <= fabs(b.ns) ? a : b;
 }
 
-/* A rate that steering does not explain. */
-static bool
-is_odd(const Rate *rate)
-{
-	return fabs(rate->rate) > STEERED_RATE + rate->doubt;
-}
-
 /*
  * The smallest excess counts, and none does if they differ in their sign: the
  * rate changed there.
@@ -186,6 +183,7 @@ judge(Jumps *jumps, int i)
 	Excess		excess = {0, 0};
 	Rate		rates[2];
 	int			n = 0;
+	int			agreed = 0;
 	bool		odd = false;
 
 	if (jumps->nominal)
@@ -199,13 +197,11 @@ judge(Jumps *jumps, int i)
 			if (!rate_of_side(jumps, i, direction, &rates[n]))
 				continue;
 			other = rates[n].agreed ? excess_over(interval, &rates[n], RATE) : nominal;
-			odd |= rates[n].agreed && is_odd(&rates[n]);
-			if (n++ == 0)
-				excess = other;
-			else
-				excess = smaller(excess, other);
+			agreed += rates[n].agreed;
+			odd |= rates[n].agreed && fabs(rates[n].rate) > STEERED_RATE + rates[n].doubt;
+			excess = n++ == 0 ? other : smaller(excess, other);
 		}
-		if (odd && !(n == 2 && rates[0].agreed && rates[1].agreed &&
+		if (odd && !(agreed == 2 &&
 					 fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt + rates[1].doubt &&
 					 fabs(nominal.ns) > nominal.tolerance_ns))
 			excess = smaller(excess, nominal);
@@ -263,10 +259,7 @@ jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 	{
 		JumpsInterval interval = interval_between(&pairs[i - 1], &pairs[i]);
 
-		if (interval.passed_ns == 0)
-			continue;
-		rates[nrates] = interval.lead_ns / interval.passed_ns;
-		doubts[nrates++] = interval.doubt_ns / fabs(interval.passed_ns);
+		nrates = add_rate(rates, doubts, nrates, &interval);
 	}
 	if (nrates < MIN_PAIRS - 1)
 		return;

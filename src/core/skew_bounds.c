@@ -54,7 +54,7 @@ skew_init(SkewSide *side)
  * advance are no farther apart than the shortest one took.
  */
 static inline void
-judge(SkewFound * found, uint64_t reading, int64_t *still, int64_t *bounds)
+judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
 {
 	int64_t		advance = (int64_t) (reading - found->own);
 
@@ -167,7 +167,7 @@ skew_still(const SkewSide *side)
  * there has not been a complete one.
  */
 static int64_t
-greatest_of_batches(const SkewFound * found)
+greatest_of_batches(const SkewFound *found)
 {
 	return found->batches_greatest == INT64_MIN ? found->batch_least :
 		found->batches_greatest;
@@ -176,8 +176,8 @@ greatest_of_batches(const SkewFound * found)
 SkewResult
 skew_result(const SkewSide *first, const SkewSide *second)
 {
-	const		SkewFound *a = &first->found;
-	const		SkewFound *b = &second->found;
+	const SkewFound *a = &first->found;
+	const SkewFound *b = &second->found;
 	SkewResult	result = {
 		.known = a->least != INT64_MAX && b->least != INT64_MAX,
 		.steady = true,

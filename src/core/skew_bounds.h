@@ -78,7 +78,7 @@ typedef struct SkewFound
 	bool		pending;		/* an exchange, of ... */
 	uint64_t	pending_seen;	/* ... this reading of the other side */
 	uint64_t	pending_echo;	/* of a round trip, 0 if none */
-}			SkewFound;
+} SkewFound;
 
 typedef struct SkewSide
 {

@@ -78,7 +78,7 @@ typedef struct Facts
 	Skew		skew;
 } Facts;
 
-static bool
+static inline bool
 available(const SurveyedClock *clock)
 {
 	return clock->why_not == NULL;
@@ -181,11 +181,10 @@ static void
 say(Advice *advice, const char *severity, const char *finding,
 	const char *now, const char *persistently, const char *provider)
 {
-	advice->severity = severity;
-	advice->finding = finding;
-	advice->now = now;
-	advice->persistently = persistently;
-	advice->provider = provider;
+	*advice = (Advice)
+	{
+		severity, finding, advice->evidence, now, persistently, provider
+	};
 }
 
 static void
