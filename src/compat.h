@@ -86,21 +86,8 @@ instr_counter_ns(const CompatNodeInstrumentation *instr)
 	return INSTR_TIME_GET_DOUBLE(instr->counter) * 1e9;
 }
 
-/* The time of all loops that have. */
+/* The server keeps ticks of the clock that it times with since 19, not seconds. */
 #if PG_VERSION_NUM >= 190000
-static inline double
-instr_total_s(const CompatNodeInstrumentation *instr)
-{
-	return INSTR_TIME_GET_DOUBLE(instr->instr.total);
-}
-
-static inline double
-instr_startup_s(const CompatNodeInstrumentation *instr)
-{
-	return INSTR_TIME_GET_DOUBLE(instr->startup);
-}
-
-/* The server keeps ticks of the clock that it times with. */
 static inline instr_time
 instr_time_of_s(double s)
 {
@@ -110,33 +97,25 @@ instr_time_of_s(double s)
 	unit.ticks = (int64) (s / INSTR_TIME_GET_DOUBLE(unit) * (double) unit.ticks);
 	return unit;
 }
-
-static inline void
-instr_put_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
-{
-	instr->startup = instr_time_of_s(startup_s);
-	instr->instr.total = instr_time_of_s(total_s);
-}
+#define INSTR_TO_S(t) INSTR_TIME_GET_DOUBLE(t)
+#define INSTR_FROM_S(s) instr_time_of_s(s)
 #else
+#define INSTR_TO_S(t) (t)
+#define INSTR_FROM_S(s) (s)
+#endif
+
+/* The time of all loops that have ended. */
 static inline double
 instr_total_s(const CompatNodeInstrumentation *instr)
 {
-	return instr->total;
+	return INSTR_TO_S(INSTR_COMMON(instr)->total);
 }
 
 static inline double
 instr_startup_s(const CompatNodeInstrumentation *instr)
 {
-	return instr->startup;
+	return INSTR_TO_S(instr->startup);
 }
-
-static inline void
-instr_put_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
-{
-	instr->startup = startup_s;
-	instr->total = total_s;
-}
-#endif
 
 /*
  * What EXPLAIN prints as a range: whichever way the two were estimated, the end
@@ -146,7 +125,8 @@ static inline void
 instr_set_times(CompatNodeInstrumentation *instr, double startup_s, double total_s)
 {
 	total_s = Max(total_s, 0);
-	instr_put_times(instr, Min(Max(startup_s, 0), total_s), total_s);
+	instr->startup = INSTR_FROM_S(Min(Max(startup_s, 0), total_s));
+	INSTR_COMMON(instr)->total = INSTR_FROM_S(total_s);
 }
 
 /*
@@ -168,11 +148,7 @@ trigger_set_need_timer(CompatTriggerInstrumentation *instr, bool need)
 static inline void
 trigger_set_total(CompatTriggerInstrumentation *instr, double s)
 {
-#if PG_VERSION_NUM >= 190000
-	instr->instr.total = instr_time_of_s(s);
-#else
-	instr->total = s;
-#endif
+	INSTR_COMMON(instr)->total = INSTR_FROM_S(s);
 }
 
 /* ExecutorRun() knows by itself since 18 whether a plan is executed once. */

@@ -24,12 +24,6 @@
 /* CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding. */
 #define RATE_FINDING_PPM	600.0
 
-/*
- * Ticks that a coarse clock may be late: it hangs on a timer interrupt, which
- * a hypervisor can hold up for as long as it lets the CPU wait.
- */
-#define COARSE_SLACK		25
-
 /* less of the rate than this is worth a warning */
 #define REACHED				0.95
 
@@ -43,17 +37,22 @@
  */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
-static double
-slack_ns(const ClockSource *source, double resolution_ns)
+static void
+warn_of_events(const ClockSample *sample, const char *message, const char *kind,
+			   const Events *events)
 {
-	return source->kind == CLOCK_COARSE ? COARSE_SLACK * resolution_ns : 0;
+	if (events->count > 0)
+		ereport(WARNING,
+				(errmsg(message, sample->source),
+				 errdetail("%s: " INT64_FORMAT ", the largest of %.0f ns.",
+						   kind, events->count, events->max_ns)));
 }
 
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
 static void
 warn_of_clock(const ClockRun *run, const ClockSample *sample)
 {
-	double		slack = slack_ns(run->source, sample->resolution_ns);
+	double		slack = run->sampler.slack_ns;
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 
 	/* a late tick is no wrong rate */
@@ -74,21 +73,16 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 						   sample->backward_steps,
 						   sample_ns(sample, sample->backward_max_ticks),
 						   sample->readings)));
-	if (sample->warps.count > 0)
-		ereport(WARNING,
-				(errmsg("clock source \"%s\" jumped ahead of the reference clock", sample->source),
-				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns.",
-						   sample->warps.count, sample->warps.max_ns)));
+	warn_of_events(sample, "clock source \"%s\" jumped ahead of the reference clock",
+				   "Warps", &sample->warps);
 	if (stood_still)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", sample->source),
 				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
 						   sample->longest_stall)));
-	else if (sample->lags.count > 0)
-		ereport(WARNING,
-				(errmsg("clock source \"%s\" fell behind the reference clock", sample->source),
-				 errdetail("Lags: " INT64_FORMAT ", the largest of %.0f ns.",
-						   sample->lags.count, sample->lags.max_ns)));
+	else
+		warn_of_events(sample, "clock source \"%s\" fell behind the reference clock",
+					   "Lags", &sample->lags);
 	if (!cpu_time && sample->backward_steps == 0 && sample->warps.count == 0 &&
 		sample->lags.count == 0 && !stood_still &&
 		fabs(advance_ppm) - error_ppm > RATE_FINDING_PPM)
@@ -149,7 +143,7 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 
 	run->frequency_hz = source->frequency_hz(source, &from);
 	run->resolution_ns = source->resolution_ns(source);
-	run->slack_ns = slack_ns(source, run->resolution_ns);
+	run->slack_ns = clock_source_slack_ns(source);
 	run->cpu_time = source->kind == CLOCK_CPU_TIME;
 	run->reader = source->reader;
 	if (run->tally == NULL)

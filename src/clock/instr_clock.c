@@ -1,11 +1,8 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * instr_clock.c
- *	  The clock that this server times with: INSTR_TIME_SET_CURRENT_FAST.
+ *	  See instr_clock.h.
  *
  * The one hot loop that needs PostgreSQL's headers.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -25,11 +22,19 @@ instr_clock_now(void)
 DEFINE_CLOCK_READER(reader_instr_time, instr_clock_now());
 
 #if defined(SERVER_HAS_TIMING_CLOCK_SOURCE) && PG_INSTR_TSC_CLOCK
+#define SET_TO(source)	(timing_clock_source == TIMING_CLOCK_SOURCE_##source)
+#define TIMES_BY_TSC	timing_tsc_enabled
+#define TSC_KHZ			timing_tsc_frequency_khz
+#else							/* it reads no other than the system clock */
+#define SET_TO(source)	false
+#define TIMES_BY_TSC	false
+#define TSC_KHZ			0
+#endif
 
 bool
 server_times_by_tsc(void)
 {
-	return timing_tsc_enabled;
+	return TIMES_BY_TSC;
 }
 
 /*
@@ -39,17 +44,17 @@ server_times_by_tsc(void)
 bool
 server_defaults_to_tsc(void)
 {
-	if (timing_clock_source == TIMING_CLOCK_SOURCE_AUTO)
-		return timing_tsc_enabled;
-	return timing_tsc_frequency_khz > 0 && tsc_is_default_now();
+	if (SET_TO(AUTO))
+		return TIMES_BY_TSC;
+	return TSC_KHZ > 0 && tsc_is_default_now();
 }
 
 const char *
 why_not_timed_by_tsc(void)
 {
-	if (timing_clock_source == TIMING_CLOCK_SOURCE_SYSTEM)
+	if (SET_TO(SYSTEM))
 		return "timing_clock_source is system";
-	if (timing_clock_source == TIMING_CLOCK_SOURCE_TSC)
+	if (SET_TO(TSC))
 		return tsc_why_not_usable();
 	return tsc_why_not_trusted();
 }
@@ -57,33 +62,5 @@ why_not_timed_by_tsc(void)
 double
 server_tsc_hz(void)
 {
-	return timing_tsc_frequency_khz > 0 ? timing_tsc_frequency_khz * 1e3 : 0;
+	return TSC_KHZ > 0 ? TSC_KHZ * 1e3 : 0;
 }
-
-#else
-
-bool
-server_times_by_tsc(void)
-{
-	return false;
-}
-
-bool
-server_defaults_to_tsc(void)
-{
-	return false;
-}
-
-const char *
-why_not_timed_by_tsc(void)
-{
-	return tsc_why_not_trusted();
-}
-
-double
-server_tsc_hz(void)
-{
-	return 0;
-}
-
-#endif

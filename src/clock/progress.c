@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * progress.c
- *	  Progress of long runs, reported as pgbench reports it.
- *
- *-------------------------------------------------------------------------
+ *	  See progress.h.
  */
 #include "postgres.h"
 

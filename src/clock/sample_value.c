@@ -22,16 +22,23 @@ typedef enum FieldKind
 {
 	FIELD_TEXT,
 	FIELD_TIME,
+	FIELD_COUNT,				/* int64, not negative */
 	FIELD_NUMBER,				/* a finite double */
 	FIELD_NOT_NEGATIVE,
 	FIELD_POSITIVE,
 	FIELD_UNLESS_NAN,			/* not negative, or NaN */
-	FIELD_COUNT,				/* int64, not negative */
-	FIELD_BITS,
-	FIELD_CPUS,
-	FIELD_TICKS,
-	FIELD_COUNTS
+	FIELD_OTHER
 } FieldKind;
+
+/* The attributes of clock_sample that are FIELD_OTHER. */
+enum
+{
+	SAMPLE_CPUS = 23,
+	SAMPLE_PRECISION_BITS = 25,
+	SAMPLE_TICKS,
+	SAMPLE_COUNTS,
+	NFIELDS
+};
 
 #define FIELD(name, kind, member) {#name, FIELD_##kind, offsetof(ClockSample, member)}
 
@@ -41,7 +48,7 @@ static const struct Field
 	const char *name;
 	FieldKind	kind;
 	size_t		offset;
-}			fields[] = {
+}			fields[NFIELDS] = {
 
 	FIELD(source, TEXT, source),
 	FIELD(clock, TEXT, clock),
@@ -66,14 +73,12 @@ static const struct Field
 	FIELD(gaps, COUNT, gaps.count),
 	FIELD(gap_max_ns, NOT_NEGATIVE, gaps.max_ns),
 	FIELD(gap_total_ns, NOT_NEGATIVE, gaps.total_ns),
-	FIELD(cpus, CPUS, cpus),
+	FIELD(cpus, OTHER, cpus),
 	FIELD(migrations, COUNT, migrations),
-	FIELD(precision_bits, BITS, precision_bits),
-	FIELD(ticks, TICKS, entries),
-	FIELD(counts, COUNTS, entries)
+	FIELD(precision_bits, OTHER, precision_bits),
+	FIELD(ticks, OTHER, entries),
+	FIELD(counts, OTHER, entries)
 };
-
-#define NFIELDS ((int) lengthof(fields))
 
 void
 sample_set_durations(ClockSample *sample, const Tally *tally)
@@ -188,36 +193,19 @@ sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc)
 	for (int i = 0; i < NFIELDS; i++)
 	{
 		const void *member = (const char *) sample + fields[i].offset;
+		int64		bits;
 
-		switch (fields[i].kind)
-		{
-			case FIELD_TEXT:
-				values[i] = CStringGetTextDatum(*(const char *const *) member);
-				break;
-			case FIELD_TIME:
-				values[i] = TimestampTzGetDatum(*(const TimestampTz *) member);
-				break;
-			case FIELD_NUMBER:
-			case FIELD_NOT_NEGATIVE:
-			case FIELD_POSITIVE:
-			case FIELD_UNLESS_NAN:
-				values[i] = Float8GetDatum(*(const double *) member);
-				break;
-			case FIELD_COUNT:
-				values[i] = Int64GetDatum(*(const int64 *) member);
-				break;
-			case FIELD_BITS:
-				values[i] = Int32GetDatum(*(const int *) member);
-				break;
-			case FIELD_CPUS:
-				values[i] = int4_array(sample->cpus, sample->ncpus);
-				break;
-			case FIELD_TICKS:
-			case FIELD_COUNTS:
-				values[i] = entries_to_array(sample, fields[i].kind == FIELD_COUNTS);
-				break;
-		}
+		/* a Datum has the bits of a double as it has those of an int64 */
+		memcpy(&bits, member, sizeof(bits));
+		if (fields[i].kind == FIELD_TEXT)
+			values[i] = CStringGetTextDatum(*(const char *const *) member);
+		else if (fields[i].kind != FIELD_OTHER)
+			values[i] = Int64GetDatum(bits);
 	}
+	values[SAMPLE_CPUS] = int4_array(sample->cpus, sample->ncpus);
+	values[SAMPLE_PRECISION_BITS] = Int32GetDatum(sample->precision_bits);
+	values[SAMPLE_TICKS] = entries_to_array(sample, false);
+	values[SAMPLE_COUNTS] = entries_to_array(sample, true);
 	return heap_form_tuple(tupdesc, values, nulls);
 }
 
@@ -231,48 +219,45 @@ malformed(const char *detail)
 			 errhint("Use values that clock_measure() or clock_merge() has returned, unchanged.")));
 }
 
-static double
-get_double(const struct Field *field, Datum datum)
+/* A number of eight bytes. */
+static void
+get_number(const struct Field *field, Datum datum, void *member)
 {
+	int64		bits = DatumGetInt64(datum);
 	double		value = DatumGetFloat8(datum);
 
-	if (field->kind == FIELD_UNLESS_NAN && isnan(value))
-		return value;
-	if (!isfinite(value) || (field->kind != FIELD_NUMBER && value < 0) ||
-		(field->kind == FIELD_POSITIVE && value == 0))
-		malformed(psprintf("The attribute \"%s\" is %g.", field->name, value));
-	return value;
-}
-
-static int64
-get_count(const struct Field *field, Datum datum)
-{
-	int64		value = DatumGetInt64(datum);
-
-	if (value < 0)
+	memcpy(member, &bits, sizeof(bits));
+	if (field->kind == FIELD_COUNT && bits < 0)
 		malformed(psprintf("The attribute \"%s\" is negative.", field->name));
-	return value;
+	if (field->kind >= FIELD_NUMBER && !(field->kind == FIELD_UNLESS_NAN && isnan(value)) &&
+		(!isfinite(value) || (field->kind != FIELD_NUMBER && value < 0) ||
+		 (field->kind == FIELD_POSITIVE && value == 0)))
+		malformed(psprintf("The attribute \"%s\" is %g.", field->name, value));
 }
 
 /* The elements of a one-dimensional array of int4 or int8 without NULLs. */
 static void *
-get_array(const struct Field *field, Datum datum, int *n)
+get_array(const Datum *values, int attribute, int *n)
 {
-	ArrayType  *array = DatumGetArrayTypeP(datum);
+	const char *name = fields[attribute].name;
+	ArrayType  *array = DatumGetArrayTypeP(values[attribute]);
 
 	if (ARR_NDIM(array) > 1)
-		malformed(psprintf("The array \"%s\" has more than one dimension.", field->name));
+		malformed(psprintf("The array \"%s\" has more than one dimension.", name));
 	if (ARR_HASNULL(array) && array_contains_nulls(array))
-		malformed(psprintf("The array \"%s\" contains a null value.", field->name));
+		malformed(psprintf("The array \"%s\" contains a null value.", name));
 	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	return ARR_DATA_PTR(array);
 }
 
 /* Entries of the sample, ascending and counted. */
 static void
-put_entries(ClockSample *sample, const int64 *ticks, int nticks,
-			const int64 *counts, int ncounts)
+get_entries(const Datum *values, ClockSample *sample)
 {
+	int			nticks;
+	int			ncounts;
+	int64	   *ticks = get_array(values, SAMPLE_TICKS, &nticks);
+	int64	   *counts = get_array(values, SAMPLE_COUNTS, &ncounts);
 	int64		total = 0;
 
 	if (nticks != ncounts)
@@ -312,10 +297,6 @@ sample_from_datum(Datum datum)
 	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header), .t_data = header};
 	Datum		values[NFIELDS];
 	bool		nulls[NFIELDS];
-	int64	   *ticks = NULL;
-	int64	   *counts = NULL;
-	int			nticks = 0;
-	int			ncounts = 0;
 
 	check_natts(tupdesc);
 	heap_deform_tuple(&tuple, tupdesc, values, nulls);
@@ -328,49 +309,23 @@ sample_from_datum(Datum datum)
 	}
 	for (int i = 0; i < NFIELDS; i++)
 	{
-		const struct Field *field = &fields[i];
-		void	   *member = (char *) sample + field->offset;
+		void	   *member = (char *) sample + fields[i].offset;
 
-		switch (field->kind)
-		{
-			case FIELD_TEXT:
-				*(const char **) member = TextDatumGetCString(values[i]);
-				break;
-			case FIELD_TIME:
-				*(TimestampTz *) member = DatumGetTimestampTz(values[i]);
-				break;
-			case FIELD_NUMBER:
-			case FIELD_NOT_NEGATIVE:
-			case FIELD_POSITIVE:
-			case FIELD_UNLESS_NAN:
-				*(double *) member = get_double(field, values[i]);
-				break;
-			case FIELD_COUNT:
-				*(int64 *) member = get_count(field, values[i]);
-				break;
-			case FIELD_BITS:
-				sample->precision_bits = DatumGetInt32(values[i]);
-				if (sample->precision_bits < 1 || sample->precision_bits > TALLY_EXACT)
-					malformed(psprintf("The attribute \"%s\" is %d.", field->name,
-									   sample->precision_bits));
-				break;
-			case FIELD_CPUS:
-				sample->cpus = get_array(field, values[i], &sample->ncpus);
-				for (int j = 0; j < sample->ncpus; j++)
-				{
-					if (sample->cpus[j] < (j > 0 ? sample->cpus[j - 1] + 1 : 0))
-						malformed("The array \"cpus\" is not in ascending order, or has a negative value.");
-				}
-				break;
-			case FIELD_TICKS:
-				ticks = get_array(field, values[i], &nticks);
-				break;
-			case FIELD_COUNTS:
-				counts = get_array(field, values[i], &ncounts);
-				break;
-		}
+		if (fields[i].kind == FIELD_TEXT)
+			*(const char **) member = TextDatumGetCString(values[i]);
+		else if (fields[i].kind != FIELD_OTHER)
+			get_number(&fields[i], values[i], member);
 	}
-	put_entries(sample, ticks, nticks, counts, ncounts);
+	sample->cpus = get_array(values, SAMPLE_CPUS, &sample->ncpus);
+	for (int i = 0; i < sample->ncpus; i++)
+	{
+		if (sample->cpus[i] < (i > 0 ? sample->cpus[i - 1] + 1 : 0))
+			malformed("The array \"cpus\" is not in ascending order, or has a negative value.");
+	}
+	sample->precision_bits = DatumGetInt32(values[SAMPLE_PRECISION_BITS]);
+	if (sample->precision_bits < 1 || sample->precision_bits > TALLY_EXACT)
+		malformed(psprintf("The attribute \"precision_bits\" is %d.", sample->precision_bits));
+	get_entries(values, sample);
 	return sample;
 }
 
@@ -427,63 +382,51 @@ sample_histogram(const ClockSample *sample, int *nrows)
 {
 	DurationRow *rows = palloc0(sizeof(DurationRow) * 65);
 	uint64		running = 0;
-	int			last = 0;
 
+	*nrows = 1;
 	for (int i = 0; i < sample->n; i++)
 	{
 		uint64		ns = whole_ns(sample, sample->entries[i].ticks);
 		int			bucket = ns == 0 ? 0 : pg_leftmost_one_pos64(ns) + 1;
 
 		rows[bucket].count += sample->entries[i].count;
-		last = bucket;
+		*nrows = bucket + 1;
 	}
-	for (int i = 0; i <= last; i++)
+	for (int i = 0; i < *nrows; i++)
 	{
-		running += rows[i].count;
 		rows[i].ns = (UINT64CONST(1) << i) - 1;
-		rows[i].running = running;
+		rows[i].running = running += rows[i].count;
 	}
-	*nrows = last + 1;
 	return rows;
 }
 
 DurationRow *
-sample_durations(const ClockSample *sample, double cutoff, int *nrows,
-				 bool *stopped)
+sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *stopped)
 {
 	DurationRow *rows = palloc(sizeof(DurationRow) * ((Size) sample->n + 1));
 	uint64		running = 0;
 	int			n = 0;
-	int			keep;
+	int			keep = 0;
 
 	/* several durations in ticks may round to the same nanosecond */
 	for (int i = 0; i < sample->n; i++)
 	{
 		uint64		ns = whole_ns(sample, sample->entries[i].ticks);
 
-		running += sample->entries[i].count;
-		if (n > 0 && rows[n - 1].ns == ns)
-			rows[n - 1].count += sample->entries[i].count;
-		else
+		if (n == 0 || rows[n - 1].ns != ns)
+			rows[n++] = (DurationRow)
 		{
-			rows[n].ns = ns;
-			rows[n].count = sample->entries[i].count;
-			n++;
-		}
-		rows[n - 1].running = running;
+			.ns = ns
+		};
+		rows[n - 1].count += sample->entries[i].count;
+		rows[n - 1].running = running += sample->entries[i].count;
 	}
 
-	for (keep = 0; keep < n; keep++)
-	{
-		if ((double) rows[keep].running * 100 / sample->total >= cutoff)
-			break;
-	}
+	while (keep < n && (double) rows[keep].running * 100 / sample->total < cutoff)
+		keep++;
 	*stopped = keep + 1 < n;
 	if (*stopped)
-	{
 		rows[keep + 1] = rows[n - 1];
-		n = keep + 2;
-	}
-	*nrows = n;
+	*nrows = *stopped ? keep + 2 : n;
 	return rows;
 }

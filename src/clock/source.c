@@ -1,13 +1,8 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * source.c
- *	  The one table of clocks.
- *
- *-------------------------------------------------------------------------
+ *	  See source.h.
  */
 #include "postgres.h"
-
-#include <time.h>
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
@@ -17,11 +12,14 @@
 #include "clock/instr_clock.h"
 #include "clock/source.h"
 #include "clock/wait.h"
+#include "compat.h"
 #include "core/arm_counter.h"
 #include "core/reference.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
+/* Ticks that a coarse clock may be late. */
+#define COARSE_SLACK		25
 
 const TscFrequency *
 calibrated_tsc_frequency(void)
@@ -30,17 +28,9 @@ calibrated_tsc_frequency(void)
 }
 
 static const char *
-always_available(const ClockSource *source)
+reads_call(const ClockSource *source)
 {
-	(void) source;
-	return NULL;
-}
-
-static const char *
-reads_system(const ClockSource *source)
-{
-	(void) source;
-	return SYSTEM_CLOCK_NAME;
+	return source->call;
 }
 
 static double
@@ -51,51 +41,44 @@ nanoseconds(const ClockSource *source, const char **from)
 	return 1e9;
 }
 
-static double
-system_resolution(const ClockSource *source)
+/* Not even tried: a run's first reading of it shall be the first. */
+static const char *
+always_available(const ClockSource *source)
 {
-	struct timespec ts;
-
 	(void) source;
-	if (clock_getres(SYSTEM_CLOCK_ID, &ts) != 0)
-		return 0;
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
+	return NULL;
 }
 
 static const char *
-with_frequency(const char *why_not)
+why_no_os_clock(const ClockSource *source)
 {
+	return os_clock_works(source->os) ? NULL : "this operating system does not have it";
+}
+
+static double
+os_resolution(const ClockSource *source)
+{
+	return os_clock_resolution_ns(source->os);
+}
+
+/* Of a counter: one tick. */
+static double
+tick_ns(const ClockSource *source)
+{
+	const char *from;
+
+	return 1e9 / source->frequency_hz(source, &from);
+}
+
+static const char *
+why_no_tsc(const ClockSource *source)
+{
+	const char *why_not = strcmp(source->name, "rdtscp") == 0 ?
+		tsc_why_no_rdtscp() : tsc_why_no_rdtsc();
+
 	if (why_not == NULL && calibrated_tsc_frequency() == NULL)
 		return "the frequency of the time-stamp counter could not be found: it did not advance while calibrating";
 	return why_not;
-}
-
-static const char *
-why_no_rdtsc(const ClockSource *source)
-{
-	(void) source;
-	return with_frequency(tsc_why_no_rdtsc());
-}
-
-static const char *
-why_no_rdtscp(const ClockSource *source)
-{
-	(void) source;
-	return with_frequency(tsc_why_no_rdtscp());
-}
-
-static const char *
-reads_rdtsc(const ClockSource *source)
-{
-	(void) source;
-	return "RDTSC";
-}
-
-static const char *
-reads_rdtscp(const ClockSource *source)
-{
-	(void) source;
-	return "RDTSCP";
 }
 
 static double
@@ -108,37 +91,6 @@ tsc_hz(const ClockSource *source, const char **from)
 	return frequency->hz;
 }
 
-static double
-tsc_resolution(const ClockSource *source)
-{
-	(void) source;
-	return 1e9 / calibrated_tsc_frequency()->hz;
-}
-
-static const char *
-why_no_instr_time(const ClockSource *source)
-{
-	return server_times_by_tsc() ? why_no_rdtsc(source) : NULL;
-}
-
-static const char *
-reads_instr_time(const ClockSource *source)
-{
-	return server_times_by_tsc() ? reads_rdtsc(source) : reads_system(source);
-}
-
-static double
-instr_time_hz(const ClockSource *source, const char **from)
-{
-	return server_times_by_tsc() ? tsc_hz(source, from) : nanoseconds(source, from);
-}
-
-static double
-instr_time_resolution(const ClockSource *source)
-{
-	return server_times_by_tsc() ? tsc_resolution(source) : system_resolution(source);
-}
-
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 static const char *
 why_no_arm_counter(const ClockSource *source)
@@ -147,44 +99,48 @@ why_no_arm_counter(const ClockSource *source)
 	return arm_counter_why_not();
 }
 
-static const char *
-reads_arm_counter(const ClockSource *source)
-{
-	return source->reader == &reader_cntvct ? "CNTVCT_EL0" : "ISB, CNTVCT_EL0";
-}
-
 static double
-arm_counter_frequency(const ClockSource *source, const char **from)
+arm_hz(const ClockSource *source, const char **from)
 {
 	(void) source;
 	*from = "CNTFRQ_EL0";
 	return arm_counter_hz();
 }
-
-static double
-arm_counter_resolution(const ClockSource *source)
-{
-	(void) source;
-	return 1e9 / arm_counter_hz();
-}
 #endif
 
-static const char *
-why_no_os_clock(const ClockSource *source)
+/* instr_time is what EXPLAIN ANALYZE reads at this moment. */
+static const ClockSource *
+read_now(void)
 {
-	return os_clock_works(source->os) ? NULL : "this operating system does not have it";
+	return clock_source_find(clock_source_for_explain());
 }
 
 static const char *
-reads_os_clock(const ClockSource *source)
+why_no_instr_time(const ClockSource *source)
 {
-	return source->os->call;
+	source = read_now();
+	return source->why_not(source);
+}
+
+static const char *
+reads_instr_time(const ClockSource *source)
+{
+	(void) source;
+	return clock_of_explain();
 }
 
 static double
-os_clock_resolution(const ClockSource *source)
+instr_time_hz(const ClockSource *source, const char **from)
 {
-	return source->os->resolution_ns(source->os->id);
+	source = read_now();
+	return source->frequency_hz(source, from);
+}
+
+static double
+instr_time_resolution(const ClockSource *source)
+{
+	source = read_now();
+	return source->resolution_ns(source);
 }
 
 #ifdef CLOCKTIMING_HAVE_TSC
@@ -193,39 +149,41 @@ os_clock_resolution(const ClockSource *source)
 #define TSC_READER(reader) NULL
 #endif
 
+static const OsClock system_clock = {.id = SYSTEM_CLOCK_ID};
+
 /* What is not the operating system's alone; the clocks of that follow. */
 static const ClockSource first_sources[] = {
 	{
 		"system", "what PostgreSQL reads when it does not use the TSC",
 		CLOCK_FINE, always_available, &reader_system,
-		reads_system, nanoseconds, system_resolution, NULL
+		reads_call, nanoseconds, os_resolution, SYSTEM_CLOCK_NAME, &system_clock
 	},
 	{
 		"rdtscp", "time-stamp counter of x86, after all earlier instructions",
-		CLOCK_FINE, why_no_rdtscp, TSC_READER(reader_rdtscp),
-		reads_rdtscp, tsc_hz, tsc_resolution, NULL
+		CLOCK_FINE, why_no_tsc, TSC_READER(reader_rdtscp),
+		reads_call, tsc_hz, tick_ns, "RDTSCP", NULL
 	},
 	{
 		"rdtsc", "time-stamp counter of x86, as soon as possible",
-		CLOCK_FINE, why_no_rdtsc, TSC_READER(reader_rdtsc),
-		reads_rdtsc, tsc_hz, tsc_resolution, NULL
+		CLOCK_FINE, why_no_tsc, TSC_READER(reader_rdtsc),
+		reads_call, tsc_hz, tick_ns, "RDTSC", NULL
 	},
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 	{
 		"cntvct_isb", "counter of 64-bit Arm, after all earlier instructions",
 		CLOCK_FINE, why_no_arm_counter, &reader_cntvct_isb,
-		reads_arm_counter, arm_counter_frequency, arm_counter_resolution, NULL
+		reads_call, arm_hz, tick_ns, "ISB, CNTVCT_EL0", NULL
 	},
 	{
 		"cntvct", "counter of 64-bit Arm, as soon as possible",
 		CLOCK_FINE, why_no_arm_counter, &reader_cntvct,
-		reads_arm_counter, arm_counter_frequency, arm_counter_resolution, NULL
+		reads_call, arm_hz, tick_ns, "CNTVCT_EL0", NULL
 	},
 #endif
 	{
 		"instr_time", "what EXPLAIN ANALYZE of this server reads at present",
 		CLOCK_FINE, why_no_instr_time, &reader_instr_time,
-		reads_instr_time, instr_time_hz, instr_time_resolution, NULL
+		reads_instr_time, instr_time_hz, instr_time_resolution, NULL, NULL
 	},
 };
 
@@ -250,21 +208,23 @@ clock_source_at(int i)
 
 		for (int j = 0; j < n_os_clocks; j++)
 		{
-			ClockSource *source = &table[j];
+			const OsClock *os = &os_clocks[j];
 
-			source->os = &os_clocks[j];
-			source->name = source->os->name;
-			source->description = source->os->description;
-			source->kind = source->os->kind;
-			source->reader = source->os->reader;
-			source->why_not = why_no_os_clock;
-			source->reads = reads_os_clock;
-			source->frequency_hz = nanoseconds;
-			source->resolution_ns = os_clock_resolution;
+			table[j] = (ClockSource)
+			{
+				os->name, os->description, os->kind, why_no_os_clock, os->reader,
+					reads_call, nanoseconds, os_resolution, os->call, os
+			};
 		}
 		others = table;
 	}
 	return &others[i - lengthof(first_sources)];
+}
+
+double
+clock_source_slack_ns(const ClockSource *source)
+{
+	return source->kind == CLOCK_COARSE ? COARSE_SLACK * source->resolution_ns(source) : 0;
 }
 
 const ClockSource *
@@ -278,7 +238,7 @@ clock_source_find(const char *name)
 	return NULL;
 }
 
-static void
+pg_noreturn static void
 unknown_source(const char *name, const char *others)
 {
 	StringInfoData known;
@@ -355,9 +315,8 @@ clock_sources_of_array(ArrayType *array)
 bool
 clock_source_is_instruction(const ClockSource *source)
 {
-	if (source->os != NULL || strcmp(source->name, "system") == 0)
-		return false;
-	return strcmp(source->name, "instr_time") != 0 || server_times_by_tsc();
+	return source->os == NULL &&
+		(strcmp(source->name, "instr_time") != 0 || server_times_by_tsc());
 }
 
 /*
@@ -426,5 +385,5 @@ clock_source_for_other_timing(void)
 const char *
 clock_of_explain(void)
 {
-	return reads_instr_time(NULL);
+	return read_now()->call;
 }

@@ -33,7 +33,8 @@ struct ClockSource
 	const ClockReader *reader;
 
 	/*
-	 * The rest may be called only where why_not() returned NULL.
+	 * The functions that follow may be called only where why_not() returned
+	 * NULL.
 	 *
 	 * What a reading reads: a system call with its clock, or an instruction.
 	 */
@@ -45,7 +46,8 @@ struct ClockSource
 	/* as the system reports it, in nanoseconds; 0 if it does not */
 	double		(*resolution_ns) (const ClockSource *source);
 
-	/* what the four above look at for a clock of the operating system */
+	/* what those above look at: what is read, a clock of the system or NULL */
+	const char *call;
 	const OsClock *os;
 };
 
@@ -56,10 +58,7 @@ extern const ClockSource *clock_source_at(int i);
 /* The source of that name, whatever the case of its letters; NULL if none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/*
- * The source of that name, whatever the case of its letters, ready to be read.
- * ERROR if there is none or if it is not available.
- */
+/* Such a source, ready to be read.  ERROR if there is none or it is not available. */
 extern const ClockSource *clock_source_get(const char *name);
 
 /*
@@ -68,6 +67,12 @@ extern const ClockSource *clock_source_get(const char *name);
  * empty, contains a null or an unknown name.
  */
 extern List *clock_sources_of_array(ArrayType *array);
+
+/*
+ * By how much the clock may be late by its nature, in ns: a coarse one hangs on
+ * a timer interrupt, which a hypervisor can hold up.
+ */
+extern double clock_source_slack_ns(const ClockSource *source);
 
 /* Whether a reading is one instruction. */
 extern bool clock_source_is_instruction(const ClockSource *source);

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * subtransaction.c
- *	  Work in a subtransaction: that may fail, or that is undone.
- *
- *-------------------------------------------------------------------------
+ *	  See subtransaction.h.
  */
 #include "postgres.h"
 

@@ -1,12 +1,9 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * arm_counter.c
- *	  The counter of 64-bit Arm, CNTVCT_EL0.
+ *	  See arm_counter.h.
  *
  * The processor may read it earlier than the order of instructions says; the
  * instruction barrier prevents that (Arm Architecture Reference Manual, D12).
- *
- *-------------------------------------------------------------------------
  */
 #include "core/arm_counter.h"
 
@@ -40,27 +37,27 @@ DEFINE_CLOCK_READER(reader_cntvct, cntvct());
 DEFINE_CLOCK_READER(reader_cntvct_isb, cntvct_isb());
 
 static uint64_t
-read_both_registers(void)
+cntfrq(void)
 {
 	uint64_t	hz;
 
 	__asm__ volatile ("mrs %0, cntfrq_el0":"=r" (hz));
 
-	return hz + cntvct();
+	return hz;
+}
+
+static uint64_t
+read_both_registers(void)
+{
+	return cntfrq() + cntvct();
 }
 
 const char *
 arm_counter_why_not(void)
 {
-	static bool probed = false;
-	static bool survived = false;
+	static Probe tried = {.read = read_both_registers};
 
-	if (!probed)
-	{
-		survived = probe(read_both_registers);
-		probed = true;
-	}
-	if (!survived)
+	if (!probe(&tried))
 		return "reading CNTVCT_EL0 raised a signal";
 	if (arm_counter_hz() <= 0)
 		return "the firmware states no frequency of it (CNTFRQ_EL0 is 0)";
@@ -70,11 +67,7 @@ arm_counter_why_not(void)
 double
 arm_counter_hz(void)
 {
-	uint64_t	hz;
-
-	__asm__ volatile ("mrs %0, cntfrq_el0":"=r" (hz));
-
-	return (double) (hz & 0xffffffff);
+	return (double) (cntfrq() & 0xffffffff);
 }
 
 #else

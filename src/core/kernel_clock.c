@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * kernel_clock.c
- *	  The clock that the kernel keeps time by.
- *
- *-------------------------------------------------------------------------
+ *	  See kernel_clock.h.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -19,81 +16,67 @@
 #include "core/kernel_clock.h"
 
 #if defined(__linux__)
+#define SOURCE_IN_USE	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define SOURCES			"/sys/devices/system/clocksource/clocksource0/available_clocksource"
 
-#define CLOCKSOURCE_DIR "/sys/devices/system/clocksource/clocksource0/"
-
-/* The first line of a file, without blanks at its end. */
-static bool
-first_line(const char *path, char *line)
+/* The first line of a file, which sysfs gives in one piece. */
+static ssize_t
+read_text(const char *path, char *text, size_t size)
 {
 	int			fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t		length = 0;
 
 	if (fd >= 0)
 	{
-		/* what sysfs has to say comes in one piece */
-		length = read(fd, line, KERNEL_CLOCK_SIZE - 1);
+		length = read(fd, text, size);
 		(void) close(fd);
 	}
+	return length;
+}
+#elif defined(__FreeBSD__)
+#define SOURCE_IN_USE	"kern.timecounter.hardware"
+#define SOURCES			"kern.timecounter.choice"
+
+static ssize_t
+read_text(const char *variable, char *text, size_t size)
+{
+	return sysctlbyname(variable, text, &size, NULL, 0) == 0 ? (ssize_t) size : 0;
+}
+#else
+#define SOURCE_IN_USE	""
+#define SOURCES			""
+
+static ssize_t
+read_text(const char *name, char *text, size_t size)
+{
+	(void) name, (void) text ,
+				(void) size;
+
+	return 0;
+}
+#endif
+
+/* Without blanks and a newline at its end. */
+static bool
+read_line(const char *from, char *line)
+{
+	ssize_t		length = read_text(from, line, KERNEL_CLOCK_SIZE - 1);
+
 	line[length > 0 ? length : 0] = '\0';
-	length = (ssize_t) strcspn(line, "\n");
-	while (length > 0 && line[length - 1] == ' ')
-		length--;
-	line[length] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	for (length = (ssize_t) strlen(line); length > 0 && line[length - 1] == ' '; length--)
+		line[length - 1] = '\0';
 	return length > 0;
 }
 
 bool
 kernel_clock_source(char *name)
 {
-	return first_line(CLOCKSOURCE_DIR "current_clocksource", name);
+	return read_line(SOURCE_IN_USE, name);
 }
 
 bool
 kernel_clock_sources_available(char *names)
 {
-	return first_line(CLOCKSOURCE_DIR "available_clocksource", names);
+	return read_line(SOURCES, names);
 }
-
-#elif defined(__FreeBSD__)
-
-static bool
-sysctl_string(const char *variable, char *value)
-{
-	size_t		length = KERNEL_CLOCK_SIZE - 1;
-
-	if (sysctlbyname(variable, value, &length, NULL, 0) != 0)
-		length = 0;
-	value[length] = '\0';
-	return value[0] != '\0';
-}
-
-bool
-kernel_clock_source(char *name)
-{
-	return sysctl_string("kern.timecounter.hardware", name);
-}
-
-bool
-kernel_clock_sources_available(char *names)
-{
-	return sysctl_string("kern.timecounter.choice", names);
-}
-
-#else
-
-bool
-kernel_clock_source(char *name)
-{
-	name[0] = '\0';
-	return false;
-}
-
-bool
-kernel_clock_sources_available(char *names)
-{
-	names[0] = '\0';
-	return false;
-}
-
-#endif

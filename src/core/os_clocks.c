@@ -1,14 +1,10 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * os_clocks.c
- *	  The clocks that the operating system and the C library offer.
- *
- *-------------------------------------------------------------------------
+ *	  See os_clocks.h.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
-#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -60,16 +56,6 @@ clock_gettime_ns(clockid_t id)
 	return (uint64_t) ts.tv_sec * NS_PER_S + (uint64_t) ts.tv_nsec;
 }
 
-static double
-clock_getres_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	if (clock_getres(id, &ts) != 0)
-		return 0;
-	return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-}
-
 static inline uint64_t
 gettimeofday_ns(void)
 {
@@ -89,33 +75,6 @@ getrusage_ns(void)
 		((uint64_t) usage.ru_utime.tv_usec + (uint64_t) usage.ru_stime.tv_usec) * 1000;
 }
 
-static double
-microsecond(clockid_t id)
-{
-	(void) id;
-	return 1e3;
-}
-
-static double
-second(clockid_t id)
-{
-	(void) id;
-	return 1e9;
-}
-
-static inline uint64_t
-clock_ns(void)
-{
-	return (uint64_t) clock() * (NS_PER_S / CLOCKS_PER_SEC);
-}
-
-static double
-clock_resolution(clockid_t id)
-{
-	(void) id;
-	return 1e9 / CLOCKS_PER_SEC;
-}
-
 /* Set by os_clock_works(). */
 static uint64_t times_tick_ns;
 
@@ -127,42 +86,6 @@ times_ns(void)
 	return (uint64_t) times(&unused) * times_tick_ns;
 }
 
-static double
-times_resolution(clockid_t id)
-{
-	(void) id;
-	return (double) times_tick_ns;
-}
-
-#define OS_CLOCK_READER(name, READ) \
-CLOCK_READER_FUNCTIONS(read_##name, READ) \
-static const ClockReader reader_##name = CLOCK_READER(read_##name)
-
-OS_CLOCK_READER(realtime, clock_gettime_ns(CLOCK_REALTIME));
-OS_CLOCK_READER(realtime_coarse, clock_gettime_ns(CLOCK_REALTIME_COARSE));
-OS_CLOCK_READER(monotonic, clock_gettime_ns(CLOCK_MONOTONIC));
-OS_CLOCK_READER(monotonic_coarse, clock_gettime_ns(CLOCK_MONOTONIC_COARSE));
-OS_CLOCK_READER(monotonic_raw, clock_gettime_ns(CLOCK_MONOTONIC_RAW));
-OS_CLOCK_READER(boottime, clock_gettime_ns(CLOCK_BOOTTIME));
-OS_CLOCK_READER(tai, clock_gettime_ns(CLOCK_TAI));
-OS_CLOCK_READER(process_cputime, clock_gettime_ns(CLOCK_PROCESS_CPUTIME_ID));
-OS_CLOCK_READER(thread_cputime, clock_gettime_ns(CLOCK_THREAD_CPUTIME_ID));
-OS_CLOCK_READER(gettimeofday, gettimeofday_ns());
-OS_CLOCK_READER(clock, clock_ns());
-OS_CLOCK_READER(getrusage, getrusage_ns());
-OS_CLOCK_READER(times, times_ns());
-OS_CLOCK_READER(time, (uint64_t) time(NULL) * NS_PER_S);
-
-#ifdef __FreeBSD__
-OS_CLOCK_READER(realtime_fast, clock_gettime_ns(CLOCK_REALTIME_FAST));
-OS_CLOCK_READER(realtime_precise, clock_gettime_ns(CLOCK_REALTIME_PRECISE));
-OS_CLOCK_READER(monotonic_fast, clock_gettime_ns(CLOCK_MONOTONIC_FAST));
-OS_CLOCK_READER(monotonic_precise, clock_gettime_ns(CLOCK_MONOTONIC_PRECISE));
-OS_CLOCK_READER(uptime_fast, clock_gettime_ns(CLOCK_UPTIME_FAST));
-OS_CLOCK_READER(uptime_precise, clock_gettime_ns(CLOCK_UPTIME_PRECISE));
-OS_CLOCK_READER(second, clock_gettime_ns(CLOCK_SECOND));
-#endif
-
 #ifdef __APPLE__
 static mach_timebase_info_data_t mach_timebase; /* by os_clock_works() */
 
@@ -173,80 +96,65 @@ mach_absolute_time_ns(void)
 	return (uint64_t) ((unsigned __int128) mach_absolute_time() *
 					   mach_timebase.numer / mach_timebase.denom);
 }
-
-static double
-mach_absolute_time_resolution(clockid_t id)
-{
-	(void) id;
-	return (double) mach_timebase.numer / mach_timebase.denom;
-}
-
-OS_CLOCK_READER(mach_absolute_time, mach_absolute_time_ns());
-OS_CLOCK_READER(uptime_raw, clock_gettime_ns(CLOCK_UPTIME_RAW));
-OS_CLOCK_READER(uptime_raw_approx, clock_gettime_ns(CLOCK_UPTIME_RAW_APPROX));
-OS_CLOCK_READER(monotonic_raw_approx, clock_gettime_ns(CLOCK_MONOTONIC_RAW_APPROX));
 #endif
 
-#define BY_ID(name, id, kind, description) \
-	{#name, "clock_gettime (" #id ")", kind, description, &reader_##name, clock_getres_ns, id}
-#define BY_CALL(name, resolution, kind, description) \
-	{#name, #name, kind, description, &reader_##name, resolution, NO_CLOCK}
+/*
+ * The clocks: BY_ID(name, id, kind, description) for clock_gettime(), and
+ * BY_CALL(name, call, unit in ns, kind, description) for others, with a unit of
+ * 0 where os_clock_works() finds it out.
+ */
+#define LINUX_CLOCKS(BY_ID, BY_CALL) \
+	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE, "time of day, which NTP and the administrator set") \
+	BY_ID(realtime_coarse, CLOCK_REALTIME_COARSE, CLOCK_COARSE, "time of day at the last timer interrupt") \
+	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE, "time since the start, steered by NTP") \
+	BY_ID(monotonic_coarse, CLOCK_MONOTONIC_COARSE, CLOCK_COARSE, "monotonic at the last timer interrupt") \
+	BY_ID(monotonic_raw, CLOCK_MONOTONIC_RAW, CLOCK_FINE, "time since the start, steered by nobody") \
+	BY_ID(boottime, CLOCK_BOOTTIME, CLOCK_FINE, "monotonic, with the time that the system was suspended") \
+	BY_ID(tai, CLOCK_TAI, CLOCK_FINE, "time of day without leap seconds") \
+	BY_ID(process_cputime, CLOCK_PROCESS_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this process") \
+	BY_ID(thread_cputime, CLOCK_THREAD_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this thread") \
+	BY_CALL(gettimeofday, gettimeofday_ns(), 1e3, CLOCK_FINE, "time of day in microseconds") \
+	BY_CALL(clock, (uint64_t) clock() * (NS_PER_S / CLOCKS_PER_SEC), 1e9 / CLOCKS_PER_SEC, CLOCK_CPU_TIME, "CPU time of this process by the C library") \
+	BY_CALL(getrusage, getrusage_ns(), 1e3, CLOCK_CPU_TIME, "CPU time of this process, user and system") \
+	BY_CALL(times, times_ns(), 0, CLOCK_COARSE, "time since some moment in timer ticks") \
+	BY_CALL(time, (uint64_t) time(NULL) * NS_PER_S, 1e9, CLOCK_COARSE, "time of day in seconds")
+
+#if defined(__FreeBSD__)
+#define MORE_CLOCKS(BY_ID, BY_CALL) \
+	BY_ID(realtime_fast, CLOCK_REALTIME_FAST, CLOCK_COARSE, "time of day at the last timer interrupt") \
+	BY_ID(realtime_precise, CLOCK_REALTIME_PRECISE, CLOCK_FINE, "time of day as precisely as possible") \
+	BY_ID(monotonic_fast, CLOCK_MONOTONIC_FAST, CLOCK_COARSE, "monotonic at the last timer interrupt") \
+	BY_ID(monotonic_precise, CLOCK_MONOTONIC_PRECISE, CLOCK_FINE, "monotonic as precisely as possible") \
+	BY_ID(uptime_fast, CLOCK_UPTIME_FAST, CLOCK_COARSE, "time that the system has run, at the last timer interrupt") \
+	BY_ID(uptime_precise, CLOCK_UPTIME_PRECISE, CLOCK_FINE, "time that the system has run, as precisely as possible") \
+	BY_ID(second, CLOCK_SECOND, CLOCK_COARSE, "time of day in seconds")
+#elif defined(__APPLE__)
+#define MORE_CLOCKS(BY_ID, BY_CALL) \
+	BY_CALL(mach_absolute_time, mach_absolute_time_ns(), 0, CLOCK_FINE, "time that the system has run, as the processor counts") \
+	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE, "time that the system has run, steered by nobody") \
+	BY_ID(uptime_raw_approx, CLOCK_UPTIME_RAW_APPROX, CLOCK_COARSE, "uptime_raw at the last context switch") \
+	BY_ID(monotonic_raw_approx, CLOCK_MONOTONIC_RAW_APPROX, CLOCK_COARSE, "monotonic_raw at the last context switch")
+#else
+#define MORE_CLOCKS(BY_ID, BY_CALL)
+#endif
+
+#define READER(name, READ) \
+CLOCK_READER_FUNCTIONS(read_##name, READ) \
+static const ClockReader reader_##name = CLOCK_READER(read_##name);
+#define READER_BY_ID(name, id, kind, description) READER(name, clock_gettime_ns(id))
+#define READER_BY_CALL(name, call, unit_ns, kind, description) READER(name, call)
+
+LINUX_CLOCKS(READER_BY_ID, READER_BY_CALL)
+MORE_CLOCKS(READER_BY_ID, READER_BY_CALL)
+
+#define ENTRY_BY_ID(name, id, kind, description) \
+	{#name, "clock_gettime (" #id ")", kind, description, &reader_##name, 0, id},
+#define ENTRY_BY_CALL(name, call, unit_ns, kind, description) \
+	{#name, #name, kind, description, &reader_##name, unit_ns, NO_CLOCK},
 
 const OsClock os_clocks[] = {
-	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE,
-		  "time of day, which NTP and the administrator set"),
-	BY_ID(realtime_coarse, CLOCK_REALTIME_COARSE, CLOCK_COARSE,
-		  "time of day at the last timer interrupt"),
-	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE,
-		  "time since the start, steered by NTP"),
-	BY_ID(monotonic_coarse, CLOCK_MONOTONIC_COARSE, CLOCK_COARSE,
-		  "monotonic at the last timer interrupt"),
-	BY_ID(monotonic_raw, CLOCK_MONOTONIC_RAW, CLOCK_FINE,
-		  "time since the start, steered by nobody"),
-	BY_ID(boottime, CLOCK_BOOTTIME, CLOCK_FINE,
-		  "monotonic, with the time that the system was suspended"),
-	BY_ID(tai, CLOCK_TAI, CLOCK_FINE,
-		  "time of day without leap seconds"),
-	BY_ID(process_cputime, CLOCK_PROCESS_CPUTIME_ID, CLOCK_CPU_TIME,
-		  "CPU time of this process"),
-	BY_ID(thread_cputime, CLOCK_THREAD_CPUTIME_ID, CLOCK_CPU_TIME,
-		  "CPU time of this thread"),
-	BY_CALL(gettimeofday, microsecond, CLOCK_FINE,
-			"time of day in microseconds"),
-	BY_CALL(clock, clock_resolution, CLOCK_CPU_TIME,
-			"CPU time of this process by the C library"),
-	BY_CALL(getrusage, microsecond, CLOCK_CPU_TIME,
-			"CPU time of this process, user and system"),
-	BY_CALL(times, times_resolution, CLOCK_COARSE,
-			"time since some moment in timer ticks"),
-	BY_CALL(time, second, CLOCK_COARSE,
-			"time of day in seconds"),
-#ifdef __FreeBSD__
-	BY_ID(realtime_fast, CLOCK_REALTIME_FAST, CLOCK_COARSE,
-		  "time of day at the last timer interrupt"),
-	BY_ID(realtime_precise, CLOCK_REALTIME_PRECISE, CLOCK_FINE,
-		  "time of day as precisely as possible"),
-	BY_ID(monotonic_fast, CLOCK_MONOTONIC_FAST, CLOCK_COARSE,
-		  "monotonic at the last timer interrupt"),
-	BY_ID(monotonic_precise, CLOCK_MONOTONIC_PRECISE, CLOCK_FINE,
-		  "monotonic as precisely as possible"),
-	BY_ID(uptime_fast, CLOCK_UPTIME_FAST, CLOCK_COARSE,
-		  "time that the system has run, at the last timer interrupt"),
-	BY_ID(uptime_precise, CLOCK_UPTIME_PRECISE, CLOCK_FINE,
-		  "time that the system has run, as precisely as possible"),
-	BY_ID(second, CLOCK_SECOND, CLOCK_COARSE,
-		  "time of day in seconds"),
-#endif
-#ifdef __APPLE__
-	BY_CALL(mach_absolute_time, mach_absolute_time_resolution, CLOCK_FINE,
-			"time that the system has run, as the processor counts"),
-	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE,
-		  "time that the system has run, steered by nobody"),
-	BY_ID(uptime_raw_approx, CLOCK_UPTIME_RAW_APPROX, CLOCK_COARSE,
-		  "uptime_raw at the last context switch"),
-	BY_ID(monotonic_raw_approx, CLOCK_MONOTONIC_RAW_APPROX, CLOCK_COARSE,
-		  "monotonic_raw at the last context switch"),
-#endif
+	LINUX_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
+	MORE_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 };
 
 const int	n_os_clocks = sizeof(os_clocks) / sizeof(os_clocks[0]);
@@ -260,19 +168,32 @@ os_clock_works(const OsClock *clock)
 	{
 		long		hz = sysconf(_SC_CLK_TCK);
 
-		if (hz <= 0)
-			return false;
-		times_tick_ns = NS_PER_S / (uint64_t) hz;
-		return true;
+		times_tick_ns = hz > 0 ? NS_PER_S / (uint64_t) hz : 0;
+		return hz > 0;
 	}
 #ifdef __APPLE__
 	if (clock->reader == &reader_mach_absolute_time)
 		return mach_timebase_info(&mach_timebase) == KERN_SUCCESS &&
 			mach_timebase.numer > 0 && mach_timebase.denom > 0;
 #endif
-	if (clock->resolution_ns != clock_getres_ns)
-		return true;
-	return clock->id != NO_CLOCK && clock_gettime(clock->id, &ts) == 0;
+	return clock->unit_ns > 0 ||
+		(clock->id != NO_CLOCK && clock_gettime(clock->id, &ts) == 0);
+}
+
+double
+os_clock_resolution_ns(const OsClock *clock)
+{
+	struct timespec ts;
+
+	if (clock->reader == &reader_times)
+		return (double) times_tick_ns;
+#ifdef __APPLE__
+	if (clock->reader == &reader_mach_absolute_time)
+		return (double) mach_timebase.numer / mach_timebase.denom;
+#endif
+	if (clock->unit_ns > 0)
+		return clock->unit_ns;
+	return clock_getres(clock->id, &ts) == 0 ? (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec : 0;
 }
 
 bool

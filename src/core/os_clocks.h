@@ -33,7 +33,7 @@ typedef struct OsClock
 	 * is known to be long by the same number of ticks for all clocks.
 	 */
 	const ClockReader *reader;
-	double		(*resolution_ns) (clockid_t id);	/* as it is reported */
+	double		unit_ns;		/* 0: by id, or known once it works */
 	clockid_t	id;				/* for clock_gettime(), else NO_CLOCK */
 } OsClock;
 
@@ -46,6 +46,9 @@ extern const int n_os_clocks;
  * before it is read.
  */
 extern bool os_clock_works(const OsClock *clock);
+
+/* As it is reported; 0 if it is not. */
+extern double os_clock_resolution_ns(const OsClock *clock);
 
 /*
  * Makes "n" of the cheapest real system calls; false where there is no knowing

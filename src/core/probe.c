@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * probe.c
- *	  Tries an instruction that may be forbidden.
- *
- *-------------------------------------------------------------------------
+ *	  See probe.h.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -21,13 +18,15 @@ probe_handler(int signo)
 }
 
 bool
-probe(uint64_t (*read) (void))
+probe(Probe *probe)
 {
 	static const int signals[] = {SIGSEGV, SIGILL, SIGBUS};
 	struct sigaction action;
 	struct sigaction saved[3];
-	volatile bool survived = false;
 
+	if (probe->done)
+		return probe->survived;
+	probe->done = true;
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = probe_handler;
 	sigemptyset(&action.sa_mask);
@@ -35,10 +34,10 @@ probe(uint64_t (*read) (void))
 		sigaction(signals[i], &action, &saved[i]);
 	if (sigsetjmp(probe_failed, 1) == 0)
 	{
-		(void) read();
-		survived = true;
+		(void) probe->read();
+		probe->survived = true;
 	}
 	for (int i = 0; i < 3; i++)
 		sigaction(signals[i], &saved[i], NULL);
-	return survived;
+	return probe->survived;
 }

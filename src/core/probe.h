@@ -11,12 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct Probe
+{
+	uint64_t	(*read) (void);
+	bool		done;
+	bool		survived;
+} Probe;
+
 /*
- * Executes "read" once with handlers in place for what an unforeseen
- * prohibition would raise (a hypervisor that intercepts it, say), and returns
- * whether it came back: an unhandled signal in one backend ends every session
- * of the server.
+ * Executes "read", unless that has been done, with handlers in place for what
+ * an unforeseen prohibition would raise (a hypervisor that intercepts it, say),
+ * and returns whether it came back: an unhandled signal in one backend ends
+ * every session of the server.
  */
-extern bool probe(uint64_t (*read) (void));
+extern bool probe(Probe *probe);
 
 #endif							/* CLOCKTIMING_PROBE_H */

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * reference.c
- *	  The reference clock that every run is bounded and judged by.
- *
- *-------------------------------------------------------------------------
+ *	  See reference.h.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE

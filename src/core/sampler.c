@@ -79,6 +79,21 @@ warp(SamplerRun *run, double ns)
 		event(&run->warps, ns);
 }
 
+/* By which the run's clock has advanced. */
+static double
+advance_ns(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
+{
+	/* a clock that went backwards for good makes the difference negative */
+	return ns_of(run, (double) (int64_t) (to->reading - from->reading));
+}
+
+static double
+passed_ns(const ReferencePair *from, const ReferencePair *to)
+{
+	/* another reference than reference_ns() may go backwards */
+	return (double) (int64_t) (to->reference_ns - from->reference_ns);
+}
+
 /*
  * Judges a reading that was not taken in a block.  The time since the reading
  * before contains work of ours and is no duration of the clock, but a clock
@@ -116,13 +131,12 @@ measure_granularity(SamplerRun *run)
 {
 	uint64_t	advances[GRANULARITY_READINGS];
 	uint64_t	start = reference_ns();
-	uint64_t	previous;
+	uint64_t	previous = run->reader->read();
 	uint64_t	random = UINT64_C(0x9E3779B97F4A7C15);
 	int			n = 0;
 
-	previous = run->reader->read();
 	judge_reading(run, previous);
-	while (n < GRANULARITY_READINGS)
+	while (n < GRANULARITY_READINGS && reference_ns() - start <= GRANULARITY_NS)
 	{
 		uint64_t	reading;
 
@@ -137,8 +151,6 @@ measure_granularity(SamplerRun *run)
 		if ((int64_t) (reading - previous) > 0)
 			advances[n++] = reading - previous;
 		previous = reading;
-		if (reference_ns() - start > GRANULARITY_NS)
-			break;
 	}
 	return granularity(advances, n);
 }
@@ -146,18 +158,16 @@ measure_granularity(SamplerRun *run)
 static void
 visit_cpu(SamplerRun *run)
 {
-#ifdef __linux__
-	int			cpu = sched_getcpu();
+	int			cpu = -1;
 
+#ifdef __linux__
+	cpu = sched_getcpu();
+#endif
 	if (cpu < 0 || cpu >= SAMPLER_MAX_CPUS)
 		return;
 	run->cpus[cpu / 8] |= 1 << (cpu % 8);
-	if (run->last_cpu >= 0 && cpu != run->last_cpu)
-		run->migrations++;
+	run->migrations += run->last_cpu >= 0 && cpu != run->last_cpu;
 	run->last_cpu = cpu;
-#else
-	(void) run;
-#endif
 }
 
 /*
@@ -216,26 +226,15 @@ sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-static double
-passed_ns(const ReferencePair *from, const ReferencePair *to)
-{
-	/* another reference than reference_ns() may go backwards */
-	return (double) (int64_t) (to->reference_ns - from->reference_ns);
-}
-
 /*
  * By how much more the clock has advanced than the reference, in ns, besides
  * what its rate of late explains: a clock that is steered is no clock that
  * jumps.
  */
 static double
-excess(const SamplerRun *run, const ReferencePair *from,
-	   const ReferencePair *to)
+excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
-	/* a clock that went backwards for good makes the difference negative */
-	double		advance_ns = ns_of(run, (double) (int64_t) (to->reading - from->reading));
-
-	return advance_ns - passed_ns(from, to) * (1 + run->recent_rate);
+	return advance_ns(run, from, to) - passed_ns(from, to) * (1 + run->recent_rate);
 }
 
 /* By how much the two may differ between two pairs without a finding. */
@@ -259,9 +258,7 @@ static void
 learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 {
 	run->recent_rate += excess_ns / (RATE_PRIOR_NS + run->learnt_ns + stretch_ns);
-	run->learnt_ns += stretch_ns;
-	if (run->learnt_ns > RATE_MEMORY_NS)
-		run->learnt_ns = RATE_MEMORY_NS;
+	run->learnt_ns = fmin(run->learnt_ns + stretch_ns, RATE_MEMORY_NS);
 }
 
 /* The bracket around a reading of the clock that nothing interrupted. */
@@ -420,13 +417,12 @@ sampler_until(SamplerRun *run, double until_s)
 
 	for (;;)
 	{
-		uint64_t	block_start = run->anchor.reference_ns;
-		uint64_t	first;
-		uint64_t	last;
-		double		block_ns;
+		ReferencePair before = run->anchor;
 		ReferencePair now;
+		uint64_t	first;
+		uint64_t	last = run->reader->block(run->tally, run->pairs, &first);
+		double		block_ns;
 
-		last = run->reader->block(run->tally, run->pairs, &first);
 		judge_reading(run, first);
 		run->last = last;
 		now = quick_look(run, last);
@@ -446,7 +442,7 @@ sampler_until(SamplerRun *run, double until_s)
 		if (run->between_blocks != NULL)
 			run->between_blocks(run->arg, sampler_elapsed(run));
 
-		block_ns = (double) (run->anchor.reference_ns - block_start);
+		block_ns = passed_ns(&before, &run->anchor);
 		if (block_ns < SHORT_BLOCK_NS && run->pairs < MAX_PAIRS)
 			run->pairs *= 2;
 		else if (block_ns > LONG_BLOCK_NS && run->pairs > MIN_PAIRS)
@@ -550,7 +546,7 @@ sampler_end(SamplerRun *run)
 {
 	compare_with_reference(run, look(run, BRACKETS, 0));
 	run->elapsed_s = sampler_elapsed(run);
-	run->advance_ns = ns_of(run, (double) (int64_t) (run->anchor.reading - run->start.reading));
+	run->advance_ns = advance_ns(run, &run->start, &run->anchor);
 	run->reference_error_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
 		run->resolution_ns;
 	run->readings = (int64_t) (tally_moments(run->tally).count +

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * tally.c
- *	  What a run has counted: exact durations, stalls, backward steps.
- *
- *-------------------------------------------------------------------------
+ *	  See tally.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -38,14 +35,11 @@ round_to_bits(uint64_t ticks, int bits)
 {
 	int			width = 64 - __builtin_clzll(ticks | 1);
 	int			drop = width - bits;
-	uint64_t	half;
+	uint64_t	half = drop > 0 ? UINT64_C(1) << (drop - 1) : 0;
 
 	if (drop <= 0)
 		return ticks;
-	half = UINT64_C(1) << (drop - 1);
-	if (ticks > UINT64_MAX - half)
-		return (ticks >> drop) << drop;
-	return ((ticks + half) >> drop) << drop;
+	return ((ticks > UINT64_MAX - half ? ticks : ticks + half) >> drop) << drop;
 }
 
 /* Adds to the table of long durations, in which there is a free slot. */
@@ -85,9 +79,7 @@ give_up_digits(Tally *tally)
 		memset(tally->longer, 0, sizeof(tally->longer));
 		tally->nlonger = 0;
 		for (int i = 0; i < n; i++)
-			longer_add(tally,
-					   round_to_bits(tally->scratch[i].ticks,
-									 tally->precision_bits),
+			longer_add(tally, round_to_bits(tally->scratch[i].ticks, tally->precision_bits),
 					   tally->scratch[i].count);
 	}
 }
@@ -119,11 +111,8 @@ tally_window_jump(Tally *tally, uint64_t ticks)
 	int			smallest = 0;
 
 	if (window->njumps < TALLY_JUMPS)
-	{
-		window->jumps[window->njumps++] = ticks;
-		return;
-	}
-	for (int i = 1; i < TALLY_JUMPS; i++)
+		window->jumps[window->njumps++] = 0;
+	for (int i = 1; i < window->njumps; i++)
 	{
 		if (window->jumps[i] < window->jumps[smallest])
 			smallest = i;
@@ -140,10 +129,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 	if (ticks == 0)
 	{
 		/* a run goes on for as long as the clock shows the same value */
-		if (tally->stall_run > 0 && tally->stall_value == b)
-			tally->stall_run++;
-		else
-			tally->stall_run = 1;
+		tally->stall_run = tally->stall_value == b ? tally->stall_run + 1 : 1;
 		tally->stall_value = b;
 		if (tally->stall_run > tally->longest_stall)
 			tally->longest_stall = tally->stall_run;
@@ -209,10 +195,10 @@ tally_export(const Tally *tally, TallyEntry *entries)
 		uint64_t	count = tally->direct[0][i] + tally->direct[1][i];
 
 		if (count != 0)
+			entries[n++] = (TallyEntry)
 		{
-			entries[n].ticks = i;
-			entries[n++].count = count;
-		}
+			i, count
+		};
 	}
 	first_long = n;
 	for (int i = 0; i < TALLY_LONG; i++)
@@ -238,10 +224,20 @@ tally_export(const Tally *tally, TallyEntry *entries)
 		}
 		if (rest > 0)
 			n++;
-		entries[n - 1].ticks = tally->largest;
-		entries[n - 1].count = 1;
+		entries[n - 1] = (TallyEntry)
+		{
+			tally->largest, 1
+		};
 	}
 	return n;
+}
+
+static void
+add_moments(TallyMoments *m, uint64_t count, double ticks)
+{
+	m->count += count;
+	m->sum += (double) count * ticks;
+	m->sumsq += (double) count * ticks * ticks;
 }
 
 TallyMoments
@@ -250,22 +246,9 @@ tally_moments(const Tally *tally)
 	TallyMoments m = {0, 0, 0};
 
 	for (int i = 0; i < TALLY_DIRECT; i++)
-	{
-		uint64_t	count = tally->direct[0][i] + tally->direct[1][i];
-
-		m.count += count;
-		m.sum += (double) count * i;
-		m.sumsq += (double) count * i * i;
-	}
+		add_moments(&m, tally->direct[0][i] + tally->direct[1][i], i);
 	for (int i = 0; i < TALLY_LONG; i++)
-	{
-		double		count = (double) tally->longer[i].count;
-		double		ticks = (double) tally->longer[i].ticks;
-
-		m.count += tally->longer[i].count;
-		m.sum += count * ticks;
-		m.sumsq += count * ticks * ticks;
-	}
+		add_moments(&m, tally->longer[i].count, (double) tally->longer[i].ticks);
 	return m;
 }
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * tsc.c
- *	  The time-stamp counter of x86: whether it may be read here at all, its
- *	  frequency, and where that comes from.
- *
- *-------------------------------------------------------------------------
+ *	  See tsc.h.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -41,20 +37,11 @@ kernel_uses_tsc(const TscEvidence *evidence)
 static bool
 kernel_offers_tsc(const TscEvidence *evidence)
 {
-	const char *name = evidence->kernel_sources_available;
+	const char *sources = evidence->kernel_sources_available;
+	char		words[KERNEL_CLOCK_SIZE + 2];
 
-	if (*name == '\0')
-		return true;
-	while (*name != '\0')
-	{
-		size_t		length = strcspn(name, " ");
-
-		if (length == 3 && strncmp(name, "tsc", 3) == 0)
-			return true;
-		name += length;
-		name += strspn(name, " ");
-	}
-	return false;
+	snprintf(words, sizeof(words), " %s ", sources);
+	return *sources == '\0' || strstr(words, " tsc ") != NULL;
 }
 
 static bool
@@ -102,48 +89,41 @@ tsc_judge(const TscEvidence *evidence)
 	return reason;
 }
 
-/* The strings in it stay until the next call. */
-static TscEvidence
+/* Stays until the next call. */
+static const TscEvidence *
 evidence_now(void)
 {
 	static char source[KERNEL_CLOCK_SIZE];
 	static char available[KERNEL_CLOCK_SIZE];
-	TscEvidence evidence;
+	static TscEvidence evidence;
 
-	evidence.why_not_usable = tsc_why_not_usable();
-	evidence.tsc_adjust = tsc_cpuid()->tsc_adjust;
-	evidence.kernel_source = source;
-	evidence.kernel_sources_available = available;
-	source[0] = available[0] = '\0';
 #ifdef __linux__
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
 #endif
-	return evidence;
+	evidence = (TscEvidence)
+	{
+		tsc_why_not_usable(), tsc_cpuid()->tsc_adjust, source, available
+	};
+	return &evidence;
 }
 
 bool
 tsc_is_default_now(void)
 {
-	TscEvidence evidence = evidence_now();
-
-	return tsc_is_default(&evidence);
+	return tsc_is_default(evidence_now());
 }
 
 bool
 tsc_is_given_up_now(void)
 {
-	TscEvidence evidence = evidence_now();
-
-	return tsc_is_given_up(&evidence);
+	return tsc_is_given_up(evidence_now());
 }
 
 const char *
 tsc_why_not_trusted(void)
 {
-	TscEvidence evidence = evidence_now();
-
-	return tsc_judge(&evidence);
+	return tsc_judge(evidence_now());
 }
 
 #ifdef CLOCKTIMING_HAVE_TSC
@@ -183,8 +163,15 @@ cpuid_allowed(void)
 #endif
 }
 
+/* EAX to EDX of a leaf; false if the processor does not have it. */
+static bool
+get_leaf(unsigned int leaf, unsigned int *r)
+{
+	return __get_cpuid_count(leaf, 0, &r[0], &r[1], &r[2], &r[3]) != 0;
+}
+
 static void
-copy_registers(char *to, unsigned int a, unsigned int b, unsigned int c)
+copy_text(char *to, unsigned int a, unsigned int b, unsigned int c)
 {
 	memcpy(to, &a, 4);
 	memcpy(to + 4, &b, 4);
@@ -199,64 +186,46 @@ copy_registers(char *to, unsigned int a, unsigned int b, unsigned int c)
 static double
 frequency_from_cpuid(void)
 {
-	unsigned int a,
-				b,
-				c,
-				d;
-	unsigned int base_mhz = 0;
+	unsigned int r[4];
 
-	if (!__get_cpuid_count(0x15, 0, &a, &b, &c, &d) || a == 0 || b == 0)
+	if (!get_leaf(0x15, r) || r[0] == 0 || r[1] == 0)
 		return 0;
-	if (c != 0)
-		return (double) c * b / a;
-	if (__get_cpuid_count(0x16, 0, &base_mhz, &b, &c, &d))
-		return (base_mhz & 0xffff) * 1e6;
-	return 0;
+	if (r[2] != 0)
+		return (double) r[2] * r[1] / r[0];
+	return get_leaf(0x16, r) ? (r[0] & 0xffff) * 1e6 : 0;
 }
 
 static void
 read_cpuid(TscCpuid *id)
 {
-	unsigned int a,
-				b,
-				c,
-				d;
+	unsigned int r[4];
 
-	memset(id, 0, sizeof(*id));
-	if (!cpuid_allowed() || !__get_cpuid(0, &a, &b, &c, &d))
+	if (!cpuid_allowed() || !get_leaf(0, r))
 		return;
 	id->readable = true;
-	copy_registers(id->vendor, b, d, c);
-	if (__get_cpuid(1, &a, &b, &c, &d))
+	copy_text(id->vendor, r[1], r[3], r[2]);
+	if (get_leaf(1, r))
 	{
-		id->tsc = (d >> 4) & 1;
-		id->hypervisor = (c >> 31) & 1;
+		id->tsc = (r[3] >> 4) & 1;
+		id->hypervisor = (r[2] >> 31) & 1;
 	}
-	if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
-		id->tsc_adjust = (b >> 1) & 1;
-	if (__get_cpuid(0x80000001, &a, &b, &c, &d))
-		id->rdtscp = (d >> 27) & 1;
-	if (__get_cpuid(0x80000007, &a, &b, &c, &d))
-		id->invariant = (d >> 8) & 1;
-	for (unsigned int i = 0; i < 3; i++)
-	{
-		if (!__get_cpuid(0x80000002 + i, &a, &b, &c, &d))
-			break;
-		copy_registers(id->brand + 16 * i, a, b, c);
-		memcpy(id->brand + 16 * i + 12, &d, 4);
-	}
+	id->tsc_adjust = get_leaf(7, r) && ((r[1] >> 1) & 1);
+	id->rdtscp = get_leaf(0x80000001, r) && ((r[3] >> 27) & 1);
+	id->invariant = get_leaf(0x80000007, r) && ((r[3] >> 8) & 1);
+	for (unsigned int i = 0; i < 3 && get_leaf(0x80000002 + i, r); i++)
+		memcpy(id->brand + 16 * i, r, 16);
 	id->cpuid_hz = frequency_from_cpuid();
 	if (id->hypervisor)
 	{
 		unsigned int highest;
 
 		/* __get_cpuid() would check against the wrong highest leaf */
-		__cpuid(0x40000000, highest, b, c, d);
-		copy_registers(id->hypervisor_name, b, c, d);
+		__cpuid(0x40000000, highest, r[1], r[2], r[3]);
+		copy_text(id->hypervisor_name, r[1], r[2], r[3]);
 		if (highest >= 0x40000010 && highest <= 0x400000ff)
 		{
-			__cpuid(0x40000010, a, b, c, d);
-			id->hypervisor_hz = a * 1e3;
+			__cpuid(0x40000010, r[0], r[1], r[2], r[3]);
+			id->hypervisor_hz = r[0] * 1e3;
 		}
 	}
 }
@@ -268,18 +237,15 @@ tsc_cpuid(void)
 	static bool known = false;
 
 	if (!known)
-	{
 		read_cpuid(&id);
-		known = true;
-	}
+	known = true;
 	return &id;
 }
 
 const char *
 tsc_why_no_rdtsc(void)
 {
-	static bool probed = false;
-	static bool survived = false;
+	static Probe tried = {.read = tsc_read_rdtsc};
 
 	if (!tsc_cpuid()->readable)
 		return "the CPUID instruction may not be executed here, so nothing is known of the processor";
@@ -295,35 +261,20 @@ tsc_why_no_rdtsc(void)
 			return "the kernel forbids this process to read the time-stamp counter (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))";
 	}
 #endif
-	if (!probed)
-	{
-		survived = probe(tsc_read_rdtsc);
-		probed = true;
-	}
-	if (!survived)
-		return "executing RDTSC raised a signal";
-	return NULL;
+	return probe(&tried) ? NULL : "executing RDTSC raised a signal";
 }
 
 const char *
 tsc_why_no_rdtscp(void)
 {
-	static bool probed = false;
-	static bool survived = false;
+	static Probe tried = {.read = tsc_read_rdtscp};
 	const char *why = tsc_why_no_rdtsc();
 
 	if (why != NULL)
 		return why;
 	if (!tsc_cpuid()->rdtscp)
 		return "the processor has no RDTSCP instruction (CPUID leaf 0x80000001, EDX bit 27)";
-	if (!probed)
-	{
-		survived = probe(tsc_read_rdtscp);
-		probed = true;
-	}
-	if (!survived)
-		return "executing RDTSCP raised a signal";
-	return NULL;
+	return probe(&tried) ? NULL : "executing RDTSCP raised a signal";
 }
 
 /* Fenced, so that the reading stays inside its bracket. */
@@ -338,12 +289,23 @@ fenced_rdtsc(void)
 	return ticks;
 }
 
-static bool
-confirmed(double stated_hz, const TscFrequency *frequency)
+static ReferencePair
+calibration_pair(void)
 {
-	return stated_hz > 0 &&
+	return reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0, NULL, NULL);
+}
+
+/* Takes a frequency if there is none yet, and the calibration does not differ. */
+static void
+consider(TscFrequency *frequency, double stated_hz, const char *from)
+{
+	if (frequency->hz == 0 && stated_hz > 0 &&
 		(frequency->calibrated_hz == 0 ||
-		 fabs(stated_hz / frequency->calibrated_hz - 1) * 1e6 <= BELIEVED_PPM);
+		 fabs(stated_hz / frequency->calibrated_hz - 1) * 1e6 <= BELIEVED_PPM))
+	{
+		frequency->hz = stated_hz;
+		frequency->from = from;
+	}
 }
 
 const TscFrequency *
@@ -352,6 +314,7 @@ tsc_frequency(void (*wait) (double seconds))
 	static TscFrequency frequency;
 	ReferencePair begin;
 	ReferencePair end;
+	double		left_s;
 	double		passed_ns;
 
 	if (tsc_why_no_rdtsc() != NULL)
@@ -359,20 +322,10 @@ tsc_frequency(void (*wait) (double seconds))
 	if (frequency.hz > 0)
 		return &frequency;
 
-	begin = reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0,
-						   NULL, NULL);
-	for (;;)
-	{
-		double		left = CALIBRATION_S -
-			(reference_ns() - begin.reference_ns) / 1e9;
-
-		if (left <= 0)
-			break;
-		wait(left);
-	}
-	end = reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0,
-						 NULL, NULL);
-
+	begin = calibration_pair();
+	while ((left_s = CALIBRATION_S - (reference_ns() - begin.reference_ns) / 1e9) > 0)
+		wait(left_s);
+	end = calibration_pair();
 	passed_ns = (double) (end.reference_ns - begin.reference_ns);
 	if ((int64_t) (end.reading - begin.reading) > 0)
 	{
@@ -381,21 +334,9 @@ tsc_frequency(void (*wait) (double seconds))
 			(begin.width_ns + end.width_ns) / 2.0 / passed_ns * 1e6;
 	}
 
-	if (confirmed(tsc_cpuid()->hypervisor_hz, &frequency))
-	{
-		frequency.hz = tsc_cpuid()->hypervisor_hz;
-		frequency.from = "hypervisor";
-	}
-	else if (confirmed(tsc_cpuid()->cpuid_hz, &frequency))
-	{
-		frequency.hz = tsc_cpuid()->cpuid_hz;
-		frequency.from = "CPUID";
-	}
-	else
-	{
-		frequency.hz = frequency.calibrated_hz;
-		frequency.from = "calibration";
-	}
+	consider(&frequency, tsc_cpuid()->hypervisor_hz, "hypervisor");
+	consider(&frequency, tsc_cpuid()->cpuid_hz, "CPUID");
+	consider(&frequency, frequency.calibrated_hz, "calibration");
 	return frequency.hz > 0 ? &frequency : NULL;
 }
 

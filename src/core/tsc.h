@@ -68,18 +68,17 @@ typedef struct TscEvidence
 } TscEvidence;
 
 /*
- * Whether PostgreSQL 19 reads the TSC if timing_clock_source is "auto", given
- * that it is usable: tsc_use_by_default() in its src/common/instr_time.c.  It
- * does with TSC_ADJUST, by which firmware and kernel set the counters of all
- * sockets alike, or else where Linux keeps time by it and so watches it.
+ * Whether PostgreSQL 19 reads the TSC, if usable, where timing_clock_source is
+ * "auto": tsc_use_by_default() in its src/common/instr_time.c.  It does with
+ * TSC_ADJUST, by which firmware and kernel set the counters of all sockets
+ * alike, or else where Linux keeps time by it and so watches it.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 
 /*
- * Whether Linux, which has a TSC, has given it up: it no longer offers it as a
- * clock source, or keeps time by a timer that takes far longer to read (hpet,
- * acpi_pm).  A hypervisor's clock, beside a TSC that is offered still, is no
- * such evidence.
+ * Whether Linux has given the TSC up: it no longer offers it as a clock source,
+ * or keeps time by a timer that takes far longer to read (hpet, acpi_pm).  A
+ * hypervisor's clock, beside a TSC that is offered still, is no such evidence.
  */
 extern bool tsc_is_given_up(const TscEvidence *evidence);
 
@@ -90,18 +89,17 @@ extern bool tsc_is_given_up(const TscEvidence *evidence);
  */
 extern const char *tsc_judge(const TscEvidence *evidence);
 
-/* The same by the evidence there is now, which costs a few microseconds. */
+/* These three by the evidence there is now, which costs a few microseconds. */
 extern bool tsc_is_default_now(void);
 extern bool tsc_is_given_up_now(void);
 extern const char *tsc_why_not_trusted(void);
 
 /*
- * The frequency, calibrated once a process against the reference clock, which
- * takes 50 ms; "wait" is called while it does, with the time left in seconds,
- * and may leave by longjmp.  NULL as long as the TSC may not be read.
- *
- * What CPUID or the hypervisor say is taken where the calibration confirms it
- * to 100 ppm, since it is the same for every process; else the calibration.
+ * The frequency, calibrated once a process against the reference clock for
+ * 50 ms, in which "wait" is called with the time left in seconds; that may leave
+ * by longjmp.  NULL as long as the TSC may not be read.  What CPUID or the
+ * hypervisor say is taken where the calibration confirms it to 100 ppm, since it
+ * is the same for every process.
  */
 extern const TscFrequency *tsc_frequency(void (*wait) (double seconds));
 

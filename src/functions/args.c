@@ -1,11 +1,8 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * args.c
- *	  Arguments of SQL functions, with an ERROR for those that make no sense.
+ *	  See args.h.
  *
  * Ranges are written so that NaN is outside of them.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -38,8 +38,7 @@ clock_measure(PG_FUNCTION_ARGS)
 Datum
 clock_histogram_source(PG_FUNCTION_ARGS)
 {
-	return_histogram(fcinfo, measure(fcinfo, 0));
-	return (Datum) 0;
+	return return_histogram(fcinfo, measure(fcinfo, 0));
 }
 
 Datum
@@ -47,8 +46,7 @@ clock_histogram_plot_source(PG_FUNCTION_ARGS)
 {
 	check_not_null(fcinfo, 2, "width");
 	check_plot_width(PG_GETARG_INT32(2));
-	return_histogram_plot(fcinfo, measure(fcinfo, 0), PG_GETARG_INT32(2));
-	return (Datum) 0;
+	return return_histogram_plot(fcinfo, measure(fcinfo, 0), PG_GETARG_INT32(2));
 }
 
 Datum
@@ -56,8 +54,7 @@ clock_durations_source(PG_FUNCTION_ARGS)
 {
 	double		cutoff = arg_cutoff(fcinfo, 2);
 
-	return_durations(fcinfo, measure(fcinfo, 0), cutoff);
-	return (Datum) 0;
+	return return_durations(fcinfo, measure(fcinfo, 0), cutoff);
 }
 
 Datum

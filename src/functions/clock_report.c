@@ -11,22 +11,19 @@
 #include "postgres.h"
 
 #include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "clock/clock_run.h"
 #include "clock/instr_clock.h"
 #include "compat.h"
 #include "core/tsc.h"
 #include "functions/args.h"
-#include "functions/row.h"
 #include "functions/sample_views.h"
 
 PG_FUNCTION_INFO_V1(clock_report);
 
 typedef struct Report
 {
-	ReturnSetInfo *rsinfo;
+	FunctionCallInfo fcinfo;
 	double		duration_s;
 	double		cutoff;
 } Report;
@@ -34,11 +31,7 @@ typedef struct Report
 static void
 put_line(Report *report, const char *line)
 {
-	Datum		values[1] = {CStringGetTextDatum(line)};
-	bool		nulls[1] = {false};
-
-	tuplestore_putvalues(report->rsinfo->setResult, report->rsinfo->setDesc,
-						 values, nulls);
+	put_text_line(report->fcinfo, line);
 }
 
 static void
@@ -127,7 +120,7 @@ clock_report(PG_FUNCTION_ARGS)
 	report.cutoff = arg_cutoff(fcinfo, 1);
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	report.fcinfo = fcinfo;
 
 	put_line(&report, psprintf("Testing timing overhead for %g second%s.",
 							   report.duration_s, report.duration_s == 1 ? "" : "s"));

@@ -13,10 +13,10 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 
 #include "clock/clock_run.h"
 #include "core/reference.h"
+#include "core/stats.h"
 #include "functions/args.h"
 #include "functions/clock_survey.h"
 #include "functions/row.h"
@@ -114,12 +114,6 @@ look_between_blocks(void *arg, double elapsed_s)
 	watch->before_ns[1] = now_ns;
 }
 
-static bool
-enough_steps(const StepWatch *watch)
-{
-	return watch->nsteps >= ENOUGH_STEPS || watch->as_reported;
-}
-
 /*
  * Waits for steps.  The shortest advance known so far, which may be several of
  * them, says how often to look.
@@ -131,7 +125,8 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 	uint64		before_ns = start;
 
 	watch->has_reading = false;
-	while (!enough_steps(watch) && (double) (reference_ns() - start) < longest_ns)
+	while (watch->nsteps < ENOUGH_STEPS && !watch->as_reported &&
+		   (double) (reference_ns() - start) < longest_ns)
 	{
 		double		nap_us = shortest_ns / 16e3;
 		uint64		now_ns;
@@ -147,15 +142,6 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 	}
 }
 
-static int
-compare_doubles(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * The smallest step that is no stray, NAN if none was seen.  Larger ones are
  * those of an interrupt that came late.
@@ -165,7 +151,7 @@ smallest_step(StepWatch *watch)
 {
 	int			n = (int) Min(watch->nsteps, MAX_STEPS);
 
-	qsort(watch->steps_ns, n, sizeof(double), compare_doubles);
+	(void) stats_median(watch->steps_ns, n);	/* sorts them */
 	for (int i = 0; i < n; i++)
 	{
 		int			agreeing = 0;
@@ -175,7 +161,7 @@ smallest_step(StepWatch *watch)
 		if (agreeing >= n * FREQUENT_SHARE)
 			return watch->steps_ns[i];
 	}
-	return get_float8_nan();
+	return NAN;
 }
 
 /*
@@ -194,7 +180,7 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	pfree(entries);
 	/* what advances on every reading may do so by less still */
 	if (always)
-		return get_float8_nan();
+		return NAN;
 
 	/* CPU time does not go on while the process is off the CPU */
 	if (shortest_ns < TIMER_STEP_NS ||
@@ -290,30 +276,22 @@ put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 
 	row_put_text(&row, source->name);
 	if (clock->why_not != NULL)
+		row_put_nulls(&row, row.tupdesc->natts - 2);
+	else
 	{
-		while (row.natts < row.tupdesc->natts - 1)
-			row_put_null(&row);
-		row_put_text(&row, clock->why_not);
-		row_to_set(&row, fcinfo);
-		return;
+		row_put_numbers(&row, 2, clock->cost.ns, clock->cost.error_ns / clock->cost.ns * 100);
+		row_put_text(&row, clock->read_by);
+		row_put_numbers(&row, 2, run->resolution_ns, clock->observed_ns);
+		row_put_number(&row, 1e9 / clock->observed_ns, 0);
+		row_put_number(&row, run->granularity_ticks > 0 ? run->granularity_ticks : NAN, 2);
+		row_put_bool(&row, clock->stalls == 0 && clock->backward_steps == 0 &&
+					 run->warps.count == 0);
+		row_put_counts(&row, clock->failures, run->warps.count, clock->stalls,
+					   clock->backward_steps, run->gaps.count);
+		row_put_text(&row, source->reads(source));
+		row_put_text(&row, clock->reference.name);
 	}
-	row_put_number(&row, clock->cost.ns, 2);
-	row_put_number(&row, clock->cost.error_ns / clock->cost.ns * 100, 2);
-	row_put_text(&row, clock->read_by);
-	row_put_number(&row, run->resolution_ns, 2);
-	row_put_number(&row, clock->observed_ns, 2);
-	row_put_number(&row, 1e9 / clock->observed_ns, 0);
-	row_put_number(&row, run->granularity_ticks > 0 ? run->granularity_ticks : get_float8_nan(), 2);
-	row_put_bool(&row, clock->stalls == 0 && clock->backward_steps == 0 &&
-				 run->warps.count == 0);
-	row_put_count(&row, clock->failures);
-	row_put_count(&row, run->warps.count);
-	row_put_count(&row, clock->stalls);
-	row_put_count(&row, clock->backward_steps);
-	row_put_count(&row, run->gaps.count);
-	row_put_text(&row, source->reads(source));
-	row_put_text(&row, clock->reference.name);
-	row_put_null(&row);
+	row_put_text(&row, clock->why_not);
 	row_to_set(&row, fcinfo);
 }
 

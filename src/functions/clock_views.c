@@ -68,10 +68,7 @@ clock_list_sources(PG_FUNCTION_ARGS)
 			row_put_text(&row, used_for(source));
 		}
 		else
-		{
-			while (row.natts < row.tupdesc->natts)
-				row_put_null(&row);
-		}
+			row_put_nulls(&row, 5);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;
@@ -90,10 +87,11 @@ put_fact(FunctionCallInfo fcinfo, const char *name, const char *value,
 	row_to_set(&row, fcinfo);
 }
 
+/* Whether it is so; NULL if that is not known. */
 static const char *
-yes_no(bool yes)
+yes_no(bool known, bool yes)
 {
-	return yes ? "yes" : "no";
+	return !known ? NULL : yes ? "yes" : "no";
 }
 
 /* NULL for an empty string, which is how CPUID's say nothing. */
@@ -133,13 +131,11 @@ put_processor(FunctionCallInfo fcinfo)
 			 id->readable ? "none" : NULL, NULL);
 	put_fact(fcinfo, "cpus", online > 0 ? psprintf("%d", online) : NULL,
 			 allowed > 0 ? psprintf("%d of them may run this backend", allowed) : NULL);
-	put_fact(fcinfo, "tsc", yes_no(why_no_rdtsc == NULL), why_no_rdtsc);
-	put_fact(fcinfo, "rdtscp", yes_no(why_no_rdtscp == NULL), why_no_rdtscp);
-	put_fact(fcinfo, "invariant_tsc", id->readable ? yes_no(id->invariant) : NULL,
-			 id->readable && !id->invariant ?
-			 "its rate may change with power states" : NULL);
-	put_fact(fcinfo, "tsc_adjust", id->readable ? yes_no(id->tsc_adjust) : NULL,
-			 NULL);
+	put_fact(fcinfo, "tsc", yes_no(true, why_no_rdtsc == NULL), why_no_rdtsc);
+	put_fact(fcinfo, "rdtscp", yes_no(true, why_no_rdtscp == NULL), why_no_rdtscp);
+	put_fact(fcinfo, "invariant_tsc", yes_no(id->readable, id->invariant),
+			 id->readable && !id->invariant ? "its rate may change with power states" : NULL);
+	put_fact(fcinfo, "tsc_adjust", yes_no(id->readable, id->tsc_adjust), NULL);
 }
 
 static void

@@ -12,7 +12,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/float.h"
 
 #include "functions/args.h"
 #include "functions/row.h"
@@ -31,30 +30,15 @@ percent(uint64 part, uint64 total)
 	return (double) part * 100 / (double) total;
 }
 
-/* Rows (nanoseconds, percent, running percent, count). */
-static void
-put_rows(FunctionCallInfo fcinfo, const DurationRow *rows, int nrows,
-		 uint64 total)
+/*
+ * The rows of a histogram, or with a cutoff those of durations.  A clock that
+ * went backwards on every reading has no duration to show.
+ */
+static DurationRow *
+rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 {
-	Row			row;
+	bool		stopped;
 
-	InitMaterializedSRF(fcinfo, 0);
-	row = row_of_set(fcinfo);
-	for (int i = 0; i < nrows; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		row_put_count(&row, (int64) rows[i].ns);
-		row_put_number(&row, percent(rows[i].count, total), 4);
-		row_put_number(&row, percent(rows[i].running, total), 4);
-		row_put_count(&row, (int64) rows[i].count);
-		row_to_set(&row, fcinfo);
-	}
-}
-
-/* A clock that went backwards on every reading has no duration to show. */
-static void
-check_not_empty(const ClockSample *sample)
-{
 	if (sample->total == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
@@ -63,17 +47,42 @@ check_not_empty(const ClockSample *sample)
 				 errdetail("It has " INT64_FORMAT " backward steps.",
 						   sample->backward_steps),
 				 errhint("clock_summary() shows what was found.")));
+	return cutoff == NULL ? sample_histogram(sample, nrows) :
+		sample_durations(sample, *cutoff, nrows, &stopped);
 }
 
-void
-return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
+/* Rows (nanoseconds, percent, running percent, count). */
+static Datum
+return_rows(FunctionCallInfo fcinfo, const ClockSample *sample, const double *cutoff)
 {
 	int			nrows;
-	DurationRow *rows;
+	DurationRow *rows = rows_of(sample, cutoff, &nrows);
+	Row			row;
 
-	check_not_empty(sample);
-	rows = sample_histogram(sample, &nrows);
-	put_rows(fcinfo, rows, nrows, sample->total);
+	InitMaterializedSRF(fcinfo, 0);
+	row = row_of_set(fcinfo);
+	for (int i = 0; i < nrows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row_put_count(&row, (int64) rows[i].ns);
+		row_put_numbers(&row, 4, percent(rows[i].count, sample->total),
+						percent(rows[i].running, sample->total));
+		row_put_count(&row, (int64) rows[i].count);
+		row_to_set(&row, fcinfo);
+	}
+	return (Datum) 0;
+}
+
+Datum
+return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample)
+{
+	return return_rows(fcinfo, sample, NULL);
+}
+
+Datum
+return_durations(FunctionCallInfo fcinfo, const ClockSample *sample, double cutoff)
+{
+	return return_rows(fcinfo, sample, &cutoff);
 }
 
 void
@@ -89,18 +98,16 @@ put_text_line(FunctionCallInfo fcinfo, const char *line)
  * The longest bar fills the line, the others are in proportion.  A bucket that
  * is not empty, but whose bar would be, has a dot: the rare ones matter.
  */
-void
+Datum
 return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int width)
 {
 	int			nrows;
-	DurationRow *rows;
+	DurationRow *rows = rows_of(sample, NULL, &nrows);
 	uint64		most = 0;
 	int			ns_width;
 	int			count_width;
 	int			bar_width;
 
-	check_not_empty(sample);
-	rows = sample_histogram(sample, &nrows);
 	for (int i = 0; i < nrows; i++)
 		most = Max(most, rows[i].count);
 	ns_width = Max(snprintf(NULL, 0, UINT64_FORMAT, rows[nrows - 1].ns), 5);
@@ -125,35 +132,20 @@ return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int wi
 									   count_width, psprintf(UINT64_FORMAT, rows[i].count),
 									   length == 0 && rows[i].count > 0 ? "." : bar));
 	}
-}
-
-void
-return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
-				 double cutoff)
-{
-	int			nrows;
-	bool		stopped;
-	DurationRow *rows;
-
-	check_not_empty(sample);
-	rows = sample_durations(sample, cutoff, &nrows, &stopped);
-	put_rows(fcinfo, rows, nrows, sample->total);
+	return (Datum) 0;
 }
 
 Datum
 return_sample(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(sample_to_tuple(sample, BlessTupleDesc(tupdesc)));
+	return HeapTupleGetDatum(sample_to_tuple(sample, row_of_result(fcinfo).tupdesc));
 }
 
 Datum
 return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
 	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : NAN;
+	const Events *const events[] = {&sample->warps, &sample->lags, &sample->gaps};
 	double		granularity = sample->granularity_ticks > 0 ? sample->granularity_ticks : NAN;
 	Row			row = row_of_result(fcinfo);
 
@@ -173,12 +165,11 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 				   sample->n > 0 && sample->entries[0].ticks == 0 ? (int64) sample->entries[0].count : 0,
 				   sample->longest_stall, sample->backward_steps);
 	row_put_number(&row, sample_ns(sample, (double) sample->backward_max_ticks), 2);
-	row_put_count(&row, sample->warps.count);
-	row_put_number(&row, sample->warps.max_ns, 2);
-	row_put_count(&row, sample->lags.count);
-	row_put_number(&row, sample->lags.max_ns, 2);
-	row_put_count(&row, sample->gaps.count);
-	row_put_number(&row, sample->gaps.max_ns, 2);
+	for (int i = 0; i < (int) lengthof(events); i++)
+	{
+		row_put_count(&row, events[i]->count);
+		row_put_number(&row, events[i]->max_ns, 2);
+	}
 	row_put_number(&row, sample->gaps.total_ns / 1e6, 3);
 	row_put_number(&row, sample->gaps.total_ns / duration_ns * 100, 4);
 	row_put_numbers(&row, 3, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6,
@@ -188,38 +179,39 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	return row_result(&row);
 }
 
+static ClockSample *
+arg_sample(FunctionCallInfo fcinfo)
+{
+	check_not_null(fcinfo, 0, "sample");
+	return sample_from_datum(PG_GETARG_DATUM(0));
+}
+
 Datum
 clock_histogram_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
-	return_histogram(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)));
-	return (Datum) 0;
+	return return_histogram(fcinfo, arg_sample(fcinfo));
 }
 
 Datum
 clock_histogram_plot_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
 	check_not_null(fcinfo, 1, "width");
 	check_plot_width(PG_GETARG_INT64(1));
-	return_histogram_plot(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)),
-						  (int) PG_GETARG_INT64(1));
-	return (Datum) 0;
+	return return_histogram_plot(fcinfo, arg_sample(fcinfo), (int) PG_GETARG_INT64(1));
 }
 
 Datum
 clock_durations_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
-	return_durations(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)), arg_cutoff(fcinfo, 1));
-	return (Datum) 0;
+	double		cutoff = arg_cutoff(fcinfo, 1);
+
+	return return_durations(fcinfo, arg_sample(fcinfo), cutoff);
 }
 
 Datum
 clock_summary_sample(PG_FUNCTION_ARGS)
 {
-	check_not_null(fcinfo, 0, "sample");
-	return return_summary(fcinfo, sample_from_datum(PG_GETARG_DATUM(0)));
+	return return_summary(fcinfo, arg_sample(fcinfo));
 }
 
 /*
@@ -245,13 +237,10 @@ merge_cpus(ClockSample *into, const ClockSample *from)
 
 	while (a < into->ncpus || b < from->ncpus)
 	{
-		int32		cpu;
+		bool		first = b == from->ncpus ||
+			(a < into->ncpus && into->cpus[a] <= from->cpus[b]);
+		int32		cpu = first ? into->cpus[a++] : from->cpus[b++];
 
-		if (b == from->ncpus ||
-			(a < into->ncpus && into->cpus[a] <= from->cpus[b]))
-			cpu = into->cpus[a++];
-		else
-			cpu = from->cpus[b++];
 		if (n == 0 || cpus[n - 1] != cpu)
 			cpus[n++] = cpu;
 	}
@@ -264,13 +253,12 @@ merge_sample(MergeState *state, const ClockSample *from)
 {
 	ClockSample *into = &state->sample;
 	double		scale = into->frequency_hz / from->frequency_hz;
-	double		granularity_ticks = from->granularity_ticks * scale;
 	ClockSample findings = *from;
 
 	into->started_at = Min(into->started_at, from->started_at);
 	into->duration_s += from->duration_s;
 	into->resolution_ns = Max(into->resolution_ns, from->resolution_ns);
-	into->granularity_ticks = Max(into->granularity_ticks, granularity_ticks);
+	into->granularity_ticks = Max(into->granularity_ticks, from->granularity_ticks * scale);
 	into->advance_s += from->advance_s;
 	into->reference_error_ns += from->reference_error_ns;
 	into->precision_bits = Min(into->precision_bits, from->precision_bits);
@@ -354,7 +342,7 @@ clock_merge_result(PG_FUNCTION_ARGS)
 	/* the state may be asked again (a window), so it is left as it is */
 	result = state->sample;
 	result.mean_error_ns = state->durations > 0 ?
-		sqrt(state->squared_error) / state->durations : get_float8_nan();
+		sqrt(state->squared_error) / state->durations : NAN;
 	result.precision_bits = Min(result.precision_bits, state->tally.precision_bits);
 	result.entries = palloc(sizeof(TallyEntry) * (tally_distinct(&state->tally) + 1));
 	result.n = tally_export(&state->tally, result.entries);

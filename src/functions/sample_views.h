@@ -13,11 +13,11 @@
 #include "clock/sample_value.h"
 
 /* Each fills in the result of the SQL function that fcinfo is a call of. */
-extern void return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample);
-extern void return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample,
-								  int width);
-extern void return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
-							 double cutoff);
+extern Datum return_histogram(FunctionCallInfo fcinfo, const ClockSample *sample);
+extern Datum return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample,
+								   int width);
+extern Datum return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
+							  double cutoff);
 extern Datum return_summary(FunctionCallInfo fcinfo, const ClockSample *sample);
 extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
 
