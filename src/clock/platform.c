@@ -13,6 +13,21 @@
 #include "clock/platform.h"
 #include "core/kernel_clock.h"
 
+/* Clock sources that are read without a system call, and how to change to one. */
+#if defined(__linux__)
+#define READ_BY_VDSO		"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"
+#define CHANGE_NOW			"as root: echo %s > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define CHANGE_PERSISTENTLY "add clocksource=%s to GRUB_CMDLINE_LINUX in /etc/default/grub, then as root: update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine"
+#elif defined(__FreeBSD__)
+#define READ_BY_VDSO		"TSC-low", "TSC"
+#define CHANGE_NOW			"as root: sysctl kern.timecounter.hardware=%s"
+#define CHANGE_PERSISTENTLY "as root: echo kern.timecounter.hardware=%s >> /etc/sysctl.conf"
+#else
+#define READ_BY_VDSO		"none"
+#define CHANGE_NOW			"%s"
+#define CHANGE_PERSISTENTLY "%s"
+#endif
+
 char *
 platform_kernel_clock_source(void)
 {
@@ -27,6 +42,51 @@ platform_kernel_clock_sources_available(void)
 	char		names[KERNEL_CLOCK_SIZE];
 
 	return kernel_clock_sources_available(names) ? pstrdup(names) : NULL;
+}
+
+static bool
+word_in(const char *word, const char *list)
+{
+	size_t		length = strlen(word);
+
+	for (const char *p = list; (p = strstr(p, word)) != NULL; p += length)
+	{
+		if ((p == list || p[-1] == ' ') && strchr(" (", p[length]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+const char *
+platform_faster_kernel_clock_source(void)
+{
+	static const char *const by_vdso[] = {READ_BY_VDSO};
+	const char *offered = platform_kernel_clock_sources_available();
+	const char *current = platform_kernel_clock_source();
+	const char *faster = NULL;
+
+	if (offered == NULL || current == NULL)
+		return NULL;
+	for (int i = 0; i < (int) lengthof(by_vdso); i++)
+	{
+		/* then something else is in the way */
+		if (strcmp(by_vdso[i], current) == 0)
+			return NULL;
+		if (faster == NULL && word_in(by_vdso[i], offered))
+			faster = by_vdso[i];
+	}
+	return faster;
+}
+
+void
+platform_change_of_kernel_clock_source(const char *source, const char **now,
+									   const char **persistently)
+{
+	if (source != NULL)
+	{
+		*now = psprintf(CHANGE_NOW, source);
+		*persistently = psprintf(CHANGE_PERSISTENTLY, source);
+	}
 }
 
 char *

@@ -15,6 +15,16 @@
 extern char *platform_kernel_clock_source(void);
 extern char *platform_kernel_clock_sources_available(void);
 
+/*
+ * One of those that can be read without a system call, where the present one
+ * cannot; NULL if the kernel offers none.
+ */
+extern const char *platform_faster_kernel_clock_source(void);
+
+/* What to do to change to that one; leaves both alone if it is NULL. */
+extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
+												   const char **persistently);
+
 /* Name, release and machine, as uname -srm prints them. */
 extern char *platform_operating_system(void);
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * comparison.c
- *	  Whether data sets differ: what ministat(1) of FreeBSD says of them, with
- *	  quantiles that are computed instead of looked up.
- *
- *-------------------------------------------------------------------------
+ *	  See comparison.h.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -35,20 +31,8 @@ static const char symbols[] = " x+*%#@O";
 static void
 scale(double *x, int n, int exponent)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; exponent != 0 && i < n; i++)
 		x[i] = ldexp(x[i], exponent);
-}
-
-/* By how much the true mean is above the number next to it. */
-static double
-mean_rest(const double *x, int n)
-{
-	double		mean = stats_mean(x, n);
-	double		sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += x[i] - mean;
-	return sum / n;
 }
 
 void
@@ -56,6 +40,7 @@ compare_summary(CompareSet *set)
 {
 	double	   *x = set->x;
 	int			n = set->n;
+	double		rest = 0;
 	int			exponent;
 
 	set->median = stats_median(x, n);
@@ -64,9 +49,13 @@ compare_summary(CompareSet *set)
 
 	exponent = fmax(fabs(set->min), fabs(set->max)) < TINY_DATA ? TINY_SCALE : 0;
 	scale(x, n, exponent);
-	set->mean = ldexp(stats_mean(x, n), -exponent);
+	set->mean = stats_mean(x, n);
 	set->stddev = ldexp(stats_stddev(x, n), -exponent);
-	set->mean_rest = ldexp(mean_rest(x, n), -exponent);
+	/* by how much the true mean is above the number next to it */
+	for (int i = 0; i < n; i++)
+		rest += x[i] - set->mean;
+	set->mean_rest = ldexp(rest / n, -exponent);
+	set->mean = ldexp(set->mean, -exponent);
 	scale(x, n, -exponent);
 }
 
@@ -142,17 +131,10 @@ compare_test(const CompareSet *a, const CompareSet *b,
 		test.error_percent = NAN;
 	test.pooled_stddev = margin.pooled_stddev;
 	test.df = margin.df;
-	if (margin.standard_error > 0)
-	{
-		test.p_value = stats_t_p_value(test.difference / margin.standard_error, test.df);
-		test.verdict = fabs(test.difference) > test.error ?
-			COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
-	}
-	else
-	{
-		test.p_value = NAN;
-		test.verdict = COMPARE_NO_TEST;
-	}
+	test.p_value = margin.standard_error > 0 ?
+		stats_t_p_value(test.difference / margin.standard_error, test.df) : NAN;
+	test.verdict = isnan(test.p_value) ? COMPARE_NO_TEST :
+		fabs(test.difference) > test.error ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
 	return test;
 }
 
@@ -160,14 +142,14 @@ int
 compare_verdict(char *buffer, int size, const CompareTest *test,
 				const CompareLevel *level, bool capital)
 {
-	if (test->verdict == COMPARE_NO_TEST)
-		return snprintf(buffer, size, "%co test, as neither data set varies",
-						capital ? 'N' : 'n');
-	if (test->verdict == COMPARE_NOT_PROVEN)
-		return snprintf(buffer, size, "%co difference proven at %s%% confidence",
-						capital ? 'N' : 'n', level->percent);
-	return snprintf(buffer, size, "%cifference at %s%% confidence",
-					capital ? 'D' : 'd', level->percent);
+	const char *verdict = test->verdict == COMPARE_DIFFERENT ? "difference" : "no difference proven";
+	int			length = test->verdict == COMPARE_NO_TEST ?
+		snprintf(buffer, size, "no test, as neither data set varies") :
+		snprintf(buffer, size, "%s at %s%% confidence", verdict, level->percent);
+
+	if (capital && size > 1)
+		buffer[0] += 'A' - 'a';
+	return length;
 }
 
 /* A line of text, cut off where the plot ends. */
@@ -227,8 +209,7 @@ draw_frame(const ComparePlot *plot, const Axis *axis)
 	char		line[COMPARE_MAX_WIDTH + 1];
 
 	memset(line, '-', axis->columns);
-	line[axis->columns] = '\0';
-	put_line(plot, "+%s+", line);
+	put_line(plot, "+%.*s+", axis->columns, line);
 }
 
 static void
@@ -263,8 +244,7 @@ draw_values(const ComparePlot *plot, const Axis *axis)
 					number |= i + 1;
 			line[column] = symbols[number];
 		}
-		line[axis->columns] = '\0';
-		put_line(plot, "|%s|", line);
+		put_line(plot, "|%.*s|", axis->columns, line);
 	}
 }
 
@@ -290,27 +270,32 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 	for (int i = 0; i < plot->nsets; i++)
 	{
 		if (i == 0 || plot->separate)
-		{
 			memset(line, ' ', axis->columns);
-			line[axis->columns] = '\0';
-		}
 		draw_bar(line, axis, &plot->sets[i]);
 		if (i == plot->nsets - 1 || plot->separate)
-			put_line(plot, "|%s|", line);
+			put_line(plot, "|%.*s|", axis->columns, line);
 	}
 }
 
-/* Adds a number to the end of a line, with as many digits as there is room. */
 static void
-add_number(char *line, double value, int width)
+put_test(const ComparePlot *plot, const CompareSet *set)
 {
-	char		number[40];
-	int			digits = TABLE_DIGITS;
+	CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->welch);
+	char		verdict[COMPARE_MAX_WIDTH + 1];
 
-	do
-		snprintf(number, sizeof(number), "%.*g", digits, value);
-	while ((int) strlen(number) > width && --digits > 0);
-	sprintf(line + strlen(line), " %*s", width, number);
+	compare_verdict(verdict, sizeof(verdict), &test, plot->level, true);
+	put_line(plot, "%s", verdict);
+	if (test.verdict == COMPARE_NOT_PROVEN)
+		return;
+	put_line(plot, "        %g +/- %g", test.difference, test.error);
+	if (!isnan(test.percent))
+		put_line(plot, "        %g%% +/- %g%%", test.percent, test.error_percent);
+	if (test.verdict == COMPARE_NO_TEST)
+		return;
+	if (plot->welch)
+		put_line(plot, "        (Welch's t, %g degrees of freedom)", test.df);
+	else
+		put_line(plot, "        (Student's t, pooled s = %g)", test.pooled_stddev);
 }
 
 static void
@@ -334,35 +319,24 @@ put_table(const ComparePlot *plot)
 	for (int i = 0; i < plot->nsets; i++)
 	{
 		const CompareSet *set = &plot->sets[i];
+		const double values[TABLE_COLUMNS] = {set->min, set->max, set->median, set->mean, set->stddev};
 		char		line[256];
+		int			length = sprintf(line, "%c %*d", symbols[i + 1], n_width, set->n);
 
-		sprintf(line, "%c %*d", symbols[i + 1], n_width, set->n);
-		add_number(line, set->min, width);
-		add_number(line, set->max, width);
-		add_number(line, set->median, width);
-		add_number(line, set->mean, width);
-		add_number(line, set->stddev, width);
-		put_line(plot, "%s", line);
-
-		if (i > 0)
+		for (int column = 0; column < TABLE_COLUMNS; column++)
 		{
-			CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->welch);
-			char		verdict[COMPARE_MAX_WIDTH + 1];
+			char		number[40];
+			int			digits = TABLE_DIGITS;
 
-			compare_verdict(verdict, sizeof(verdict), &test, plot->level, true);
-			put_line(plot, "%s", verdict);
-			if (test.verdict == COMPARE_NOT_PROVEN)
-				continue;
-			put_line(plot, "        %g +/- %g", test.difference, test.error);
-			if (!isnan(test.percent))
-				put_line(plot, "        %g%% +/- %g%%", test.percent, test.error_percent);
-			if (test.verdict == COMPARE_NO_TEST)
-				continue;
-			if (plot->welch)
-				put_line(plot, "        (Welch's t, %g degrees of freedom)", test.df);
-			else
-				put_line(plot, "        (Student's t, pooled s = %g)", test.pooled_stddev);
+			/* as many digits as there is room for */
+			do
+				snprintf(number, sizeof(number), "%.*g", digits, values[column]);
+			while ((int) strlen(number) > width && --digits > 0);
+			length += sprintf(line + length, " %*s", width, number);
 		}
+		put_line(plot, "%s", line);
+		if (i > 0)
+			put_test(plot, set);
 	}
 }
 

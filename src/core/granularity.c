@@ -146,6 +146,13 @@ take_differences(const uint64_t *value, int n, double width, double *difference)
 	return found;
 }
 
+/* In cycles, from -0.5 to 0.5. */
+static double
+phase(double length, double frequency)
+{
+	return length * frequency - round(length * frequency);
+}
+
 /*
  * The frequency near this one that makes a whole number of cycles of each
  * length best: by the mean phase, then by least squares.  Returns the mean cosine
@@ -161,11 +168,9 @@ fit_frequency(const double *length, int n, double *frequency)
 
 	for (int i = 0; i < n; i++)
 	{
-		double		cycles = length[i] * *frequency;
-
 		sum += length[i];
-		x += cos(2 * M_PI * (cycles - round(cycles)));
-		y += sin(2 * M_PI * (cycles - round(cycles)));
+		x += cos(2 * M_PI * phase(length[i], *frequency));
+		y += sin(2 * M_PI * phase(length[i], *frequency));
 	}
 	*frequency -= atan2(y, x) / (2 * M_PI) * n / sum;
 
@@ -176,9 +181,7 @@ fit_frequency(const double *length, int n, double *frequency)
 
 		for (int i = 0; i < n; i++)
 		{
-			double		cycles = length[i] * *frequency;
-
-			products += length[i] * (cycles - round(cycles));
+			products += length[i] * phase(length[i], *frequency);
 			squares += length[i] * length[i];
 		}
 		*frequency -= products / squares;
@@ -186,7 +189,7 @@ fit_frequency(const double *length, int n, double *frequency)
 
 	x = 0;
 	for (int i = 0; i < n; i++)
-		x += cos(2 * M_PI * (length[i] * *frequency - round(length[i] * *frequency)));
+		x += cos(2 * M_PI * phase(length[i], *frequency));
 	return x / n;
 }
 

@@ -1,82 +1,120 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * jumps.c
- *	  Steps of a clock that is looked at beside a reference now and then.
- *
- *-------------------------------------------------------------------------
+ *	  See jumps.h.
  */
 #include <math.h>
 #include <string.h>
 
 #include "core/jumps.h"
+#include "core/stats.h"
 
-/* The middle one of an odd number of values, which are sorted. */
-static double
-middle(double *values, int n)
+/* Neighbours and pairs that tell a rate at least. */
+#define MIN_SIDE		3
+#define MIN_PAIRS		11
+
+/* What is no step: ns, and by how much the rate of late may be wrong. */
+#define LEAST_NS		1000.0
+#define RATE			100e-6
+
+/*
+ * Rates of one clock may differ by so much from each other, and from the
+ * reference's: NTP steers a clock by up to 500 ppm either way.
+ */
+#define STEERED_RATE	1000e-6
+
+/* What several intervals tell of the clock's rate. */
+typedef struct Rate
 {
-	for (int i = 1; i < n; i++)
-	{
-		double		value = values[i];
-		int			j = i;
+	double		rate;
+	double		doubt;			/* bound of its error */
+	bool		agreed;			/* by most of them, to within a tolerance */
+} Rate;
 
-		for (; j > 0 && values[j - 1] > value; j--)
-			values[j] = values[j - 1];
-		values[j] = value;
-	}
-	return values[n / 2];
+/* By how much the lead of an interval is more than a rate explains. */
+typedef struct Excess
+{
+	double		ns;
+	double		tolerance_ns;	/* no step up to here */
+} Excess;
+
+static const Rate nominal_rate = {.rate = 0, .doubt = 0};
+
+static Excess
+excess_over(const JumpsInterval *interval, const Rate *rate, double tolerance)
+{
+	Excess		excess;
+
+	excess.ns = interval->lead_ns - rate->rate * interval->passed_ns;
+	excess.tolerance_ns = LEAST_NS + interval->doubt_ns +
+		fabs(interval->passed_ns) * (tolerance + rate->doubt);
+	return excess;
+}
+
+/* Adds an interval's rate to n others, but none of an interval without length. */
+static int
+add_rate(double *rates, double *doubts, int n, const JumpsInterval *interval)
+{
+	if (interval->passed_ns == 0)
+		return n;
+	rates[n] = interval->lead_ns / interval->passed_ns;
+	doubts[n] = interval->doubt_ns / fabs(interval->passed_ns);
+	return n + 1;
 }
 
 /*
- * By how much more the interval's lead is than that of its neighbours, from
- * "first" on in steps of "direction"; false if there are too few of them.
- *
- * Each neighbour knows the rate to within its doubt over its time, and so does
- * the median of an odd number of them to within the median of these bounds.
+ * The median of rates, each of which is known to within its doubt, as the
+ * median is to within that of the doubts.  "work" has room for n.
  */
-static bool
-excess_over(const Jumps *jumps, int i, int first, int direction,
-			double *excess_ns, double *tolerance_ns)
+static Rate
+rate_of(const double *rates, const double *doubts, int n, double tolerance, double *work)
 {
-	const JumpsInterval *interval = &jumps->late[i];
+	Rate		rate;
+	int			agreeing = 0;
+
+	memcpy(work, rates, n * sizeof(double));
+	rate.rate = stats_median(work, n);
+	memcpy(work, doubts, n * sizeof(double));
+	rate.doubt = stats_median(work, n);
+	for (int i = 0; i < n; i++)
+		agreeing += fabs(rates[i] - rate.rate) <= tolerance + rate.doubt + doubts[i];
+	rate.agreed = 2 * agreeing >= n;
+	return rate;
+}
+
+/* That of the neighbours in the direction 1 or -1; false if these are too few. */
+static bool
+rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
+{
 	double		rates[JUMPS_SIDE];
 	double		doubts[JUMPS_SIDE];
+	double		work[JUMPS_SIDE];
 	int			n = 0;
 
-	for (int j = first; j >= 0 && j < jumps->n && n < JUMPS_SIDE; j += direction)
-	{
-		const JumpsInterval *neighbour = &jumps->late[j];
-
-		if (neighbour->passed_ns == 0)
-			continue;
-		rates[n] = neighbour->lead_ns / neighbour->passed_ns;
-		doubts[n] = neighbour->doubt_ns / fabs(neighbour->passed_ns);
-		n++;
-	}
-	if (n < JUMPS_MIN_SIDE)
+	for (int j = i + direction; j >= 0 && j < jumps->n && n < JUMPS_SIDE; j += direction)
+		n = add_rate(rates, doubts, n, &jumps->late[j]);
+	if (n < MIN_SIDE)
 		return false;
-	n -= n % 2 == 0;
-	*excess_ns = interval->lead_ns - middle(rates, n) * interval->passed_ns;
-	*tolerance_ns = JUMPS_LEAST_NS + interval->doubt_ns +
-		fabs(interval->passed_ns) * (JUMPS_RATE + middle(doubts, n));
+	*rate = rate_of(rates, doubts, n - (n % 2 == 0), RATE, work);
+	if (!rate->agreed)
+	{
+		/* the first of a stretch at another rate, perhaps */
+		Rate		nearest = {rates[0], doubts[0], true};
+		Excess		excess = excess_over(&jumps->late[i], &nearest, RATE);
+
+		if (fabs(excess.ns) <= excess.tolerance_ns)
+			*rate = nearest;
+	}
 	return true;
 }
 
 static void
-count_one(JumpsCount *count, double ns, bool goes_on)
-{
-	if (!goes_on || count->count == 0)
-		count->count++;
-	count->max_ns = fmax(count->max_ns, ns);
-}
-
-void
-jumps_count(Jumps *jumps, const JumpsInterval *interval, double size_ns,
-			double bound_ns)
+count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
 	bool		goes_on = jumps->event_look > 0 &&
 		interval->look == jumps->event_look + 1 &&
 		(size_ns > 0) == (jumps->event_ns > 0);
 	double		backward_ns = interval->backward_ns + jumps->unexplained_ns;
+	JumpsCount *kind;
 
 	if (jumps->found != NULL)
 		jumps->found(jumps->arg, interval, size_ns, bound_ns);
@@ -97,52 +135,78 @@ jumps_count(Jumps *jumps, const JumpsInterval *interval, double size_ns,
 	}
 	jumps->event_ns = goes_on ? jumps->event_ns + size_ns : size_ns;
 	jumps->event_look = interval->look;
-	count_one(size_ns > 0 ? &jumps->warps : &jumps->lags,
-			  fabs(jumps->event_ns), goes_on);
+	kind = size_ns > 0 ? &jumps->warps : &jumps->lags;
+	kind->count += !goes_on || kind->count == 0;
+	kind->max_ns = fmax(kind->max_ns, fabs(jumps->event_ns));
 }
 
-void
-jumps_pass(Jumps *jumps, const JumpsInterval *interval, double bound_ns)
+/* An interval of that excess either has a step or none. */
+static void
+count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 {
+	if (fabs(excess.ns) > excess.tolerance_ns)
+	{
+		count(jumps, interval, excess.ns, excess.tolerance_ns);
+		return;
+	}
 	jumps->unexplained_ns = interval->backward_ns;
-	if (interval->look == jumps->event_look + 1 && jumps->event_look > 0 &&
-		bound_ns >= fabs(interval->passed_ns))
+	/* too short to tell of a clock that stands still: it ends no step */
+	if (jumps->event_look > 0 && interval->look == jumps->event_look + 1 &&
+		excess.tolerance_ns >= fabs(interval->passed_ns))
 		jumps->event_look = interval->look;
 }
 
+static Excess
+smaller(Excess a, Excess b)
+{
+	Excess		none = {0, fmax(a.tolerance_ns, b.tolerance_ns)};
+
+	if ((a.ns > 0) != (b.ns > 0))
+		return none;
+	return fabs(a.ns) <= fabs(b.ns) ? a : b;
+}
+
+/*
+ * The smallest excess counts, and none does if they differ in their sign: the
+ * rate changed there.
+ *
+ * Neighbours that do not agree have steps of their own, so that the interval is
+ * judged by the nominal rate.  So it is where neighbours agree on a rate that
+ * steering does not explain, unless all around do and the interval itself is
+ * far from nominal, too: then that is how this clock runs.
+ */
 static void
 judge(Jumps *jumps, int i)
 {
 	const JumpsInterval *interval = &jumps->late[i];
-	double		excess_ns[2] = {0, 0};
-	double		tolerance_ns[2] = {0, 0};
-	int			by = 0;
+	Excess		nominal = excess_over(interval, &nominal_rate, STEERED_RATE);
+	Excess		excess = {0, 0};
+	Rate		rates[2];
+	int			n = 0;
+	int			agreed = 0;
+	bool		odd = false;
 
 	if (jumps->nominal)
-	{
-		excess_ns[0] = interval->lead_ns;
-		tolerance_ns[0] = JUMPS_LEAST_NS + interval->doubt_ns +
-			fabs(interval->passed_ns) * JUMPS_RATE;
-	}
+		excess = nominal;
 	else
 	{
-		bool		before = excess_over(jumps, i, i - 1, -1, &excess_ns[0], &tolerance_ns[0]);
-		bool		after = excess_over(jumps, i, i + 1, 1, &excess_ns[1], &tolerance_ns[1]);
-
-		if (before && after)
+		for (int direction = -1; direction <= 1; direction += 2)
 		{
-			/* between the two rates: that is where it changed */
-			if ((excess_ns[0] > 0) != (excess_ns[1] > 0))
-				excess_ns[0] = excess_ns[1] = 0;
-			by = fabs(excess_ns[1]) < fabs(excess_ns[0]);
+			Excess		other;
+
+			if (!rate_of_side(jumps, i, direction, &rates[n]))
+				continue;
+			other = rates[n].agreed ? excess_over(interval, &rates[n], RATE) : nominal;
+			agreed += rates[n].agreed;
+			odd |= rates[n].agreed && fabs(rates[n].rate) > STEERED_RATE + rates[n].doubt;
+			excess = n++ == 0 ? other : smaller(excess, other);
 		}
-		else
-			by = after;
+		if (odd && !(agreed == 2 &&
+					 fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt + rates[1].doubt &&
+					 fabs(nominal.ns) > nominal.tolerance_ns))
+			excess = smaller(excess, nominal);
 	}
-	if (fabs(excess_ns[by]) > tolerance_ns[by])
-		jumps_count(jumps, interval, excess_ns[by], tolerance_ns[by]);
-	else
-		jumps_pass(jumps, interval, tolerance_ns[by]);
+	count_or_pass(jumps, interval, excess);
 }
 
 void
@@ -166,4 +230,66 @@ jumps_end(Jumps *jumps)
 {
 	while (jumps->judged < jumps->n)
 		judge(jumps, jumps->judged++);
+}
+
+/* From the pair before to this one. */
+static JumpsInterval
+interval_between(const JumpsPair *last, const JumpsPair *pair)
+{
+	JumpsInterval interval = {
+		.passed_ns = pair->time_ns - last->time_ns,
+		.lead_ns = pair->lead_ns - last->lead_ns,
+		.doubt_ns = last->error_ns + pair->error_ns
+	};
+
+	return interval;
+}
+
+void
+jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
+{
+	double	   *rates = work;
+	double	   *doubts = work + n;
+	int			nrates = 0;
+	Rate		rate;
+	double		stepped_ns = 0;
+	double		doubt_ns = 0;
+
+	for (int i = 1; i < n; i++)
+	{
+		JumpsInterval interval = interval_between(&pairs[i - 1], &pairs[i]);
+
+		nrates = add_rate(rates, doubts, nrates, &interval);
+	}
+	if (nrates < MIN_PAIRS - 1)
+		return;
+	rate = rate_of(rates, doubts, nrates, STEERED_RATE, work + 2 * n);
+	if (!rate.agreed)
+		rate = nominal_rate;
+
+	jumps->found = NULL;
+	jumps->event_look = 0;
+	jumps->unexplained_ns = 0;
+	for (int i = 1; i < n; i++)
+	{
+		JumpsPair	last = pairs[i - 1];
+		JumpsInterval interval;
+		Excess		excess;
+
+		/* the one before has been corrected */
+		last.lead_ns += stepped_ns;
+		last.doubt_ns -= doubt_ns;
+		interval = interval_between(&last, &pairs[i]);
+		interval.look = i;
+		interval.doubt_ns += pairs[i].doubt_ns - last.doubt_ns;
+		excess = excess_over(&interval, &rate, STEERED_RATE);
+		count_or_pass(jumps, &interval, excess);
+		if (fabs(excess.ns) > excess.tolerance_ns)
+		{
+			stepped_ns += excess.ns;
+			doubt_ns += excess.tolerance_ns;
+		}
+		pairs[i].lead_ns -= stepped_ns;
+		pairs[i].doubt_ns += doubt_ns;
+	}
 }

@@ -18,16 +18,11 @@
 
 /* Intervals either side that one is judged by; odd, for their median. */
 #define JUMPS_SIDE		7
-#define JUMPS_MIN_SIDE	3
-
-/* What is no step: ns, and by how much the rate of late may be wrong. */
-#define JUMPS_LEAST_NS	1000.0
-#define JUMPS_RATE		100e-6
 
 /* From one look to the next. */
 typedef struct JumpsInterval
 {
-	int64_t		look;			/* number of the look that ends it */
+	int64_t		look;			/* number of the look that ends it, from 1 */
 	double		passed_ns;		/* on the reference */
 	double		lead_ns;		/* what the clock advanced by, less that */
 	double		doubt_ns;		/* bound of the error of lead_ns */
@@ -52,7 +47,7 @@ typedef struct Jumps
 						  double size_ns, double bound_ns);
 	void	   *arg;
 
-	/* out */
+	/* out; steps of successive intervals the same way are one */
 	JumpsCount	warps;			/* jumped ahead of the reference */
 	JumpsCount	lags;			/* fell behind it, backward steps apart */
 	double		backward_max_ns;	/* largest step back that was both seen in
@@ -63,7 +58,7 @@ typedef struct Jumps
 	int			n;
 	int			judged;			/* ... so many are done with */
 	double		unexplained_ns; /* backward steps of the interval before */
-	int64_t		event_look;		/* the latest step: its look ... */
+	int64_t		event_look;		/* the latest step: its look, 0 if none ... */
 	double		event_ns;		/* ... and its size, below 0 if backward */
 } Jumps;
 
@@ -73,18 +68,24 @@ extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 /* Judges what is left.  No interval may follow. */
 extern void jumps_end(Jumps *jumps);
 
-/*
- * Counts an interval's step of size_ns that was found in another way.  Steps of
- * successive intervals the same way are one.
- */
-extern void jumps_count(Jumps *jumps, const JumpsInterval *interval,
-						double size_ns, double bound_ns);
+/* Some of the looks, which a rate is fitted to. */
+typedef struct JumpsPair
+{
+	double		time_ns;		/* on the reference */
+	double		lead_ns;		/* of the clock, steps taken off */
+	double		error_ns;		/* bound of the error of its own */
+	double		doubt_ns;		/* bound of that of the steps taken off */
+	int64_t		look;			/* its number, for the caller ... */
+	double		step_ns;		/* ... as steps before it are */
+} JumpsPair;
 
 /*
- * Notes an interval without one.  It ends no step if it is so short that a clock
- * which stands still would not have been told.
+ * After jumps_end(): finds stretches of many looks in which the clock ran at
+ * quite another rate than usual, as one does that was frozen.  No interval
+ * differs from those around it there, but all do from most others.  Counts
+ * them as steps and takes them off.  "work" has room for 3 * n.
  */
-extern void jumps_pass(Jumps *jumps, const JumpsInterval *interval,
-					   double bound_ns);
+extern void jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n,
+									 double *work);
 
 #endif							/* CLOCKTIMING_JUMPS_H */

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * skew_bounds.c
- *	  The offset between the clocks of two CPUs, from readings that two
- *	  processes or threads, one on each, show each other in shared memory.
- *
- *-------------------------------------------------------------------------
+ *	  See skew_bounds.h.
  */
 #include <string.h>
 
@@ -45,28 +41,65 @@ void
 skew_init(SkewSide *side)
 {
 	memset(side, 0, sizeof(*side));
-	side->round_trip = INT64_MAX;
-	side->least = side->batch_least = INT64_MAX;
-	side->batches_greatest = INT64_MIN;
+	side->found.round_trip = INT64_MAX;
+	side->found.least = side->found.batch_least = INT64_MAX;
+	side->found.batches_greatest = INT64_MIN;
+}
+
+/*
+ * What the own reading before has to say, now that the next one is known.
+ *
+ * The echo is never newer than the reading beside it.  So both ways of a round
+ * trip are judged as differences, too, and the bounds of clocks that always
+ * advance are no farther apart than the shortest one took.
+ */
+static inline void
+judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
+{
+	int64_t		advance = (int64_t) (reading - found->own);
+
+	if (found->has_own && advance > 0)
+	{
+		uint64_t	limit = found->advances >= SKEW_FRESH ? found->own : reading;
+
+		*still = 0;
+		found->stall_run = 0;
+		if (found->pending_echo != 0)
+			found->round_trip = MIN_OF(found->round_trip, (int64_t) (limit - found->pending_echo));
+		if (found->pending)
+		{
+			found->batch_least = MIN_OF(found->batch_least, (int64_t) (limit - found->pending_seen));
+			found->batch++;
+			(*bounds)++;
+		}
+		found->pending = false;
+		found->advances++;
+		return;
+	}
+	if (found->has_own && advance == 0)
+	{
+		found->stalls++;
+		found->stall_run++;
+		found->longest_stall = MAX_OF(found->longest_stall, found->stall_run);
+	}
+	else
+	{
+		/* that clock is not the one that was read before */
+		found->pending = false;
+		found->stall_run = 0;
+	}
+	(*still)++;
+	found->advances = 0;
 }
 
 void
 skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 			  int readings)
 {
-	uint64_t	last = mine->echo;
-	uint64_t	own = mine->own;
-	bool		has_own = mine->readings > 0;
-	int64_t		advances = mine->advances;
-	bool		pending = mine->pending;
-	uint64_t	pending_seen = mine->pending_seen;
-	uint64_t	pending_echo = mine->pending_echo;
+	/* a copy, which no store to what is shared touches */
+	SkewFound	found = mine->found;
 	int64_t		still = mine->still;
 	int64_t		bounds = mine->bounds;
-	int64_t		batch = mine->batch;
-	int64_t		least = mine->batch_least;
-	int64_t		round_trip = mine->round_trip;
-	int64_t		exchanges = mine->exchanges;
 
 	for (int i = 0; i < readings; i++)
 	{
@@ -74,88 +107,38 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		uint64_t	seen = __atomic_load_n(&theirs->reading, __ATOMIC_ACQUIRE);
 		uint64_t	reading = fenced_reading(clock);
 		int64_t		difference = (int64_t) (reading - seen);
-		int64_t		advance = (int64_t) (reading - own);
 
 		/* accounting comes later: the reading should be seen while it is new */
 		__atomic_store_n(&mine->reading, reading, __ATOMIC_RELEASE);
 		__atomic_store_n(&mine->echo, seen, __ATOMIC_RELEASE);
 
-		/*
-		 * What the reading before has to say.
-		 *
-		 * The echo is never newer than the reading beside it.  So both ways
-		 * of a round trip are judged as differences, too, and the bounds of
-		 * clocks that always advance are no farther apart than the shortest
-		 * one took.
-		 */
-		if (has_own && advance > 0)
-		{
-			uint64_t	limit = advances >= SKEW_FRESH ? own : reading;
+		judge(&found, reading, &still, &bounds);
+		found.own = reading;
+		found.has_own = true;
+		found.pending_echo = echo;
 
-			still = 0;
-			mine->stall_run = 0;
-			if (pending_echo != 0)
-				round_trip = MIN_OF(round_trip, (int64_t) (limit - pending_echo));
-			if (pending)
-			{
-				least = MIN_OF(least, (int64_t) (limit - pending_seen));
-				bounds++;
-				batch++;
-			}
-			pending = false;
-			advances++;
-		}
-		else
-		{
-			if (has_own && advance == 0)
-			{
-				mine->stalls++;
-				mine->stall_run++;
-				mine->longest_stall = MAX_OF(mine->longest_stall, mine->stall_run);
-			}
-			else
-			{
-				/* that clock is not the one that was read before */
-				pending = false;
-				mine->stall_run = 0;
-			}
-			still++;
-			advances = 0;
-		}
-		own = reading;
-		has_own = true;
-		pending_echo = echo;
-
-		if (seen == last)
+		if (seen == found.seen)
 			continue;
-		last = seen;
-		exchanges++;
+		found.seen = seen;
+		found.exchanges++;
 		/* of several that wait, the latest reading seen is the strictest */
-		if (!pending || (int64_t) (seen - pending_seen) > 0)
-			pending_seen = seen;
-		pending = true;
+		if (!found.pending || (int64_t) (seen - found.pending_seen) > 0)
+			found.pending_seen = seen;
+		found.pending = true;
 		if (difference < 0)
 		{
-			mine->warps++;
-			mine->warp_max = MAX_OF(mine->warp_max, -difference);
+			found.warps++;
+			found.warp_max = MAX_OF(found.warp_max, -difference);
 		}
 	}
-	mine->own = own;
-	mine->advances = advances;
-	mine->pending = pending;
-	mine->pending_seen = pending_seen;
-	mine->pending_echo = pending_echo;
-	mine->least = MIN_OF(mine->least, least);
-	if (batch >= SKEW_BATCH)
+	found.least = MIN_OF(found.least, found.batch_least);
+	if (found.batch >= SKEW_BATCH)
 	{
-		mine->batches_greatest = MAX_OF(mine->batches_greatest, least);
-		batch = 0;
-		least = INT64_MAX;
+		found.batches_greatest = MAX_OF(found.batches_greatest, found.batch_least);
+		found.batch = 0;
+		found.batch_least = INT64_MAX;
 	}
-	mine->batch = batch;
-	mine->batch_least = least;
-	mine->round_trip = round_trip;
-	mine->exchanges = exchanges;
+	mine->found = found;
 	__atomic_store_n(&mine->bounds, bounds, __ATOMIC_RELAXED);
 	__atomic_store_n(&mine->still, still, __ATOMIC_RELAXED);
 	__atomic_store_n(&mine->readings, mine->readings + readings, __ATOMIC_RELAXED);
@@ -184,40 +167,43 @@ skew_still(const SkewSide *side)
  * there has not been a complete one.
  */
 static int64_t
-greatest_of_batches(const SkewSide *side)
+greatest_of_batches(const SkewFound *found)
 {
-	return side->batches_greatest == INT64_MIN ? side->batch_least :
-		side->batches_greatest;
+	return found->batches_greatest == INT64_MIN ? found->batch_least :
+		found->batches_greatest;
 }
 
 SkewResult
 skew_result(const SkewSide *first, const SkewSide *second)
 {
-	SkewResult	result = {.known = false};
+	const SkewFound *a = &first->found;
+	const SkewFound *b = &second->found;
+	SkewResult	result = {
+		.known = a->least != INT64_MAX && b->least != INT64_MAX,
+		.steady = true,
+		.round_trip = a->round_trip,
+		.exchanges = a->exchanges + b->exchanges,
+		.still = MAX_OF(first->still, second->still),
+		.stalls = a->stalls + b->stalls,
+		.longest_stall = MAX_OF(a->longest_stall, b->longest_stall),
+		.warps = a->warps + b->warps,
+		.warp_max = MAX_OF(a->warp_max, b->warp_max)
+	};
 
-	result.known = first->least != INT64_MAX && second->least != INT64_MAX;
-	result.steady = true;
 	if (result.known)
 	{
-		int64_t		from_below = -first->least;
-		int64_t		from_above = second->least;
+		int64_t		from_below = -a->least;
+		int64_t		from_above = b->least;
 
 		result.steady = from_below <= from_above;
 		if (!result.steady)
 		{
-			from_below = -greatest_of_batches(first);
-			from_above = greatest_of_batches(second);
+			from_below = -greatest_of_batches(a);
+			from_above = greatest_of_batches(b);
 		}
 		/* crossed if both sides have seen the offset at different times only */
 		result.offset_min = MIN_OF(from_below, from_above);
 		result.offset_max = MAX_OF(from_below, from_above);
 	}
-	result.round_trip = first->round_trip;
-	result.exchanges = first->exchanges + second->exchanges;
-	result.still = MAX_OF(first->still, second->still);
-	result.stalls = first->stalls + second->stalls;
-	result.longest_stall = MAX_OF(first->longest_stall, second->longest_stall);
-	result.warps = first->warps + second->warps;
-	result.warp_max = MAX_OF(first->warp_max, second->warp_max);
 	return result;
 }

@@ -53,19 +53,9 @@ typedef struct SkewClock
 	const void *arg;
 } SkewClock;
 
-/* What one side publishes, and what it has found. */
-typedef struct SkewSide
+/* What one side has found, which only that side looks at meanwhile. */
+typedef struct SkewFound
 {
-	/* seen by the other side: the latest reading, 0 if none yet ... */
-	uint64_t	reading __attribute__((aligned(SKEW_ALIGNMENT)));
-	/* ... and the other's that it or one before was taken after, 0 if none */
-	uint64_t	echo;
-
-	/* looked at by the other side, too, but not between readings */
-	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* taken */
-	int64_t		still;			/* of these, since the clock last advanced */
-	int64_t		bounds;			/* exchanges that bound the offset */
-
 	int64_t		exchanges;		/* readings of the other side seen */
 	int64_t		stalls;			/* own readings equal to the one before */
 	int64_t		stall_run;		/* such ones in a row, at present ... */
@@ -81,11 +71,28 @@ typedef struct SkewSide
 	int64_t		batches_greatest;	/* INT64_MIN: none */
 
 	/* the latest own reading, and what waits for the next one */
+	bool		has_own;
 	uint64_t	own;
 	int64_t		advances;		/* in a row, up to it */
+	uint64_t	seen;			/* the other side's latest, 0 if none */
 	bool		pending;		/* an exchange, of ... */
 	uint64_t	pending_seen;	/* ... this reading of the other side */
 	uint64_t	pending_echo;	/* of a round trip, 0 if none */
+} SkewFound;
+
+typedef struct SkewSide
+{
+	/* seen by the other side: the latest reading, 0 if none yet ... */
+	uint64_t	reading __attribute__((aligned(SKEW_ALIGNMENT)));
+	/* ... and the other's that it or one before was taken after, 0 if none */
+	uint64_t	echo;
+
+	/* looked at by the other side, too, but not between readings */
+	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* taken */
+	int64_t		still;			/* of these, since the clock last advanced */
+	int64_t		bounds;			/* exchanges that bound the offset */
+
+	SkewFound	found;
 } SkewSide;
 
 typedef struct SkewResult

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * stats.c
- *	  What a handful of measurements says: means and straight lines, how sure
- *	  they are, and Student's t, with which two of them are told apart.
- *
- *-------------------------------------------------------------------------
+ *	  See stats.h.
  */
 #include <float.h>
 #include <math.h>
@@ -31,58 +27,6 @@ compare_double(const void *a, const void *b)
 	double		y = *(const double *) b;
 
 	return (x > y) - (x < y);
-}
-
-static void
-sort(double *x, int n)
-{
-	if (n > 1)
-		qsort(x, n, sizeof(double), compare_double);
-}
-
-static double
-clamp(double x, double low, double high)
-{
-	return x < low ? low : x > high ? high : x;
-}
-
-/*
- * Mean of the data clamped to [low, high].  Deviations from the first value
- * keep the digits of data that lie close together far from 0, and are all 0
- * for constant data.
- */
-static double
-clamped_mean(const double *x, int n, double low, double high)
-{
-	double		origin = clamp(x[0], low, high);
-	double		sum = 0;
-	double		rest = 0;
-	double		mean;
-
-	for (int i = 0; i < n; i++)
-		sum += clamp(x[i], low, high) - origin;
-	mean = origin + sum / n;
-	for (int i = 0; i < n; i++)
-		rest += clamp(x[i], low, high) - mean;
-	return mean + rest / n;
-}
-
-/* Sum of squared deviations of the data clamped to [low, high]. */
-static double
-clamped_ssd(const double *x, int n, double low, double high)
-{
-	double		mean = clamped_mean(x, n, low, high);
-	double		sum = 0;
-	double		sumsq = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		double		deviation = clamp(x[i], low, high) - mean;
-
-		sum += deviation;
-		sumsq += deviation * deviation;
-	}
-	return fmax(sumsq - sum * sum / n, 0);
 }
 
 /*
@@ -212,7 +156,9 @@ two_sided_quantile(double outside, double inside, double df)
 	double		target = by_tail ? outside : inside;
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
-	double		t;
+
+	/* that of the normal distribution, which is too small, and near 0 right */
+	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
 	double		out;
 	double		in;
 	double		density;
@@ -220,18 +166,6 @@ two_sided_quantile(double outside, double inside, double df)
 	both_sides(high, df, &out, &in, &density);
 	if (by_tail ? out > target : in < target)
 		return INFINITY;
-
-	if (by_tail)
-	{
-		/* Abramowitz and Stegun, 26.2.23, and the first term of 26.7.5 */
-		double		r = sqrt(-2 * log(outside / 2));
-		double		z = r - (2.515517 + (0.802853 + 0.010328 * r) * r) /
-			(1 + (1.432788 + (0.189269 + 0.001308 * r) * r) * r);
-
-		t = z + (z * z * z + z) / (4 * fmax(df, 1));
-	}
-	else
-		t = inside * sqrt(PI / 2);
 
 	for (int i = 0; i < MAX_STEPS; i++)
 	{
@@ -259,20 +193,40 @@ two_sided_quantile(double outside, double inside, double df)
 	return t;
 }
 
+/*
+ * Deviations from the first value keep the digits of data that lie close
+ * together far from 0, and are all 0 for constant data.
+ */
 double
 stats_mean(const double *x, int n)
 {
+	double		sum = 0;
+	double		rest = 0;
+	double		mean;
+
 	if (n < 1)
 		return NAN;
-	return clamped_mean(x, n, -DBL_MAX, DBL_MAX);
+	for (int i = 0; i < n; i++)
+		sum += x[i] - x[0];
+	mean = x[0] + sum / n;
+	for (int i = 0; i < n; i++)
+		rest += x[i] - mean;
+	return mean + rest / n;
 }
 
 double
 stats_stddev(const double *x, int n)
 {
-	if (n < 2)
-		return NAN;
-	return sqrt(clamped_ssd(x, n, -DBL_MAX, DBL_MAX) / (n - 1));
+	double		mean = stats_mean(x, n);
+	double		sum = 0;
+	double		sumsq = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		sum += x[i] - mean;
+		sumsq += (x[i] - mean) * (x[i] - mean);
+	}
+	return n < 2 ? NAN : sqrt(fmax(sumsq - sum * sum / n, 0) / (n - 1));
 }
 
 double
@@ -281,18 +235,8 @@ stats_min(const double *x, int n)
 	double		min = n < 1 ? NAN : x[0];
 
 	for (int i = 1; i < n; i++)
-		min = x[i] < min ? x[i] : min;
+		min = fmin(min, x[i]);
 	return min;
-}
-
-double
-stats_max(const double *x, int n)
-{
-	double		max = n < 1 ? NAN : x[0];
-
-	for (int i = 1; i < n; i++)
-		max = x[i] > max ? x[i] : max;
-	return max;
 }
 
 double
@@ -300,67 +244,8 @@ stats_median(double *x, int n)
 {
 	if (n < 1)
 		return NAN;
-	sort(x, n);
+	qsort(x, n, sizeof(double), compare_double);
 	return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
-
-double
-stats_half_width(double stddev, int n, double confidence)
-{
-	if (n < 2 || !(confidence > 0 && confidence < 1))
-		return NAN;
-	return two_sided_quantile(1 - confidence, confidence, n - 1) * stddev / sqrt(n);
-}
-
-double
-stats_trimmed_mean(double *x, int n, double share)
-{
-	int			cut;
-
-	if (n < 1 || !(share >= 0 && share <= 0.5))
-		return NAN;
-	cut = (int) floor(share * n);
-	if (n - 2 * cut < 1)
-		return NAN;
-	sort(x, n);
-	return clamped_mean(x + cut, n - 2 * cut, -DBL_MAX, DBL_MAX);
-}
-
-double
-stats_trimmed_half_width(double *x, int n, double share, double confidence)
-{
-	int			cut;
-	double		left;
-	double		ssd;
-
-	if (n < 1 || !(share >= 0 && share <= 0.5) ||
-		!(confidence > 0 && confidence < 1))
-		return NAN;
-	cut = (int) floor(share * n);
-	left = n - 2 * cut;
-	if (left < 2)
-		return NAN;
-	sort(x, n);
-	ssd = clamped_ssd(x, n, x[cut], x[n - 1 - cut]);
-	return two_sided_quantile(1 - confidence, confidence, left - 1) *
-		sqrt(ssd / (left * (left - 1)));
-}
-
-double
-stats_t_cdf(double t, double df)
-{
-	double		outside;
-	double		inside;
-	double		density;
-
-	if (!(df > 0))
-		return NAN;
-	if (t == 0)
-		return 0.5;
-	both_sides(fabs(t), df, &outside, &inside, &density);
-	if (t < 0)
-		return outside / 2;
-	return 1 - outside / 2;
 }
 
 double
@@ -379,19 +264,6 @@ stats_t_p_value(double t, double df)
 }
 
 double
-stats_t_quantile(double p, double df)
-{
-	if (!(df > 0) || !(p > 0 && p < 1))
-		return NAN;
-	/* both differences are exact where they have to be, near 0.5 and near 1 */
-	if (p < 0.5)
-		return -two_sided_quantile(2 * p, 2 * (0.5 - p), df);
-	if (p > 0.5)
-		return two_sided_quantile(2 * (1 - p), 2 * (p - 0.5), df);
-	return 0;
-}
-
-double
 stats_t_critical(double inside, double outside, double df)
 {
 	if (!(inside > 0 && outside > 0 && df > 0))
@@ -400,17 +272,11 @@ stats_t_critical(double inside, double outside, double df)
 }
 
 double
-stats_normal_quantile(double p)
-{
-	return stats_t_quantile(p, INFINITY);
-}
-
-double
 stats_low_mean(double *x, int n, int k, double *limit)
 {
 	if (k < 1 || k > n)
 		return *limit = NAN;
-	sort(x, n);
+	qsort(x, n, sizeof(double), compare_double);
 	*limit = x[k - 1];
 	return stats_mean(x, k);
 }
@@ -424,7 +290,7 @@ stats_low_mean_half_width(const double *a, double limit_a,
 		return NAN;
 	for (int i = 0; i < n; i++)
 		work[i] = (fmin(a[i], limit_a) - fmin(b[i], limit_b)) * n / k;
-	return stats_t_quantile(0.5 + confidence / 2, k - 1) *
+	return two_sided_quantile(1 - confidence, confidence, k - 1) *
 		stats_stddev(work, n) / sqrt(n);
 }
 

@@ -33,22 +33,12 @@ extern double stats_stddev(const double *x, int n);
 
 /* NAN for n < 1. */
 extern double stats_min(const double *x, int n);
-extern double stats_max(const double *x, int n);
 
 /*
  * The middle value, for even n the average of the two middle ones.  Sorts x.
  * NAN for n < 1.
  */
 extern double stats_median(double *x, int n);
-
-/*
- * Half the width of the confidence interval of a mean, for a sample of n
- * values with this standard deviation: Student's t with n - 1 degrees of
- * freedom * stddev / sqrt(n).  "confidence" is that of the whole, two-sided
- * interval, above 0 and below 1.  0 for constant data.  NAN for n < 2 and for
- * a confidence out of range.
- */
-extern double stats_half_width(double stddev, int n, double confidence);
 
 /*
  * Mean of the k smallest values, 1 <= k <= n; *limit is the largest of them.
@@ -69,28 +59,6 @@ extern double stats_low_mean_half_width(const double *a, double limit_a,
 										const double *b, double limit_b,
 										int n, int k, double confidence,
 										double *work);
-
-/*
- * Mean of what is left when floor(share * n) values are cut off at each end.
- * "share" is from 0 (stats_mean) to 0.5; the product is rounded as double
- * arithmetic does it, so 0.29 of 100 is 28, as in SciPy and R.  Sorts x.  NAN
- * where nothing is left or share is out of range.
- */
-extern double stats_trimmed_mean(double *x, int n, double share);
-
-/*
- * Half the width of the confidence interval of that trimmed mean (Tukey and
- * McLaughlin, Sankhya A 25, 1963): with g = floor(share * n) and h = n - 2g,
- * Student's t with h - 1 degrees of freedom * sqrt(SSD / (h * (h - 1))), where
- * SSD is the sum of squared deviations of the winsorised data, that is (n - 1)
- * times their squared standard deviation.  (Some later authors write
- * n * sw / (h * sqrt(n)), which is a little narrower.)  With share 0 it is
- * stats_half_width().  Sorts x.  0 for constant data, but also if only values
- * that are cut off differ.  NAN for h < 2 and for a share or a confidence out
- * of range.
- */
-extern double stats_trimmed_half_width(double *x, int n, double share,
-									   double confidence);
 
 /*
  * A straight line through n points by ordinary least squares.  x and y may lie
@@ -143,21 +111,11 @@ extern double stats_line_bound(const double *x, const double *bound, int n);
  * Computed by the regularised incomplete beta function (NIST DLMF 8.17.22).
  */
 
-/* P(T <= t); t may be infinite. */
-extern double stats_t_cdf(double t, double df);
-
 /*
  * The two-sided p-value, P(|T| >= |t|), to full relative accuracy however
  * small it is; t may be infinite.
  */
 extern double stats_t_p_value(double t, double df);
-
-/*
- * The t at which stats_t_cdf() is p, above 0 and below 1; accurate relative to
- * t near p = 0.5, too.  Infinite where t is beyond the range of double, which
- * takes a df far below 1.  NAN for a p out of range.
- */
-extern double stats_t_quantile(double p, double df);
 
 /*
  * The t that |T| stays below with probability "inside", and exceeds with
@@ -166,8 +124,5 @@ extern double stats_t_quantile(double p, double df);
  * are above 0.
  */
 extern double stats_t_critical(double inside, double outside, double df);
-
-/* Quantile of the standard normal distribution, p above 0 and below 1. */
-extern double stats_normal_quantile(double p);
 
 #endif							/* CLOCKTIMING_STATS_H */

@@ -11,35 +11,17 @@
 
 #include "common/pg_prng.h"
 
+#include "core/random.h"
 #include "explain/call_samples.h"
 #include "explain/timing_clock.h"
 
-/* Quantiles of the exponential distribution, from which gaps are drawn. */
-#define N_QUANTILES		256
-
 static uint64 random_state = 0;
-static float exponential[N_QUANTILES];
 
 void
 call_samples_prepare(void)
 {
-	if (random_state != 0)
-		return;
-	do
+	while (random_state == 0)
 		random_state = pg_prng_uint64(&pg_global_prng_state);
-	while (random_state == 0);
-	for (int i = 0; i < N_QUANTILES; i++)
-		exponential[i] = (float) -log(1 - (i + 0.5) / N_QUANTILES);
-}
-
-/* xorshift64* (Vigna, ACM TOMS 42(4), 2016), of which the high bits are good. */
-static inline uint64
-next_random(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * UINT64CONST(0x2545F4914F6CDD1D);
 }
 
 /*
@@ -53,7 +35,7 @@ draw_gap(const CallClass *class)
 		return 0;
 	if (class->policy.gap == 0)
 		return NEVER;
-	return (int64) (exponential[next_random() >> 56] * class->gap_scale);
+	return (int64) (random_exponential(&random_state) * class->gap_scale);
 }
 
 void

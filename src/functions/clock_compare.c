@@ -172,18 +172,6 @@ get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set
 	compare_summary(set);
 }
 
-static DataSets
-get_arrays(FunctionCallInfo fcinfo)
-{
-	DataSets	data;
-
-	data.n = 2;
-	data.sets = palloc0(sizeof(CompareSet) * data.n);
-	get_values(fcinfo, 0, "a", &data.sets[0]);
-	get_values(fcinfo, 1, "b", &data.sets[1]);
-	return data;
-}
-
 /* Those that are named; of all, those that can be read here. */
 static List *
 get_sources(FunctionCallInfo fcinfo)
@@ -228,7 +216,6 @@ measure_sources(List *sources, int samples, int readings)
 	return data;
 }
 
-/* What arguments 0 to 2 ask for: sources, samples and readings. */
 static DataSets
 measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
 {
@@ -255,58 +242,71 @@ measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
 }
 
 static void
-put_figure(Row *row, double value, bool as_float)
+put_figures(Row *row, const double *values, int n, bool as_float)
 {
-	if (!as_float)
-		row_put_number(row, value, DECIMALS);
-	else if (isnan(value))
-		row_put_null(row);
-	else
-		row_put(row, Float8GetDatum(value));
+	for (int i = 0; i < n; i++)
+	{
+		if (!as_float)
+			row_put_number(row, values[i], DECIMALS);
+		else if (isnan(values[i]))
+			row_put_null(row);
+		else
+			row_put(row, Float8GetDatum(values[i]));
+	}
+}
+
+/* Two arrays, or what arguments 0 to 2 ask for. */
+static DataSets
+get_data(FunctionCallInfo fcinfo, bool arrays, int max_sources)
+{
+	DataSets	data = {NULL, 2};
+
+	if (!arrays)
+		return measure_by_arguments(fcinfo, max_sources);
+	data.sets = palloc0(sizeof(CompareSet) * data.n);
+	get_values(fcinfo, 0, "a", &data.sets[0]);
+	get_values(fcinfo, 1, "b", &data.sets[1]);
+	return data;
 }
 
 /* A row a data set, each but the first compared with the first. */
-static void
-put_comparison(FunctionCallInfo fcinfo, const DataSets *data,
-			   const CompareLevel *level, bool welch, bool as_float)
+static Datum
+compare(FunctionCallInfo fcinfo, bool arrays)
 {
+	int			argno = arrays ? 2 : 3;
+	CompareLevel level = get_level(fcinfo, argno);
+	bool		welch = get_bool(fcinfo, argno + 1, "welch");
+	DataSets	data = get_data(fcinfo, arrays, clock_source_count());
 	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
-	for (int i = 0; i < data->n; i++)
+	for (int i = 0; i < data.n; i++)
 	{
-		const CompareSet *set = &data->sets[i];
+		const CompareSet *set = &data.sets[i];
+		const double figures[] = {set->min, set->max, set->median, set->mean, set->stddev};
 
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
-		put_figure(&row, set->min, as_float);
-		put_figure(&row, set->max, as_float);
-		put_figure(&row, set->median, as_float);
-		put_figure(&row, set->mean, as_float);
-		put_figure(&row, set->stddev, as_float);
-		if (i == 0)
+		put_figures(&row, figures, lengthof(figures), arrays);
+		if (i > 0)
 		{
-			while (row.natts < row.tupdesc->natts)
-				row_put_null(&row);
-		}
-		else
-		{
-			CompareTest test = compare_test(&data->sets[0], set, level, welch);
-			int			size = compare_verdict(NULL, 0, &test, level, false) + 1;
+			CompareTest test = compare_test(&data.sets[0], set, &level, welch);
+			const double tested[] = {test.difference, test.error, test.percent,
+			test.error_percent, test.pooled_stddev};
+			int			size = compare_verdict(NULL, 0, &test, &level, false) + 1;
 			char	   *verdict = palloc(size);
 
-			compare_verdict(verdict, size, &test, level, false);
-			put_figure(&row, test.difference, as_float);
-			put_figure(&row, test.error, as_float);
-			put_figure(&row, test.percent, as_float);
-			put_figure(&row, test.error_percent, as_float);
-			put_figure(&row, test.pooled_stddev, as_float);
-			put_figure(&row, test.p_value, true);
+			compare_verdict(verdict, size, &test, &level, false);
+			put_figures(&row, tested, lengthof(tested), arrays);
+			put_figures(&row, &test.p_value, 1, true);
 			row_put_text(&row, verdict);
 		}
+		while (row.natts < row.tupdesc->natts)
+			row_put_null(&row);
 		row_to_set(&row, fcinfo);
 	}
+	return (Datum) 0;
 }
 
 static void
@@ -315,73 +315,47 @@ put_line(void *arg, const char *line)
 	put_text_line((FunctionCallInfo) arg, line);
 }
 
-/* Arguments from "first" on: confidence, width, welch, separate. */
-static ComparePlot
-get_plot(FunctionCallInfo fcinfo, int first, CompareLevel *level)
+static Datum
+plot(FunctionCallInfo fcinfo, bool arrays)
 {
-	ComparePlot plot = {0};
+	int			argno = arrays ? 2 : 3;
+	CompareLevel level = get_level(fcinfo, argno);
+	ComparePlot plot = {.level = &level, .line = put_line, .arg = fcinfo};
+	DataSets	data;
 
-	*level = get_level(fcinfo, first);
-	plot.level = level;
-	check_not_null(fcinfo, first + 1, "width");
-	plot.width = PG_GETARG_INT32(first + 1);
+	check_not_null(fcinfo, argno + 1, "width");
+	plot.width = PG_GETARG_INT32(argno + 1);
 	check_plot_width(plot.width);
-	plot.welch = get_bool(fcinfo, first + 2, "welch");
-	plot.separate = get_bool(fcinfo, first + 3, "separate");
-	plot.line = put_line;
-	plot.arg = fcinfo;
-	return plot;
-}
-
-static void
-put_plot(FunctionCallInfo fcinfo, ComparePlot *plot, const DataSets *data)
-{
-	plot->sets = data->sets;
-	plot->nsets = data->n;
+	plot.welch = get_bool(fcinfo, argno + 2, "welch");
+	plot.separate = get_bool(fcinfo, argno + 3, "separate");
+	data = get_data(fcinfo, arrays, COMPARE_MAX_SETS);
+	plot.sets = data.sets;
+	plot.nsets = data.n;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	compare_plot(plot);
+	compare_plot(&plot);
+	return (Datum) 0;
 }
 
 Datum
 clock_compare_sources(PG_FUNCTION_ARGS)
 {
-	CompareLevel level = get_level(fcinfo, 3);
-	bool		welch = get_bool(fcinfo, 4, "welch");
-	DataSets	data = measure_by_arguments(fcinfo, clock_source_count());
-
-	put_comparison(fcinfo, &data, &level, welch, false);
-	return (Datum) 0;
+	return compare(fcinfo, false);
 }
 
 Datum
 clock_compare_arrays(PG_FUNCTION_ARGS)
 {
-	CompareLevel level = get_level(fcinfo, 2);
-	bool		welch = get_bool(fcinfo, 3, "welch");
-	DataSets	data = get_arrays(fcinfo);
-
-	put_comparison(fcinfo, &data, &level, welch, true);
-	return (Datum) 0;
+	return compare(fcinfo, true);
 }
 
 Datum
 clock_compare_plot_sources(PG_FUNCTION_ARGS)
 {
-	CompareLevel level;
-	ComparePlot plot = get_plot(fcinfo, 3, &level);
-	DataSets	data = measure_by_arguments(fcinfo, COMPARE_MAX_SETS);
-
-	put_plot(fcinfo, &plot, &data);
-	return (Datum) 0;
+	return plot(fcinfo, false);
 }
 
 Datum
 clock_compare_plot_arrays(PG_FUNCTION_ARGS)
 {
-	CompareLevel level;
-	ComparePlot plot = get_plot(fcinfo, 2, &level);
-	DataSets	data = get_arrays(fcinfo);
-
-	put_plot(fcinfo, &plot, &data);
-	return (Datum) 0;
+	return plot(fcinfo, true);
 }

@@ -3,657 +3,77 @@
  * clock_cpu_skew.c
  *	  clock_cpu_skew(): whether the clocks of all CPUs agree.
  *
- * The backend, on the first CPU that it may run on, and one background worker,
- * on each of the others in turn, show each other their readings.  The worker
- * does what it is ordered to: it goes to a CPU and reads until the next order.
- * Neither waits for the other while it reads, so that an interrupt, a stop or
- * a process that is gone is noticed at once.
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include <math.h>
-#ifdef __linux__
-#include <sched.h>
-#endif
-#include <signal.h>
 
 #include "funcapi.h"
-#include "miscadmin.h"
-#include "postmaster/bgworker.h"
-#include "postmaster/interrupt.h"
-#include "storage/dsm.h"
-#include "storage/ipc.h"
-#include "storage/latch.h"
-#include "storage/pmsignal.h"
-#include "storage/proc.h"
-#include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/wait_event.h"
 
-#include "clock/progress.h"
-#include "compat.h"
-#include "core/reference.h"
-#include "core/skew_bounds.h"
-#include "core/tsc.h"
+#include "clock/skew_run.h"
 #include "functions/args.h"
-#include "functions/clock_cpu_skew.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_cpu_skew);
-
-PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
-
-/* Readings between two looks at anything else: 0.05 ms or so. */
-#define READINGS			500
-
-/* What the cost of a reading may take: a share of the time, but no more. */
-#define COST_SHARE			0.05
-#define COST_MAX_S			0.002
-
-/* A batch of readings that is long enough to be timed. */
-#define COST_BATCH_NS		50000
-#define COST_MAX_BATCH		16384
-
-/*
- * The worker does not keep its CPU busy if nobody has shown a reading for
- * QUIET_NS, and ends by itself if the backend has been silent for SILENCE_NS,
- * which takes a backend that somebody has stopped.
- */
-#define QUIET_NS			UINT64CONST(10000000)
-#define SILENCE_NS			UINT64CONST(60000000000)
-
-/*
- * How long it waits for bounds when its time is over: until its worker, which
- * others may keep off the CPU, has taken readings, too.
- */
-#define SEEN_NS				UINT64CONST(60000000000)
-
-/*
- * A clock that has not advanced for so many readings when the time is over is
- * not waited for: a coarse one may take a second, a broken one for ever.
- */
-#define STILL_READINGS		READINGS
-
-/* How often the backend makes sure that its worker is there. */
-#define WORKER_CHECK_NS		UINT64CONST(10000000)
-
-#define NO_CPU				(-1)
-
-/* In place of an errno: the clock may not be read by the worker. */
-#define CLOCK_FORBIDDEN		(-1)
-
-typedef struct SkewShared
-{
-	SkewSide	backend_side;
-	SkewSide	worker_side;
-
-	/* written by the backend */
-	PGPROC	   *backend;
-	char		source[NAMEDATALEN];
-	double		cost_s;			/* to be spent on the cost of a reading */
-	int			cpu;			/* the order: a CPU, or NO_CPU to stand by */
-	int			order;			/* its number, written last */
-	int			stop;
-
-	/* written by the worker */
-	PGPROC	   *worker;
-	double		reading_ns;		/* cost of a reading on that CPU */
-	int			failure;		/* errno or CLOCK_FORBIDDEN; 0 if none */
-	int			done;			/* number of the order carried out */
-} SkewShared;
-
-/* A run, as the backend sees it. */
-typedef struct SkewRun
-{
-	const ClockSource *source;
-	SkewClock	clock;
-	double		cost_s;
-	int		   *cpus;
-	int			ncpus;
-	Progress	progress;
-	uint64		start_ns;
-
-	/* what has to be undone */
-#ifdef __linux__
-	cpu_set_t  *affinity;		/* what it was */
-	Size		affinity_size;
-#endif
-	bool		pinned;
-	dsm_segment *segment;
-	SkewShared *shared;
-	BackgroundWorkerHandle *worker;
-} SkewRun;
-
-typedef struct CpuSkew
-{
-	double		reading_ns;
-	SkewResult	result;
-} CpuSkew;
-
-/* ---------------------------------------------------------------------
- * CPUs
- */
-
-#ifdef __linux__
-
-/* The CPUs that this process may run on, however many the kernel knows. */
-static void
-find_cpus(SkewRun *run)
-{
-	int			bits = CPU_SETSIZE;
-
-	for (;;)
-	{
-		run->affinity_size = CPU_ALLOC_SIZE(bits);
-		run->affinity = palloc(run->affinity_size);
-		if (sched_getaffinity(0, run->affinity_size, run->affinity) == 0)
-			break;
-		/* EINVAL: the kernel's set is larger */
-		if (errno != EINVAL || bits > 1000000)
-			ereport(ERROR,
-					(errcode(ERRCODE_SYSTEM_ERROR),
-					 errmsg("could not find out which CPUs the server may run on: %m")));
-		pfree(run->affinity);
-		bits *= 2;
-	}
-	run->cpus = palloc(sizeof(int) * CPU_COUNT_S(run->affinity_size, run->affinity));
-	run->ncpus = 0;
-	for (int cpu = 0; cpu < bits; cpu++)
-	{
-		if (CPU_ISSET_S(cpu, run->affinity_size, run->affinity))
-			run->cpus[run->ncpus++] = cpu;
-	}
-}
-
-/* 0, or errno. */
-static int
-pin(int cpu)
-{
-	Size		size = CPU_ALLOC_SIZE(cpu + 1);
-	cpu_set_t  *set = palloc0(size);
-	int			failure = 0;
-
-	CPU_SET_S(cpu, size, set);
-	if (sched_setaffinity(0, size, set) != 0)
-		failure = errno;
-	pfree(set);
-	return failure;
-}
-
-static void
-unpin(const SkewRun *run)
-{
-	if (sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
-		ereport(WARNING,
-				(errmsg("could not restore the CPUs that this process may run on: %m")));
-}
-
-#else
-
-static void
-find_cpus(SkewRun *run)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("clock_cpu_skew() is not supported on this platform"),
-			 errdetail("Processes cannot be pinned to CPUs.")));
-}
-
-static int
-pin(int cpu)
-{
-	return ENOSYS;
-}
-
-static void
-unpin(const SkewRun *run)
-{
-}
-
-#endif
-
-pg_noreturn static void
-pin_failed(int cpu, int failure)
-{
-	errno = failure;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("could not pin a process to CPU %d: %m", cpu),
-			 errdetail("Without that, readings of different CPUs cannot be told apart."),
-			 errhint("The operating system or the container has to allow sched_setaffinity().")));
-}
-
-/* ---------------------------------------------------------------------
- * Readings
- */
-
-static uint64_t
-read_source(const void *arg)
-{
-	return ((const ClockReader *) arg)->read();
-}
-
-/*
- * What a reading costs here, back to back and undisturbed: the fastest of as
- * many batches as the time allows.
- */
-static double
-cost_here(const ClockReader *reader, double time_s)
-{
-	uint64		end = reference_ns() + (uint64) (time_s * 1e9);
-	uint64		now;
-	int			batch = 16;
-	double		least = INFINITY;
-
-	/* the first batch would find neither code nor data at hand */
-	(void) reader->repeat(batch);
-	do
-	{
-		uint64		start = reference_ns();
-
-		(void) reader->repeat(batch);
-		now = reference_ns();
-		least = Min(least, (double) (now - start) / batch);
-		if (now - start < COST_BATCH_NS && batch < COST_MAX_BATCH)
-		{
-			/* too short: the reference's own cost shows */
-			batch *= 2;
-			least = INFINITY;
-		}
-	} while (now < end || isinf(least));
-	return least;
-}
-
-/* ---------------------------------------------------------------------
- * The worker
- */
-
-/*
- * Whether this process may execute what the source reads.  Not by why_not(),
- * which would calibrate the TSC for 50 ms.
- */
-static bool
-may_read(const ClockSource *source)
-{
-#ifdef CLOCKTIMING_HAVE_TSC
-	if (source->reader == &reader_rdtsc)
-		return tsc_why_no_rdtsc() == NULL;
-	if (source->reader == &reader_rdtscp)
-		return tsc_why_no_rdtscp() == NULL;
-#endif
-	return source->why_not(source) == NULL;
-}
-
-static void
-carry_out(SkewShared *shared, const ClockSource *source)
-{
-	if (shared->cpu == NO_CPU)
-		return;
-	if (!may_read(source))
-		shared->failure = CLOCK_FORBIDDEN;
-	else
-		shared->failure = pin(shared->cpu);
-	if (shared->failure == 0)
-		shared->reading_ns = cost_here(source->reader, shared->cost_s);
-}
-
-void
-clock_cpu_skew_worker(Datum main_arg)
-{
-	dsm_segment *segment;
-	SkewShared *shared;
-	const ClockSource *source;
-	SkewClock	clock;
-	int			done = 0;
-	int64		heard = 0;
-	uint64		heard_ns = reference_ns();
-
-	/* to be asked to stop is no failure */
-	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
-	BackgroundWorkerUnblockSignals();
-
-	/* nothing there: the backend has left already */
-	segment = dsm_attach(DatumGetUInt32(main_arg));
-	if (segment == NULL)
-		return;
-	shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT, dsm_segment_address(segment));
-	source = clock_source_find(shared->source);
-	clock.read = read_source;
-	clock.arg = source->reader;
-
-	/*
-	 * From now on the backend can wake this process, and before that it
-	 * cannot have missed an order: either it sees this, or the order is seen
-	 * below.
-	 */
-	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
-
-	while (!ShutdownRequestPending &&
-		   !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
-	{
-		int			order = __atomic_load_n(&shared->order, __ATOMIC_SEQ_CST);
-		uint64		now = reference_ns();
-		bool		standing_by;
-		uint64		silence_ns;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!PostmasterIsAlive())
-			proc_exit(1);
-
-		if (order != done)
-		{
-			carry_out(shared, source);
-			__atomic_store_n(&shared->done, order, __ATOMIC_RELEASE);
-			SetLatch(&shared->backend->procLatch);
-			done = order;
-			heard_ns = now = reference_ns();
-		}
-
-		standing_by = shared->cpu == NO_CPU || shared->failure != 0 || done == 0;
-		if (!standing_by)
-		{
-			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
-						  READINGS);
-			/* not by what is seen of them: the clock may stand still */
-			if (skew_readings(&shared->backend_side) != heard)
-				heard_ns = now;
-			heard = skew_readings(&shared->backend_side);
-		}
-
-		silence_ns = now - heard_ns;
-		if (silence_ns > SILENCE_NS)
-			break;
-		if (standing_by || silence_ns > QUIET_NS)
-		{
-			(void) WaitLatch(MyLatch,
-							 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-							 standing_by ? 100 : 1, PG_WAIT_EXTENSION);
-			ResetLatch(MyLatch);
-		}
-	}
-	dsm_detach(segment);
-}
-
-/* ---------------------------------------------------------------------
- * The backend
- */
-
-static void
-start_worker(SkewRun *run)
-{
-	BackgroundWorker worker;
-	MemoryContext caller;
-	bool		registered;
-
-	/* one line more than its size, to be able to begin at a line */
-	run->segment = dsm_create(sizeof(SkewShared) + SKEW_ALIGNMENT, 0);
-	run->shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT,
-										   dsm_segment_address(run->segment));
-	memset(run->shared, 0, sizeof(SkewShared));
-	run->shared->backend = MyProc;
-	strlcpy(run->shared->source, run->source->name, sizeof(run->shared->source));
-	run->shared->cost_s = run->cost_s;
-	run->shared->cpu = NO_CPU;
-
-	memset(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
-	/* on a standby, too */
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	strlcpy(worker.bgw_library_name, "clocktiming", sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, "clock_cpu_skew_worker", sizeof(worker.bgw_function_name));
-	strlcpy(worker.bgw_type, "clock_cpu_skew", sizeof(worker.bgw_type));
-	snprintf(worker.bgw_name, sizeof(worker.bgw_name),
-			 "clock_cpu_skew worker for PID %d", MyProcPid);
-	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(run->segment));
-	worker.bgw_notify_pid = MyProcPid;
-
-	/* needed until the very end, even if that is the backend's */
-	caller = MemoryContextSwitchTo(TopTransactionContext);
-	registered = RegisterDynamicBackgroundWorker(&worker, &run->worker);
-	MemoryContextSwitchTo(caller);
-	if (!registered)
-	{
-		run->worker = NULL;
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("out of background worker slots"),
-				 errdetail("Comparing the clocks of CPUs takes one background worker."),
-				 errhint("You might need to increase max_worker_processes, or try again later.")));
-	}
-}
-
-static void
-check_worker(const SkewRun *run)
-{
-	pid_t		pid;
-
-	/* its worker leaves then, and nobody would say so */
-	if (!PostmasterIsAlive())
-		ereport(FATAL,
-				(errcode(ERRCODE_ADMIN_SHUTDOWN),
-				 errmsg("terminating connection due to unexpected postmaster exit")));
-	if (GetBackgroundWorkerPid(run->worker, &pid) == BGWH_STOPPED)
-		ereport(ERROR,
-				(errcode(ERRCODE_OPERATOR_INTERVENTION),
-				 errmsg("background worker of clock_cpu_skew() could not start or ended early"),
-				 errhint("More details may be available in the server log.")));
-}
-
-/*
- * Undoes whatever has been done, at the end of the run, after an error, or
- * when the backend exits in the course of the run.
- */
-static void
-clean_up(int code, Datum arg)
-{
-	SkewRun    *run = (SkewRun *) DatumGetPointer(arg);
-
-	(void) code;
-	HOLD_INTERRUPTS();
-	if (run->pinned)
-		unpin(run);
-	run->pinned = false;
-	if (run->worker != NULL)
-	{
-		__atomic_store_n(&run->shared->stop, 1, __ATOMIC_RELAXED);
-		TerminateBackgroundWorker(run->worker);
-		(void) WaitForBackgroundWorkerShutdown(run->worker);
-		run->worker = NULL;
-	}
-	if (run->segment != NULL)
-		dsm_detach(run->segment);
-	run->segment = NULL;
-	RESUME_INTERRUPTS();
-}
-
-/* Has the worker go to a CPU and read there, or stand by, and waits for that. */
-static void
-give_order(SkewRun *run, int cpu)
-{
-	SkewShared *shared = run->shared;
-	int			order = shared->order + 1;
-	PGPROC	   *worker;
-
-	shared->cpu = cpu;
-	__atomic_store_n(&shared->order, order, __ATOMIC_SEQ_CST);
-	worker = __atomic_load_n(&shared->worker, __ATOMIC_SEQ_CST);
-	if (worker != NULL)
-		SetLatch(&worker->procLatch);
-	while (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE) != order)
-	{
-		check_worker(run);
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 100, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
-
-	if (shared->failure == CLOCK_FORBIDDEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("clock source \"%s\" cannot be read by a background worker",
-						run->source->name)));
-	if (shared->failure != 0)
-		pin_failed(cpu, shared->failure);
-}
-
-/* Whether waiting for bounds makes sense. */
-static bool
-bounds_may_come(const SkewShared *shared)
-{
-	return (!skew_has_bound(&shared->backend_side) ||
-			!skew_has_bound(&shared->worker_side)) &&
-		skew_still(&shared->backend_side) < STILL_READINGS &&
-		skew_still(&shared->worker_side) < STILL_READINGS;
-}
-
-/*
- * Compares one CPU with the first, until a time on the reference clock, but
- * if both clocks run, not before readings have been seen both ways.
- */
-static CpuSkew
-compare_cpu(SkewRun *run, int i, uint64 end_ns)
-{
-	SkewShared *shared = run->shared;
-	uint64		now_ns;
-	uint64		checked_ns;
-	CpuSkew		skew;
-
-	skew_init(&shared->backend_side);
-	skew_init(&shared->worker_side);
-	give_order(run, run->cpus[i]);
-	skew.reading_ns = shared->reading_ns;
-
-	checked_ns = reference_ns();
-	do
-	{
-		skew_exchange(&shared->backend_side, &shared->worker_side, &run->clock,
-					  READINGS);
-		CHECK_FOR_INTERRUPTS();
-
-		now_ns = reference_ns();
-		if (now_ns - checked_ns > WORKER_CHECK_NS)
-		{
-			double		elapsed_s = (now_ns - run->start_ns) / 1e9;
-
-			check_worker(run);
-			if (progress_due(&run->progress, elapsed_s))
-				progress_report(&run->progress, elapsed_s,
-								"CPU %d, %d of %d", run->cpus[i], i,
-								run->ncpus - 1);
-			checked_ns = now_ns;
-		}
-	} while (now_ns < end_ns ||
-			 (now_ns < end_ns + SEEN_NS && bounds_may_come(shared)));
-
-	give_order(run, NO_CPU);
-	skew.result = skew_result(&shared->backend_side, &shared->worker_side);
-	if (!skew.result.known && skew.result.still < STILL_READINGS)
-		ereport(ERROR,
-				(errcode(ERRCODE_OPERATOR_INTERVENTION),
-				 errmsg("CPUs %d and %d did not see each other's readings of clock source \"%s\"",
-						run->cpus[0], run->cpus[i], run->source->name)));
-	return skew;
-}
-
-static void
-run_skew(SkewRun *run, double duration_s, CpuSkew *skews)
-{
-	int			failure;
-
-	failure = pin(run->cpus[0]);
-	if (failure != 0)
-		pin_failed(run->cpus[0], failure);
-	run->pinned = true;
-	if (run->ncpus > 1)
-		start_worker(run);
-
-	/* the first CPU is what the others are compared to */
-	skews[0].reading_ns = cost_here(run->source->reader, run->cost_s);
-	memset(&skews[0].result, 0, sizeof(SkewResult));
-	skews[0].result.known = true;
-	skews[0].result.steady = true;
-	skews[0].result.round_trip = INT64_MAX;
-
-	for (int i = 1; i < run->ncpus; i++)
-		skews[i] = compare_cpu(run, i, run->start_ns +
-							   (uint64) (duration_s * 1e9 * i / (run->ncpus - 1)));
-}
 
 /* For how long a clock may repeat a reading by its nature. */
 static double
 natural_stall_ns(const ClockSource *source)
 {
-	double		resolution_ns = source->resolution_ns(source);
-
 	/* a timer interrupt may be late: see clock_measure.c */
-	return source->kind == CLOCK_COARSE ? 27 * resolution_ns : 2 * resolution_ns;
+	return (source->kind == CLOCK_COARSE ? 27 : 2) * source->resolution_ns(source);
 }
 
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
 static void
-warn_of_findings(const SkewRun *run, const CpuSkew *skews, double tick_ns)
+warn_of_findings(const Skew *skew)
 {
-	int64		warps = 0;
-	int64		warp_max = 0;
-	int			ncpus = 0;
+	const ClockSource *source = skew->source;
+	const CpuSkew *first = &skew->cpus[0];
+	int			warped = 0;
 	int			unknown = 0;
 	int64		longest_stall = 0;
 	double		stall_ns = 0;
 
-	for (int i = 1; i < run->ncpus; i++)
+	for (int i = 1; i < skew->ncpus; i++)
 	{
-		const SkewResult *result = &skews[i].result;
+		const CpuSkew *cpu = &skew->cpus[i];
+		const SkewResult *result = &cpu->result;
 
 		unknown += !result->known;
 		longest_stall = Max(longest_stall, result->longest_stall);
 		/* each took that long at least */
-		stall_ns = Max(stall_ns, result->longest_stall *
-					   Min(skews[0].reading_ns, skews[i].reading_ns));
-		warps += skews[i].result.warps;
-		warp_max = Max(warp_max, skews[i].result.warp_max);
-		ncpus += skews[i].result.warps > 0;
+		stall_ns = Max(stall_ns, result->longest_stall * Min(first->reading_ns, cpu->reading_ns));
+		warped += result->warps > 0;
 	}
-	if (warps > 0)
+	if (skew->warps > 0)
 		ereport(WARNING,
-				(errmsg("clock source \"%s\" went backwards between CPUs",
-						run->source->name),
+				(errmsg("clock source \"%s\" went backwards between CPUs", source->name),
 				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns, between CPU %d and %d of %d others.",
-						   warps, warp_max * tick_ns, run->cpus[0], ncpus,
-						   run->ncpus - 1)));
+						   skew->warps, skew->warp_max * skew->tick_ns, first->cpu, warped,
+						   skew->ncpus - 1)));
 	if (unknown > 0)
 		ereport(WARNING,
-				(errmsg("clock source \"%s\" stood still", run->source->name),
+				(errmsg("clock source \"%s\" stood still", source->name),
 				 errdetail("It did not advance while it was compared between CPU %d and %d of %d others: their offset is not known.",
-						   run->cpus[0], unknown, run->ncpus - 1),
-				 run->source->kind == CLOCK_COARSE ?
+						   first->cpu, unknown, skew->ncpus - 1),
+				 source->kind == CLOCK_COARSE ?
 				 errhint("It advances by %g ms at a time: a longer duration might help.",
-						 run->source->resolution_ns(run->source) / 1e6) : 0));
-	else if (stall_ns > DISAGREEMENT_NS + natural_stall_ns(run->source))
+						 source->resolution_ns(source) / 1e6) : 0));
+	else if (stall_ns > DISAGREEMENT_NS + natural_stall_ns(source))
 		ereport(WARNING,
-				(errmsg("clock source \"%s\" stood still", run->source->name),
+				(errmsg("clock source \"%s\" stood still", source->name),
 				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
 						   longest_stall)));
-	for (int i = 1; i < run->ncpus; i++)
+	for (int i = 1; i < skew->ncpus; i++)
 	{
-		if (!skews[i].result.steady)
+		if (!skew->cpus[i].result.steady)
 			ereport(WARNING,
 					(errmsg("the offset of clock source \"%s\" on CPU %d changed",
-							run->source->name, run->cpus[i]),
+							source->name, skew->cpus[i].cpu),
 					 errdetail("No single offset explains all readings; the bounds contain all that it has been.")));
 	}
-}
-
-static const ClockSource *
-default_source(void)
-{
-	const ClockSource *source = clock_source_find("rdtscp");
-
-	return source->why_not(source) == NULL ? source : clock_source_get("system");
 }
 
 static const ClockSource *
@@ -662,8 +82,8 @@ get_source(FunctionCallInfo fcinfo)
 	const ClockSource *source;
 
 	if (PG_ARGISNULL(1))
-		return default_source();
-	source = clock_source_get(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+		return skew_default_source();
+	source = arg_source(fcinfo, 1);
 
 	/* which is what this session has set, and the worker would not know */
 	if (strcmp(source->name, "instr_time") == 0)
@@ -677,126 +97,44 @@ get_source(FunctionCallInfo fcinfo)
 	return source;
 }
 
-/* Compares all CPUs; *tick_ns is how long a tick of the source takes. */
-static CpuSkew *
-measure_skew(SkewRun *run, const ClockSource *source, double duration_s,
-			 double *tick_ns)
+/* A bound must remain one when it is rounded to two decimals: up or down. */
+static void
+put_bound(Row *row, double ns, double (*outwards) (double))
 {
-	CpuSkew    *skews;
-	const char *from;
-
-	run->source = source;
-	/* whatever has to be calibrated comes first */
-	*tick_ns = 1e9 / source->frequency_hz(source, &from);
-	run->clock.read = read_source;
-	run->clock.arg = source->reader;
-	find_cpus(run);
-	run->cost_s = Min(duration_s * COST_SHARE / run->ncpus, COST_MAX_S);
-	skews = palloc(sizeof(CpuSkew) * run->ncpus);
-
-	progress_start(&run->progress, "clock_cpu_skew", duration_s);
-	run->start_ns = reference_ns();
-	PG_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
-	{
-		run_skew(run, duration_s, skews);
-	}
-	PG_END_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
-	clean_up(0, PointerGetDatum(run));
-	return skews;
-}
-
-SkewSummary
-cpu_skew_summary(double duration_s)
-{
-	SkewRun    *run = palloc0(sizeof(SkewRun));
-	const ClockSource *source = default_source();
-	double		tick_ns;
-	CpuSkew    *skews = measure_skew(run, source, duration_s, &tick_ns);
-	SkewSummary summary = {0};
-
-	summary.ncpus = run->ncpus;
-	summary.clock = source->reads(source);
-	summary.cpu = run->cpus[0];
-	for (int i = 0; i < run->ncpus; i++)
-	{
-		const SkewResult *result = &skews[i].result;
-		double		certain_ns;
-
-		/* the caller has no use for half of the CPUs */
-		if (!result->known)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("clock source \"%s\" did not advance on CPU %d or %d",
-							source->name, run->cpus[0], run->cpus[i])));
-		certain_ns = Max(Max(result->offset_min, -result->offset_max), 0) * tick_ns;
-
-		summary.reading_ns = Max(summary.reading_ns, skews[i].reading_ns);
-		summary.warps += result->warps;
-		summary.warp_max_ns = Max(summary.warp_max_ns, result->warp_max * tick_ns);
-		if (i == 1 || certain_ns > summary.certain_ns)
-		{
-			summary.cpu = run->cpus[i];
-			summary.offset_min_ns = result->offset_min * tick_ns;
-			summary.offset_max_ns = result->offset_max * tick_ns;
-			summary.certain_ns = certain_ns;
-		}
-	}
-	return summary;
-}
-
-/* To two decimals, outwards: a bound must remain one. */
-static double
-round_outwards(double ns, bool up)
-{
-	return (up ? ceil(ns * 100) : floor(ns * 100)) / 100;
+	row_put_number(row, outwards(ns * 100) / 100, 2);
 }
 
 Datum
 clock_cpu_skew(PG_FUNCTION_ARGS)
 {
-	double		duration_s;
-	SkewRun    *run = palloc0(sizeof(SkewRun));
-	CpuSkew    *skews;
-	double		tick_ns;
+	double		duration_s = arg_duration(fcinfo, 0);
+	Skew		skew;
 	Row			row;
 
-	check_not_null(fcinfo, 0, "duration");
-	duration_s = PG_GETARG_FLOAT8(0);
-	check_duration(duration_s);
 	InitMaterializedSRF(fcinfo, 0);
-	skews = measure_skew(run, get_source(fcinfo), duration_s, &tick_ns);
+	skew = skew_run(get_source(fcinfo), duration_s);
 
 	row = row_of_set(fcinfo);
-	for (int i = 0; i < run->ncpus; i++)
+	for (int i = 0; i < skew.ncpus; i++)
 	{
-		const SkewResult *result = &skews[i].result;
+		const SkewResult *result = &skew.cpus[i].result;
+		double		tick_ns = result->known ? skew.tick_ns : NAN;
 
-		row_put(&row, Int32GetDatum(run->cpus[i]));
-		row_put_text(&row, run->source->reads(run->source));
-		row_put_number(&row, skews[i].reading_ns, 2);
-		if (result->known)
-		{
-			row_put_number(&row, (result->offset_min / 2.0 + result->offset_max / 2.0) * tick_ns, 2);
-			row_put_number(&row, round_outwards(result->offset_min * tick_ns, false), 2);
-			row_put_number(&row, round_outwards(result->offset_max * tick_ns, true), 2);
-		}
-		else
-		{
-			row_put_null(&row);
-			row_put_null(&row);
-			row_put_null(&row);
-		}
-		if (result->round_trip == INT64_MAX)
-			row_put_null(&row);
-		else
-			row_put_number(&row, result->round_trip * tick_ns, 2);
+		row_put(&row, Int32GetDatum(skew.cpus[i].cpu));
+		row_put_text(&row, skew.source->reads(skew.source));
+		row_put_number(&row, skew.cpus[i].reading_ns, 2);
+		row_put_number(&row, (result->offset_min / 2.0 + result->offset_max / 2.0) * tick_ns, 2);
+		put_bound(&row, result->offset_min * tick_ns, floor);
+		put_bound(&row, result->offset_max * tick_ns, ceil);
+		row_put_number(&row, result->round_trip == INT64_MAX ? NAN :
+					   result->round_trip * skew.tick_ns, 2);
 		row_put_count(&row, result->exchanges);
 		row_put_count(&row, result->warps);
-		row_put_number(&row, result->warp_max * tick_ns, 2);
+		row_put_number(&row, result->warp_max * skew.tick_ns, 2);
 		row_put_count(&row, result->stalls);
 		row_put_count(&row, result->longest_stall);
 		row_to_set(&row, fcinfo);
 	}
-	warn_of_findings(run, skews, tick_ns);
+	warn_of_findings(&skew);
 	return (Datum) 0;
 }

@@ -144,6 +144,19 @@ test_steps(void)
 		}
 	}
 
+	/* also of a clock that runs at quite another rate */
+	for (int i = 0; i < 4; i++)
+	{
+		double		size = i % 2 == 0 ? 3e5 : -3e5;
+
+		start();
+		for (int j = 0; j < LOOKS; j++)
+			add(1e6, i < 2 ? 0.5 : -0.4, j % 20 == 10 ? size : 0, 0);
+		jumps_end(&jumps);
+		ok((size > 0 ? &jumps.warps : &jumps.lags)->count == LOOKS / 20 &&
+		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "%g ns at an odd rate", size);
+	}
+
 	/* what lasts some intervals is one */
 	start();
 	for (int j = 0; j < LOOKS; j++)
@@ -213,6 +226,118 @@ test_nominal(void)
 	ok(jumps.warps.count == 1 && jumps.warps.max_ns == 1e9, "but a second is");
 }
 
+/* ---------------------------------------------------------------------
+ * A clock 200 ppm fast that stands still again and again, and looks that come
+ * as a busy machine has it: seldom, and irregularly.
+ */
+
+#define MOST_PAIRS	1200
+#define EVERY_NS	300e6
+
+static JumpsPair pairs[MOST_PAIRS];
+static double steps_ns[MOST_PAIRS + 1];
+static double doubts_ns[MOST_PAIRS + 1];
+
+static void
+found_at(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
+{
+	(void) arg;
+	steps_ns[interval->look] += size_ns;
+	doubts_ns[interval->look] += bound_ns;
+}
+
+/* What such a clock leads by at that time. */
+static double
+lead_at(double time_ns, double still_ns)
+{
+	double		into = fmod(time_ns, EVERY_NS);
+
+	return time_ns * 200e-6 - (floor(time_ns / EVERY_NS) * still_ns + fmin(into, still_ns));
+}
+
+/*
+ * Looks for a second, but not for fewer than 30 looks, which are "most_ms"
+ * apart at most, as clock_drift() does it.
+ */
+static int
+looks_at_still(double still_ns, double least_ms, double most_ms)
+{
+	static double work[3 * MOST_PAIRS];
+	double		begin_ns = uniform() * EVERY_NS;
+	double		time_ns = begin_ns;
+	double		stepped_ns = 0;
+	double		doubt_ns = 0;
+	int			n = 0;
+
+	start();
+	jumps.found = found_at;
+	memset(steps_ns, 0, sizeof(steps_ns));
+	memset(doubts_ns, 0, sizeof(doubts_ns));
+	while (n < 30 || (time_ns - begin_ns < 1e9 && n < MOST_PAIRS))
+	{
+		JumpsPair  *pair = &pairs[n];
+
+		pair->time_ns = time_ns;
+		pair->error_ns = 200;
+		pair->lead_ns = lead_at(time_ns, still_ns) + (uniform() - 0.5) * 2 * pair->error_ns;
+		pair->doubt_ns = 0;
+		if (n > 0)
+		{
+			JumpsInterval interval = {n, pair->time_ns - pair[-1].time_ns,
+			pair->lead_ns - pair[-1].lead_ns, pair->error_ns + pair[-1].error_ns, 0};
+
+			jumps_add(&jumps, &interval);
+		}
+		n++;
+		/* some are taken one right after the other */
+		time_ns += uniform() < 0.1 ? 5e3 + 1e5 * uniform() :
+			1e6 * least_ms * pow(most_ms / least_ms, uniform());
+	}
+	jumps_end(&jumps);
+	for (int i = 0; i < n; i++)
+	{
+		pairs[i].lead_ns -= stepped_ns += steps_ns[i];
+		pairs[i].doubt_ns = doubt_ns += doubts_ns[i];
+	}
+	jumps_take_off_stretches(&jumps, pairs, n, work);
+	return n;
+}
+
+static void
+test_still(void)
+{
+	static const double stills[] = {1e6, 3e6, 30e6, 100e6};
+	static const double mosts[] = {1.3, 10, 50, 100, 200, 400};
+	const int	runs = 300;
+
+	for (unsigned int s = 0; s < sizeof(stills) / sizeof(stills[0]); s++)
+		for (unsigned int m = 0; m < sizeof(mosts) / sizeof(mosts[0]); m++)
+			for (int steady = 0; steady < 2; steady++)
+			{
+				int			warped = 0;
+				int			missed = 0;
+				int			off = 0;
+
+				/* looked at as regularly as it stands still, it is merely slow */
+				if (steady && mosts[m] >= 200 && stills[s] < 30e6)
+					continue;
+				for (int i = 0; i < runs; i++)
+				{
+					int			n = looks_at_still(stills[s], steady ? mosts[m] * 0.9 : 1, mosts[m]);
+					double		rest_ns = pairs[n - 1].lead_ns - pairs[0].lead_ns -
+						200e-6 * (pairs[n - 1].time_ns - pairs[0].time_ns);
+
+					warped += jumps.warps.count > 0;
+					missed += jumps.lags.max_ns < 0.9 * stills[s];
+					off += fabs(rest_ns) > pairs[n - 1].doubt_ns + 400;
+				}
+				/* a third of the time in longer intervals than that hides much */
+				ok(fmax(warped, fmax(missed, off)) <= (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,
+				   "still for %g ms, looks %s %g ms apart: %d with a warp, %d without such a lag, %d off, of %d",
+				   stills[s] / 1e6, steady ? "about" : "up to", mosts[m], warped, missed, off, runs);
+			}
+}
+
 int
 main(void)
 {
@@ -220,5 +345,6 @@ main(void)
 	test_steps();
 	test_backward();
 	test_nominal();
+	test_still();
 	return done();
 }

@@ -1,0 +1,425 @@
+/*
+ * drift_run.c
+ *	  See drift_run.h.
+ *
+ * A look is a reading between two of the reference, of several the one with
+ * the narrowest bracket.  A drift is told by up to 1000 looks, the pairs; more
+ * looks, one a sleep, find steps of the clock, which are counted and left out
+ * of the drift.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+
+#include "clock/drift_run.h"
+#include "clock/wait.h"
+#include "core/stats.h"
+
+/* pairs of a drift, evenly spread; few where there is hardly time for any */
+#define MAX_PAIRS		1000
+#define MIN_PAIRS		30
+
+/* batches for the interval, and its confidence */
+#define BATCHES			10
+#define CONFIDENCE		0.95
+
+/* a bracket wider than this times the median was disturbed */
+#define WIDE_BRACKET	1.5
+
+/* ticks that a coarse clock may be late: see clock_measure.c */
+#define COARSE_SLACK	25
+
+/* brackets tried for one look, unless one is about as narrow as any before */
+#define BRACKETS		9
+
+typedef struct DriftRun
+{
+	Wait		wait;
+	ComparedClock clock;
+	const ClockReference *reference;
+	double		resolutions_ns; /* of both */
+
+	/* steps are kept with the first pair after them, which may be none yet */
+	int			n;
+	JumpsPair	pairs[MAX_PAIRS + 1];
+	double		stepped_ns;		/* sum so far */
+
+	Jumps		jumps;
+	int64		looks;
+	ReferencePair last;			/* the latest look */
+	double		last_backward_ns;
+} DriftRun;
+
+typedef struct MonitorRun
+{
+	Wait		wait;
+	int64		edge;			/* the next one to come */
+	int64		edges;
+} MonitorRun;
+
+/* A clock may go backwards in any of its readings. */
+static void
+look_for_backward_step(void *arg, uint64_t reading)
+{
+	ComparedClock *clock = arg;
+
+	if (clock->has_last && (int64) (reading - clock->last) < 0)
+	{
+		double		step_ns = (clock->last - reading) * clock->tick_ns;
+
+		clock->backward_steps++;
+		clock->backward_max_ns = Max(clock->backward_max_ns, step_ns);
+		clock->backward_ns += step_ns;
+	}
+	clock->last = reading;
+	clock->has_last = true;
+}
+
+/* Whether the reference went backwards between its two readings. */
+static bool
+bracket_is_reversed(const ReferencePair *pair)
+{
+	return pair->width_ns > PG_INT64_MAX;
+}
+
+static ReferencePair
+compare(ComparedClock *clock, const ClockReference *reference)
+{
+	uint64		good_ns = clock->narrowest_ns == UINT64_MAX ? 0 :
+		clock->narrowest_ns + clock->narrowest_ns / 8;
+	ReferencePair pair = reference_pair(reference->ns, clock->source->reader->read,
+										BRACKETS, good_ns,
+										look_for_backward_step, clock);
+
+	clock->narrowest_ns = Min(clock->narrowest_ns, pair.width_ns);
+	return pair;
+}
+
+static void
+compare_first(ComparedClock *clock, const ClockSource *source,
+			  const ClockReference *reference)
+{
+	const char *from;
+
+	memset(clock, 0, sizeof(*clock));
+	clock->source = source;
+	clock->tick_ns = 1e9 / source->frequency_hz(source, &from);
+	clock->narrowest_ns = UINT64_MAX;
+	clock->first = compare(clock, reference);
+}
+
+/*
+ * Advances from one pair to another.  Subtracted as integers, so that times
+ * since 1970 lose no digits.
+ */
+static double
+clock_advance_ns(const ComparedClock *clock, const ReferencePair *from, const ReferencePair *to)
+{
+	return (double) (int64) (to->reading - from->reading) * clock->tick_ns;
+}
+
+static double
+reference_advance_ns(const ReferencePair *from, const ReferencePair *to)
+{
+	return (double) (int64) (to->reference_ns - from->reference_ns);
+}
+
+static void
+report_drift(void *arg, double elapsed_s)
+{
+	DriftRun   *run = arg;
+	const JumpsPair *last = &run->pairs[Max(run->n - 1, 0)];
+	double		ppm = last->time_ns > 0 ?
+		(last->lead_ns - run->stepped_ns) / last->time_ns * 1e6 : 0;
+
+	progress_report(&run->wait.progress, elapsed_s, "drift so far %.3f ppm", ppm);
+}
+
+static void
+step_found(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
+{
+	DriftRun   *run = arg;
+	JumpsPair  *pair = &run->pairs[run->n];
+
+	while (pair > run->pairs && pair[-1].look >= interval->look)
+		pair--;
+	pair->step_ns += size_ns;
+	pair->doubt_ns += bound_ns;
+	run->stepped_ns += size_ns;
+}
+
+/* Bound of the error of a lead, by its own bracket. */
+static double
+error_ns(const DriftRun *run, const ReferencePair *pair)
+{
+	return bracket_is_reversed(pair) ? INFINITY : (run->resolutions_ns + pair->width_ns) / 2;
+}
+
+/* One more look at the clock, which may have stepped since the last. */
+static void
+look_for_steps(DriftRun *run, const ReferencePair *pair)
+{
+	const ComparedClock *clock = &run->clock;
+	const ClockSource *source = clock->source;
+
+	/* CPU time is behind for as long as the process sleeps */
+	if (bracket_is_reversed(pair) || source->kind == CLOCK_CPU_TIME)
+		return;
+	if (run->looks > 0)
+	{
+		JumpsInterval interval;
+
+		interval.look = run->looks;
+		interval.passed_ns = reference_advance_ns(&run->last, pair);
+		interval.lead_ns = clock_advance_ns(clock, &run->last, pair) - interval.passed_ns;
+		interval.doubt_ns = error_ns(run, pair) + error_ns(run, &run->last);
+		if (source->kind == CLOCK_COARSE)
+			interval.doubt_ns += COARSE_SLACK * source->resolution_ns(source);
+		interval.backward_ns = clock->backward_ns - run->last_backward_ns;
+		jumps_add(&run->jumps, &interval);
+	}
+	run->looks++;
+	run->last = *pair;
+	run->last_backward_ns = clock->backward_ns;
+}
+
+static void
+look_when_awake(void *arg)
+{
+	DriftRun   *run = arg;
+	ReferencePair pair = compare(&run->clock, run->reference);
+
+	look_for_steps(run, &pair);
+}
+
+static void
+keep_pair(DriftRun *run, const ReferencePair *pair)
+{
+	JumpsPair  *kept = &run->pairs[run->n];
+
+	look_for_steps(run, pair);
+	kept->time_ns = reference_advance_ns(&run->clock.first, pair);
+	kept->lead_ns = clock_advance_ns(&run->clock, &run->clock.first, pair) - kept->time_ns;
+	kept->error_ns = error_ns(run, pair);
+	kept->look = run->looks - 1;
+	run->n++;
+}
+
+static void
+take_pairs(DriftRun *run, double duration_s)
+{
+	double		step_s = duration_s / (MAX_PAIRS - 1);
+	double		due_s = 0;
+
+	for (;;)
+	{
+		ReferencePair pair = run->n == 0 ? run->clock.first : compare(&run->clock, run->reference);
+		double		elapsed_s;
+
+		keep_pair(run, &pair);
+		elapsed_s = progress_elapsed_s(&run->wait.progress);
+		if (run->n == MAX_PAIRS || (elapsed_s >= duration_s && run->n >= MIN_PAIRS))
+			break;
+
+		/* what is missed is missed; the last pair is one at the very end */
+		due_s = Max(due_s + step_s, elapsed_s);
+		wait_until(&run->wait, Min(due_s, duration_s));
+	}
+}
+
+/*
+ * Takes the steps found off all leads after them.  What is not known of their
+ * sizes is not known of these.
+ */
+static void
+take_off_steps(DriftRun *run)
+{
+	double		stepped_ns = 0;
+	double		doubt_ns = 0;
+
+	for (int i = 0; i < run->n; i++)
+	{
+		run->pairs[i].lead_ns -= stepped_ns += run->pairs[i].step_ns;
+		run->pairs[i].doubt_ns = doubt_ns += run->pairs[i].doubt_ns;
+	}
+}
+
+/*
+ * Leaves the pairs whose bracket is not much wider than usual, and returns the
+ * median width.
+ */
+static double
+reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work)
+{
+	double		median_ns;
+	int			kept = 0;
+
+	for (int i = 0; i < run->n; i++)
+		work[i] = 2 * run->pairs[i].error_ns - run->resolutions_ns;
+	median_ns = stats_median(work, run->n);
+	for (int i = 0; i < run->n; i++)
+	{
+		/* equal brackets may differ by the reference's resolution */
+		double		limit_ns = WIDE_BRACKET * median_ns + reference_resolution_ns;
+
+		if (!isinf(run->pairs[i].error_ns) &&
+			2 * run->pairs[i].error_ns - run->resolutions_ns <= limit_ns)
+			run->pairs[kept++] = run->pairs[i];
+	}
+	run->n = kept;
+	return isinf(median_ns) ? NAN : median_ns;
+}
+
+/*
+ * The line through the pairs, and half of the width of its slope's interval.
+ *
+ * That is the larger of two.  By batches: what is seen to scatter.  By
+ * brackets: a delay that makes a bracket wider than the narrowest one comes
+ * either before or after the reading, and moves the middle by half of it at
+ * most (Mills, IEEE Transactions on Communications 39(10), 1991, on NTP's clock
+ * filter).  Such delays come in phases that may last as long as the run does,
+ * so that nothing need be seen of them.  What is not known of the sizes of
+ * steps comes on top.
+ */
+static StatsLine
+fit(const DriftRun *run, double *half_width, double *work)
+{
+	int			n = run->n;
+	double	   *time_ns = work;
+	double	   *lead_ns = work + n;
+	double	   *bound_ns = work + 2 * n;
+	double		least_ns;
+	double		by_batches;
+	double		by_brackets;
+
+	for (int i = 0; i < n; i++)
+	{
+		time_ns[i] = run->pairs[i].time_ns;
+		lead_ns[i] = run->pairs[i].lead_ns;
+		bound_ns[i] = run->pairs[i].error_ns;
+	}
+	least_ns = stats_min(bound_ns, n);
+	for (int i = 0; i < n; i++)
+		bound_ns[i] += run->pairs[i].doubt_ns + run->resolutions_ns / 2 - least_ns;
+	by_batches = stats_line_half_width(time_ns, lead_ns, n, BATCHES, CONFIDENCE);
+	by_brackets = stats_line_bound(time_ns, bound_ns, n);
+	*half_width = isnan(by_batches) || isnan(by_brackets) ? NAN : Max(by_batches, by_brackets);
+	return stats_line(time_ns, lead_ns, n);
+}
+
+static double
+reference_resolution_ns(const ClockReference *reference)
+{
+	const ClockSource *source = clock_source_find(reference->name);
+
+	return source == NULL ? 1 : source->resolution_ns(source);
+}
+
+Drift
+drift_run(const ClockSource *source, const ClockReference *reference, double duration_s)
+{
+	DriftRun   *run = palloc0(sizeof(DriftRun));
+	double	   *work = palloc(sizeof(double) * 3 * MAX_PAIRS);
+	double		resolution_ns = reference_resolution_ns(reference);
+	double		half_width;
+	StatsLine	line;
+	Drift		drift;
+
+	run->reference = reference;
+	run->resolutions_ns = source->resolution_ns(source) + resolution_ns;
+	run->jumps.nominal = source->kind == CLOCK_COARSE;
+	run->jumps.found = step_found;
+	run->jumps.arg = run;
+	wait_start(&run->wait, source->name, duration_s, report_drift, run);
+	run->wait.awake = look_when_awake;
+	compare_first(&run->clock, source, reference);
+	take_pairs(run, duration_s);
+	drift.duration_s = progress_elapsed_s(&run->wait.progress);
+
+	jumps_end(&run->jumps);
+	take_off_steps(run);
+	drift.rejected = run->n;
+	drift.bracket_ns = reject_wide_brackets(run, resolution_ns, work);
+	drift.pairs = run->n;
+	drift.rejected -= run->n;
+	if (source->kind == CLOCK_FINE)
+		jumps_take_off_stretches(&run->jumps, run->pairs, run->n, work);
+	line = fit(run, &half_width, work);
+
+	drift.clock = run->clock;
+	drift.rate_ppm = line.slope * 1e6;
+	drift.margin_ppm = half_width * 1e6;
+	drift.residual_max_ns = line.residual_max;
+	/* two readings show less of a step back than two looks */
+	drift.backward_max_ns = Max(run->clock.backward_max_ns, run->jumps.backward_max_ns);
+	drift.warps = run->jumps.warps;
+	drift.lags = run->jumps.lags;
+	pfree(work);
+	pfree(run);
+	return drift;
+}
+
+static void
+report_monitor(void *arg, double elapsed_s)
+{
+	MonitorRun *run = arg;
+
+	progress_report(&run->wait.progress, elapsed_s,
+					INT64_FORMAT " of " INT64_FORMAT " intervals",
+					run->edge - 1, run->edges);
+}
+
+static void
+put_advance(ComparedClock *clock, const ClockReference *reference, double elapsed_s,
+			void (*put) (void *arg, const ClockAdvance *advance), void *arg)
+{
+	ReferencePair pair = compare(clock, reference);
+	ClockAdvance advance = {elapsed_s, clock->source, .lead_ns = NAN, .bracket_ns = NAN};
+
+	advance.advance_ns = clock_advance_ns(clock, &clock->first, &pair);
+	if (!bracket_is_reversed(&pair) && !bracket_is_reversed(&clock->first))
+	{
+		advance.lead_ns = advance.advance_ns - reference_advance_ns(&clock->first, &pair);
+		advance.bracket_ns = (double) pair.width_ns;
+	}
+	put(arg, &advance);
+}
+
+ComparedClock *
+monitor_run(List *sources, const ClockReference *reference, double duration_s, double every_s,
+			void (*put) (void *arg, const ClockAdvance *advance), void *arg)
+{
+	ComparedClock *clocks = palloc(sizeof(ComparedClock) * list_length(sources));
+	MemoryContext per_edge = AllocSetContextCreate(CurrentMemoryContext, "clock_monitor rows",
+												   ALLOCSET_SMALL_SIZES);
+	ListCell   *cell;
+	MonitorRun	run;
+
+	run.edge = 1;
+	/* 0.3 / 0.1 is a little less than 3 */
+	run.edges = (int64) floor(duration_s / every_s * (1 + 1e-12));
+	wait_start(&run.wait, "clock_monitor", run.edges * every_s, report_monitor, &run);
+	foreach(cell, sources)
+		compare_first(&clocks[foreach_current_index(cell)], lfirst(cell), reference);
+
+	while (run.edge <= run.edges)
+	{
+		MemoryContext old_context;
+		double		elapsed_s;
+
+		wait_until(&run.wait, run.edge * every_s);
+		elapsed_s = progress_elapsed_s(&run.wait.progress);
+		old_context = MemoryContextSwitchTo(per_edge);
+		for (int i = 0; i < list_length(sources); i++)
+			put_advance(&clocks[i], reference, elapsed_s, put, arg);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(per_edge);
+
+		/* an edge that was missed is not made up for */
+		run.edge = Max(run.edge + 1, (int64) floor(elapsed_s / every_s) + 1);
+	}
+	MemoryContextDelete(per_edge);
+	return clocks;
+}

@@ -1,0 +1,549 @@
+/*
+ * skew_run.c
+ *	  See skew_run.h.
+ *
+ * The backend, on the first CPU that it may run on, and one background worker,
+ * on each of the others in turn, show each other their readings.  The worker
+ * does what it is ordered to: it goes to a CPU and reads until the next order.
+ * Neither waits for the other while it reads, so that an interrupt, a stop or
+ * a process that is gone is noticed at once.
+ */
+#include "postgres.h"
+
+#include <math.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <signal.h>
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/dsm.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/pmsignal.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+
+#include "clock/reading_cost.h"
+#include "clock/skew_run.h"
+#include "clock/wait.h"
+#include "compat.h"
+#include "core/reference.h"
+#include "core/tsc.h"
+
+PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
+
+/* Readings between two looks at anything else: 0.05 ms or so. */
+#define READINGS			500
+
+/* What the cost of a reading may take: a share of the time, but no more. */
+#define COST_SHARE			0.05
+#define COST_MAX_S			0.002
+
+/*
+ * The worker does not keep its CPU busy if nobody has shown a reading for
+ * QUIET_NS, and ends by itself if the backend has been silent for SILENCE_NS,
+ * which takes a backend that somebody has stopped.
+ */
+#define QUIET_NS			UINT64CONST(10000000)
+#define SILENCE_NS			UINT64CONST(60000000000)
+
+/*
+ * How long the backend waits for bounds when its time is over: until its
+ * worker, which others may keep off the CPU, has taken readings, too.
+ */
+#define SEEN_NS				UINT64CONST(60000000000)
+
+/*
+ * A clock that has not advanced for so many readings when the time is over is
+ * not waited for: a coarse one may take a second, a broken one for ever.
+ */
+#define STILL_READINGS		READINGS
+
+/* How often the backend makes sure that its worker is there. */
+#define WORKER_CHECK_NS		UINT64CONST(10000000)
+
+#define NO_CPU				(-1)
+
+/* In place of an errno: the clock may not be read by the worker. */
+#define CLOCK_FORBIDDEN		(-1)
+
+typedef struct SkewShared
+{
+	SkewSide	backend_side;
+	SkewSide	worker_side;
+
+	/* written by the backend */
+	PGPROC	   *backend;
+	char		source[NAMEDATALEN];
+	double		cost_s;			/* to be spent on the cost of a reading */
+	int			cpu;			/* the order: a CPU, or NO_CPU to stand by */
+	int			order;			/* its number, written last */
+	int			stop;
+
+	/* written by the worker */
+	PGPROC	   *worker;
+	double		reading_ns;		/* cost of a reading on that CPU */
+	int			failure;		/* errno or CLOCK_FORBIDDEN; 0 if none */
+	int			done;			/* number of the order carried out */
+} SkewShared;
+
+/* A run, as the backend sees it. */
+typedef struct SkewRun
+{
+	Skew		skew;
+	SkewClock	clock;
+	double		cost_s;
+	int			at;				/* the CPU that is compared */
+	Wait		wait;
+
+	/* what has to be undone */
+#ifdef __linux__
+	cpu_set_t  *affinity;		/* what it was */
+	Size		affinity_size;
+#endif
+	bool		pinned;
+	dsm_segment *segment;
+	SkewShared *shared;
+	BackgroundWorkerHandle *worker;
+} SkewRun;
+
+#ifdef __linux__
+
+/* The CPUs that this process may run on, however many the kernel knows. */
+static void
+find_cpus(SkewRun *run)
+{
+	int			bits = CPU_SETSIZE;
+
+	for (;;)
+	{
+		run->affinity_size = CPU_ALLOC_SIZE(bits);
+		run->affinity = palloc(run->affinity_size);
+		if (sched_getaffinity(0, run->affinity_size, run->affinity) == 0)
+			break;
+		/* EINVAL: the kernel's set is larger */
+		if (errno != EINVAL || bits > 1000000)
+			ereport(ERROR,
+					(errcode(ERRCODE_SYSTEM_ERROR),
+					 errmsg("could not find out which CPUs the server may run on: %m")));
+		pfree(run->affinity);
+		bits *= 2;
+	}
+	run->skew.cpus = palloc0(sizeof(CpuSkew) * CPU_COUNT_S(run->affinity_size, run->affinity));
+	for (int cpu = 0; cpu < bits; cpu++)
+	{
+		if (CPU_ISSET_S(cpu, run->affinity_size, run->affinity))
+			run->skew.cpus[run->skew.ncpus++].cpu = cpu;
+	}
+}
+
+/* 0, or errno. */
+static int
+pin(int cpu)
+{
+	Size		size = CPU_ALLOC_SIZE(cpu + 1);
+	cpu_set_t  *set = palloc0(size);
+	int			failure = 0;
+
+	CPU_SET_S(cpu, size, set);
+	if (sched_setaffinity(0, size, set) != 0)
+		failure = errno;
+	pfree(set);
+	return failure;
+}
+
+static void
+unpin(const SkewRun *run)
+{
+	if (sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
+		ereport(WARNING,
+				(errmsg("could not restore the CPUs that this process may run on: %m")));
+}
+
+#else
+
+static void
+find_cpus(SkewRun *run)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("clock_cpu_skew() is not supported on this platform"),
+			 errdetail("Processes cannot be pinned to CPUs.")));
+}
+
+static int
+pin(int cpu)
+{
+	return ENOSYS;
+}
+
+static void
+unpin(const SkewRun *run)
+{
+}
+
+#endif
+
+/* Of a pin() that returned a failure. */
+static void
+check_pinned(int cpu, int failure)
+{
+	errno = failure;
+	if (failure != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("could not pin a process to CPU %d: %m", cpu),
+				 errdetail("Without that, readings of different CPUs cannot be told apart."),
+				 errhint("The operating system or the container has to allow sched_setaffinity().")));
+}
+
+static uint64_t
+read_source(const void *arg)
+{
+	return ((const ClockReader *) arg)->read();
+}
+
+/*
+ * Whether this process may execute what the source reads.  Not by why_not(),
+ * which would calibrate the TSC for 50 ms.
+ */
+static bool
+may_read(const ClockSource *source)
+{
+#ifdef CLOCKTIMING_HAVE_TSC
+	if (source->reader == &reader_rdtsc)
+		return tsc_why_no_rdtsc() == NULL;
+	if (source->reader == &reader_rdtscp)
+		return tsc_why_no_rdtscp() == NULL;
+#endif
+	return source->why_not(source) == NULL;
+}
+
+static void
+carry_out(SkewShared *shared, const ClockSource *source)
+{
+	if (shared->cpu == NO_CPU)
+		return;
+	shared->failure = may_read(source) ? pin(shared->cpu) : CLOCK_FORBIDDEN;
+	if (shared->failure == 0)
+		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
+}
+
+void
+clock_cpu_skew_worker(Datum main_arg)
+{
+	dsm_segment *segment;
+	SkewShared *shared;
+	const ClockSource *source;
+	SkewClock	clock = {.read = read_source};
+	int			done = 0;
+	int64		heard = 0;
+	uint64		heard_ns = reference_ns();
+
+	/* to be asked to stop is no failure */
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+
+	/* nothing there: the backend has left already */
+	segment = dsm_attach(DatumGetUInt32(main_arg));
+	if (segment == NULL)
+		return;
+	shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT, dsm_segment_address(segment));
+	source = clock_source_find(shared->source);
+	clock.arg = source->reader;
+
+	/*
+	 * From now on the backend can wake this process, and before that it
+	 * cannot have missed an order: either it sees this, or the order is seen
+	 * below.
+	 */
+	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
+
+	while (!ShutdownRequestPending &&
+		   !__atomic_load_n(&shared->stop, __ATOMIC_RELAXED))
+	{
+		int			order = __atomic_load_n(&shared->order, __ATOMIC_SEQ_CST);
+		uint64		now = reference_ns();
+		bool		standing_by;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!PostmasterIsAlive())
+			proc_exit(1);
+
+		if (order != done)
+		{
+			carry_out(shared, source);
+			__atomic_store_n(&shared->done, order, __ATOMIC_RELEASE);
+			SetLatch(&shared->backend->procLatch);
+			done = order;
+			heard_ns = now = reference_ns();
+		}
+
+		standing_by = shared->cpu == NO_CPU || shared->failure != 0 || done == 0;
+		if (!standing_by)
+		{
+			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
+						  READINGS);
+			/* not by what is seen of them: the clock may stand still */
+			if (skew_readings(&shared->backend_side) != heard)
+				heard_ns = now;
+			heard = skew_readings(&shared->backend_side);
+		}
+		if (now - heard_ns > SILENCE_NS)
+			break;
+		if (standing_by || now - heard_ns > QUIET_NS)
+			wait_latch(standing_by ? 100 : 1);
+	}
+	dsm_detach(segment);
+}
+
+static void
+start_worker(SkewRun *run)
+{
+	BackgroundWorker worker;
+	MemoryContext caller;
+	bool		registered;
+
+	/* one line more than its size, to be able to begin at a line */
+	run->segment = dsm_create(sizeof(SkewShared) + SKEW_ALIGNMENT, 0);
+	run->shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT,
+										   dsm_segment_address(run->segment));
+	memset(run->shared, 0, sizeof(SkewShared));
+	run->shared->backend = MyProc;
+	strlcpy(run->shared->source, run->skew.source->name, sizeof(run->shared->source));
+	run->shared->cost_s = run->cost_s;
+	run->shared->cpu = NO_CPU;
+
+	memset(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	/* on a standby, too */
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker.bgw_library_name, "clocktiming", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "clock_cpu_skew_worker", sizeof(worker.bgw_function_name));
+	strlcpy(worker.bgw_type, "clock_cpu_skew", sizeof(worker.bgw_type));
+	snprintf(worker.bgw_name, sizeof(worker.bgw_name),
+			 "clock_cpu_skew worker for PID %d", MyProcPid);
+	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(run->segment));
+	worker.bgw_notify_pid = MyProcPid;
+
+	/* needed until the very end, even if that is the backend's */
+	caller = MemoryContextSwitchTo(TopTransactionContext);
+	registered = RegisterDynamicBackgroundWorker(&worker, &run->worker);
+	MemoryContextSwitchTo(caller);
+	if (!registered)
+	{
+		run->worker = NULL;
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("out of background worker slots"),
+				 errdetail("Comparing the clocks of CPUs takes one background worker."),
+				 errhint("You might need to increase max_worker_processes, or try again later.")));
+	}
+}
+
+static void
+check_worker(const SkewRun *run)
+{
+	pid_t		pid;
+
+	/* its worker leaves then, and nobody would say so */
+	if (!PostmasterIsAlive())
+		ereport(FATAL,
+				(errcode(ERRCODE_ADMIN_SHUTDOWN),
+				 errmsg("terminating connection due to unexpected postmaster exit")));
+	if (GetBackgroundWorkerPid(run->worker, &pid) == BGWH_STOPPED)
+		ereport(ERROR,
+				(errcode(ERRCODE_OPERATOR_INTERVENTION),
+				 errmsg("background worker of clock_cpu_skew() could not start or ended early"),
+				 errhint("More details may be available in the server log.")));
+}
+
+/*
+ * Undoes whatever has been done, at the end of the run, after an error, or
+ * when the backend exits in the course of the run.
+ */
+static void
+clean_up(int code, Datum arg)
+{
+	SkewRun    *run = (SkewRun *) DatumGetPointer(arg);
+
+	(void) code;
+	HOLD_INTERRUPTS();
+	if (run->pinned)
+		unpin(run);
+	run->pinned = false;
+	if (run->worker != NULL)
+	{
+		__atomic_store_n(&run->shared->stop, 1, __ATOMIC_RELAXED);
+		TerminateBackgroundWorker(run->worker);
+		(void) WaitForBackgroundWorkerShutdown(run->worker);
+		run->worker = NULL;
+	}
+	if (run->segment != NULL)
+		dsm_detach(run->segment);
+	run->segment = NULL;
+	RESUME_INTERRUPTS();
+}
+
+/* Has the worker go to a CPU and read there, or stand by, and waits for that. */
+static void
+give_order(SkewRun *run, int cpu)
+{
+	SkewShared *shared = run->shared;
+	int			order = shared->order + 1;
+	PGPROC	   *worker;
+
+	shared->cpu = cpu;
+	__atomic_store_n(&shared->order, order, __ATOMIC_SEQ_CST);
+	worker = __atomic_load_n(&shared->worker, __ATOMIC_SEQ_CST);
+	if (worker != NULL)
+		SetLatch(&worker->procLatch);
+	while (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE) != order)
+	{
+		check_worker(run);
+		wait_latch(100);
+	}
+
+	if (shared->failure == CLOCK_FORBIDDEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("clock source \"%s\" cannot be read by a background worker",
+						run->skew.source->name)));
+	check_pinned(cpu, shared->failure);
+}
+
+/* Whether waiting for bounds makes sense. */
+static bool
+bounds_may_come(const SkewShared *shared)
+{
+	return (!skew_has_bound(&shared->backend_side) ||
+			!skew_has_bound(&shared->worker_side)) &&
+		skew_still(&shared->backend_side) < STILL_READINGS &&
+		skew_still(&shared->worker_side) < STILL_READINGS;
+}
+
+/*
+ * Compares one CPU with the first, until a time on the reference clock, but
+ * if both clocks run, not before readings have been seen both ways.
+ */
+static void
+compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
+{
+	SkewShared *shared = run->shared;
+	uint64		now_ns;
+	uint64		checked_ns = 0;
+
+	skew_init(&shared->backend_side);
+	skew_init(&shared->worker_side);
+	give_order(run, skew->cpu);
+	skew->reading_ns = shared->reading_ns;
+	do
+	{
+		skew_exchange(&shared->backend_side, &shared->worker_side, &run->clock,
+					  READINGS);
+		now_ns = reference_ns();
+		wait_poll(&run->wait, (now_ns - run->wait.progress.start_ns) / 1e9);
+		if (now_ns - checked_ns > WORKER_CHECK_NS)
+		{
+			check_worker(run);
+			checked_ns = now_ns;
+		}
+	} while (now_ns < end_ns ||
+			 (now_ns < end_ns + SEEN_NS && bounds_may_come(shared)));
+
+	give_order(run, NO_CPU);
+	skew->result = skew_result(&shared->backend_side, &shared->worker_side);
+	if (!skew->result.known && skew->result.still < STILL_READINGS)
+		ereport(ERROR,
+				(errcode(ERRCODE_OPERATOR_INTERVENTION),
+				 errmsg("CPUs %d and %d did not see each other's readings of clock source \"%s\"",
+						run->skew.cpus[0].cpu, skew->cpu, run->skew.source->name)));
+}
+
+static void
+add_up(Skew *skew, const CpuSkew *cpu)
+{
+	const SkewResult *result = &cpu->result;
+	int64		certain = Max(Max(result->offset_min, -result->offset_max), 0);
+
+	skew->reading_ns = Max(skew->reading_ns, cpu->reading_ns);
+	skew->warps += result->warps;
+	skew->warp_max = Max(skew->warp_max, result->warp_max);
+	/* the second one's offset is worth more words than the first one's */
+	if (cpu <= &skew->cpus[1] || certain > skew->certain)
+	{
+		skew->worst = cpu;
+		skew->certain = certain;
+	}
+}
+
+static void
+compare_cpus(SkewRun *run, double duration_s)
+{
+	CpuSkew    *first = &run->skew.cpus[0];
+	int			others = run->skew.ncpus - 1;
+
+	check_pinned(first->cpu, pin(first->cpu));
+	run->pinned = true;
+	if (others > 0)
+		start_worker(run);
+
+	/* what the others are compared to */
+	first->reading_ns = reading_cost(run->skew.source, run->cost_s).ns;
+	first->result.known = true;
+	first->result.steady = true;
+	first->result.round_trip = INT64_MAX;
+
+	add_up(&run->skew, first);
+	for (run->at = 1; run->at <= others; run->at++)
+	{
+		compare_cpu(run, &run->skew.cpus[run->at], run->wait.progress.start_ns +
+					(uint64) (duration_s * 1e9 * run->at / others));
+		add_up(&run->skew, &run->skew.cpus[run->at]);
+	}
+}
+
+static void
+report(void *arg, double elapsed_s)
+{
+	SkewRun    *run = arg;
+
+	progress_report(&run->wait.progress, elapsed_s, "CPU %d, %d of %d",
+					run->skew.cpus[run->at].cpu, run->at, run->skew.ncpus - 1);
+}
+
+const ClockSource *
+skew_default_source(void)
+{
+	const ClockSource *source = clock_source_find("rdtscp");
+
+	return source->why_not(source) == NULL ? source : clock_source_get("system");
+}
+
+Skew
+skew_run(const ClockSource *source, double duration_s)
+{
+	SkewRun    *run = palloc0(sizeof(SkewRun));
+	const char *from;
+
+	run->skew.source = source;
+	/* whatever has to be calibrated comes first */
+	run->skew.tick_ns = 1e9 / source->frequency_hz(source, &from);
+	run->clock.read = read_source;
+	run->clock.arg = source->reader;
+	find_cpus(run);
+	run->cost_s = Min(duration_s * COST_SHARE / run->skew.ncpus, COST_MAX_S);
+
+	wait_start(&run->wait, "clock_cpu_skew", duration_s, report, run);
+	PG_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
+	{
+		compare_cpus(run, duration_s);
+	}
+	PG_END_ENSURE_ERROR_CLEANUP(clean_up, PointerGetDatum(run));
+	clean_up(0, PointerGetDatum(run));
+	return run->skew;
+}
