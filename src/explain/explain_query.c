@@ -1,20 +1,16 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * explain_query.c
- *	  What each node of a query's plan takes, found by one of three methods.
+ *	  See explain_query.h.
  *
  * The methods "full" and "isolate" measure nodes in one or several executions,
  * and then execute the query once more with its calls counted, which tells
  * everything else.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "executor/instrument.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
 #include "clock/progress.h"

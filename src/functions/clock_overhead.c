@@ -228,14 +228,6 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Rows of a query, timed by the clock that the server times with now. */
-static void
-put_query_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, double duration_s)
-{
-	put_rounds(fcinfo, query, plan_rounds(query, all_modes, lengthof(all_modes), duration_s,
-										  false, "clock_query_overhead"), 0);
-}
-
 /* The elements of clock_sources, each once, in their order. */
 static List *
 get_timing_clock_sources(ArrayType *array)
@@ -285,17 +277,20 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	query = plan_query(text, PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)
-		put_query_rounds(fcinfo, query, duration_s);
+	if (clock_sources == NIL)	/* the clock that the server times with now */
+		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{
 		/* undone right after it, or with the transaction by an error */
 		int			nest_level = NewGUCNestLevel();
 
-		(void) set_config_option("timing_clock_source", strVal(lfirst(cell)),
-								 superuser() ? PGC_SUSET : PGC_USERSET,
-								 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-		put_query_rounds(fcinfo, query, duration_s / list_length(clock_sources));
+		if (lfirst(cell) != NULL)
+			(void) set_config_option("timing_clock_source", strVal(lfirst(cell)),
+									 superuser() ? PGC_SUSET : PGC_USERSET,
+									 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+		put_rounds(fcinfo, query, plan_rounds(query, all_modes, lengthof(all_modes),
+											  duration_s / list_length(clock_sources), false,
+											  "clock_query_overhead"), 0);
 		AtEOXact_GUC(true, nest_level);
 	}
 	return (Datum) 0;
