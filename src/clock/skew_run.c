@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
 #ifdef __linux__
 #include <sched.h>
 #endif
