@@ -28,9 +28,6 @@
 /* a bracket wider than this times the median was disturbed */
 #define WIDE_BRACKET	1.5
 
-/* ticks that a coarse clock may be late: see clock_measure.c */
-#define COARSE_SLACK	25
-
 /* brackets tried for one look, unless one is about as narrow as any before */
 #define BRACKETS		9
 
@@ -174,9 +171,8 @@ look_for_steps(DriftRun *run, const ReferencePair *pair)
 		interval.look = run->looks;
 		interval.passed_ns = reference_advance_ns(&run->last, pair);
 		interval.lead_ns = clock_advance_ns(clock, &run->last, pair) - interval.passed_ns;
-		interval.doubt_ns = error_ns(run, pair) + error_ns(run, &run->last);
-		if (source->kind == CLOCK_COARSE)
-			interval.doubt_ns += COARSE_SLACK * source->resolution_ns(source);
+		interval.doubt_ns = error_ns(run, pair) + error_ns(run, &run->last) +
+			clock_source_slack_ns(source);
 		interval.backward_ns = clock->backward_ns - run->last_backward_ns;
 		jumps_add(&run->jumps, &interval);
 	}

@@ -10,7 +10,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -32,6 +31,16 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "core/tsc.h"
+
+const ClockSource *
+skew_default_source(void)
+{
+	const ClockSource *source = clock_source_find("rdtscp");
+
+	return source->why_not(source) == NULL ? source : clock_source_get("system");
+}
+
+#ifdef __linux__
 
 PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 
@@ -100,17 +109,13 @@ typedef struct SkewRun
 	Wait		wait;
 
 	/* what has to be undone */
-#ifdef __linux__
 	cpu_set_t  *affinity;		/* what it was */
 	Size		affinity_size;
-#endif
 	bool		pinned;
 	dsm_segment *segment;
 	SkewShared *shared;
 	BackgroundWorkerHandle *worker;
 } SkewRun;
-
-#ifdef __linux__
 
 /* The CPUs that this process may run on, however many the kernel knows. */
 static void
@@ -162,30 +167,6 @@ unpin(const SkewRun *run)
 		ereport(WARNING,
 				(errmsg("could not restore the CPUs that this process may run on: %m")));
 }
-
-#else
-
-static void
-find_cpus(SkewRun *run)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("clock_cpu_skew() is not supported on this platform"),
-			 errdetail("Processes cannot be pinned to CPUs.")));
-}
-
-static int
-pin(int cpu)
-{
-	return ENOSYS;
-}
-
-static void
-unpin(const SkewRun *run)
-{
-}
-
-#endif
 
 /* Of a pin() that returned a failure. */
 static void
@@ -516,14 +497,6 @@ report(void *arg, double elapsed_s)
 					run->skew.cpus[run->at].cpu, run->at, run->skew.ncpus - 1);
 }
 
-const ClockSource *
-skew_default_source(void)
-{
-	const ClockSource *source = clock_source_find("rdtscp");
-
-	return source->why_not(source) == NULL ? source : clock_source_get("system");
-}
-
 Skew
 skew_run(const ClockSource *source, double duration_s)
 {
@@ -547,3 +520,18 @@ skew_run(const ClockSource *source, double duration_s)
 	clean_up(0, PointerGetDatum(run));
 	return run->skew;
 }
+
+#else							/* !__linux__ */
+
+Skew
+skew_run(const ClockSource *source, double duration_s)
+{
+	(void) source;
+	(void) duration_s;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("clock_cpu_skew() is not supported on this platform"),
+			 errdetail("Processes cannot be pinned to CPUs.")));
+}
+
+#endif							/* __linux__ */

@@ -17,14 +17,6 @@
 
 PG_FUNCTION_INFO_V1(clock_cpu_skew);
 
-/* For how long a clock may repeat a reading by its nature. */
-static double
-natural_stall_ns(const ClockSource *source)
-{
-	/* a timer interrupt may be late: see clock_measure.c */
-	return (source->kind == CLOCK_COARSE ? 27 : 2) * source->resolution_ns(source);
-}
-
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
 static void
 warn_of_findings(const Skew *skew)
@@ -61,7 +53,7 @@ warn_of_findings(const Skew *skew)
 				 source->kind == CLOCK_COARSE ?
 				 errhint("It advances by %g ms at a time: a longer duration might help.",
 						 source->resolution_ns(source) / 1e6) : 0));
-	else if (stall_ns > DISAGREEMENT_NS + natural_stall_ns(source))
+	else if (stall_ns > DISAGREEMENT_NS + 2 * source->resolution_ns(source) + clock_source_slack_ns(source))
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", source->name),
 				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
