@@ -28,9 +28,9 @@ typedef struct NodeTimingOptions
 								 * every call; 0: none, only counted */
 	int			only_node;		/* the plan_node_id of the one node to time,
 								 * nothing being done to the others; -1: all */
-	double		max_overhead;	/* percent of the elapsed time that timing may
-								 * add: where it is more, calls are timed more
-								 * rarely */
+	double		max_overhead;	/* percent of the elapsed time that counting
+								 * and timing calls may add: where it would be
+								 * more, calls are timed more rarely */
 } NodeTimingOptions;
 
 typedef struct QueryTiming QueryTiming;
