@@ -383,14 +383,17 @@ SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_o
           'sampling => 1 times every call, whatever max_overhead');
 SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
 FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
--- (the fewest of some runs: who loses the processor in a timed call times more of them)
+-- (the fewest of some runs: who loses the processor in a timed call times more of them, as more time has passed then)
 CREATE TEMP TABLE sampled AS
-    SELECT s.sampling, min(e.timed_calls) AS timed_calls
-    FROM (SELECT sampling, run FROM unnest(ARRAY[10, 64, 1000]) AS sampling, generate_series(1, 5) AS run) AS s,
-        clock_explain('SELECT * FROM generate_series(1, 200000) -- ' || s.run, s.sampling) AS e
+    SELECT s.max_overhead, min(e.timed_calls) AS timed_calls
+    FROM (SELECT max_overhead, run FROM unnest(ARRAY[0.01, 1, 100]) AS max_overhead, generate_series(1, 5) AS run) AS s,
+        clock_explain('SELECT * FROM generate_series(1, 200000) -- ' || s.run, max_overhead => s.max_overhead) AS e
     GROUP BY 1;
-SELECT cmp_ok(timed_calls, '<', 20000::bigint, 'one in 64, about') FROM sampled WHERE sampling = 64;
-SELECT cmp_ok(a.timed_calls, '<', b.timed_calls, 'one in more calls, fewer of them') FROM sampled AS a, sampled AS b WHERE a.sampling = 1000 AND b.sampling = 10;
+SELECT cmp_ok(timed_calls, '<', 20000::bigint, 'one percent: few of 200,000 calls') FROM sampled WHERE max_overhead = 1;
+SELECT cmp_ok(a.timed_calls, '<', b.timed_calls, format('%s percent allow fewer timed calls than %s', a.max_overhead, b.max_overhead))
+FROM sampled AS a, sampled AS b WHERE (a.max_overhead, b.max_overhead) IN ((0.01, 1), (1, 100));
+SELECT cmp_ok(min(timed_calls), '>', 2000::bigint, 'one call in sampling at least, where that is allowed')
+FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64, max_overhead => 100);
 
 -- verify
 SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
