@@ -55,7 +55,7 @@ help:
 	@echo '                   (VERSIONS="15 19 assert": on these only)'
 	@echo 'make test-valgrind the regression tests on a server under Valgrind (SCRIPTS="explain measure": these only)'
 	@echo 'make bench         measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
-	@echo 'make unit          only the tests of the C code that knows nothing of PostgreSQL'
+	@echo 'make unit          only the tests that need no PostgreSQL: of src/core, and of the layout of src/'
 	@echo 'make indent        format src/ with pgindent'
 	@echo 'demo, test, test-matrix, test-valgrind and bench install what is missing if they are run as root on Debian or Ubuntu;'
 	@echo 'they install nothing of clocktiming, and touch no PostgreSQL server that is there.'
@@ -76,7 +76,7 @@ bench:
 	@tools/bench $(BENCH_ARGS)
 
 unit: unit-programs
-	@tools/prove --exec '' $(UNIT_PROGRAMS)
+	@tools/prove --exec '' tools/rooms tools/formatted $(UNIT_PROGRAMS)
 
 unit-programs: $(UNIT_PROGRAMS)
 
