@@ -23,7 +23,7 @@
 #define MIN_BATCHES		10
 #define MAX_BATCHES		20000
 
-/* The fastest batches, whose mean counts, as for executions in plan_run.c. */
+/* The fastest batches, whose mean counts, as for executions in plan_rounds.c. */
 #define FASTEST_SHARE	50
 #define FASTEST_MIN		5
 #define CONFIDENCE		0.95

@@ -17,8 +17,9 @@
 typedef struct ClockSource ClockSource;
 
 /*
- * A clock source.  One more clock is one more entry in a table, here or in
- * os_clocks.c, and one more DEFINE_CLOCK_READER().
+ * A clock source.  One more clock of the operating system is one more entry
+ * in os_clocks.c; another one is an entry in source.c, with a reader by
+ * DEFINE_CLOCK_READER() and a reason for where it is not available.
  */
 struct ClockSource
 {
@@ -69,8 +70,8 @@ extern const ClockSource *clock_source_get(const char *name);
 extern List *clock_sources_of_array(ArrayType *array);
 
 /*
- * By how much the clock may be late by its nature, in ns: a coarse one hangs on
- * a timer interrupt, which a hypervisor can hold up.
+ * By how much the clock may be late by its nature, in ns: a coarse one advances
+ * with a timer interrupt, which a hypervisor can delay.
  */
 extern double clock_source_slack_ns(const ClockSource *source);
 

@@ -10,7 +10,7 @@
 
 #include "clock/wait.h"
 
-/* A sleep takes some 60 us longer than it should: shorter waits stay awake. */
+/* A sleep takes some 60 us longer than it should: shorter waits are spent awake. */
 #define AWAKE_S			100e-6
 #define SHORT_SLEEP_S	1e-3
 

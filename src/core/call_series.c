@@ -22,7 +22,7 @@
 #define MANY_TIMES		16
 #define MANY_LONG		8
 
-/* So many times as many others' turns as are expected there may be. */
+/* There may be so many times as many time slices of other processes as expected. */
 #define MANY_DISTURBANCES	2
 
 /* A call that makes so many calls below is long for that reason. */

@@ -80,10 +80,11 @@ typedef struct CallSeries
 	double		long_sum;
 	double		long_total;
 	double		long_variance;
-	double		disturbances;	/* in: so many of them are others' turns */
+	double		disturbances;	/* in: so many of them are time slices of
+								 * other processes */
 	double		timed_sum;		/* of all that were timed */
-	double		measured;		/* of total: not estimated, or with others'
-								 * turns in it as they come */
+	double		measured;		/* of total: not estimated, or with other
+								 * processes' time slices in it */
 } CallSeries;
 
 /* One more timed call. */

@@ -17,7 +17,7 @@
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
-/* Taller piles are drawn to scale. */
+/* Taller columns of the picture are drawn to scale. */
 #define MAX_HEIGHT		200
 
 /* Columns of the table are as wide as ministat's, if there is the room. */

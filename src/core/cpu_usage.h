@@ -32,13 +32,13 @@ extern CpuUsage cpu_usage_after(void);
 /* CPU time of this thread alone, which is all of a backend. */
 extern double cpu_time_ns(void);
 
-/* For how long others have had the processor while something ran. */
+/* For how long other processes have had the processor while something ran. */
 typedef struct Preempted
 {
 	double		run_ns;
 	double		ns;				/* of it */
-	double		share;			/* the same in proportion to the rest */
-	double		turns;			/* of others */
+	double		share;			/* ns / (run_ns - ns) */
+	double		turns;			/* time slices of other processes */
 	bool		exact;			/* waiting for something is told apart */
 } Preempted;
 

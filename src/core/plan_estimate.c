@@ -28,7 +28,7 @@
 /*
  * What was measured has in it that others had the processor; what is estimated
  * from a few calls has not, and gets its share of that time.  Of both a part is
- * others' turns that fell into the readings: it is taken off with these, which
+ * other processes' time slices that fell into the readings: it is taken off with these, which
  * stay.
  */
 void

@@ -23,7 +23,8 @@ typedef struct CallCost
 	double		inside_ns;		/* what falls into the call's own interval */
 	double		timed_ns;		/* what a timed call takes longer, in all */
 	double		counted_ns;		/* what one takes longer that is only counted */
-	double		unseen_ns;		/* the same where its result is not looked at */
+	double		unseen_ns;		/* what it takes longer if, besides, its
+								 * result is not looked at */
 	double		outside_ns;		/* what falls into the interval from a call's
 								 * end to the start of the next */
 	double		whole_ns;		/* inside, where the server times */

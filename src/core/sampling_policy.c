@@ -26,7 +26,7 @@
 #define DEFENSIVE		0.25
 
 /* The query is looked at over about this part of its elapsed time. */
-#define LATE			0.25
+#define RECENT			0.25
 
 /*
  * A gap is changed by this factor at least, and made longer by the other at most
@@ -37,10 +37,10 @@
 #define K_STEP			4.0
 
 /* What is left is spent over so many times the elapsed time. */
-#define PATIENCE		2.0
+#define SPEND_OVER		2.0
 
 /* Of what is left, a class that begins may take one in so many. */
-#define BEGINNERS		16
+#define NEW_CLASS_PART		16
 
 /* However much was spent, and counting takes, this part of the share can be spent on timing. */
 #define LEAST_SHARE		0.2
@@ -76,7 +76,7 @@ left(const SamplingPolicy *policy)
 static double
 affordable(const SamplingPolicy *policy)
 {
-	return fmax(share(policy) + left(policy) / (PATIENCE * elapsed(policy)),
+	return fmax(share(policy) + left(policy) / (SPEND_OVER * elapsed(policy)),
 				LEAST_SHARE * policy->share) / policy->cost;
 }
 
@@ -98,7 +98,7 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 	memset(class, 0, sizeof(*class));
 	class->counting = counting_ticks;
 	class->gap = 1;
-	class->batch = (int) clamp(left(policy) / policy->cost / BEGINNERS, POLICY_FEW, POLICY_BATCH);
+	class->batch = (int) clamp(left(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW, POLICY_BATCH);
 }
 
 /*
@@ -164,7 +164,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	policy->now += (uint64_t) age;
 	class->calls = calls;
 	policy->counting += passed * class->counting;
-	keep = 1 / (1 + age / (LATE * elapsed(policy)));
+	keep = 1 / (1 + age / (RECENT * elapsed(policy)));
 	policy->elapsed = policy->elapsed * keep + fmax(age, n * policy->cost);
 	policy->calls = policy->calls * keep + passed;
 	policy->seen = policy->seen * keep + passed * mean + n * policy->cost;

@@ -26,7 +26,7 @@
 #define GAP				64
 #define LONG_CALL_TICKS	20000
 
-/* For so long a calibration is believed. */
+/* For so long a calibration stays valid. */
 #define MAX_AGE_NS		UINT64CONST(10000000000)
 
 /*

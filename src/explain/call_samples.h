@@ -13,7 +13,7 @@
 /* More calls than there can be. */
 #define NEVER			PG_INT32_MAX
 
-/* To be called before anything else here. */
+/* Seeds the generator; to be called before anything else here. */
 extern void call_samples_prepare(void);
 
 /* Makes room for a node's samples: its calls begin, all of which are timed at first. */
@@ -32,13 +32,13 @@ extern void draw_later(NodeTiming *t);
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
- * Keeps what a call has taken, of which so much is known anyway, and what has been
- * counted meanwhile.
+ * Keeps what a call has taken, of which "known" ticks are of calls below that were
+ * timed while all were, and what has been counted meanwhile.
  */
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);
 
-/* The same of a call that was timed since all are; its duration in ticks. */
+/* Adds a call that took so many ticks and was timed while all are. */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
 /* Adds up samples that are not yet used. */

@@ -196,7 +196,7 @@ record_time_between_calls(NodeTiming *t)
 
 	t->returned = 0;
 	outside->n++;
-	/* what is long stands for itself, as in call_series_add() */
+	/* what is long counts once, as in call_series_add() */
 	if (ticks > t->query->long_ticks)
 		outside->long_sum += ticks;
 	else
@@ -207,7 +207,7 @@ record_time_between_calls(NodeTiming *t)
 	next_due(t) = t->first_calls + t->later_due;
 }
 
-/* A call that begins a loop, or is to be timed: this line decides. */
+/* Whether this call begins a loop, and whether it is timed. */
 static pg_noinline TupleTableSlot *
 due_call(PlanState *node)
 {

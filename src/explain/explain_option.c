@@ -258,7 +258,7 @@ option_ExecutorEnd(QueryDesc *desc)
 {
 	if (unlikely(current != NULL) && current->desc == desc)
 	{
-		/* the plan dies with the query's memory, and there may be another */
+		/* the plan is freed with the query's memory, and there may be another */
 		current->desc = NULL;
 		current->run.plan = NULL;
 		current->es->timing = false;

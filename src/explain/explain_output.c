@@ -368,7 +368,10 @@ put_summary_text(ExplainState *es, const TimedPlan *timed, double percent)
 						 plan->preempted_ns / 1e6);
 	ExplainPropertyText("Clock", text.data, es);
 
-	/* what makes the figures worth less than on a calm server, and what to do */
+	/*
+	 * what makes the figures worth less than on an idle server, and what to
+	 * do
+	 */
 	resetStringInfo(&text);
 	if (percent >= MUCH_PREEMPTED)
 		appendStringInfo(&text, "off the CPU for %.0f %% of the run", percent);

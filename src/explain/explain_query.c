@@ -259,8 +259,8 @@ take_server_times(PlanState *node, void *context)
 
 	if (node->instrument != NULL)
 		measured->leader = server_record(instr_end(node->instrument));
-	if (node->worker_instrument != NULL)
-		expect_workers(measured, node->worker_instrument->num_workers);
+	if (instr_nworkers(node) > 0)
+		expect_workers(measured, instr_nworkers(node));
 	for (int i = 0; instr_of_worker(node, i, &counts); i++)
 	{
 		measured->workers[i] = server_record(counts);
@@ -379,7 +379,7 @@ explain_query(ExplainedQuery *explained)
 	/* a matter of course where the result is anchored to such runs */
 	bool		verify = explained->verify && explained->method != METHOD_FULL;
 
-	/* one before, one after: what is compared has had the same neighbours */
+	/* one before, one after: other processes disturb what is compared alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	switch (explained->method)
 	{

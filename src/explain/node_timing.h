@@ -41,7 +41,7 @@ typedef struct QueryTiming QueryTiming;
  */
 extern void node_timing_prepare(const NodeTimingOptions *options);
 
-/* Takes hold of the nodes.  Lives and dies with the query's memory. */
+/* Installs the wrappers.  What it returns is in the query's memory. */
 extern QueryTiming *node_timing_attach(QueryDesc *desc,
 									   const NodeTimingOptions *options);
 
@@ -64,8 +64,8 @@ extern PlanEstimate *node_timing_detach(QueryTiming *query);
 extern void node_timing_choose_cte_parents(const QueryTiming *query, PlanEstimate *plan);
 
 /*
- * Has the server's own instrumentation, if there is one, say the same, so that
- * EXPLAIN can print it.
+ * Puts the figures into the server's own instrumentation, if there is one, so that
+ * EXPLAIN prints them.
  */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 

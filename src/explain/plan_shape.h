@@ -37,10 +37,7 @@ typedef struct PlanShape
 	bool		counts_rows;	/* whoever implements it may count rows that
 								 * it does not return */
 
-	/*
-	 * where the plan's fields decide: in place of "inputs", or besides
-	 * calls_vary
-	 */
+	/* where the plan's fields decide, in place of "inputs" */
 	InputReading (*inputs_of) (const PlanState *node, const PlanState *input);
 } PlanShape;
 

@@ -26,7 +26,8 @@
 typedef struct CallSample
 {
 	double		ticks;
-	double		known;			/* part of them that is known anyway */
+	double		known;			/* part of them that is of calls below which
+								 * were timed while all were */
 	CallsBelow	below;
 } CallSample;
 
@@ -125,7 +126,7 @@ typedef struct OutsideCalls
 	uint64		last_ticks;		/* the last call ended; 0: it was not timed */
 	double		sum;			/* of times between calls, in ticks */
 	double		sum_sq;
-	double		long_sum;		/* of those that stand for themselves only */
+	double		long_sum;		/* of those that count once */
 	int64		n;
 } OutsideCalls;
 
@@ -184,10 +185,10 @@ extern void query_timing_stop(QueryTiming *query);
 /* Of this very run, if it was long enough to tell. */
 extern double query_ns_per_tick(const QueryTiming *query);
 
-/* For how long others have had the processor, of the run. */
+/* For how long other processes have had the processor, of the run. */
 extern Preempted query_preempted(const QueryTiming *query);
 
-/* How many turns of others fall into what has taken so long by itself. */
+/* How many time slices of other processes fall into what has taken so long by itself. */
 extern double query_expected_turns(const QueryTiming *query, double ticks);
 
 static inline NodeTiming *

@@ -33,7 +33,7 @@ typedef struct SampledRun
 
 	QueryTiming *timing;		/* while the plan is being executed */
 	PlanEstimate *plan;			/* after ExecutorFinish(); the server's own
-								 * instrumentation says the same */
+								 * instrumentation has its figures */
 } SampledRun;
 
 /* Executes the plan so. */

@@ -60,10 +60,16 @@ instr_end(NodeInstr *instr)
 	return counts_of(instr);
 }
 
+int
+instr_nworkers(const PlanState *node)
+{
+	return node->worker_instrument == NULL ? 0 : node->worker_instrument->num_workers;
+}
+
 bool
 instr_of_worker(const PlanState *node, int worker, InstrCounts *counts)
 {
-	if (node->worker_instrument == NULL || worker >= node->worker_instrument->num_workers)
+	if (worker >= instr_nworkers(node))
 		return false;
 	*counts = counts_of(&node->worker_instrument->instrument[worker]);
 	return true;

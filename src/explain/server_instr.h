@@ -66,7 +66,8 @@ typedef struct InstrCounts
 /* Of a node in this process, whose loop ends with that. */
 extern InstrCounts instr_end(NodeInstr *instr);
 
-/* Of a node in one of its workers; false if there is no such worker. */
+/* Of a node in its workers: how many, and each; false if there is no such worker. */
+extern int	instr_nworkers(const PlanState *node);
 extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);
 
 /* Rows that the node has counted by itself, in loops that have ended or not. */

@@ -14,7 +14,7 @@
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
-/* The shortest interval: shorter ones are mostly their own edges. */
+/* The shortest interval: in shorter ones too much is at their ends. */
 #define MIN_EVERY_S		0.001
 
 #define MIN_RATE		0.001

@@ -35,8 +35,8 @@ PG_FUNCTION_INFO_V1(clock_check_detail);
 #define ADVICE_DURATION_S	1.0
 #define SKEW_SHARE			0.4
 
-/* A clock is dear if it costs so many times what a cheap one does. */
-#define DEAR_RATIO			3.0
+/* A clock is expensive if it costs so many times what a cheap one does. */
+#define EXPENSIVE_RATIO			3.0
 
 /* The rate that NTP does not explain, and a frequency that is stated wrongly. */
 #define RATE_PPM			600.0
@@ -198,7 +198,7 @@ ok(Advice *advice, const char *finding)
 
 /* Whether reading the system clock costs a system call, or as much. */
 static bool
-system_clock_is_dear(const Facts *facts)
+system_clock_is_expensive(const Facts *facts)
 {
 	const SurveyedClock *clock = &facts->clocks[SYSTEM];
 	double		cheapest_ns = clock->cost.ns;
@@ -210,7 +210,7 @@ system_clock_is_dear(const Facts *facts)
 		if (available(&facts->clocks[i]))
 			cheapest_ns = Min(cheapest_ns, facts->clocks[i].cost.ns);
 	}
-	return clock->cost.ns > DEAR_RATIO * cheapest_ns;
+	return clock->cost.ns > EXPENSIVE_RATIO * cheapest_ns;
 }
 
 static void
@@ -226,7 +226,7 @@ advise_on_system_clock(const Facts *facts, Advice *advice)
 								psprintf(", RDTSC %.1f ns", facts->clocks[RDTSC].cost.ns) : "",
 								current ? "; the kernel's clock source is " : "",
 								current ? current : "");
-	if (!system_clock_is_dear(facts))
+	if (!system_clock_is_expensive(facts))
 		ok(advice, clock->read_by == NULL ? "reading the system clock is cheap" :
 		   "the system clock is read without a system call");
 	else
@@ -246,7 +246,7 @@ advise_on_kernel_source(const Facts *facts, Advice *advice)
 
 	advice->evidence = current == NULL ? "the operating system does not tell" :
 		psprintf("in use: %s; available: %s", current, offered ? offered : "not known");
-	if (!system_clock_is_dear(facts))
+	if (!system_clock_is_expensive(facts))
 		ok(advice, "the one in use is fast enough");
 	else if (faster == NULL)
 		ok(advice, "there is no faster one to change to");

@@ -1,5 +1,5 @@
 /*
- * throttle_test: the gaps between the instants of a throttled run, by
+ * random_test: the gaps between the instants of a throttled run, by
  * themselves, without any clock; and what the sampler makes of instants, of
  * intervals, and of what a clock does between them.
  */
