@@ -93,10 +93,12 @@ policy_init(SamplingPolicy *policy, double share, double cost_ticks, int samplin
 }
 
 void
-policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double counting_ticks)
+policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double counting_ticks,
+				  bool vary)
 {
 	memset(class, 0, sizeof(*class));
 	class->counting = counting_ticks;
+	class->least = vary ? policy->least : 0;
 	class->gap = 1;
 	class->batch = (int) clamp(left(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW, POLICY_BATCH);
 }
@@ -179,7 +181,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 	/* a few calls tell too little of a class for it to be timed more rarely */
 	least = policy->least;
 	if (class->n >= POLICY_BATCH)
-		least = fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1));
+		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
 	/* where all are timed already, or the least, another k changes nothing */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;

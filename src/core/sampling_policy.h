@@ -15,6 +15,7 @@
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The share of the elapsed time by default. */
@@ -54,6 +55,7 @@ typedef struct SamplingClass
 	int			gap;			/* one call of so many is timed */
 	int			batch;			/* timed calls until policy_see_batch() */
 	double		counting;		/* ticks that counting a call adds */
+	double		least;			/* probability, whatever that costs */
 	int64_t		calls;			/* at the latest batch */
 	double		n;				/* timed ones that are remembered, */
 	double		mean;			/* their mean, */
@@ -66,10 +68,11 @@ extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 
 /*
  * A class whose calls begin: all are timed until the first batch is over.  Counting
- * a call adds so many ticks.
+ * a call adds so many ticks.  Where few calls may take most of the time ("vary"), one
+ * in "sampling" is timed whatever that costs, since these few are not seen else.
  */
 extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
-							  double counting_ticks);
+							  double counting_ticks, bool vary);
 
 /*
  * A class's latest n timed calls, without what is known of them or follows from

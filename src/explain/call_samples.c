@@ -63,8 +63,8 @@ begin_samples(NodeTiming *t)
 		t->samples = &query->spare[--query->nspare];
 	else
 		t->samples = MemoryContextAllocZero(query->context, sizeof(NodeSamples));
-	policy_class_init(&query->policy, &t->samples->first.policy, counting_ticks);
-	policy_class_init(&query->policy, &t->samples->later.policy, counting_ticks);
+	policy_class_init(&query->policy, &t->samples->first.policy, counting_ticks, t->calls_vary);
+	policy_class_init(&query->policy, &t->samples->later.policy, counting_ticks, t->calls_vary);
 	set_gap(&t->samples->first, Min(query->sampling, 1));
 	set_gap(&t->samples->later, Min(query->sampling, 1));
 	t->later_due = draw_gap(&t->samples->later);

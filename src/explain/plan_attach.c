@@ -191,6 +191,7 @@ collect_node(PlanState *node, void *context)
 	t->query = query;
 	t->node = node;
 	t->kind = node_kind(query, node);
+	t->calls_vary = plan_calls_vary(node);
 	if (IsA(node, CteScanState))
 	{
 		*collection->last_cte_scan = t;
@@ -240,6 +241,7 @@ put_below(NodeTiming *t, NodeTiming *above)
 		if (above->below == NULL)
 			above->below = palloc(sizeof(NodeTiming *) * MAX_BELOW);
 		above->below[above->nbelow++] = t;
+		above->calls_vary |= t->calls_vary;
 	}
 }
 

@@ -62,6 +62,13 @@ nest_loop_inputs(const PlanState *node, const PlanState *input)
 	return INPUT_ENDED_BY_MATCH;
 }
 
+/* Asynchronous scans are waited for. */
+static bool
+append_varies(const PlanState *node)
+{
+	return ((const AppendState *) node)->as_nasyncplans > 0;
+}
+
 static const PlanShape shapes[] = {
 	/* scans and other nodes without an input */
 	{.tag = T_SeqScanState},
@@ -77,8 +84,8 @@ static const PlanShape shapes[] = {
 	{.tag = T_CteScanState},
 	{.tag = T_NamedTuplestoreScanState},
 	{.tag = T_WorkTableScanState},
-	{.tag = T_ForeignScanState, .counts_rows = true},
-	{.tag = T_CustomScanState, .counts_rows = true},
+	{.tag = T_ForeignScanState, .counts_rows = true, .calls_vary = true},
+	{.tag = T_CustomScanState, .counts_rows = true, .calls_vary = true},
 	{.tag = T_BitmapIndexScanState, .output = OUTPUT_WHOLE},
 	{.tag = T_BitmapAndState, .output = OUTPUT_WHOLE},
 	{.tag = T_BitmapOrState, .output = OUTPUT_WHOLE},
@@ -88,7 +95,7 @@ static const PlanShape shapes[] = {
 	{.tag = T_SortState, .inputs = INPUT_READ_TO_END},
 
 	/* nodes that read on as they are read themselves */
-	{.tag = T_AppendState, .inputs = INPUT_AS_NODE},
+	{.tag = T_AppendState, .inputs = INPUT_AS_NODE, .varies = append_varies},
 	{.tag = T_MergeAppendState, .inputs = INPUT_AS_NODE},
 	{.tag = T_SubqueryScanState, .inputs = INPUT_AS_NODE},
 	{.tag = T_ResultState, .inputs = INPUT_AS_NODE},
@@ -98,16 +105,16 @@ static const PlanShape shapes[] = {
 	{.tag = T_LockRowsState, .inputs = INPUT_AS_NODE},
 	{.tag = T_MaterialState, .inputs = INPUT_AS_NODE},
 	{.tag = T_MemoizeState, .inputs = INPUT_AS_NODE},
-	{.tag = T_RecursiveUnionState, .inputs = INPUT_AS_NODE},
-	{.tag = T_IncrementalSortState, .inputs = INPUT_AS_NODE},
-	{.tag = T_GatherState, .inputs = INPUT_AS_NODE, .gathers = true},
-	{.tag = T_GatherMergeState, .inputs = INPUT_AS_NODE, .gathers = true},
+	{.tag = T_RecursiveUnionState, .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.tag = T_IncrementalSortState, .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.tag = T_GatherState, .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.tag = T_GatherMergeState, .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
 
 	/* nodes where it depends */
 	{.tag = T_AggState, .inputs_of = agg_inputs},
 	{.tag = T_SetOpState, .inputs_of = setop_inputs},
 	{.tag = T_ModifyTableState, .inputs_of = modify_table_inputs},
-	{.tag = T_WindowAggState, .inputs_of = window_agg_inputs},
+	{.tag = T_WindowAggState, .inputs_of = window_agg_inputs, .calls_vary = true},
 	{.tag = T_NestLoopState, .inputs_of = nest_loop_inputs},
 
 	/*
@@ -121,7 +128,7 @@ static const PlanShape shapes[] = {
 	{.tag = T_LimitState},
 };
 
-static const PlanShape unknown_shape = {.tag = T_Invalid};
+static const PlanShape unknown_shape = {.tag = T_Invalid, .calls_vary = true};
 
 const PlanShape *
 plan_shape(const PlanState *node)
@@ -140,6 +147,14 @@ plan_input_reading(const PlanState *node, const PlanState *input)
 	const PlanShape *shape = plan_shape(node);
 
 	return shape->inputs_of != NULL ? shape->inputs_of(node, input) : shape->inputs;
+}
+
+bool
+plan_calls_vary(const PlanState *node)
+{
+	const PlanShape *shape = plan_shape(node);
+
+	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
 }
 
 bool

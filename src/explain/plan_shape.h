@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * plan_shape.h
- *	  The one table of plan node types: how a node is called and what it
- *	  does to its inputs.
+ *	  The one table of plan node types: how a node is called what it does to
+ *	  its inputs, and whether its calls vary.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,8 +37,13 @@ typedef struct PlanShape
 	bool		counts_rows;	/* whoever implements it may count rows that
 								 * it does not return */
 
-	/* where the plan's fields decide, in place of "inputs" */
+	bool		calls_vary;		/* few calls may take most of the time: those
+								 * that begin a partition or a group, fetch
+								 * many rows, or wait for others */
+
+	/* where the plan's fields decide, in place of the two */
 	InputReading (*inputs_of) (const PlanState *node, const PlanState *input);
+	bool		(*varies) (const PlanState *node);
 } PlanShape;
 
 /* That of a type that the table lacks promises nothing. */
@@ -46,6 +51,8 @@ extern const PlanShape *plan_shape(const PlanState *node);
 
 /* How a node reads one of its inputs, which is not a subplan of an expression. */
 extern InputReading plan_input_reading(const PlanState *node, const PlanState *input);
+
+extern bool plan_calls_vary(const PlanState *node);
 
 /* Whether each evaluation takes all that the subplan returns; not of a CTE. */
 extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);

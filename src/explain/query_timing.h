@@ -81,6 +81,7 @@ typedef struct NodeTiming
 	bool		begun;
 	bool		dynamic;		/* the parent is known when it is first called */
 	bool		is_root;
+	bool		calls_vary;		/* or those of a node below */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
 	uint64		returned;		/* the root: when a call that was timed was

@@ -306,7 +306,7 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 	for (int i = 0; i < n; i++)
 	{
 		if (policy != NULL)
-			policy_class_init(policy, &stage[i].class, counting);
+			policy_class_init(policy, &stage[i].class, counting, stage[i].node->kind == UNEVEN || stage[i].node->kind == GATHER);
 		stage[i].gap = 1;
 		stage[i].batch = policy != NULL ? stage[i].class.batch : POLICY_BATCH;
 		draw_gap(&stage[i]);
@@ -500,7 +500,7 @@ test_limits(void)
 		bool		fine = true;
 
 		policy_init(&policy, POLICY_SHARE, 0, SAMPLING, LONG_TICKS, now);
-		policy_class_init(&policy, &class, 0);
+		policy_class_init(&policy, &class, 0, false);
 		fine &= class.gap == 1 && class.batch == POLICY_BATCH;
 		for (int j = 0; j < 1000; j++)
 		{
