@@ -2,7 +2,7 @@
  *
  * wait.h
  *	  Waiting in a long run, with reports of progress.  All of it can be
- *	  cancelled at once.
+ *	  cancelled, within 20 ms at worst.
  *
  *-------------------------------------------------------------------------
  */
