@@ -15,9 +15,9 @@ CREATE TYPE clock_sample AS (
     resolution_ns      double precision,
     granularity_ticks  double precision,
     readings           bigint,
-    mean_error_ns      double precision,
+    mean_margin_ns      double precision,
     advance_s          double precision,
-    reference_error_ns double precision,
+    reference_bound_ns double precision,
     longest_stall      bigint,
     backward_steps     bigint,
     backward_max_ticks bigint,
@@ -47,7 +47,7 @@ CREATE TYPE clock_summary_row AS (
     readings          bigint,
     loop_ns           numeric,
     mean_ns           numeric,
-    mean_error_ns     numeric,
+    mean_margin_ns     numeric,
     stddev_ns         numeric,
     min_ns            numeric,
     p50_ns            numeric,
@@ -71,7 +71,7 @@ CREATE TYPE clock_summary_row AS (
     lost_ms           numeric,
     lost_percent      numeric,
     rate_ppm          numeric,
-    rate_error_ppm    numeric,
+    rate_bound_ppm    numeric,
     cpus              integer[],
     migrations        bigint
 );
@@ -174,18 +174,18 @@ COMMENT ON FUNCTION clock_report(double precision, double precision) IS
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
-    reference text             DEFAULT 'kernel',
     duration  double precision DEFAULT 1.5,
+    reference text             DEFAULT 'kernel',
     OUT source text,
-    OUT cost_ns numeric, OUT cost_error_percent numeric, OUT read_by text,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT read_by text,
     OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric, OUT granularity_ticks numeric,
     OUT strictly_monotonic boolean,
-    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT regressions bigint, OUT gaps bigint,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint, OUT gaps bigint,
     OUT clock text, OUT judged_by text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
-COMMENT ON FUNCTION clock_survey(text[], text, double precision) IS
+COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
 'all clocks side by side: what a reading costs, resolution, and what is wrong with each';
 
 --
@@ -254,15 +254,15 @@ COMMENT ON AGGREGATE clock_merge(clock_sample) IS
 -- Whether the clocks of all CPUs agree.
 --
 CREATE FUNCTION clock_cpu_skew(
-    duration double precision DEFAULT 3,
     source   text             DEFAULT NULL,
+    duration double precision DEFAULT 3,
     OUT cpu integer, OUT clock text, OUT reading_ns numeric,
     OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric, OUT round_trip_ns numeric,
     OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint, OUT longest_stall bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
-COMMENT ON FUNCTION clock_cpu_skew(double precision, text) IS
+COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
 'compares the clock of each CPU with the first one''s: offset with hard bounds, warps, and the cost of a reading';
 
 --
@@ -276,15 +276,15 @@ CREATE PROCEDURE clock_executor_overhead(
     INOUT plain_ms               numeric          DEFAULT NULL,
     INOUT analyze_ms             numeric          DEFAULT NULL,
     INOUT counting_ns            numeric          DEFAULT NULL,
-    INOUT counting_error_ns      numeric          DEFAULT NULL,
+    INOUT counting_margin_ns      numeric          DEFAULT NULL,
     INOUT timing_ns              numeric          DEFAULT NULL,
-    INOUT timing_error_ns        numeric          DEFAULT NULL,
+    INOUT timing_margin_ns        numeric          DEFAULT NULL,
     INOUT overhead_ns            numeric          DEFAULT NULL,
-    INOUT overhead_error_ns      numeric          DEFAULT NULL,
+    INOUT overhead_margin_ns      numeric          DEFAULT NULL,
     INOUT slowdown_percent       numeric          DEFAULT NULL,
     INOUT clock                  text             DEFAULT NULL,
     INOUT reading_ns             numeric          DEFAULT NULL,
-    INOUT reading_error_ns       numeric          DEFAULT NULL,
+    INOUT reading_margin_ns       numeric          DEFAULT NULL,
     INOUT predicted_ns           numeric          DEFAULT NULL,
     INOUT measured_per_predicted numeric          DEFAULT NULL,
     INOUT parallel               boolean          DEFAULT NULL,
@@ -301,7 +301,7 @@ CREATE FUNCTION clock_executor_overhead_runs(
     path     text             DEFAULT 'executor',
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
-    OUT overhead_ns numeric, OUT overhead_error_ns numeric, OUT slowdown_percent numeric,
+    OUT overhead_ns numeric, OUT overhead_margin_ns numeric, OUT slowdown_percent numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
@@ -316,8 +316,8 @@ CREATE FUNCTION clock_query_overhead(
     clock_sources text[]           DEFAULT NULL,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
-    OUT overhead_ms numeric, OUT overhead_error_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_error_ns_per_call numeric,
+    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
@@ -330,17 +330,17 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
 --
 CREATE FUNCTION clock_drift(
     source    text             DEFAULT 'system',
-    reference text             DEFAULT 'kernel',
     duration  double precision DEFAULT 1,
+    reference text             DEFAULT 'kernel',
     OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
-    OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_error_ppm numeric,
+    OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_margin_ppm numeric,
     OUT residual_max_ns numeric, OUT bracket_ns numeric,
     OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric,
     OUT lags bigint, OUT lag_max_ns numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
-COMMENT ON FUNCTION clock_drift(text, text, double precision) IS
+COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
 'by how many parts per million a clock runs faster than a reference, with a 95 % interval, steps of the clock apart';
 
 CREATE FUNCTION clock_monitor(
@@ -364,8 +364,8 @@ CREATE FUNCTION clock_compare(
     welch      boolean DEFAULT false,
     OUT source text, OUT n integer,
     OUT min_ns numeric, OUT max_ns numeric, OUT median_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
-    OUT difference_ns numeric, OUT difference_error_ns numeric,
-    OUT difference_percent numeric, OUT difference_error_percent numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric,
+    OUT difference_percent numeric, OUT difference_margin_percent numeric,
     OUT pooled_stddev_ns numeric, OUT p_value double precision, OUT verdict text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
@@ -381,8 +381,8 @@ CREATE FUNCTION clock_compare(
     OUT data text, OUT n integer,
     OUT min double precision, OUT max double precision, OUT median double precision,
     OUT mean double precision, OUT stddev double precision,
-    OUT difference double precision, OUT difference_error double precision,
-    OUT difference_percent double precision, OUT difference_error_percent double precision,
+    OUT difference double precision, OUT difference_margin double precision,
+    OUT difference_percent double precision, OUT difference_margin_percent double precision,
     OUT pooled_stddev double precision, OUT p_value double precision, OUT verdict text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
@@ -452,7 +452,7 @@ COMMENT ON VIEW clock_platform IS
 -- What to think of it.
 --
 CREATE FUNCTION clock_list_advice(
-    OUT "check" text, OUT severity text, OUT finding text, OUT evidence text,
+    OUT check_name text, OUT severity text, OUT finding text, OUT evidence text,
     OUT do_now text, OUT do_persistently text, OUT ask_provider text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
@@ -461,18 +461,18 @@ COMMENT ON FUNCTION clock_list_advice() IS
 'the rows of the view clock_advice';
 
 CREATE VIEW clock_advice AS
-    SELECT "check", severity, finding, evidence, do_now, do_persistently, ask_provider
+    SELECT check_name, severity, finding, evidence, do_now, do_persistently, ask_provider
     FROM clock_list_advice();
 COMMENT ON VIEW clock_advice IS
 'what to think of this server''s clocks, by what is measured as the view is read, and what to do';
 
 CREATE FUNCTION clock_check_detail(
+    duration         double precision DEFAULT 1,
     max_cost_ns      double precision DEFAULT 200,
     max_skew_ns      double precision DEFAULT 1000,
     max_drift_ppm    double precision DEFAULT 600,
     max_lost_percent double precision DEFAULT 90,
-    duration         double precision DEFAULT 1,
-    OUT "check" text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 7
 AS 'MODULE_PATHNAME', 'clock_check_detail';
@@ -480,18 +480,18 @@ COMMENT ON FUNCTION clock_check_detail(double precision, double precision, doubl
 'checks of the clocks, with the figures behind each';
 
 CREATE FUNCTION clock_check(
+    duration         double precision DEFAULT 1,
     max_cost_ns      double precision DEFAULT 200,
     max_skew_ns      double precision DEFAULT 1000,
     max_drift_ppm    double precision DEFAULT 600,
     max_lost_percent double precision DEFAULT 90,
-    duration         double precision DEFAULT 1,
-    OUT "check" text, OUT ok boolean
+    OUT check_name text, OUT ok boolean
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 7
 BEGIN ATOMIC
-    SELECT d."check", d.ok
-    FROM clock_check_detail(max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent, duration)
-         WITH ORDINALITY AS d("check", ok, figure, threshold, unit, detail, n)
+    SELECT d.check_name, d.ok
+    FROM clock_check_detail(duration, max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent)
+         WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n)
     ORDER BY d.n;
 END;
 COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
@@ -517,12 +517,12 @@ CREATE FUNCTION clock_explain(
     OUT calls          bigint,
     OUT timed_calls    bigint,
     OUT total_ms       numeric,
-    OUT total_error_ms numeric,
+    OUT total_margin_ms numeric,
     OUT self_ms        numeric,
-    OUT self_error_ms  numeric,
+    OUT self_margin_ms  numeric,
     OUT share_percent  numeric,
     OUT removed_ms     numeric,
-    OUT mark           text,
+    OUT note           text,
     OUT estimate_ms    numeric,
     OUT run_ms         numeric,
     OUT plain_ms       numeric
@@ -563,11 +563,11 @@ COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, do
 --
 CREATE FUNCTION clock_list_impact(
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT ms_per_s numeric, OUT error_ms_per_s numeric, OUT least_ms_per_s numeric, OUT bound text,
+    OUT ms_per_s numeric, OUT margin_ms_per_s numeric, OUT least_ms_per_s numeric, OUT bound text,
     OUT percent numeric, OUT percent_of_active numeric,
     OUT operations bigint, OUT operations_per_s numeric, OUT readings_per_operation numeric,
-    OUT operation_ns numeric, OUT operation_error_ns numeric,
-    OUT reading_ns numeric, OUT reading_error_ns numeric, OUT clock text,
+    OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT reading_margin_ns numeric, OUT clock text,
     OUT statistics text, OUT period_s numeric, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
@@ -576,9 +576,9 @@ COMMENT ON FUNCTION clock_list_impact() IS
 'the rows of the view clock_impact_detail';
 
 CREATE VIEW clock_impact_detail AS
-    SELECT setting, value, in_effect, work, ms_per_s, error_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
-           operations, operations_per_s, readings_per_operation, operation_ns, operation_error_ns,
-           reading_ns, reading_error_ns, clock, statistics, period_s, reason
+    SELECT setting, value, in_effect, work, ms_per_s, margin_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
+           operations, operations_per_s, readings_per_operation, operation_ns, operation_margin_ns,
+           reading_ns, reading_margin_ns, clock, statistics, period_s, reason
     FROM clock_list_impact();
 COMMENT ON VIEW clock_impact_detail IS
 'what timing would cost on this server''s observed work, a row for each kind of work';
@@ -588,7 +588,7 @@ COMMENT ON VIEW clock_impact_detail IS
 CREATE VIEW clock_impact AS
     SELECT setting, value, in_effect,
            sum(ms_per_s) AS ms_per_s,
-           sum(error_ms_per_s) AS error_ms_per_s,
+           sum(margin_ms_per_s) AS margin_ms_per_s,
            sum(least_ms_per_s) AS least_ms_per_s,
            CASE WHEN bool_or(bound = 'estimate') OR bool_or(bound = 'at most') AND bool_or(bound = 'at least' OR ms_per_s IS NULL)
                 THEN 'estimate'
@@ -600,85 +600,77 @@ CREATE VIEW clock_impact AS
            sum(operations_per_s) AS operations_per_s,
            round(sum(operations_per_s * readings_per_operation) / nullif(sum(operations_per_s), 0), 2) AS readings_per_operation,
            max(reading_ns) AS reading_ns,
-           max(reading_error_ns) AS reading_error_ns,
+           max(reading_margin_ns) AS reading_margin_ns,
            max(clock) AS clock,
            string_agg(DISTINCT statistics, ', ') AS statistics,
            max(period_s) AS period_s,
            string_agg(work || ': ' || reason, '; ' ORDER BY n) AS reason
     FROM clock_list_impact() WITH ORDINALITY
-         AS i(setting, value, in_effect, work, ms_per_s, error_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
-              operations, operations_per_s, readings_per_operation, operation_ns, operation_error_ns,
-              reading_ns, reading_error_ns, clock, statistics, period_s, reason, n)
+         AS i(setting, value, in_effect, work, ms_per_s, margin_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
+              operations, operations_per_s, readings_per_operation, operation_ns, operation_margin_ns,
+              reading_ns, reading_margin_ns, clock, statistics, period_s, reason, n)
     GROUP BY setting, value, in_effect
     ORDER BY min(n);
 COMMENT ON VIEW clock_impact IS
 'what track_io_timing, track_wal_io_timing and auto_explain.log_timing would cost on this server''s observed work';
 
-REVOKE ALL ON FUNCTION clock_list_impact() FROM PUBLIC;
-REVOKE ALL ON TABLE clock_impact_detail FROM PUBLIC;
-REVOKE ALL ON TABLE clock_impact FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_impact() TO pg_monitor;
-GRANT SELECT ON TABLE clock_impact_detail TO pg_monitor;
-GRANT SELECT ON TABLE clock_impact TO pg_monitor;
 
 --
 -- Privileges: measuring and looking at the machine is for those who monitor
--- the server, looking at a sample is for everybody who has one.
+-- the server.  Functions of values are for everybody, and so are those that
+-- execute a query of the caller's, with the caller's privileges.
 --
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_histogram_plot(text, double precision, integer) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_survey(text[], text, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_cpu_skew(double precision, text) FROM PUBLIC;
-REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_drift(text, text, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_list_advice() FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
-REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
-REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
-REVOKE ALL ON TABLE clock_advice FROM PUBLIC;
-
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_histogram_plot(text, double precision, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_histogram_plot(text, double precision, integer) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_survey(text[], text, double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_cpu_skew(double precision, text) TO pg_monitor;
-GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) TO pg_monitor;
-GRANT EXECUTE ON FUNCTION clock_drift(text, text, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_advice() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_advice() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_impact() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_impact() TO pg_monitor;
+REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
+GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
+REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
+REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
+REVOKE ALL ON TABLE clock_advice FROM PUBLIC;
 GRANT SELECT ON TABLE clock_advice TO pg_monitor;
+REVOKE ALL ON TABLE clock_impact_detail FROM PUBLIC;
+GRANT SELECT ON TABLE clock_impact_detail TO pg_monitor;
+REVOKE ALL ON TABLE clock_impact FROM PUBLIC;
+GRANT SELECT ON TABLE clock_impact TO pg_monitor;

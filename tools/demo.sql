@@ -22,8 +22,8 @@ SELECT * FROM clock_histogram(:'fast', 1);
 \echo '3. All clocks side by side: what a reading costs, how it is read, and what is wrong with each.'
 \echo '   SELECT source, cost_ns, read_by, ... FROM clock_survey();'
 \echo
-SELECT source, cost_ns, cost_error_percent AS error_percent, read_by, observed_hz, strictly_monotonic AS monotonic, fails,
-       warps, stalls, regressions, gaps
+SELECT source, cost_ns, cost_margin_ns, read_by, observed_hz, strictly_monotonic AS monotonic, fails,
+       warps, stalls, backward_steps, gaps
 FROM clock_survey() WHERE reason IS NULL;
 
 \echo
@@ -34,9 +34,9 @@ FROM clock_survey() WHERE reason IS NULL;
 CREATE TEMP TABLE summary AS
     SELECT s.* FROM clock_sources AS c, clock_summary(c.source, 1) AS s
     WHERE c.available AND c.source IN ('system', 'rdtscp', 'rdtsc', 'instr_time');
-SELECT source, loop_ns, mean_ns, mean_error_ns, p50_ns, p99_ns, p9999_ns, max_ns, granularity_ns FROM summary;
+SELECT source, loop_ns, mean_ns, mean_margin_ns, p50_ns, p99_ns, p9999_ns, max_ns, granularity_ns FROM summary;
 SELECT source, readings, stalls, backward_steps, warps, lags, gaps, gap_max_ns, lost_percent, rate_ppm,
-       rate_error_ppm AS error_ppm, cpus
+       rate_bound_ppm AS error_ppm, cpus
 FROM summary;
 
 \echo
@@ -56,7 +56,7 @@ SELECT * FROM clock_explain_text('SELECT i % 10, count(*) FROM generate_series(1
 \echo '7. What to think of all that, and what to do.'
 \echo '   SELECT * FROM clock_advice;'
 \echo
-SELECT "check", severity, finding FROM clock_advice;
+SELECT check_name, severity, finding FROM clock_advice;
 
 \echo
 \echo '8. The machine.'

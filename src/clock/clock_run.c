@@ -56,7 +56,7 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 
 	/* a late tick is no wrong rate */
-	double		error_ppm = (sample->reference_error_ns + slack) / 1e3 / sample->duration_s;
+	double		bound_ppm = (sample->reference_bound_ns + slack) / 1e3 / sample->duration_s;
 	double		stall_ns = sample->longest_stall *
 		(run->reading_s * 1e9 - sample->gaps.total_ns) / sample->readings;
 	double		step_ns = Max(sample->resolution_ns,
@@ -85,12 +85,12 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 					   "Lags", &sample->lags);
 	if (!cpu_time && sample->backward_steps == 0 && sample->warps.count == 0 &&
 		sample->lags.count == 0 && !stood_still &&
-		fabs(advance_ppm) - error_ppm > RATE_FINDING_PPM)
+		fabs(advance_ppm) - bound_ppm > RATE_FINDING_PPM)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" runs too %s", sample->source,
 						advance_ppm > 0 ? "fast" : "slow"),
 				 errdetail("Its rate differs from the reference clock's by %.0f parts per million, with an error of at most %.0f.",
-						   advance_ppm, error_ppm)));
+						   advance_ppm, bound_ppm)));
 }
 
 /* WARNING if the run was far behind its schedule. */

@@ -149,7 +149,7 @@ step_found(void *arg, const JumpsInterval *interval, double size_ns, double boun
 
 /* Bound of the error of a lead, by its own bracket. */
 static double
-error_ns(const DriftRun *run, const ReferencePair *pair)
+pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 {
 	return bracket_is_reversed(pair) ? INFINITY : (run->resolutions_ns + pair->width_ns) / 2;
 }
@@ -171,7 +171,7 @@ look_for_steps(DriftRun *run, const ReferencePair *pair)
 		interval.look = run->looks;
 		interval.passed_ns = reference_advance_ns(&run->last, pair);
 		interval.lead_ns = clock_advance_ns(clock, &run->last, pair) - interval.passed_ns;
-		interval.doubt_ns = error_ns(run, pair) + error_ns(run, &run->last) +
+		interval.doubt_ns = pair_bound_ns(run, pair) + pair_bound_ns(run, &run->last) +
 			clock_source_slack_ns(source);
 		interval.backward_ns = clock->backward_ns - run->last_backward_ns;
 		jumps_add(&run->jumps, &interval);
@@ -198,7 +198,7 @@ keep_pair(DriftRun *run, const ReferencePair *pair)
 	look_for_steps(run, pair);
 	kept->time_ns = reference_advance_ns(&run->clock.first, pair);
 	kept->lead_ns = clock_advance_ns(&run->clock, &run->clock.first, pair) - kept->time_ns;
-	kept->error_ns = error_ns(run, pair);
+	kept->bound_ns = pair_bound_ns(run, pair);
 	kept->look = run->looks - 1;
 	run->n++;
 }
@@ -253,15 +253,15 @@ reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work
 	int			kept = 0;
 
 	for (int i = 0; i < run->n; i++)
-		work[i] = 2 * run->pairs[i].error_ns - run->resolutions_ns;
+		work[i] = 2 * run->pairs[i].bound_ns - run->resolutions_ns;
 	median_ns = stats_median(work, run->n);
 	for (int i = 0; i < run->n; i++)
 	{
 		/* equal brackets may differ by the reference's resolution */
 		double		limit_ns = WIDE_BRACKET * median_ns + reference_resolution_ns;
 
-		if (!isinf(run->pairs[i].error_ns) &&
-			2 * run->pairs[i].error_ns - run->resolutions_ns <= limit_ns)
+		if (!isinf(run->pairs[i].bound_ns) &&
+			2 * run->pairs[i].bound_ns - run->resolutions_ns <= limit_ns)
 			run->pairs[kept++] = run->pairs[i];
 	}
 	run->n = kept;
@@ -294,7 +294,7 @@ fit(const DriftRun *run, double *half_width, double *work)
 	{
 		time_ns[i] = run->pairs[i].time_ns;
 		lead_ns[i] = run->pairs[i].lead_ns;
-		bound_ns[i] = run->pairs[i].error_ns;
+		bound_ns[i] = run->pairs[i].bound_ns;
 	}
 	least_ns = stats_min(bound_ns, n);
 	for (int i = 0; i < n; i++)

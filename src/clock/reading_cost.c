@@ -135,8 +135,8 @@ sum_up(const double *ns, int n)
 
 	memcpy(work, ns, sizeof(double) * n);
 	cost.ns = stats_low_mean(work, n, fastest, &limit);
-	cost.error_ns = stats_low_mean_half_width(ns, limit, zeros, 0, n, fastest,
-											  CONFIDENCE, work);
+	cost.margin_ns = stats_low_mean_half_width(ns, limit, zeros, 0, n, fastest,
+											   CONFIDENCE, work);
 	pfree(zeros);
 	pfree(work);
 	return cost;

@@ -15,7 +15,7 @@
 typedef struct ReadingCost
 {
 	double		ns;
-	double		error_ns;		/* half of its 95 % confidence interval */
+	double		margin_ns;		/* half of its 95 % confidence interval */
 } ReadingCost;
 
 /*

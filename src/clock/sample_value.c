@@ -58,9 +58,9 @@ static const struct Field
 	FIELD(resolution_ns, NOT_NEGATIVE, resolution_ns),
 	FIELD(granularity_ticks, NOT_NEGATIVE, granularity_ticks),
 	FIELD(readings, COUNT, readings),
-	FIELD(mean_error_ns, UNLESS_NAN, mean_error_ns),
+	FIELD(mean_margin_ns, UNLESS_NAN, mean_margin_ns),
 	FIELD(advance_s, NUMBER, advance_s),
-	FIELD(reference_error_ns, NOT_NEGATIVE, reference_error_ns),
+	FIELD(reference_bound_ns, NOT_NEGATIVE, reference_bound_ns),
 	FIELD(longest_stall, COUNT, longest_stall),
 	FIELD(backward_steps, COUNT, backward_steps),
 	FIELD(backward_max_ticks, COUNT, backward_max_ticks),
@@ -104,9 +104,9 @@ sample_from_run(const SamplerRun *run)
 	sample->frequency_hz = run->frequency_hz;
 	sample->resolution_ns = run->resolution_ns;
 	sample->granularity_ticks = run->granularity_ticks;
-	sample->mean_error_ns = run->mean_error_ns;
+	sample->mean_margin_ns = run->mean_margin_ns;
 	sample->advance_s = run->advance_ns / 1e9;
-	sample->reference_error_ns = run->reference_error_ns;
+	sample->reference_bound_ns = run->reference_bound_ns;
 	sample->warps = run->warps;
 	sample->lags = run->lags;
 	sample->gaps = run->gaps;

@@ -29,9 +29,9 @@ typedef struct ClockSample
 	double		resolution_ns;
 	double		granularity_ticks;	/* 0: not seen */
 	int64		readings;
-	double		mean_error_ns;	/* NaN: not known */
+	double		mean_margin_ns; /* NaN: not known */
 	double		advance_s;
-	double		reference_error_ns;
+	double		reference_bound_ns;
 	int64		longest_stall;
 	int64		backward_steps;
 	int64		backward_max_ticks;

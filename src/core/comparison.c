@@ -123,18 +123,18 @@ compare_test(const CompareSet *a, const CompareSet *b,
 	CompareTest test;
 
 	test.difference = (b->mean - a->mean) + (b->mean_rest - a->mean_rest);
-	test.error = half_width(&margin, level);
+	test.margin = half_width(&margin, level);
 	test.percent = number_or_nan(test.difference * 100 / a->mean);
 	/* the first mean is no more certain than the second */
-	test.error_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
+	test.margin_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
 	if (isnan(test.percent))
-		test.error_percent = NAN;
+		test.margin_percent = NAN;
 	test.pooled_stddev = margin.pooled_stddev;
 	test.df = margin.df;
 	test.p_value = margin.standard_error > 0 ?
 		stats_t_p_value(test.difference / margin.standard_error, test.df) : NAN;
 	test.verdict = isnan(test.p_value) ? COMPARE_NO_TEST :
-		fabs(test.difference) > test.error ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
+		fabs(test.difference) > test.margin ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
 	return test;
 }
 
@@ -287,9 +287,9 @@ put_test(const ComparePlot *plot, const CompareSet *set)
 	put_line(plot, "%s", verdict);
 	if (test.verdict == COMPARE_NOT_PROVEN)
 		return;
-	put_line(plot, "        %g +/- %g", test.difference, test.error);
+	put_line(plot, "        %g +/- %g", test.difference, test.margin);
 	if (!isnan(test.percent))
-		put_line(plot, "        %g%% +/- %g%%", test.percent, test.error_percent);
+		put_line(plot, "        %g%% +/- %g%%", test.percent, test.margin_percent);
 	if (test.verdict == COMPARE_NO_TEST)
 		return;
 	if (plot->welch)

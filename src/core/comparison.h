@@ -66,11 +66,11 @@ typedef enum CompareVerdict
 typedef struct CompareTest
 {
 	double		difference;		/* b's mean - a's mean */
-	double		error;			/* half of its confidence interval; 0 for
+	double		margin;			/* half of its confidence interval; 0 for
 								 * COMPARE_NO_TEST */
 	double		percent;		/* in percent of a's mean; NAN if that is 0,
 								 * or so small that it is beyond any number */
-	double		error_percent;	/* half of its confidence interval, likewise */
+	double		margin_percent; /* half of its confidence interval, likewise */
 	double		pooled_stddev;	/* NAN for Welch's test */
 	double		df;				/* degrees of freedom */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */

@@ -239,7 +239,7 @@ interval_between(const JumpsPair *last, const JumpsPair *pair)
 	JumpsInterval interval = {
 		.passed_ns = pair->time_ns - last->time_ns,
 		.lead_ns = pair->lead_ns - last->lead_ns,
-		.doubt_ns = last->error_ns + pair->error_ns
+		.doubt_ns = last->bound_ns + pair->bound_ns
 	};
 
 	return interval;

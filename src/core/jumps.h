@@ -73,7 +73,7 @@ typedef struct JumpsPair
 {
 	double		time_ns;		/* on the reference */
 	double		lead_ns;		/* of the clock, steps taken off */
-	double		error_ns;		/* bound of the error of its own */
+	double		bound_ns;		/* bound of the error of its own */
 	double		doubt_ns;		/* bound of that of the steps taken off */
 	int64_t		look;			/* its number, for the caller ... */
 	double		step_ns;		/* ... as steps before it are */

@@ -274,14 +274,14 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 		node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
 		cost_ns += node->gathers ? overhead(plan, child, leader) : child->cost_ns;
 		variance += node->gathers ? leader->variance +
-			squared_error((double) leader->calls * plan->cost.error_ns) : own[c];
+			squared_error((double) leader->calls * plan->cost.bound_ns) : own[c];
 	}
 	node->self_ns = fmax(node->self_ns, 0);
-	node->self_error_ns = margin(plan, node, variance + squared_error(COST_UNCERTAINTY * cost_ns),
-								 node->self_ns);
+	node->self_margin_ns = margin(plan, node, variance + squared_error(COST_UNCERTAINTY * cost_ns),
+								  node->self_ns);
 	node->self_unknown = node->kind != NODE_UNTIMED && node->loops > 0 &&
-		node->self_error_ns > node->self_ns &&
-		node->self_ns + node->self_error_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
+		node->self_margin_ns > node->self_ns &&
+		node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
 }
 
 void
@@ -305,7 +305,7 @@ plan_estimate(PlanEstimate *plan, double *work)
 	{
 		NodeEstimate *node = &plan->nodes[i];
 
-		own[i] += squared_error((double) node->calls * plan->cost.error_ns);
+		own[i] += squared_error((double) node->calls * plan->cost.bound_ns);
 		variance[i] = own[i] + squared_error(COST_UNCERTAINTY * node->below_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
@@ -324,7 +324,7 @@ plan_estimate(PlanEstimate *plan, double *work)
 
 		node->adjusted_ns += node->total_ns;
 		node->first_ns = fmin(node->first_ns, node->total_ns);
-		node->total_error_ns = margin(plan, node, variance[i], node->total_ns);
+		node->total_margin_ns = margin(plan, node, variance[i], node->total_ns);
 		estimate_self(plan, node, own);
 	}
 }

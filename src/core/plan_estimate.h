@@ -29,7 +29,7 @@ typedef struct CallCost
 								 * end to the start of the next */
 	double		whole_ns;		/* inside, where the server times */
 	double		server_ns;		/* what that takes in all */
-	double		error_ns;		/* how far inside_ns may be from the truth, at
+	double		bound_ns;		/* how far inside_ns may be from the truth, at
 								 * 95 % */
 } CallCost;
 
@@ -85,9 +85,9 @@ typedef struct NodeEstimate
 	double		rows;
 	double		loops;
 	double		total_ns;
-	double		total_error_ns; /* half of a 95 % confidence interval */
+	double		total_margin_ns;	/* half of a 95 % confidence interval */
 	double		self_ns;
-	double		self_error_ns;
+	double		self_margin_ns;
 	double		first_ns;
 	double		adjusted_ns;	/* what reconciling has added to total_ns */
 	double		leader_ns;		/* total_ns of the leader alone */

@@ -547,13 +547,13 @@ sampler_end(SamplerRun *run)
 	compare_with_reference(run, look(run, BRACKETS, 0));
 	run->elapsed_s = sampler_elapsed(run);
 	run->advance_ns = advance_ns(run, &run->start, &run->anchor);
-	run->reference_error_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
+	run->reference_bound_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
 		run->resolution_ns;
 	run->readings = (int64_t) (tally_moments(run->tally).count +
 							   run->tally->backward_steps);
 
 	/* 1.96, since any run that is worth an error has hundreds of blocks */
-	run->mean_error_ns = run->blocks.n < 30 ? NAN :
+	run->mean_margin_ns = run->blocks.n < 30 ? NAN :
 		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
 }
 

@@ -69,9 +69,9 @@ typedef struct SamplerRun
 	double		elapsed_s;		/* on the reference clock, from the first
 								 * reading to the last */
 	double		advance_ns;		/* of the clock in that time */
-	double		reference_error_ns; /* bound of the error of advance_ns less
+	double		reference_bound_ns; /* bound of the error of advance_ns less
 									 * elapsed_s, resolution included */
-	double		mean_error_ns;	/* half-width of the mean duration's 95 %
+	double		mean_margin_ns; /* half-width of the mean duration's 95 %
 								 * confidence interval, NAN if unknown */
 	double		granularity_ticks;	/* 0 if the clock did not show it */
 	Events		warps;			/* jumped ahead of the reference */

@@ -330,7 +330,7 @@ tsc_frequency(void (*wait) (double seconds))
 	if ((int64_t) (end.reading - begin.reading) > 0)
 	{
 		frequency.calibrated_hz = (end.reading - begin.reading) * 1e9 / passed_ns;
-		frequency.calibrated_error_ppm =
+		frequency.calibrated_bound_ppm =
 			(begin.width_ns + end.width_ns) / 2.0 / passed_ns * 1e6;
 	}
 

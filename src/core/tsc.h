@@ -40,7 +40,7 @@ typedef struct TscFrequency
 	double		hz;				/* in use; 0 if it could not be found */
 	const char *from;			/* "CPUID", "hypervisor" or "calibration" */
 	double		calibrated_hz;	/* 0 if calibration did not succeed */
-	double		calibrated_error_ppm;	/* bound of its error */
+	double		calibrated_bound_ppm;	/* bound of its error */
 } TscFrequency;
 
 /* Executes CPUID once a process; later calls return what it said then. */

@@ -293,7 +293,7 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 		add(&note, ", ", psprintf("mean of %d processes", node->processes));
 	if (node->untimed_loops > 0)
 		add(&note, ", ", "workers not timed");
-	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_error_ns &&
+	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_margin_ns &&
 		fabs(node->adjusted_ns) >= 500)
 		add(&note, ", ", psprintf("reconciled by %+.3f ms", per_process_ms(node, node->adjusted_ns)));
 	if (with_unknown && node->self_unknown)
@@ -305,9 +305,9 @@ void
 explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *node)
 {
 	double		total_ms = per_process_ms(node, node->total_ns);
-	double		total_error_ms = per_process_ms(node, node->total_error_ns);
+	double		total_margin_ms = per_process_ms(node, node->total_margin_ns);
 	double		self_ms = per_process_ms(node, node->self_ns);
-	double		self_error_ms = per_process_ms(node, node->self_error_ns);
+	double		self_margin_ms = per_process_ms(node, node->self_margin_ns);
 	double		percent = self_ms * 1e6 / timed->estimate->whole_ns * 100;
 	bool		with_percent = timed->estimate->whole_ns > 0 && !node->self_unknown;
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
@@ -322,10 +322,10 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 		initStringInfo(&line);
 		if (node->kind != NODE_UNTIMED)
 		{
-			appendStringInfo(&line, "total %.3f +/- %.3f ms, ", total_ms, total_error_ms);
+			appendStringInfo(&line, "total %.3f +/- %.3f ms, ", total_ms, total_margin_ms);
 			appendStringInfo(&line, node->self_unknown ? "self unknown (%.3f +/- %.3f ms)" :
 							 "self %.3f +/- %.3f ms",
-							 self_ms, self_error_ms);
+							 self_ms, self_margin_ms);
 			if (with_percent)
 				appendStringInfo(&line, " (%.1f %%)", percent);
 			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
@@ -339,16 +339,16 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 	if (node->kind != NODE_UNTIMED)
 	{
 		ExplainPropertyFloat("Clock Total Time", "ms", total_ms, 3, es);
-		ExplainPropertyFloat("Clock Total Margin", "ms", total_error_ms, 3, es);
+		ExplainPropertyFloat("Clock Total Margin", "ms", total_margin_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
-		ExplainPropertyFloat("Clock Self Margin", "ms", self_error_ms, 3, es);
+		ExplainPropertyFloat("Clock Self Margin", "ms", self_margin_ms, 3, es);
 		if (with_percent)
 			ExplainPropertyFloat("Clock Self Percent", NULL, percent, 1, es);
 		ExplainPropertyInteger("Clock Calls", NULL, node->calls, es);
 		ExplainPropertyInteger("Clock Timed Calls", NULL, node->timed, es);
 	}
 	if (note != NULL)
-		ExplainPropertyText("Clock Mark", note, es);
+		ExplainPropertyText("Clock Note", note, es);
 }
 
 /* Lines of text. */

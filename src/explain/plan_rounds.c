@@ -217,11 +217,11 @@ rounds_overhead_ms(const PlanRounds *rounds, int mode, int base)
 
 	result.value = fastest_ms(rounds, mode, FASTEST_SHARE, &mode_limit) -
 		fastest_ms(rounds, base, FASTEST_SHARE, &base_limit);
-	result.error = stats_low_mean_half_width(rounds->ms[mode], mode_limit,
-											 rounds->ms[base], base_limit,
-											 rounds->rounds,
-											 fastest(rounds, FASTEST_SHARE),
-											 CONFIDENCE, work);
+	result.margin = stats_low_mean_half_width(rounds->ms[mode], mode_limit,
+											  rounds->ms[base], base_limit,
+											  rounds->rounds,
+											  fastest(rounds, FASTEST_SHARE),
+											  CONFIDENCE, work);
 	pfree(work);
 	return result;
 }
@@ -236,9 +236,9 @@ good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 	if (progress_due(progress, elapsed_s))
 		progress_report(progress, elapsed_s,
 						"%d rounds, timing overhead %.4f ms, margin %.4f ms",
-						rounds->rounds, overhead.value, overhead.error);
+						rounds->rounds, overhead.value, overhead.margin);
 	return elapsed_s >= MIN_SHARE * progress->total_s &&
-		overhead.error <= GOOD_MARGIN * overhead.value &&
+		overhead.margin <= GOOD_MARGIN * overhead.value &&
 		settled(rounds, target) && settled(rounds, target - 1);
 }
 

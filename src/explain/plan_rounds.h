@@ -74,7 +74,7 @@ extern void call_at_random_place(void (*work) (void *arg), void *arg, MemoryCont
 typedef struct Estimate
 {
 	double		value;
-	double		error;			/* NaN for a single round */
+	double		margin;			/* NaN for a single round */
 } Estimate;
 
 /*

@@ -146,7 +146,7 @@ gather(double duration_s, bool skew)
 static double
 rate_margin_ppm(const SurveyedClock *clock)
 {
-	return clock->run.reference_error_ns / clock->run.elapsed_s / 1e3;
+	return clock->run.reference_bound_ns / clock->run.elapsed_s / 1e3;
 }
 
 /* ... is faster than the reference, ... */
@@ -329,7 +329,7 @@ advise_on_frequency(const Facts *facts, Advice *advice)
 	}
 	advice->evidence = psprintf("calibrated %.3f kHz, within %.1f ppm",
 								calibrated_tsc_frequency()->calibrated_hz / 1e3,
-								calibrated_tsc_frequency()->calibrated_error_ppm);
+								calibrated_tsc_frequency()->calibrated_bound_ppm);
 	stated = add_frequency(advice, "CPUID", tsc_cpuid()->cpuid_hz, 0);
 	stated = add_frequency(advice, "hypervisor", tsc_cpuid()->hypervisor_hz, stated);
 	server = add_frequency(advice, "this server", server_tsc_hz(), 0);
@@ -527,11 +527,11 @@ get_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
 Datum
 clock_check_detail(PG_FUNCTION_ARGS)
 {
-	double		max_cost_ns = get_threshold(fcinfo, 0, "max_cost_ns");
-	double		max_skew_ns = get_threshold(fcinfo, 1, "max_skew_ns");
-	double		max_drift_ppm = get_threshold(fcinfo, 2, "max_drift_ppm");
-	double		max_lost_percent = get_threshold(fcinfo, 3, "max_lost_percent");
-	const Facts *facts = gather(arg_duration(fcinfo, 4), !isinf(max_skew_ns));
+	double		max_cost_ns = get_threshold(fcinfo, 1, "max_cost_ns");
+	double		max_skew_ns = get_threshold(fcinfo, 2, "max_skew_ns");
+	double		max_drift_ppm = get_threshold(fcinfo, 3, "max_drift_ppm");
+	double		max_lost_percent = get_threshold(fcinfo, 4, "max_lost_percent");
+	const Facts *facts = gather(arg_duration(fcinfo, 0), !isinf(max_skew_ns));
 	const SurveyedClock *clock = &facts->clocks[INSTR_TIME];
 	double		skew_ns = NAN;
 	const char *skew_detail = facts->why_no_skew;

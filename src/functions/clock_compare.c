@@ -292,8 +292,8 @@ compare(FunctionCallInfo fcinfo, bool arrays)
 		if (i > 0)
 		{
 			CompareTest test = compare_test(&data.sets[0], set, &level, welch);
-			const double tested[] = {test.difference, test.error, test.percent,
-			test.error_percent, test.pooled_stddev};
+			const double tested[] = {test.difference, test.margin, test.percent,
+			test.margin_percent, test.pooled_stddev};
 			int			size = compare_verdict(NULL, 0, &test, &level, false) + 1;
 			char	   *verdict = palloc(size);
 

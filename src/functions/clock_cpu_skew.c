@@ -73,9 +73,9 @@ get_source(FunctionCallInfo fcinfo)
 {
 	const ClockSource *source;
 
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(0))
 		return skew_default_source();
-	source = arg_source(fcinfo, 1);
+	source = arg_source(fcinfo, 0);
 
 	/* which is what this session has set, and the worker would not know */
 	if (strcmp(source->name, "instr_time") == 0)
@@ -99,7 +99,7 @@ put_bound(Row *row, double ns, double (*outwards) (double))
 Datum
 clock_cpu_skew(PG_FUNCTION_ARGS)
 {
-	double		duration_s = arg_duration(fcinfo, 0);
+	double		duration_s = arg_duration(fcinfo, 1);
 	Skew		skew;
 	Row			row;
 

@@ -49,9 +49,9 @@ Datum
 clock_drift(PG_FUNCTION_ARGS)
 {
 	Row			row = row_of_result(fcinfo);
-	double		duration_s = arg_duration(fcinfo, 2);
+	double		duration_s = arg_duration(fcinfo, 1);
 	const ClockSource *source = arg_source(fcinfo, 0);
-	ClockReference reference = clock_reference_get(arg_text(fcinfo, 1, "reference"));
+	ClockReference reference = clock_reference_get(arg_text(fcinfo, 2, "reference"));
 	Drift		drift;
 
 	check_reference(&reference, source);

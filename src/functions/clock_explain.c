@@ -133,8 +133,8 @@ clock_explain(PG_FUNCTION_ARGS)
 			row_put_nulls(&row, 2);
 		else
 			row_put_counts(&row, node->calls, node->timed);
-		row_put_numbers(&row, 4, node->total_ns * ms, node->total_error_ns * ms,
-						node->self_ns * ms, node->self_error_ns * ms,
+		row_put_numbers(&row, 4, node->total_ns * ms, node->total_margin_ns * ms,
+						node->self_ns * ms, node->self_margin_ns * ms,
 						plan->whole_ns > 0 && !node->self_unknown ?
 						node->self_ns * ms * 1e6 / plan->whole_ns * 100 : NAN,
 						query->removed_ns == NULL ? NAN :

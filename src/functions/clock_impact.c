@@ -419,7 +419,7 @@ measure_calls(void *arg)
 	ReadingCost *cost = arg;
 
 	cost->ns = overhead_ms.value * 1e6 / rounds->node_calls;
-	cost->error_ns = overhead_ms.error * 1e6 / rounds->node_calls;
+	cost->margin_ns = overhead_ms.margin * 1e6 / rounds->node_calls;
 }
 
 static TimingCost
@@ -456,7 +456,7 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	if (isnan(operation.ns))
 	{
 		operation.ns = work->readings * cost->reading.ns;
-		operation.error_ns = work->readings * cost->reading.error_ns;
+		operation.margin_ns = work->readings * cost->reading.margin_ns;
 		least.ns = work->least_readings * cost->reading.ns;
 	}
 	ms_per_s = work->operations_per_s * operation.ns / 1e6;
@@ -465,7 +465,7 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	row_put_text(&row, GetConfigOption(work->setting, true, false));
 	row_put_bool(&row, in_effect(work->setting));
 	row_put_text(&row, work->name);
-	row_put_numbers(&row, 6, ms_per_s, work->operations_per_s * operation.error_ns / 1e6,
+	row_put_numbers(&row, 6, ms_per_s, work->operations_per_s * operation.margin_ns / 1e6,
 					work->least_operations_per_s * least.ns / 1e6);
 
 	/* no work, no doubt */
@@ -477,8 +477,8 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	else
 		row_put_count(&row, (int64) work->operations);
 	row_put_number(&row, work->operations_per_s, 3);
-	row_put_numbers(&row, 2, work->readings, operation.ns, operation.error_ns,
-					cost->reading.ns, cost->reading.error_ns);
+	row_put_numbers(&row, 2, work->readings, operation.ns, operation.margin_ns,
+					cost->reading.ns, cost->reading.margin_ns);
 	row_put_text(&row, cost->clock);
 	row_put_text(&row, work->statistics);
 	row_put_number(&row, work->period_s, 3);

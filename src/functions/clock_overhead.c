@@ -124,7 +124,7 @@ end_workload(const Workload *workload)
 static void
 put_estimate(Row *row, Estimate estimate, double factor, int decimals)
 {
-	row_put_numbers(row, decimals, estimate.value * factor, estimate.error * factor);
+	row_put_numbers(row, decimals, estimate.value * factor, estimate.margin * factor);
 }
 
 Datum
@@ -162,7 +162,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	put_estimate(&row, sum, ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 1);
 	row_put_text(&row, clock->reads(clock));
-	row_put_numbers(&row, 2, reading.ns, reading.error_ns, 2 * reading.ns,
+	row_put_numbers(&row, 2, reading.ns, reading.margin_ns, 2 * reading.ns,
 					timing.value * ns / (2 * reading.ns));
 	row_put_bool(&row, workload.query->parallel);
 	row_put_bool(&row, workload.query->jit);

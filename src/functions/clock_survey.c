@@ -279,7 +279,8 @@ put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 		row_put_nulls(&row, row.tupdesc->natts - 2);
 	else
 	{
-		row_put_numbers(&row, 2, clock->cost.ns, clock->cost.error_ns / clock->cost.ns * 100);
+		row_put_number(&row, clock->cost.ns, 2);
+		row_put_number(&row, clock->cost.margin_ns, 4);
 		row_put_text(&row, clock->read_by);
 		row_put_numbers(&row, 2, run->resolution_ns, clock->observed_ns);
 		row_put_number(&row, 1e9 / clock->observed_ns, 0);
@@ -302,12 +303,12 @@ clock_survey(PG_FUNCTION_ARGS)
 	ClockReference reference;
 	SurveyedClock *clocks;
 	ReadingCost system_call;
-	double		duration_s = arg_duration(fcinfo, 2);
+	double		duration_s = arg_duration(fcinfo, 1);
 	int			n;
 
 	check_not_null(fcinfo, 0, "sources");
 	sources = clock_sources_of_array(PG_GETARG_ARRAYTYPE_P(0));
-	reference = clock_reference_get(arg_text(fcinfo, 1, "reference"));
+	reference = clock_reference_get(arg_text(fcinfo, 2, "reference"));
 
 	n = list_length(sources);
 	clocks = palloc0(sizeof(SurveyedClock) * n);

@@ -154,7 +154,7 @@ put_frequencies(FunctionCallInfo fcinfo)
 			 calibrated_hz > 0 ? psprintf("%.3f", calibrated_hz / 1e3) : NULL,
 			 calibrated_hz > 0 ?
 			 psprintf("error at most %.2f ppm, against %s",
-					  frequency->calibrated_error_ppm, reference_name) : NULL);
+					  frequency->calibrated_bound_ppm, reference_name) : NULL);
 	put_frequency(fcinfo, "tsc_frequency_server_khz", server_tsc_hz(),
 				  calibrated_hz, "this server has none");
 	put_fact(fcinfo, "tsc_frequency_in_use_khz",

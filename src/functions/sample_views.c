@@ -155,7 +155,7 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	row_put_count(&row, sample->readings);
 	row_put_numbers(&row, 2,
 					sample->readings > 0 ? duration_ns / (double) sample->readings : NAN,
-					sample_mean_ns(sample), sample->mean_error_ns, sample_stddev_ns(sample),
+					sample_mean_ns(sample), sample->mean_margin_ns, sample_stddev_ns(sample),
 					sample_quantile_ns(sample, 0), sample_quantile_ns(sample, 0.5),
 					sample_quantile_ns(sample, 0.9), sample_quantile_ns(sample, 0.99),
 					sample_quantile_ns(sample, 0.999), sample_quantile_ns(sample, 0.9999),
@@ -173,7 +173,7 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	row_put_number(&row, sample->gaps.total_ns / 1e6, 3);
 	row_put_number(&row, sample->gaps.total_ns / duration_ns * 100, 4);
 	row_put_numbers(&row, 3, (sample->advance_s * 1e9 / duration_ns - 1) * 1e6,
-					sample->reference_error_ns / duration_ns * 1e6);
+					sample->reference_bound_ns / duration_ns * 1e6);
 	row_put_int_array(&row, sample->cpus, sample->ncpus);
 	row_put_count(&row, sample->migrations);
 	return row_result(&row);
@@ -222,7 +222,7 @@ typedef struct MergeState
 {
 	ClockSample sample;			/* without entries until the end */
 	Tally		tally;
-	double		squared_error;	/* sum of (mean_error_ns * durations)^2 */
+	double		squared_error;	/* sum of (mean_margin_ns * durations)^2 */
 	double		durations;
 } MergeState;
 
@@ -260,7 +260,7 @@ merge_sample(MergeState *state, const ClockSample *from)
 	into->resolution_ns = Max(into->resolution_ns, from->resolution_ns);
 	into->granularity_ticks = Max(into->granularity_ticks, from->granularity_ticks * scale);
 	into->advance_s += from->advance_s;
-	into->reference_error_ns += from->reference_error_ns;
+	into->reference_bound_ns += from->reference_bound_ns;
 	into->precision_bits = Min(into->precision_bits, from->precision_bits);
 	merge_cpus(into, from);
 	findings.backward_max_ticks =
@@ -268,7 +268,7 @@ merge_sample(MergeState *state, const ClockSample *from)
 	sample_add_findings(into, &findings);
 
 	/* independent runs: the error of the weighted mean of their means */
-	state->squared_error += pow(from->mean_error_ns * (double) from->total, 2);
+	state->squared_error += pow(from->mean_margin_ns * (double) from->total, 2);
 	state->durations += (double) from->total;
 
 	for (int i = 0; i < from->n; i++)
@@ -341,7 +341,7 @@ clock_merge_result(PG_FUNCTION_ARGS)
 
 	/* the state may be asked again (a window), so it is left as it is */
 	result = state->sample;
-	result.mean_error_ns = state->durations > 0 ?
+	result.mean_margin_ns = state->durations > 0 ?
 		sqrt(state->squared_error) / state->durations : NAN;
 	result.precision_bits = Min(result.precision_bits, state->tally.precision_bits);
 	result.entries = palloc(sizeof(TallyEntry) * (tally_distinct(&state->tally) + 1));

@@ -8,7 +8,7 @@ SELECT is(array_agg(source ORDER BY ordinality),
           'a row for each source that is available') FROM compared;
 SELECT ok(n = 20 AND min_ns > 0 AND min_ns <= median_ns AND median_ns <= max_ns AND mean_ns BETWEEN min_ns AND max_ns
           AND stddev_ns >= 0, source || ': figures in order') FROM compared;
-SELECT ok(num_nulls(difference_ns, difference_error_ns, difference_percent, difference_error_percent,
+SELECT ok(num_nulls(difference_ns, difference_margin_ns, difference_percent, difference_margin_percent,
                     pooled_stddev_ns, p_value, verdict) = CASE ordinality WHEN 1 THEN 7 ELSE 0 END,
           source || ': compared with the first') FROM compared;
 -- each figure has been rounded by itself
@@ -20,8 +20,8 @@ SELECT ok(abs(difference_percent - difference_ns / first_mean_ns * 100) <= 0.002
           source || ': in percent') FROM pair;
 SELECT is(verdict, CASE WHEN p_value < 0.05 THEN 'difference at 95.0% confidence' ELSE 'no difference proven at 95.0% confidence' END,
           source || ': the verdict is that of p') FROM pair;
-SELECT is(verdict ~ '^difference', abs(difference_ns) > difference_error_ns, source || ': and of the margin') FROM pair
-WHERE abs(abs(difference_ns) - difference_error_ns) > 0.001;
+SELECT is(verdict ~ '^difference', abs(difference_ns) > difference_margin_ns, source || ': and of the margin') FROM pair
+WHERE abs(abs(difference_ns) - difference_margin_ns) > 0.001;
 -- n is the same for both, so that the pooled variance is the mean of the two
 SELECT ok(abs(pooled_stddev_ns ^ 2 - (stddev_ns ^ 2 + first_stddev_ns ^ 2) / 2) <= 0.001 * pooled_stddev_ns + 0.001,
           source || ': pooled') FROM pair;

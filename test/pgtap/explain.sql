@@ -271,7 +271,7 @@ SELECT pg_temp.texts();
 
 -- the figures themselves
 SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
-           FROM got AS g, LATERAL (VALUES ('total_error_ms', g.total_error_ms), ('self_error_ms', g.self_error_ms),
+           FROM got AS g, LATERAL (VALUES ('total_margin_ms', g.total_margin_ms), ('self_margin_ms', g.self_margin_ms),
                                           ('timed_calls', g.timed_calls), ('loops', g.loops), ('rows', g.rows)) AS v(f, value)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
@@ -286,7 +286,7 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AN
              AND (loops = 0) <> (calls = 0)), NULL, m || ': calls without a loop of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
-             AND loops = 0 AND coalesce(total_ms, 0) + coalesce(self_ms, 0) + coalesce(total_error_ms, 0) + coalesce(self_error_ms, 0) + timed_calls + rows <> 0), NULL,
+             AND loops = 0 AND coalesce(total_ms, 0) + coalesce(self_ms, 0) + coalesce(total_margin_ms, 0) + coalesce(self_margin_ms, 0) + timed_calls + rows <> 0), NULL,
           m || ': never executed nodes of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 SELECT cmp_ok(count(*), '>=', 5::bigint, m || ': there are some') FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m JOIN got AS g ON method = m AND loops = 0 GROUP BY m;
@@ -295,7 +295,7 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AN
                   OR run_ms <= 0 OR estimate_ms < 0 OR (removed_ms IS NOT NULL) <> (m = 'full'))), NULL,
           m || ': columns of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
-SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full' AND removed_ms < -total_error_ms - 0.001), NULL,
+SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = 'full' AND removed_ms < -total_margin_ms - 0.001), NULL,
           'full: nothing is added to ' || query)
 FROM shapes AS s;
 
@@ -356,9 +356,9 @@ SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', tru
 FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
 SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', false) AS k
            WHERE k NOT IN ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
-                           'Clock Calls, Clock Mark, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
+                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
                            -- a self time that is not known has no share
-                           'Clock Calls, Clock Mark, Clock Self Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
+                           'Clock Calls, Clock Note, Clock Self Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
           j.method || ': our keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 SELECT is((SELECT array_agg(k ORDER BY k) FROM jsonb_object_keys(j.plan -> 0) AS k),

@@ -18,7 +18,7 @@ SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.0
 FROM detail WHERE setting LIKE 'track%';
 SELECT cmp_ok(operation_ns, '>', 0::numeric, work || ': a call costs something') FROM detail WHERE setting NOT LIKE 'track%';
 SELECT cmp_ok(abs(percent - ms_per_s / 10), '<=', 0.0001, work || ': percent of a second') FROM detail WHERE ms_per_s IS NOT NULL;
-SELECT cmp_ok(error_ms_per_s, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE ms_per_s IS NOT NULL;
+SELECT cmp_ok(margin_ms_per_s, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE ms_per_s IS NOT NULL;
 SELECT cmp_ok(least_ms_per_s, '<=', ms_per_s, work || ': the least is no more') FROM detail WHERE least_ms_per_s IS NOT NULL;
 SELECT is(least_ms_per_s, ms_per_s, work || ': what is counted has no other bound') FROM detail WHERE bound IS NULL AND ms_per_s IS NOT NULL;
 SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL OR ms_per_s IS NULL;

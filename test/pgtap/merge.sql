@@ -24,9 +24,9 @@ SELECT is(s.max_ns, (SELECT max(p.max_ns) FROM part, clock_summary(part.sample) 
 FROM whole, clock_summary(whole.sample) AS s;
 SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(p.mean_ns * p.readings) / sum(p.readings) FROM part, clock_summary(part.sample) AS p)),
               '<=', 0.01, 'the mean') FROM whole, clock_summary(whole.sample) AS s;
-SELECT cmp_ok(s.mean_error_ns, '<=', (SELECT max(p.mean_error_ns) FROM part, clock_summary(part.sample) AS p) + 0.01,
+SELECT cmp_ok(s.mean_margin_ns, '<=', (SELECT max(p.mean_margin_ns) FROM part, clock_summary(part.sample) AS p) + 0.01,
               'merging does not make the mean less certain') FROM whole, clock_summary(whole.sample) AS s
-WHERE s.mean_error_ns IS NOT NULL;
+WHERE s.mean_margin_ns IS NOT NULL;
 
 -- in whatever order, in however many steps
 SELECT is((SELECT row((m).ticks, (m).counts, (m).readings, (m).started_at, (m).cpus)::text

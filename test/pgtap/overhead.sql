@@ -7,9 +7,9 @@ SELECT is((SELECT array_agg(mode) FROM runs), ARRAY['plain', 'timing off', 'timi
 SELECT is((SELECT count(DISTINCT runs)::int FROM runs), 1, 'each was executed as often as the others');
 SELECT cmp_ok(runs, '>=', 10::bigint, mode || ': several times') FROM runs;
 SELECT ok(min_ms > 0 AND min_ms <= median_ms AND min_ms <= mean_ms AND stddev_ms >= 0, mode || ': times are in order') FROM runs;
-SELECT ok(overhead_ns IS NULL AND overhead_error_ns IS NULL AND slowdown_percent IS NULL, 'plain is what the others are compared to')
+SELECT ok(overhead_ns IS NULL AND overhead_margin_ns IS NULL AND slowdown_percent IS NULL, 'plain is what the others are compared to')
 FROM runs WHERE mode = 'plain';
-SELECT ok(overhead_error_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
+SELECT ok(overhead_margin_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
 -- EXPLAIN ANALYZE is slower than the query, by more than could be an accident
 SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': an overhead') FROM runs WHERE mode LIKE 'timing on%';
 SELECT ok(slowdown_percent BETWEEN overhead_ns * 2000 / 1e6 / (SELECT median_ms FROM runs WHERE mode = 'plain') * 100 - 0.1

@@ -3,7 +3,7 @@ BEGIN;
 SELECT * FROM no_plan();
 
 CREATE TEMP TABLE skew AS
-    SELECT c.source, s.* FROM clock_sources AS c, clock_cpu_skew(0.2, c.source) AS s
+    SELECT c.source, s.* FROM clock_sources AS c, clock_cpu_skew(c.source, 0.2) AS s
     WHERE c.available AND c.source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 CREATE TEMP TABLE first_cpu AS SELECT DISTINCT ON (source) * FROM skew ORDER BY source, cpu;
 CREATE TEMP TABLE others AS SELECT * FROM skew EXCEPT SELECT * FROM first_cpu;
@@ -44,7 +44,7 @@ SELECT cmp_ok(offset_max_ns - offset_min_ns, '<=', round_trip_ns + 0.03, format(
 FROM others WHERE stalls = 0;
 
 -- the TSC by default
-SELECT is((SELECT DISTINCT clock FROM clock_cpu_skew(0.02)),
+SELECT is((SELECT DISTINCT clock FROM clock_cpu_skew(duration => 0.02)),
           (SELECT clock FROM clock_sources WHERE source = CASE WHEN r.available THEN 'rdtscp' ELSE 'system' END), 'the default source')
 FROM clock_sources AS r WHERE r.source = 'rdtscp';
 

@@ -11,11 +11,11 @@ SET clocktiming.progress_interval = 0;
 SELECT * FROM clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100,
                           duration => 0.1);
 -- and none can be
-SELECT * FROM clock_check(0, 'infinity', 'infinity', 'infinity', 0.01) WHERE NOT ok;
-SELECT "check", ok, figure IS NOT NULL AS has_figure, threshold, unit, detail IS NOT NULL AS has_detail
-FROM clock_check_detail(1e6, 'infinity', 1e5, 100, 0.1);
+SELECT * FROM clock_check(0.01, 0, 'infinity', 'infinity', 'infinity') WHERE NOT ok;
+SELECT check_name, ok, figure IS NOT NULL AS has_figure, threshold, unit, detail IS NOT NULL AS has_detail
+FROM clock_check_detail(0.1, 1e6, 'infinity', 1e5, 100);
 
-SELECT "check", severity IN ('ok', 'notice', 'warning') AS severity, finding <> '' AS finding, evidence <> '' AS evidence,
+SELECT check_name, severity IN ('ok', 'notice', 'warning') AS severity, finding <> '' AS finding, evidence <> '' AS evidence,
        severity <> 'ok' OR do_now IS NULL AS nothing_to_do
 FROM clock_advice;
 
@@ -30,4 +30,4 @@ SELECT clock_check_detail(duration => NULL);
 CREATE FUNCTION pg_temp.clock_check_detail(double precision, double precision, double precision, double precision, double precision)
 RETURNS SETOF record LANGUAGE sql AS 'SELECT 1/0';
 SET search_path = pg_temp, public;
-SELECT count(*) FROM public.clock_check(1e6, 'infinity', 1e5, 'infinity', 0.01);
+SELECT count(*) FROM public.clock_check(0.01, 1e6, 'infinity', 1e5, 'infinity');

@@ -22,21 +22,21 @@ INSERT INTO figures VALUES
 
 SELECT name, data, n, min, max, median, mean, stddev
 FROM figures, clock_compare(a, b) ORDER BY name COLLATE "C", data;
-SELECT name, difference, difference_error, difference_percent, difference_error_percent, pooled_stddev, p_value, verdict
+SELECT name, difference, difference_margin, difference_percent, difference_margin_percent, pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b) WHERE data = 'b' ORDER BY name COLLATE "C";
 -- Welch's
-SELECT name, difference, difference_error, pooled_stddev, p_value, verdict
+SELECT name, difference, difference_margin, pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b, welch => true) WHERE data = 'b' ORDER BY name COLLATE "C";
 -- nothing to compare the first with
-SELECT DISTINCT difference, difference_error, difference_percent, difference_error_percent, pooled_stddev, p_value, verdict
+SELECT DISTINCT difference, difference_margin, difference_percent, difference_margin_percent, pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b) WHERE data = 'a';
 -- the same either way round
-SELECT bool_and(x.difference = -y.difference AND x.difference_error = y.difference_error AND x.verdict = y.verdict
+SELECT bool_and(x.difference = -y.difference AND x.difference_margin = y.difference_margin AND x.verdict = y.verdict
     AND x.p_value IS NOT DISTINCT FROM y.p_value) AS symmetric
 FROM figures, clock_compare(a, b) AS x, clock_compare(b, a) AS y WHERE x.data = 'b' AND y.data = 'b';
 
 -- any confidence: the error grows with it, and the verdict is that of p
-SELECT confidence, difference_error, difference_error > lag(difference_error) OVER w AS grows,
+SELECT confidence, difference_margin, difference_margin > lag(difference_margin) OVER w AS grows,
        (verdict ~ '^difference') = (p_value < 1 - confidence / 100) AS agrees, verdict
 FROM figures, unnest('{1e-9, 10, 50, 80, 90, 90.0, 95, 95.00, 98, 99, 99.5, 99.50, 99.95, 99.999999, 99.99999999999999999999}'::numeric[])
     WITH ORDINALITY AS c(confidence, i), clock_compare(a, b, confidence)
@@ -81,8 +81,8 @@ FROM figures, clock_compare_plot(a, b, 99.99999999999999999999999999999999999999
 CREATE FUNCTION pg_temp.sample(ticks bigint[], counts bigint[]) RETURNS clock_sample LANGUAGE sql AS $$
     SELECT jsonb_populate_record(NULL::clock_sample, '{
         "source": "made", "clock": "by hand", "started_at": "2026-01-01 00:00:00Z", "duration_s": 0.000001,
-        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "mean_error_ns": 0.5,
-        "advance_s": 0.000001, "reference_error_ns": 0.1, "longest_stall": 2,
+        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "mean_margin_ns": 0.5,
+        "advance_s": 0.000001, "reference_bound_ns": 0.1, "longest_stall": 2,
         "backward_steps": 0, "backward_max_ticks": 0,
         "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
         "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64}'::jsonb

@@ -55,8 +55,8 @@ SELECT f, t.* FROM unnest(ARRAY[
 CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample LANGUAGE sql AS $$
     SELECT jsonb_populate_record(NULL::clock_sample, '{
         "source": "made", "clock": "by hand", "started_at": "2026-01-01 00:00:00Z", "duration_s": 0.000001,
-        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "readings": 3, "mean_error_ns": 0.5,
-        "advance_s": 0.000001, "reference_error_ns": 0.1, "longest_stall": 0,
+        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "readings": 3, "mean_margin_ns": 0.5,
+        "advance_s": 0.000001, "reference_bound_ns": 0.1, "longest_stall": 0,
         "backward_steps": 0, "backward_max_ticks": 0,
         "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
         "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64,
@@ -71,7 +71,7 @@ SELECT c, t.said FROM unnest(ARRAY[
     '{"frequency_hz": 0}', '{"frequency_hz": -1}', '{"frequency_hz": "NaN"}', '{"frequency_hz": "Infinity"}',
     '{"frequency_hz": 1e-300}', '{"frequency_hz": null}',
     '{"duration_s": -1}', '{"duration_s": "NaN"}', '{"resolution_ns": -1}', '{"granularity_ticks": -1}',
-    '{"mean_error_ns": -1}', '{"mean_error_ns": "Infinity"}', '{"mean_error_ns": null}', '{"granularity_ticks": null}', '{"advance_s": "-Infinity"}', '{"advance_s": "NaN"}', '{"reference_error_ns": -1}',
+    '{"mean_margin_ns": -1}', '{"mean_margin_ns": "Infinity"}', '{"mean_margin_ns": null}', '{"granularity_ticks": null}', '{"advance_s": "-Infinity"}', '{"advance_s": "NaN"}', '{"reference_bound_ns": -1}',
     '{"longest_stall": -1}', '{"backward_max_ticks": -1}', '{"warps": -1}', '{"warp_max_ns": "NaN"}',
     '{"lags": -1}', '{"lag_total_ns": "Infinity"}', '{"gaps": -1}', '{"gap_max_ns": -1}', '{"gap_total_ns": -1}',
     '{"cpus": [3, 1]}', '{"cpus": [-1]}', '{"cpus": [1, null]}', '{"cpus": [1, 1]}', '{"migrations": -1}',

@@ -26,14 +26,14 @@ WHERE mode <> 'i' ORDER BY n;
 -- a row a node, in EXPLAIN's order
 CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', sampling integer DEFAULT 64, writes boolean DEFAULT false)
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
-               calls bigint, mark text, others text) LANGUAGE sql AS $$
+               calls bigint, note text, others text) LANGUAGE sql AS $$
     -- which of the others are null, and signs
-    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(mark, '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
+    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(note, '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
-                     CASE WHEN total_ms >= 0 AND total_error_ms >= 0 THEN 'total' END,
+                     CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled
-                     CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_error_ms >= 0 THEN 'self' END,
-                     CASE WHEN share_percent BETWEEN 0 AND 100 OR mark ~ 'self time unknown$' OR method = 'isolate' THEN 'share' END,
+                     CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_margin_ms >= 0 THEN 'self' END,
+                     CASE WHEN share_percent BETWEEN 0 AND 100 OR note ~ 'self time unknown$' OR method = 'isolate' THEN 'share' END,
                      CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
                      CASE WHEN estimate_ms > 0 THEN 'estimate' END,
                      CASE WHEN run_ms > 0 THEN 'run' END,
@@ -108,8 +108,8 @@ BEGIN
         END LOOP;
     ELSIF jsonb_typeof(plan) = 'object' THEN
         RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C") FROM jsonb_object_keys(plan) AS k
-            -- (a mark is there, and a share is not, if the machine was disturbed)
-            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Mark|Clock Self Percent)$';
+            -- (a note is there, and a share is not, if the machine was disturbed)
+            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Note|Clock Self Percent)$';
         FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
             RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
         END LOOP;

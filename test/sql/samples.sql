@@ -5,8 +5,8 @@
 CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample LANGUAGE sql AS $$
     SELECT jsonb_populate_record(NULL::clock_sample, '{
         "source": "made", "clock": "by hand", "started_at": "2026-01-01 00:00:00Z", "duration_s": 0.000001,
-        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "readings": 10, "mean_error_ns": 0.5,
-        "advance_s": 0.000001, "reference_error_ns": 0.1, "longest_stall": 2,
+        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "readings": 10, "mean_margin_ns": 0.5,
+        "advance_s": 0.000001, "reference_bound_ns": 0.1, "longest_stall": 2,
         "backward_steps": 0, "backward_max_ticks": 0,
         "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
         "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64,
@@ -48,14 +48,14 @@ FROM clock_durations(pg_temp.sample('{"readings": 4611686018427387905, "ticks": 
     "counts": [4611686018427387904, 1]}'));
 -- findings
 SELECT readings, stalls, longest_stall, backward_steps, backward_max_ns, warps, warp_max_ns, lags, lag_max_ns,
-       gaps, gap_max_ns, lost_ms, lost_percent, rate_ppm, rate_error_ppm
-FROM clock_summary(pg_temp.sample('{"readings": 13, "duration_s": 2, "advance_s": 2.002, "reference_error_ns": 100,
+       gaps, gap_max_ns, lost_ms, lost_percent, rate_ppm, rate_bound_ppm
+FROM clock_summary(pg_temp.sample('{"readings": 13, "duration_s": 2, "advance_s": 2.002, "reference_bound_ns": 100,
     "backward_steps": 3, "backward_max_ticks": 77, "warps": 1, "warp_max_ns": 5000, "warp_total_ns": 5000,
     "lags": 2, "lag_max_ns": 1500, "lag_total_ns": 2500,
     "gaps": 4, "gap_max_ns": 1000000, "gap_total_ns": 3000000}')) \gx
 -- what is not known is null
-SELECT granularity_ticks, granularity_ns, mean_error_ns, cpus
-FROM clock_summary(pg_temp.sample('{"granularity_ticks": 0, "mean_error_ns": "NaN", "cpus": []}'));
+SELECT granularity_ticks, granularity_ns, mean_margin_ns, cpus
+FROM clock_summary(pg_temp.sample('{"granularity_ticks": 0, "mean_margin_ns": "NaN", "cpus": []}'));
 -- nothing but backward steps
 SELECT readings, mean_ns, stddev_ns, min_ns, p50_ns, max_ns, stalls, backward_steps
 FROM clock_summary(pg_temp.sample('{"readings": 5, "backward_steps": 5, "backward_max_ticks": 9, "ticks": [], "counts": []}'));
@@ -68,7 +68,7 @@ INSERT INTO samples VALUES
     (1, pg_temp.sample()),
     (2, NULL),
     (3, pg_temp.sample('{"started_at": "2025-12-31 00:00:00Z", "readings": 12, "backward_steps": 2,
-        "backward_max_ticks": 5, "mean_error_ns": 1.5, "granularity_ticks": 12, "longest_stall": 1,
+        "backward_max_ticks": 5, "mean_margin_ns": 1.5, "granularity_ticks": 12, "longest_stall": 1,
         "gaps": 2, "gap_max_ns": 20000, "gap_total_ns": 35000, "cpus": [0, 3, 9], "migrations": 1,
         "precision_bits": 12, "ticks": [4, 21, 100000], "counts": [1, 8, 1]}'));
 SELECT (clock_merge(sample)).* FROM samples \gx

@@ -13,7 +13,7 @@ FROM clock_survey('{all}', duration => 0.001);
 
 -- as many as are asked for, each once, in that order
 SELECT source, judged_by FROM clock_survey('{time, SYSTEM, system, monotonic_raw, Time}', duration => 0.001);
-SELECT source, judged_by FROM clock_survey('{monotonic_raw, times}', 'system', 0.001);
+SELECT source, judged_by FROM clock_survey('{monotonic_raw, times}', 0.001, 'system');
 SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them, count(DISTINCT source) = count(*) AS each_once
 FROM clock_survey('{system, all}', duration => 0.001);
 
@@ -26,7 +26,7 @@ SELECT source, read_by = 'instruction' AS instruction, observed_ns = resolution_
        strictly_monotonic
 FROM clock_survey('{realtime_coarse, monotonic_coarse, gettimeofday, times, time}', duration => 1.2)
 WHERE source NOT LIKE '%coarse';
-SELECT source, resolution_ns, observed_ns, observed_hz, strictly_monotonic, fails, stalls, regressions, clock
+SELECT source, resolution_ns, observed_ns, observed_hz, strictly_monotonic, fails, stalls, backward_steps, clock
 FROM clock_survey('{system}', duration => 0.1);
 
 -- refused
@@ -39,12 +39,12 @@ SELECT clock_survey('{system, ""}');
 SELECT clock_survey('{{system, time}, {system, rdtsc}}', duration => 0) IS NULL;
 SELECT clock_survey(reference => NULL);
 SELECT clock_survey(reference => 'sundial');
-SELECT clock_survey('{system}', 'system');
-SELECT clock_survey('{system, MONOTONIC}', 'monotonic');
+SELECT clock_survey('{system}', reference => 'system');
+SELECT clock_survey('{system, MONOTONIC}', reference => 'monotonic');
 \set VERBOSITY default
-SELECT clock_survey('{system}', 'realtime_coarse') /* 4 ms or 1 ms */ WHERE false;
-SELECT clock_survey('{system}', 'times');
-SELECT clock_survey('{system}', 'process_cputime');
+SELECT clock_survey('{system}', reference => 'realtime_coarse') /* 4 ms or 1 ms */ WHERE false;
+SELECT clock_survey('{system}', reference => 'times');
+SELECT clock_survey('{system}', reference => 'process_cputime');
 \set VERBOSITY terse
 SELECT clock_survey(duration => NULL);
 SELECT clock_survey(duration => 0);

@@ -262,7 +262,7 @@ foreach my $fault (
 	cmp_ok(
 		abs($row->{rate_ppm} - $honest->{rate_ppm} - 1000),
 		'<',
-		$row->{rate_error_ppm} + $honest->{rate_error_ppm} + 30,
+		$row->{rate_bound_ppm} + $honest->{rate_bound_ppm} + 30,
 		"fast: rate_ppm, now $row->{rate_ppm}, before $honest->{rate_ppm}");
 	is($row->{warps}, 0, 'fast: no warp');
 	is($row->{backward_steps}, 0, 'fast: no step back');
@@ -291,14 +291,14 @@ foreach my $kind ('back', 'back_once')
 # A survey finds the same.  Costs come first there, and what happens to the
 # clock meanwhile is not looked at: the faults come later.
 foreach my $fault (
-	[ 'back', times => 40, size => 5000, regressions => 40 ],
-	[ 'back_once', times => 40, size => 5000, regressions => 40 ],
+	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
+	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'jump', times => 12, size => 2000000, warps => 12 ],
 	[ 'still', times => 20, size => 500, fails => 40 ])
 {
 	my ($kind, %fault) = @$fault;
 	my $what = "survey, $kind";
-	my %expected = map { $_ => $fault{$_} || 0 } qw(regressions warps fails);
+	my %expected = map { $_ => $fault{$_} || 0 } qw(backward_steps warps fails);
 
 	arm($session->pid, $kind, first => 3000000, every => 50000, %fault);
 	my ($row) = $session->row(
@@ -319,7 +319,7 @@ foreach my $fault (
 	my ($row) = $session->row(
 		q{SELECT * FROM clock_survey('{system}', duration => 0.3)});
 
-	is(join(' ', @$row{qw(regressions warps fails stalls strictly_monotonic)}),
+	is(join(' ', @$row{qw(backward_steps warps fails stalls strictly_monotonic)}),
 		'0 0 0 0 t', 'survey: no finding without a fault');
 }
 

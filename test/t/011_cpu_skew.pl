@@ -156,7 +156,7 @@ sub send_and_wait
 	my ($from, $seconds) = @_;
 	my $pid;
 
-	$from->send("SELECT count(*) FROM clock_cpu_skew($seconds, 'system')");
+	$from->send("SELECT count(*) FROM clock_cpu_skew('system', $seconds)");
 	wait_for(
 		'a worker',
 		sub {
@@ -202,7 +202,7 @@ sub skew
 
 # No injected offset
 {
-	my ($warnings, @rows) = skew($duration, "'system'");
+	my ($warnings, @rows) = skew("'system'", $duration);
 
 	is($warnings, '', 'no offset: no warning');
 	foreach my $row (@rows)
@@ -222,7 +222,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	foreach my $ns (map { ($_, -$_) } 30, 100, 1000, 10000, 1000000, 1000000000)
 	{
 		set_offset($cpu, $ns);
-		my ($warnings, @rows) = skew($duration, "'system'");
+		my ($warnings, @rows) = skew("'system'", $duration);
 		my $found = 0;
 
 		set_offset(0, 0);
@@ -263,7 +263,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 
 # An offset that changes in the course of the run
 {
-	$session->send('SELECT * FROM clock_cpu_skew(' . 10 * $duration . ", 'system')");
+	$session->send('SELECT * FROM clock_cpu_skew(duration => ' . 10 * $duration . ", source => 'system')");
 	wait_for('a worker', sub { workers($node) });
 
 	# until it has ended, since nobody knows when it has both CPUs
@@ -295,7 +295,7 @@ foreach my $ns (0, 1000000)
 	my $what = "$ns ns, still for a while";
 
 	set_offset($cpus[-1], $ns);
-	$session->send('SELECT * FROM clock_cpu_skew(' . 10 * $duration . ", 'system')");
+	$session->send('SELECT * FROM clock_cpu_skew(duration => ' . 10 * $duration . ", source => 'system')");
 	wait_for('a worker', sub { workers($node) });
 	foreach my $i (1 .. 2)
 	{
@@ -335,7 +335,7 @@ foreach my $at (0, 1000000007)
 	my $what = "still at $at ns";
 
 	freeze($at);
-	my ($warnings, @rows) = skew($duration, "'system'");
+	my ($warnings, @rows) = skew("'system'", $duration);
 	unfreeze();
 	is( $warnings,
 		qq{WARNING:  clock source "system" stood still\n}
@@ -354,7 +354,7 @@ foreach my $at (0, 1000000007)
 	# nor can advice be given on it
 	freeze($at);
 	is( $session->query(
-			q{SELECT ok FROM clock_check(max_cost_ns => 'infinity') WHERE "check" = 'skew'})->{state},
+			q{SELECT ok FROM clock_check(max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
 		'00000', "$what: a check can be made");
 	unfreeze();
 }
@@ -365,7 +365,7 @@ foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
 	my $what = "statement_timeout of $ms ms";
 
 	$session->query("SET statement_timeout = $ms");
-	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew(600, 'system')});
+	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)});
 	$session->query('RESET statement_timeout');
 	is($result->{state}, '57014', $what);
 	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
@@ -406,11 +406,11 @@ foreach my $i (1 .. 5)
 # An error in a subtransaction that goes on
 {
 	$session->query('BEGIN; SAVEPOINT s; SET LOCAL statement_timeout = 50');
-	is($session->query(q{SELECT count(*) FROM clock_cpu_skew(600, 'system')})->{state},
+	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)})->{state},
 		'57014', 'in a subtransaction');
 	$session->query('ROLLBACK TO s');
 	all_is_well('in a subtransaction');
-	is($session->query(q{SELECT count(*) FROM clock_cpu_skew(0.01, 'system')})->{out},
+	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 0.01)})->{out},
 		scalar(@cpus), 'it goes on after that');
 	$session->query('COMMIT');
 }
@@ -445,7 +445,7 @@ foreach my $i (1 .. 5)
 {
 	$session->query(q{SET clocktiming.progress_interval = '100ms'});
 	like(
-		$session->query(q{SELECT count(*) FROM clock_cpu_skew(0.5, 'system')})->{err},
+		$session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)})->{err},
 		qr/^(NOTICE:  progress: clock_cpu_skew: 0\.\d s elapsed, 0\.\d s remaining, CPU \d+, \d of \d\n)+\z/,
 		'progress is reported');
 	$session->query('RESET clocktiming.progress_interval');
@@ -453,8 +453,8 @@ foreach my $i (1 .. 5)
 
 # Two at once
 {
-	$killer->send(q{SELECT count(*) FROM clock_cpu_skew(0.5, 'system')});
-	is($session->query(q{SELECT count(*) FROM clock_cpu_skew(0.5, 'system')})->{out},
+	$killer->send(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)});
+	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)})->{out},
 		scalar(@cpus), 'one of two at once');
 	is($killer->result->{out}, scalar(@cpus), 'the other');
 	all_is_well('two at once');
@@ -536,7 +536,7 @@ foreach my $i (1 .. 5)
 	$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 	$node->start;
 	$session = ClockSession->new($node);
-	my $result = $session->query('SELECT count(*) FROM clock_cpu_skew(0.1)');
+	my $result = $session->query('SELECT count(*) FROM clock_cpu_skew(duration => 0.1)');
 	is($result->{state}, '53400', 'no slot for a worker');
 	is( $result->{err},
 		"ERROR:  out of background worker slots\n"
@@ -557,7 +557,7 @@ foreach my $i (1 .. 5)
 			q{SELECT cpu, clock <> '', reading_ns > 0, offset_ns = 0, offset_min_ns = 0,
 				offset_max_ns = 0, round_trip_ns, exchanges, warps, warp_max_ns = 0,
 				stalls, longest_stall
-				FROM clock_cpu_skew(0.1, 'system')})->{out},
+				FROM clock_cpu_skew('system', 0.1)})->{out},
 		"$cpus[1]|t|t|t|t|t||0|0|t|0|0",
 		'one CPU: one row');
 	is(affinity($session->pid), $cpus[1], 'one CPU: as before');

@@ -65,7 +65,7 @@ $session->query('SELECT count(*) FROM clock_sources');
 sub contains
 {
 	my ($row, $truth, $what, $wide) = @_;
-	my ($drift, $error) = @$row{qw(drift_ppm drift_error_ppm)};
+	my ($drift, $error) = @$row{qw(drift_ppm drift_margin_ppm)};
 
 	diag "$what: $drift +- $error ppm, residuals up to $row->{residual_max_ns} ns";
 	cmp_ok($error, '>', 0, "$what: there is an interval");
@@ -79,7 +79,7 @@ sub drift_of
 {
 	my ($source, $reference, $duration) = @_;
 	return $session->row(
-		"SELECT * FROM clock_drift('$source', '$reference', $duration)");
+		"SELECT * FROM clock_drift('$source', $duration, '$reference')");
 }
 
 # The rates
@@ -113,8 +113,8 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 
 	contains($short, 200, '200 ppm in 0.02 s');
 	contains($long, 200, '200 ppm in 2 s');
-	cmp_ok($long->{drift_error_ppm},
-		'<', $short->{drift_error_ppm}, 'more is known after a longer time');
+	cmp_ok($long->{drift_margin_ppm},
+		'<', $short->{drift_margin_ppm}, 'more is known after a longer time');
 }
 
 # Wide brackets are left out: the middle of one is half of the delay too early
@@ -179,7 +179,7 @@ foreach my $case (
 
 	inject($pid, 0);
 	$session->query('\pset tuples_only off');
-	$session->send("SELECT * FROM clock_drift('$source', '$reference', 1.5)");
+	$session->send("SELECT * FROM clock_drift('$source', 1.5, '$reference')");
 	usleep(700_000);
 	inject($pid, 0, $step);
 	my $result = $session->result;
@@ -271,7 +271,7 @@ foreach my $ppm (-1e6, -3e6)
 		qr/^WARNING:  no drift of clock source "monotonic_raw" can be told\nDETAIL:  The reference "system" did not advance\.\n/,
 		"a reference that $what: warning");
 	is($row->{drift_ppm}, '', "a reference that $what: no drift");
-	is($row->{drift_error_ppm}, '', "a reference that $what: no interval");
+	is($row->{drift_margin_ppm}, '', "a reference that $what: no interval");
 	my $result = $session->query(
 		q{SELECT count(*) FROM clock_monitor('{monotonic_raw,system}', 0.2, 0.1)});
 	is($result->{state}, '00000', "a clock that $what: the monitor ends");
@@ -285,7 +285,7 @@ inject(0, 0);
 # Progress
 $session->query(q{SET clocktiming.progress_interval = '200ms'});
 foreach my $call (
-	[ q{clock_drift('system', 'kernel', 0.9)}, 'system', qr/drift so far -?\d+\.\d{3} ppm/ ],
+	[ q{clock_drift('system', 0.9, 'kernel')}, 'system', qr/drift so far -?\d+\.\d{3} ppm/ ],
 	[ q{clock_monitor('{system}', 0.9, 0.3)}, 'clock_monitor', qr/\d of 3 intervals/ ])
 {
 	my ($from, $label, $detail) = @$call;
@@ -299,8 +299,8 @@ $session->query('SET clocktiming.progress_interval = 0');
 
 # Cancel, timeout and termination
 my @calls = (
-	q{clock_drift('system', 'kernel', 60)},
-	q{clock_drift('system', 'kernel', 86400)},
+	q{clock_drift('system', 60, 'kernel')},
+	q{clock_drift('system', 86400, 'kernel')},
 	q{clock_monitor('{all}', 86400, 86400)},
 	q{clock_monitor('{all}', 60, 0.001)});
 

@@ -48,7 +48,7 @@ sub advice
 {
 	my ($session) = @_;
 	my $result = $session->query(
-		q{SELECT "check", severity, finding, evidence,
+		q{SELECT check_name, severity, finding, evidence,
 			coalesce(do_now, ''), coalesce(do_persistently, ''), coalesce(ask_provider, '')
 			FROM clock_advice});
 	my %rows;
@@ -69,7 +69,7 @@ sub failed
 {
 	my ($session, $arguments) = @_;
 	my $result = $session->query(
-		qq{SELECT string_agg("check", ','), string_agg("check", ',') FILTER (WHERE NOT ok)
+		qq{SELECT string_agg(check_name, ','), string_agg(check_name, ',') FILTER (WHERE NOT ok)
 			FROM clock_check($arguments)});
 	my ($all, $failed) = split /\|/, $result->{out};
 

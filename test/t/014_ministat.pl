@@ -175,7 +175,7 @@ for my $k (0 .. $#cases)
 		push @wrong, "stddev of $i: $stddev, exactly $exact" if !near($stddev, $exact, 1e-12);
 	}
 
-	my ($difference, $error, $percent, $error_percent, $pooled, $p, $verdict) = @{ $ours[$k][1] }[ 7 .. 13 ];
+	my ($difference, $error, $percent, $margin_percent, $pooled, $p, $verdict) = @{ $ours[$k][1] }[ 7 .. 13 ];
 	my $label = sprintf '%.1f', $level;
 	my $true = sprintf '%.1f', $true{$level};
 	my $different = $verdict eq "difference at $true% confidence" ? 1 : 0;
@@ -197,8 +197,8 @@ for my $k (0 .. $#cases)
 		push @wrong, "pooled $pooled, ministat $s" if !same_digits($pooled, $s, 6);
 		push @wrong, "percent $percent, ministat $dp" if !same_digits($percent, $dp, 6);
 		push @wrong, "error $error, ministat $e" if !near($error, $e, 1e-3);
-		$error_percent = $error / abs($ours[$k][0][5]) * 100 if $old;
-		push @wrong, "error $error_percent %, ministat $ep" if !near($error_percent, abs $ep, 1e-3);
+		$margin_percent = $error / abs($ours[$k][0][5]) * 100 if $old;
+		push @wrong, "error $margin_percent %, ministat $ep" if !near($margin_percent, abs $ep, 1e-3);
 		$worst{$level} = abs($error / $e - 1) if !defined $worst{$level} || abs($error / $e - 1) > $worst{$level};
 		$seen{figures}++;
 	}

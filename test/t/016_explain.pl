@@ -277,7 +277,7 @@ as_before('parallel plans');
 
 # Workers did take part, and are timed
 my $marks = $session->query(
-	q{SELECT string_agg(mark, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE mark LIKE 'mean%'});
+	q{SELECT string_agg(note, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE note LIKE 'mean%'});
 like($marks->{out}, qr/^(mean of 3 processes ?)+/, 'workers are timed');
 is( $session->query(
 		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
@@ -333,7 +333,7 @@ foreach my $method (@methods)
 	like($row->{out}, qr/^.*Gather.*\|$/, "$method: a parallel plan of a role that is no superuser");
 }
 like(
-	$watcher->query(q{SELECT string_agg(mark, ' ') FROM clock_explain('SELECT * FROM a WHERE i % 3 = 0')})->{out},
+	$watcher->query(q{SELECT string_agg(note, ' ') FROM clock_explain('SELECT * FROM a WHERE i % 3 = 0')})->{out},
 	qr/mean of 3 processes/, 'whose workers are timed');
 is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'the setting is not for it');
 $watcher->quit;

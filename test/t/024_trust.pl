@@ -67,7 +67,7 @@ sub advice
 {
 	my $out = $session->query(
 		q{SELECT severity, finding, coalesce(do_now, '') FROM clock_advice
-			WHERE "check" = 'clock of EXPLAIN ANALYZE'})->{out};
+			WHERE check_name = 'clock of EXPLAIN ANALYZE'})->{out};
 
 	return split /\|/, $out, -1;
 }

@@ -67,14 +67,14 @@ SKIP:
 	my ($plan) = decode_json(explained('clock_explain_json'))->[0]{Plan}{Plans}[0];
 	($inner) = grep { $_->{'Node Type'} eq 'Materialize' } @{ $plan->{Plans} };
 	ok(!exists $inner->{'Clock Self Percent'}, 'JSON: it has no share');
-	like($inner->{'Clock Mark'}, qr/\bself time unknown$/, 'JSON: and a mark says why');
+	like($inner->{'Clock Note'}, qr/\bself time unknown$/, 'JSON: and a note says why');
 	cmp_ok($inner->{'Clock Self Margin'}, '>', $inner->{'Clock Self Time'}, 'JSON: its margin is larger than itself');
-	is( $node->safe_psql('postgres', "SELECT share_percent IS NULL, mark ~ 'self time unknown\$', self_error_ms > self_ms"
+	is( $node->safe_psql('postgres', "SELECT share_percent IS NULL, note ~ 'self time unknown\$', self_margin_ms > self_ms"
 			  . " FROM clock_explain('$query') WHERE node_type = 'Materialize'"),
 		't|t|t', 'rows: the same');
-	is( $node->safe_psql('postgres', "SELECT count(*) FROM clock_explain('$query') WHERE (share_percent IS NULL) <> coalesce(mark ~ 'self time unknown\$', false)"),
-		'0', 'rows: no share is missing without a mark');
-	is( $node->safe_psql('postgres', "SELECT count(*) FROM clock_explain('$query') WHERE self_error_ms < self_ms AND share_percent IS NULL"),
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM clock_explain('$query') WHERE (share_percent IS NULL) <> coalesce(note ~ 'self time unknown\$', false)"),
+		'0', 'rows: no share is missing without a note');
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM clock_explain('$query') WHERE self_margin_ms < self_ms AND share_percent IS NULL"),
 		'0', 'rows: what is known to within itself has a share');
 	$node->stop;
 }

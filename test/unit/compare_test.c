@@ -147,15 +147,15 @@ tests(void)
 		CompareTest reverse = compare_test(&b, &a, &level95, e->welch);
 		double		mean;
 
-		ok(near(test.difference, e->difference) && near(test.error, e->error) &&
+		ok(near(test.difference, e->difference) && near(test.margin, e->error) &&
 		   near(test.pooled_stddev, e->pooled_stddev) && near(test.df, e->df) &&
 		   near(test.p_value, e->p_value),
 		   "pair %d%s: %.17g +- %.17g, s = %.17g, df = %.17g, p = %.17g", e->pair,
-		   e->welch ? ", Welch" : "", test.difference, test.error, test.pooled_stddev, test.df,
+		   e->welch ? ", Welch" : "", test.difference, test.margin, test.pooled_stddev, test.df,
 		   test.p_value);
 		ok(test.verdict == (e->p_value < 0.05 ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN),
 		   "pair %d: the verdict is that of p", e->pair);
-		ok(near(reverse.difference, -e->difference) && near(reverse.error, e->error) &&
+		ok(near(reverse.difference, -e->difference) && near(reverse.margin, e->error) &&
 		   near(reverse.p_value, e->p_value) && reverse.verdict == test.verdict,
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
@@ -166,7 +166,7 @@ tests(void)
 		mean = fabs(a.mean);
 		compare_summary(&a);
 		reverse = compare_test(&a, &b, &level95, e->welch);
-		ok(near(test.error_percent, reverse.error / mean * 100), "pair %d: margin in percent", e->pair);
+		ok(near(test.margin_percent, reverse.margin / mean * 100), "pair %d: margin in percent", e->pair);
 		free(a.x);
 		free(b.x);
 	}
@@ -193,15 +193,15 @@ summaries(void)
 	ok(near(large.stddev, 9e149 * sqrt(2)) && large.mean == 0, "near the limit: %g", large.stddev);
 
 	test = compare_test(&even, &tiny, &level95, true);
-	ok(isfinite(test.error) && test.error > 0 && test.p_value > 0, "deviations far apart");
+	ok(isfinite(test.margin) && test.margin > 0 && test.p_value > 0, "deviations far apart");
 	test = compare_test(&zero, &odd, &level95, false);
-	ok(isnan(test.percent) && isnan(test.error_percent), "no percentage of 0");
+	ok(isnan(test.percent) && isnan(test.margin_percent), "no percentage of 0");
 	test = compare_test(&tiny, &large, &level95, false);
-	ok(isfinite(test.difference) && isfinite(test.error) && isnan(test.error_percent),
+	ok(isfinite(test.difference) && isfinite(test.margin) && isnan(test.margin_percent),
 	   "a percentage beyond any number");
 
 	test = compare_test(&same, &same, &level95, false);
-	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.error == 0 &&
+	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 &&
 	   isnan(test.p_value) && test.pooled_stddev == 0, "neither varies");
 	compare_verdict(text, sizeof(text), &test, &level95, false);
 	ok(strcmp(text, "no test, as neither data set varies") == 0, "%s", text);

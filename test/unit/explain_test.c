@@ -817,7 +817,7 @@ test_chances(void)
 static const CallCost no_cost = {0};
 static const CallCost some_cost = {
 	.inside_ns = 11, .timed_ns = 37, .counted_ns = 1.25, .outside_ns = 12,
-	.whole_ns = 23, .server_ns = 52, .error_ns = 5.5
+	.whole_ns = 23, .server_ns = 52, .bound_ns = 5.5
 };
 
 /* Arrays end where their data do, so that ASan sees what goes beyond. */
@@ -998,7 +998,7 @@ test_truth(void)
 		for (int i = 0; i < n; i++)
 		{
 			NodeEstimate *node = &plan.nodes[i];
-			double		calls = node->leader.calls * some_cost.error_ns;
+			double		calls = node->leader.calls * some_cost.bound_ns;
 			double		cost = 0;
 			double		variance = pow(NORMAL_975, 2) * node->leader.variance + calls * calls;
 			double		self_variance = variance;
@@ -1014,7 +1014,7 @@ test_truth(void)
 				{
 					self_cost += own;
 					self_variance += pow(NORMAL_975, 2) * plan.nodes[j].leader.variance +
-						pow(plan.nodes[j].leader.calls * some_cost.error_ns, 2);
+						pow(plan.nodes[j].leader.calls * some_cost.bound_ns, 2);
 				}
 			}
 			/* the truth violates no condition, so that nothing is reconciled */
@@ -1025,8 +1025,8 @@ test_truth(void)
 			if (node->kind != NODE_UNTIMED)
 			{
 				selfs &= near(node->self_ns, self[i], 1e-7);
-				errors &= near(node->total_error_ns, sqrt(variance + cost * cost), 1e-9);
-				errors &= near(node->self_error_ns, sqrt(self_variance + self_cost * self_cost), 1e-9);
+				errors &= near(node->total_margin_ns, sqrt(variance + cost * cost), 1e-9);
+				errors &= near(node->self_margin_ns, sqrt(self_variance + self_cost * self_cost), 1e-9);
 			}
 			counts &= node->processes == (node->leader.loops > 0) && node->calls == node->leader.calls &&
 				node->timed == node->leader.timed && node->rows == node->leader.rows &&
@@ -1097,14 +1097,14 @@ test_workers(void)
 	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did: %.3f", plan.nodes[1].self_ns);
 	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "processes");
 	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 && plan.nodes[3].loops == 3, "counts");
-	ok(near(plan.nodes[2].total_error_ns,
+	ok(near(plan.nodes[2].total_margin_ns,
 			sqrt(pow(NORMAL_975, 2) * (363 + pow(0.1 * 180000, 2)) + pow(903 * 5.5, 2) +
 				 pow(0.5 * (33 * 37 + 1170 * 1.25 + 3 * 52), 2)), 1e-9),
-	   "the same cost in all processes adds up in the margin: %.9f", plan.nodes[2].total_error_ns);
-	ok(near(plan.nodes[1].self_error_ns,
+	   "the same cost in all processes adds up in the margin: %.9f", plan.nodes[2].total_margin_ns);
+	ok(near(plan.nodes[1].self_margin_ns,
 			sqrt(pow(NORMAL_975, 2) * (110 + 120) + pow(200 * 5.5, 2) + pow(300 * 5.5, 2) +
 				 pow(0.5 * (10 * 37 + 290 * 1.25), 2)), 1e-9),
-	   "Gather's: the leader's part only: %.9f", plan.nodes[1].self_error_ns);
+	   "Gather's: the leader's part only: %.9f", plan.nodes[1].self_margin_ns);
 	ok(!isnan(plan.outside_ns) && near(plan.outside_ns, 5000, 1e-6), "what is left is outside");
 	free_plan(&plan);
 
@@ -1601,8 +1601,8 @@ test_unknown(void)
 		plan.as_it_is = true;
 		plan.slower = slower[i];
 		plan_estimate(&plan, work);
-		ok(near(plan.nodes[0].total_error_ns, margin[i] * 1e6, 1e-9), "%g times slower than at best: the margin reaches to the best: %g",
-		   slower[i], plan.nodes[0].total_error_ns);
+		ok(near(plan.nodes[0].total_margin_ns, margin[i] * 1e6, 1e-9), "%g times slower than at best: the margin reaches to the best: %g",
+		   slower[i], plan.nodes[0].total_margin_ns);
 		free_plan(&plan);
 	}
 }
@@ -1712,11 +1712,11 @@ test_anything(void)
 		{
 			NodeEstimate *node = &plan.nodes[i];
 
-			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) && isfinite(node->total_error_ns) &&
-				isfinite(node->self_error_ns) && isfinite(node->first_ns) && isfinite(node->adjusted_ns) &&
+			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) && isfinite(node->total_margin_ns) &&
+				isfinite(node->self_margin_ns) && isfinite(node->first_ns) && isfinite(node->adjusted_ns) &&
 				isfinite(node->leader_ns);
-			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 && node->total_error_ns >= 0 &&
-				node->self_error_ns >= 0 && node->first_ns >= 0;
+			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 && node->total_margin_ns >= 0 &&
+				node->self_margin_ns >= 0 && node->first_ns >= 0;
 			self += node->self_ns;
 		}
 		finite &= isfinite(plan.overhead_ns) && isfinite(plan.root_estimate_ns) && isfinite(plan.whole_ns);

@@ -278,13 +278,13 @@ looks_at_still(double still_ns, double least_ms, double most_ms)
 		JumpsPair  *pair = &pairs[n];
 
 		pair->time_ns = time_ns;
-		pair->error_ns = 200;
-		pair->lead_ns = lead_at(time_ns, still_ns) + (uniform() - 0.5) * 2 * pair->error_ns;
+		pair->bound_ns = 200;
+		pair->lead_ns = lead_at(time_ns, still_ns) + (uniform() - 0.5) * 2 * pair->bound_ns;
 		pair->doubt_ns = 0;
 		if (n > 0)
 		{
 			JumpsInterval interval = {n, pair->time_ns - pair[-1].time_ns,
-			pair->lead_ns - pair[-1].lead_ns, pair->error_ns + pair[-1].error_ns, 0};
+			pair->lead_ns - pair[-1].lead_ns, pair->bound_ns + pair[-1].bound_ns, 0};
 
 			jumps_add(&jumps, &interval);
 		}

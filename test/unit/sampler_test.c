@@ -121,10 +121,10 @@ a_good_clock(void)
 	ok(tally->backward_steps == 0, "no backward step");
 	ok(run.warps.count == 0 && run.lags.count == 0, "no warp, no lag");
 	ok(tally->direct[0][0] == 0, "no stall");
-	ok(fabs(rate_ppm()) < 5 + run.reference_error_ns / 1e3 / run.elapsed_s, "its rate is right");
+	ok(fabs(rate_ppm()) < 5 + run.reference_bound_ns / 1e3 / run.elapsed_s, "its rate is right");
 	ok(calls > 100, "there is a chance to be interrupted between blocks");
 	ok(run.readings == (int64_t) tally_moments(tally).count, "every reading is counted");
-	ok(run.mean_error_ns > 0, "the mean has an error");
+	ok(run.mean_margin_ns > 0, "the mean has an error");
 }
 
 static void
@@ -198,7 +198,7 @@ faults(void)
 	reset();
 	fake.rate = 1.001;
 	sample(0.2);
-	ok(fabs(rate_ppm() - 1000) < 10 + run.reference_error_ns / 1e3 / run.elapsed_s,
+	ok(fabs(rate_ppm() - 1000) < 10 + run.reference_bound_ns / 1e3 / run.elapsed_s,
 	   "0.1 %% fast: %+.0f ppm", rate_ppm());
 	ok(run.warps.count == 0, "which is no warp");
 
