@@ -40,7 +40,8 @@ endif
 # For people
 
 # The sources that know nothing of PostgreSQL, and what test/unit tests of them.
-UNIT_SRC = $(wildcard src/core/*.c)
+UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
+UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
@@ -49,16 +50,20 @@ UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefin
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
-	@echo 'make demo          see it work: builds it, runs tools/demo.sql on a throwaway server'
-	@echo 'make test          all tests, on a throwaway server'
-	@echo 'make test-matrix   the tests on every supported PostgreSQL, and on one that was built with assertions'
-	@echo '                   (VERSIONS="15 19 assert": on these only)'
-	@echo 'make test-valgrind the regression tests on a server under Valgrind (SCRIPTS="explain measure": these only)'
-	@echo 'make bench         measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
-	@echo 'make unit          only the tests that need no PostgreSQL: of src/core, and of the layout of src/'
-	@echo 'make indent        format src/ with pgindent'
-	@echo 'demo, test, test-matrix, test-valgrind and bench install what is missing if they are run as root on Debian or Ubuntu;'
-	@echo 'they install nothing of clocktiming, and touch no PostgreSQL server that is there.'
+	@echo 'make demo           see it work: builds it, runs tools/demo.sql on a throwaway server   1 min'
+	@echo 'make test           all tests, on a throwaway server                                   10 min'
+	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
+	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     25 min'
+	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
+	@echo '                    (SCRIPTS="explain measure": these only)                         over 1 hour'
+	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
+	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, and of the'
+	@echo '                    layout of src/                                                      1 min'
+	@echo 'make indent         format src/ with pgindent'
+	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
+	@echo 'demo, test, test-matrix, test-valgrind and bench install packages that are missing, if they'
+	@echo 'are run as root on Debian or Ubuntu, and say at their end how to remove them.  They install'
+	@echo 'nothing of clocktiming, and touch no PostgreSQL server that is there.'
 
 demo:
 	@tools/with-server psql -X -P pager=off -f tools/demo.sql
@@ -80,9 +85,12 @@ unit: unit-programs
 
 unit-programs: $(UNIT_PROGRAMS)
 
-build/unit/%: test/unit/%.c $(UNIT_SRC) $(wildcard src/core/*.h test/unit/*.h)
-	@mkdir -p $(@D)
-	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_SRC) -lm -pthread
+build/unit/%: test/unit/%.c $(UNIT_OBJS) $(UNIT_HEADERS)
+	$(CC) $(UNIT_CFLAGS) -o $@ $< $(UNIT_OBJS) -lm -pthread
+
+build/core/%.o: src/core/%.c $(UNIT_HEADERS)
+	@mkdir -p $(@D) build/unit
+	$(CC) $(UNIT_CFLAGS) -c -o $@ $<
 
 # Libraries for LD_PRELOAD, with which tests make a system call lie or fail, and other extensions that a server meets.
 shims: $(SHIMS) $(TEST_MODULES)

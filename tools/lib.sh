@@ -14,6 +14,7 @@ for v in ${!PG@}; do case $v in PG_*) ;; *) unset "$v" ;; esac; done
 export LC_ALL=C
 
 say() { printf -- '-- %s\n' "$*"; }
+in_words() { if [ "$1" -lt 60 ]; then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi; }	# seconds
 warn() { printf -- '** %s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
@@ -107,18 +108,21 @@ clean_up() {
 
 # enter NEED ARGS...: installs what NEED stands for (see tools/setup), and then runs the calling script once more
 # with ARGS in a copy of the sources, as a user that PostgreSQL agrees to run as.  In that second run it returns,
-# with $WORK set.  The first one only waits and cleans up.  (A copy, because that user may not be able to read the
-# sources where they are, and lest the user's own build is overwritten.)
+# with $WORK set, and $SECONDS counted since the first run began.  The first one only waits and cleans up.  (A copy,
+# because that user may not be able to read the sources where they are, and lest the user's own build is overwritten.)
 enter() {
 	local need=$1 status=0
 	shift
 	if [ -n "${CLOCKTIMING_WORK:-}" ]; then
 		WORK=$CLOCKTIMING_WORK
-		unset CLOCKTIMING_WORK
+		SECONDS=$(($(date +%s) - CLOCKTIMING_SINCE))
+		unset CLOCKTIMING_WORK CLOCKTIMING_SINCE
 		cd "$WORK/src"
 		return
 	fi
-	"$TOP/tools/setup" "$need"
+	work=$(mktemp -d "${TMPDIR:-/tmp}/clocktiming.XXXXXX")
+	trap clean_up EXIT
+	CLOCKTIMING_INSTALLED=$work/installed "$TOP/tools/setup" "$need"
 	find_pg_config || die "no PostgreSQL $OLDEST or later with its headers; say which by PG_CONFIG="
 	runner=
 	if [ "$(id -u)" = 0 ]; then
@@ -126,16 +130,17 @@ enter() {
 		runner=postgres
 		id $runner >/dev/null 2>&1 || runner=nobody
 	fi
-	work=$(mktemp -d "${TMPDIR:-/tmp}/clocktiming.XXXXXX")
-	trap clean_up EXIT
 	mkdir "$work/src" "$work/tmp"
 	tar -C "$TOP" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' --exclude=./build \
 		--exclude=./results --exclude=./tmp_check -cf - . | tar -C "$work/src" -xof -
 	[ -z "$runner" ] || chown -R "$runner:" "$work"
-	supervise as_runner env CLOCKTIMING_WORK="$work" HOME="$work" TMPDIR="$work/tmp" \
+	supervise as_runner env CLOCKTIMING_WORK="$work" CLOCKTIMING_SINCE=$(($(date +%s) - SECONDS)) HOME="$work" TMPDIR="$work/tmp" \
 		"$work/src/tools/${0##*/}" "$@" || status=$?
 	exit $status
 }
+
+# What tools/setup has installed for this run, if anything, and how to remove it.  To be used after enter.
+say_installed() { [ ! -s "$WORK/installed" ] || cat "$WORK/installed"; }
 
 # ---------------------------------------------------------------------------------------------------------------
 # The cache of PostgreSQL versions that are not on this system: see tools/fetch
