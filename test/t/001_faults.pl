@@ -80,10 +80,18 @@ sub measure
 {
 	my ($source, $duration, $kind, %fault) = @_;
 
-	arm($session->pid, $kind, %fault);
-	my ($row, $warnings) = $session->row(summary_of($source, $duration));
-	my $done = read_counts();
-	disarm();
+	my ($row, $warnings, $done);
+
+	# Where others have most of the CPU, the schedule's calls take longer than
+	# that: as long a run as it takes, then.
+	for (; $duration < 60; $duration *= 2)
+	{
+		arm($session->pid, $kind, %fault);
+		($row, $warnings) = $session->row(summary_of($source, $duration));
+		$done = read_counts();
+		disarm();
+		last if $done->{faults} >= ($fault{times} || 0);
+	}
 	is($done->{seen}, $generation - 1, 'the schedule was in force')
 	  if $source eq 'system';
 	is($done->{faults}, $fault{times}, "all $fault{times} faults were done")
