@@ -55,7 +55,7 @@ help:
 	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
 	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     20 min'
 	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
-	@echo '                    (SCRIPTS="explain measure": these only)                         over 1 hour'
+	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, and of the'
 	@echo '                    layout of src/                                                      1 min'
