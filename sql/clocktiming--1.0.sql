@@ -458,7 +458,7 @@ CREATE FUNCTION clock_advice(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
 AS 'MODULE_PATHNAME', 'clock_advice';
 COMMENT ON FUNCTION clock_advice(double precision) IS
-'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice, warning), the figures found, and the commands that help';
+'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning), what was found with the figures, and the commands that help now and for good, or what to ask a provider for';
 
 CREATE FUNCTION clock_check_detail(
     duration         double precision DEFAULT 1,
@@ -567,7 +567,7 @@ CREATE FUNCTION clock_impact_detail(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_impact_detail';
 COMMENT ON FUNCTION clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, in percent of one CPU, a row for each kind of work; since the statistics were last reset, or in so many seconds from now on';
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 -- What is not known of a part, is not known of the whole: then the others are
 -- what it costs at least.
@@ -608,7 +608,7 @@ BEGIN ATOMIC
     ORDER BY min(d.n);
 END;
 COMMENT ON FUNCTION clock_impact(double precision) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, in percent of one CPU, a row for each setting; since the statistics were last reset, or in so many seconds from now on';
+'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 
 --
