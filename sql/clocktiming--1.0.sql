@@ -451,43 +451,37 @@ COMMENT ON VIEW clock_platform IS
 --
 -- What to think of it.
 --
-CREATE FUNCTION clock_list_advice(
-    OUT check_name text, OUT severity text, OUT finding text, OUT evidence text,
-    OUT do_now text, OUT do_persistently text, OUT ask_provider text
+CREATE FUNCTION clock_advice(
+    duration double precision DEFAULT 1,
+    OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
-AS 'MODULE_PATHNAME', 'clock_list_advice';
-COMMENT ON FUNCTION clock_list_advice() IS
-'the rows of the view clock_advice';
-
-CREATE VIEW clock_advice AS
-    SELECT check_name, severity, finding, evidence, do_now, do_persistently, ask_provider
-    FROM clock_list_advice();
-COMMENT ON VIEW clock_advice IS
-'what to think of this server''s clocks, by what is measured as the view is read, and what to do';
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
+AS 'MODULE_PATHNAME', 'clock_advice';
+COMMENT ON FUNCTION clock_advice(double precision) IS
+'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning), what was found with the figures, and the commands that help now and for good, or what to ask a provider for';
 
 CREATE FUNCTION clock_check_detail(
     duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT 200,
-    max_skew_ns      double precision DEFAULT 1000,
-    max_drift_ppm    double precision DEFAULT 600,
-    max_lost_percent double precision DEFAULT 90,
+    max_cost_ns      double precision DEFAULT NULL,
+    max_skew_ns      double precision DEFAULT NULL,
+    max_drift_ppm    double precision DEFAULT NULL,
+    max_lost_percent double precision DEFAULT NULL,
     OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 7
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check_detail';
 COMMENT ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, with the figures behind each';
+'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded, with the figure, the threshold and the unit of each';
 
 CREATE FUNCTION clock_check(
     duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT 200,
-    max_skew_ns      double precision DEFAULT 1000,
-    max_drift_ppm    double precision DEFAULT 600,
-    max_lost_percent double precision DEFAULT 90,
+    max_cost_ns      double precision DEFAULT NULL,
+    max_skew_ns      double precision DEFAULT NULL,
+    max_drift_ppm    double precision DEFAULT NULL,
+    max_lost_percent double precision DEFAULT NULL,
     OUT check_name text, OUT ok boolean
 ) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 7
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 9
 BEGIN ATOMIC
     SELECT d.check_name, d.ok
     FROM clock_check_detail(duration, max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent)
@@ -495,7 +489,7 @@ BEGIN ATOMIC
     ORDER BY d.n;
 END;
 COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks with nothing that varies: for expected output of tests';
+'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows, for the expected output of tests';
 
 --
 -- EXPLAIN ANALYZE without its own weight.
@@ -561,58 +555,60 @@ COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, do
 --
 -- What timing would cost this server, by what it has been seen to do.
 --
-CREATE FUNCTION clock_list_impact(
+CREATE FUNCTION clock_impact_detail(
+    seconds double precision DEFAULT NULL,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT ms_per_s numeric, OUT margin_ms_per_s numeric, OUT least_ms_per_s numeric, OUT bound text,
-    OUT percent numeric, OUT percent_of_active numeric,
-    OUT operations bigint, OUT operations_per_s numeric, OUT readings_per_operation numeric,
-    OUT operation_ns numeric, OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT reading_margin_ns numeric, OUT clock text,
-    OUT statistics text, OUT period_s numeric, OUT reason text
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'clock_list_impact';
-COMMENT ON FUNCTION clock_list_impact() IS
-'the rows of the view clock_impact_detail';
-
-CREATE VIEW clock_impact_detail AS
-    SELECT setting, value, in_effect, work, ms_per_s, margin_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
-           operations, operations_per_s, readings_per_operation, operation_ns, operation_margin_ns,
-           reading_ns, reading_margin_ns, clock, statistics, period_s, reason
-    FROM clock_list_impact();
-COMMENT ON VIEW clock_impact_detail IS
-'what timing would cost on this server''s observed work, a row for each kind of work';
+AS 'MODULE_PATHNAME', 'clock_impact_detail';
+COMMENT ON FUNCTION clock_impact_detail(double precision) IS
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 -- What is not known of a part, is not known of the whole: then the others are
 -- what it costs at least.
-CREATE VIEW clock_impact AS
-    SELECT setting, value, in_effect,
-           sum(ms_per_s) AS ms_per_s,
-           sum(margin_ms_per_s) AS margin_ms_per_s,
-           sum(least_ms_per_s) AS least_ms_per_s,
-           CASE WHEN bool_or(bound = 'estimate') OR bool_or(bound = 'at most') AND bool_or(bound = 'at least' OR ms_per_s IS NULL)
+CREATE FUNCTION clock_impact(
+    seconds double precision DEFAULT NULL,
+    OUT setting text, OUT value text, OUT in_effect boolean,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations_per_s numeric, OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
+BEGIN ATOMIC
+    SELECT d.setting, d.value, d.in_effect,
+           sum(d.cpu_percent),
+           sum(d.cpu_margin_percent),
+           sum(d.least_cpu_percent),
+           CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                 THEN 'estimate'
-                WHEN bool_and(ms_per_s IS NULL) THEN NULL
-                WHEN bool_or(ms_per_s IS NULL) THEN 'at least'
-                ELSE max(bound) END AS bound,
-           sum(percent) AS percent,
-           sum(percent_of_active) AS percent_of_active,
-           sum(operations_per_s) AS operations_per_s,
-           round(sum(operations_per_s * readings_per_operation) / nullif(sum(operations_per_s), 0), 2) AS readings_per_operation,
-           max(reading_ns) AS reading_ns,
-           max(reading_margin_ns) AS reading_margin_ns,
-           max(clock) AS clock,
-           string_agg(DISTINCT statistics, ', ') AS statistics,
-           max(period_s) AS period_s,
-           string_agg(work || ': ' || reason, '; ' ORDER BY n) AS reason
-    FROM clock_list_impact() WITH ORDINALITY
-         AS i(setting, value, in_effect, work, ms_per_s, margin_ms_per_s, least_ms_per_s, bound, percent, percent_of_active,
-              operations, operations_per_s, readings_per_operation, operation_ns, operation_margin_ns,
-              reading_ns, reading_margin_ns, clock, statistics, period_s, reason, n)
-    GROUP BY setting, value, in_effect
-    ORDER BY min(n);
-COMMENT ON VIEW clock_impact IS
-'what track_io_timing, track_wal_io_timing and auto_explain.log_timing would cost on this server''s observed work';
+                WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                ELSE max(d.bound) END,
+           sum(d.operations_per_s),
+           max(d.reading_ns),
+           max(d.period_s),
+           max(d.period),
+           round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
+           max(d.reading_margin_ns),
+           max(d.clock),
+           sum(d.active_percent),
+           string_agg(DISTINCT d.statistics, ', '),
+           string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n)
+    FROM clock_impact_detail(seconds) WITH ORDINALITY
+         AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
+              operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
+              readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+    GROUP BY d.setting, d.value, d.in_effect
+    ORDER BY min(d.n);
+END;
+COMMENT ON FUNCTION clock_impact(double precision) IS
+'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 
 --
@@ -654,23 +650,19 @@ REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, do
 GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_advice() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_advice() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_impact() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_impact() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_impact_detail(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact_detail(double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_impact(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact(double precision) TO pg_monitor;
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
-REVOKE ALL ON TABLE clock_advice FROM PUBLIC;
-GRANT SELECT ON TABLE clock_advice TO pg_monitor;
-REVOKE ALL ON TABLE clock_impact_detail FROM PUBLIC;
-GRANT SELECT ON TABLE clock_impact_detail TO pg_monitor;
-REVOKE ALL ON TABLE clock_impact FROM PUBLIC;
-GRANT SELECT ON TABLE clock_impact TO pg_monitor;

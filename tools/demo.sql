@@ -54,9 +54,9 @@ SELECT * FROM clock_explain_text('SELECT i % 10, count(*) FROM generate_series(1
 
 \echo
 \echo '7. What to think of all that, and what to do.'
-\echo '   SELECT * FROM clock_advice;'
+\echo '   SELECT * FROM clock_advice();'
 \echo
-SELECT check_name, severity, finding FROM clock_advice;
+SELECT * FROM clock_advice();
 
 \echo
 \echo '8. The machine.'

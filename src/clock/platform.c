@@ -16,16 +16,16 @@
 /* Clock sources that are read without a system call, and how to change to one. */
 #if defined(__linux__)
 #define READ_BY_VDSO		"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"
-#define CHANGE_NOW			"as root: echo %s > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define CHANGE_PERSISTENTLY "add clocksource=%s to GRUB_CMDLINE_LINUX in /etc/default/grub, then as root: update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine"
+#define CHANGE_NOW			"as root, `cd /sys/devices/system/clocksource/clocksource0` `echo %s > current_clocksource`"
+#define CHANGE_FOR_GOOD		"add `clocksource=%s` to GRUB_CMDLINE_LINUX in /etc/default/grub, then as root `update-grub` (Debian, Ubuntu) or `grub2-mkconfig -o /boot/grub2/grub.cfg` (Red Hat, SUSE), and restart the machine"
 #elif defined(__FreeBSD__)
 #define READ_BY_VDSO		"TSC-low", "TSC"
-#define CHANGE_NOW			"as root: sysctl kern.timecounter.hardware=%s"
-#define CHANGE_PERSISTENTLY "as root: echo kern.timecounter.hardware=%s >> /etc/sysctl.conf"
+#define CHANGE_NOW			"as root, `sysctl kern.timecounter.hardware=%s`"
+#define CHANGE_FOR_GOOD		"as root, `echo kern.timecounter.hardware=%s >> /etc/sysctl.conf`"
 #else
 #define READ_BY_VDSO		"none"
 #define CHANGE_NOW			"%s"
-#define CHANGE_PERSISTENTLY "%s"
+#define CHANGE_FOR_GOOD		"%s"
 #endif
 
 char *
@@ -80,12 +80,12 @@ platform_faster_kernel_clock_source(void)
 
 void
 platform_change_of_kernel_clock_source(const char *source, const char **now,
-									   const char **persistently)
+									   const char **for_good)
 {
 	if (source != NULL)
 	{
 		*now = psprintf(CHANGE_NOW, source);
-		*persistently = psprintf(CHANGE_PERSISTENTLY, source);
+		*for_good = psprintf(CHANGE_FOR_GOOD, source);
 	}
 }
 

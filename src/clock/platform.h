@@ -21,9 +21,12 @@ extern char *platform_kernel_clock_sources_available(void);
  */
 extern const char *platform_faster_kernel_clock_source(void);
 
-/* What to do to change to that one; leaves both alone if it is NULL. */
+/*
+ * What to do to change to that one, in words, with commands in backquotes; leaves
+ * both alone if it is NULL.
+ */
 extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
-												   const char **persistently);
+												   const char **for_good);
 
 /* Name, release and machine, as uname -srm prints them. */
 extern char *platform_operating_system(void);

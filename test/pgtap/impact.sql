@@ -3,35 +3,40 @@ SET stats_fetch_consistency = snapshot;
 BEGIN;
 SELECT * FROM no_plan();
 
-CREATE TEMP TABLE detail AS SELECT * FROM clock_impact_detail;
-CREATE TEMP TABLE impact AS SELECT * FROM clock_impact;
+CREATE TEMP TABLE detail AS SELECT * FROM clock_impact_detail();
+CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
-SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing', 'auto_explain.log_timing'],
-          'three settings, in this order');
+SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing', 'auto_explain.log_analyze', 'auto_explain.log_timing'],
+          'four settings, in this order');
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail), (SELECT array_agg(setting ORDER BY setting) FROM impact),
           'work is timed by these');
 
 -- figures follow from each other
-SELECT cmp_ok(abs(ms_per_s - operations_per_s * operation_ns / 1e6), '<=', 0.000001 + ms_per_s * 0.001,
-              work || ': the cost is that of the operations') FROM detail WHERE ms_per_s IS NOT NULL;
+SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=', 0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7,
+              work || ': the cost is that of the operations') FROM detail WHERE cpu_percent IS NOT NULL;
 SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.03, work || ': an operation costs its readings')
 FROM detail WHERE setting LIKE 'track%';
-SELECT cmp_ok(operation_ns, '>', 0::numeric, work || ': a call costs something') FROM detail WHERE setting NOT LIKE 'track%';
-SELECT cmp_ok(abs(percent - ms_per_s / 10), '<=', 0.0001, work || ': percent of a second') FROM detail WHERE ms_per_s IS NOT NULL;
-SELECT cmp_ok(margin_ms_per_s, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE ms_per_s IS NOT NULL;
-SELECT cmp_ok(least_ms_per_s, '<=', ms_per_s, work || ': the least is no more') FROM detail WHERE least_ms_per_s IS NOT NULL;
-SELECT is(least_ms_per_s, ms_per_s, work || ': what is counted has no other bound') FROM detail WHERE bound IS NULL AND ms_per_s IS NOT NULL;
-SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL OR ms_per_s IS NULL;
-SELECT ok(bound IS NULL AND reason IS NULL AND ms_per_s = 0, work || ': no work, no doubt') FROM detail WHERE operations = 0;
+SELECT cmp_ok(operation_ns, '>', 0::numeric, work || ': to time a call costs something') FROM detail WHERE setting = 'auto_explain.log_timing';
+SELECT cmp_ok(operation_ns, '>=', 0::numeric, work || ': to count it, no less than nothing') FROM detail WHERE setting = 'auto_explain.log_analyze';
+SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work || ': to count it reads no clock') FROM detail
+WHERE setting = 'auto_explain.log_analyze';
+SELECT matches(reason, 'log_analyze, without which nothing is timed', work || ': log_timing is nothing alone') FROM detail
+WHERE setting = 'auto_explain.log_timing';
+SELECT is(period, 'since the last reset', work || ': which period') FROM detail;
+SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE cpu_percent IS NOT NULL;
+SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work || ': the least is no more') FROM detail WHERE least_cpu_percent IS NOT NULL;
+SELECT is(least_cpu_percent, cpu_percent, work || ': what is counted has no other bound') FROM detail WHERE bound IS NULL AND cpu_percent IS NOT NULL;
+SELECT ok(reason IS NOT NULL, work || ': says why') FROM detail WHERE bound IS NOT NULL OR cpu_percent IS NULL;
+SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no work, no doubt') FROM detail WHERE operations = 0;
 SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_per_s * 0.01 + 0.001, work || ': a rate is that of the period')
 FROM detail WHERE statistics IN ('pg_stat_io', 'pg_stat_wal', 'pg_stat_bgwriter');
 
 -- the whole is the sum of its parts: clock_impact was read a moment later, from the same statistics
-SELECT cmp_ok(abs(i.ms_per_s / nullif(d.ms_per_s * d.age, 0) - 1), '<=', 0.5, i.setting || ': the sum of its parts')
-FROM impact AS i JOIN (SELECT setting, sum(ms_per_s) AS ms_per_s, max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
+SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5, i.setting || ': the sum of its parts')
+FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s, max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
                        FROM detail AS d GROUP BY setting) AS d USING (setting)
 WHERE i.setting LIKE 'track%';
-SELECT cmp_ok(abs(ms_per_s - operations_per_s * readings_per_operation * reading_ns / 1e6), '<=', ms_per_s * 0.01 + 0.00001,
+SELECT cmp_ok(abs(cpu_percent - operations_per_s * readings_per_operation * reading_ns / 1e7), '<=', cpu_percent * 0.01 + 0.0005,
               setting || ': the cost is that of the readings') FROM impact WHERE setting LIKE 'track%';
 SELECT is(i.statistics, (SELECT string_agg(DISTINCT d.statistics, ', ') FROM detail AS d WHERE d.setting = i.setting),
           i.setting || ': the sources of its parts') FROM impact AS i;
@@ -59,14 +64,14 @@ CREATE TEMP TABLE expected AS
         (150000, 990000, 'calls of plan nodes', 'SELECT sum(tup_returned)::bigint FROM pg_stat_database')
     ) AS v(least_version, most_version, work, query)
     WHERE current_setting('server_version_num')::int BETWEEN least_version AND most_version;
-SELECT is((SELECT array_agg(work ORDER BY work) FROM detail), (SELECT array_agg(work ORDER BY work) FROM expected), 'all work there is');
+SELECT is((SELECT array_agg(DISTINCT work ORDER BY work) FROM detail), (SELECT array_agg(work ORDER BY work) FROM expected), 'all work there is');
 SELECT is(d.operations, pg_temp.counts(e.query), d.work || ': as many as the server counts')
 FROM detail AS d JOIN expected AS e USING (work) WHERE d.statistics <> 'pg_stat_statements';
 COMMIT;
 
 -- work that is done is seen: as much of it as was done
 RESET stats_fetch_consistency;
-CREATE TEMP TABLE before AS SELECT * FROM clock_impact_detail;
+CREATE TEMP TABLE before AS SELECT * FROM clock_impact_detail();
 CREATE TEMP TABLE after (LIKE before);
 CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000) AS i;
 SET work_mem = '64kB';
@@ -86,15 +91,15 @@ BEGIN
         PERFORM pg_stat_force_next_flush();
         COMMIT;
         DELETE FROM after;
-        INSERT INTO after SELECT * FROM clock_impact_detail;
-        EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before AS b USING (work) WHERE work = 'WAL writes') >= 100;
+        INSERT INTO after SELECT * FROM clock_impact_detail();
+        EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before AS b USING (setting, work) WHERE work = 'WAL writes') >= 100;
         PERFORM pg_sleep(0.1);
     END LOOP;
 END $$;
 DROP TABLE impact_rows;
 BEGIN;
 CREATE FUNCTION pg_temp.more(text) RETURNS bigint LANGUAGE sql
-AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before AS b USING (work) WHERE a.work = $1';
+AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before AS b USING (setting, work) WHERE a.work = $1 LIMIT 1';
 -- 7000 kB went through temporary files, and no less than 100 commits were written
 SELECT cmp_ok(pg_temp.more('temporary files'), '>=', 875::bigint, 'blocks of temporary files');
 SELECT cmp_ok(pg_temp.more('WAL writes'), '>=', 100::bigint, 'writes of WAL');
@@ -107,21 +112,24 @@ SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS h
 \if :has_auto_explain
 LOAD 'auto_explain';
 SET LOCAL auto_explain.log_min_duration = '1d';
-SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact WHERE setting = 'auto_explain.log_timing'), ARRAY['on', 'false'],
+SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE setting = 'auto_explain.log_timing'), ARRAY['on', 'false'],
           'log_timing without log_analyze');
+SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
+          'nor is log_analyze');
 SET LOCAL auto_explain.log_analyze = on;
-CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact_detail WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
 SELECT ok(in_effect, 'in effect') FROM instrumented;
+SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact_detail() WHERE setting = 'auto_explain.log_analyze';
 -- what is measured is a statement within another
 SET LOCAL auto_explain.log_nested_statements = on;
-CREATE TEMP TABLE nested AS SELECT * FROM clock_impact_detail WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE nested AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;
 SELECT is(round(operation_ns / reading_ns, 1), 2.0, 'a call that cannot be measured is two readings') FROM nested;
 SELECT matches(reason, 'another extension instruments the query', 'and why that is') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
-CREATE TEMP TABLE whole AS SELECT * FROM clock_impact_detail WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE whole AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0.01;
-CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact_detail WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
 SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=', 0.001,
               'a sample of the statements costs a share') FROM sampled AS s, whole AS w;
 SELECT matches(reason, 'sample_rate is 0.01', 'and it says so') FROM sampled;

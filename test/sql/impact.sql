@@ -1,31 +1,40 @@
 --
--- clock_impact and clock_impact_detail: what is stable of them.
+-- clock_impact() and clock_impact_detail(): what is stable of them.
 --
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
-SELECT setting, value, in_effect, ms_per_s >= 0 AS cost, least_ms_per_s <= ms_per_s AS least, percent >= 0 AS percent,
-       operations_per_s >= 0 AS operations, reading_ns > 0 AS reading_ns, statistics <> '' AS statistics, period_s > 0 AS period
-FROM clock_impact;
+SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent <= cpu_percent AS least,
+       operations_per_s >= 0 AS operations, reading_ns > 0 AS reading_ns, statistics <> '' AS statistics, period_s > 0 AS period_s, period
+FROM clock_impact();
 
 -- what the server times, on all versions; bounds other than these there are none
-SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings
-FROM clock_impact_detail
+SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings, operation_ns >= 0 AS cost
+FROM clock_impact_detail()
 WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
-SELECT count(*) AS others FROM clock_impact_detail WHERE bound NOT IN ('at most', 'at least', 'estimate');
+SELECT count(*) AS others FROM clock_impact_detail() WHERE bound NOT IN ('at most', 'at least', 'estimate');
 -- whatever is only bounded, or not known, says why
-SELECT count(*) AS silent FROM clock_impact_detail WHERE (bound IS NOT NULL OR ms_per_s IS NULL) AND reason IS NULL;
+SELECT count(*) AS silent FROM clock_impact_detail() WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 
 -- what is in effect now
 SET track_io_timing = on;
 SET track_wal_io_timing = on;
-SELECT setting, value, in_effect FROM clock_impact;
+SELECT setting, value, in_effect FROM clock_impact();
 RESET track_io_timing;
 RESET track_wal_io_timing;
 
+-- between two snapshots
+SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM clock_impact(0.1);
+SELECT DISTINCT period, period_s FROM (SELECT period, period_s BETWEEN 0.1 AND 60 AS period_s FROM clock_impact_detail(seconds => 0.1)) AS d;
+-- refused
+SELECT * FROM clock_impact(0.09);
+SELECT * FROM clock_impact(86401);
+SELECT * FROM clock_impact_detail('NaN');
+SELECT * FROM clock_impact_detail('infinity');
+
 -- without counts of rows
 SET track_counts = off;
-SELECT setting, ms_per_s, bound, operations_per_s, reason FROM clock_impact WHERE setting = 'auto_explain.log_timing';
+SELECT setting, cpu_percent, bound, operations_per_s, reason FROM clock_impact() WHERE setting LIKE 'auto_explain.%';
 RESET track_counts;
 
 -- whatever the search path holds
@@ -34,7 +43,7 @@ CREATE VIEW shadow.pg_stat_database AS SELECT 1/0 AS blks_read;
 CREATE FUNCTION shadow.lessgreater(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 0';
 CREATE OPERATOR shadow.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = shadow.lessgreater);
 SET search_path = shadow, pg_catalog, public;
-SELECT count(*) FROM public.clock_impact;
+SELECT count(*) FROM public.clock_impact();
 SHOW search_path;
 RESET search_path;
 SET client_min_messages = warning;
@@ -43,17 +52,17 @@ RESET client_min_messages;
 
 -- it writes nothing
 BEGIN READ ONLY;
-SELECT count(*) FROM clock_impact;
+SELECT count(*) FROM clock_impact();
+SELECT count(*) FROM clock_impact(0.1);
 COMMIT;
 -- and is for those who monitor the server
 CREATE ROLE regress_clock_nobody;
 CREATE ROLE regress_clock_monitor IN ROLE pg_monitor;
 SET ROLE regress_clock_nobody;
-SELECT count(*) FROM clock_impact;
-SELECT count(*) FROM clock_impact_detail;
-SELECT count(*) FROM clock_list_impact();
+SELECT count(*) FROM clock_impact();
+SELECT count(*) FROM clock_impact_detail();
 SET ROLE regress_clock_monitor;
-SELECT count(*) FROM clock_impact;
-SELECT count(*) > 5 AS several FROM clock_impact_detail;
+SELECT count(*) FROM clock_impact();
+SELECT count(*) > 5 AS several FROM clock_impact_detail();
 RESET ROLE;
 DROP ROLE regress_clock_nobody, regress_clock_monitor;

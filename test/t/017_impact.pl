@@ -55,13 +55,17 @@ sub work
 
 	$session->query('SELECT pg_stat_force_next_flush()');
 	my $rows = $session->query(
-		q{SELECT work, operations, readings_per_operation,
-			CASE WHEN ms_per_s > 0 THEN readings_per_operation * coalesce(least_ms_per_s, 0) / ms_per_s ELSE 0 END
-		FROM clock_impact_detail WHERE setting LIKE 'track%'}
+		q{SELECT work, operations, readings_per_operation, coalesce(reason, '')
+		FROM clock_impact_detail() WHERE setting LIKE 'track%'}
 	)->{out};
 	foreach (split(/\n/, $rows))
 	{
-		my ($name, $operations, $most, $least) = split(/\|/);
+		my ($name, $operations, $most, $reason) = split(/\|/, $_, -1);
+		my $least =
+		    $reason =~ /up to (\d+) may be done/ ? $most / $1
+		  : $reason =~ /timed twice/ ? $most / 2
+		  : $reason =~ /contains blocks/ ? 0
+		  : $most;
 
 		$work{$name} = [ $operations, $least, $most ];
 	}
@@ -156,11 +160,88 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
+# Two snapshots around a known amount of work, which another session does.  It is
+# in the statistics before the second of them, whenever that is: the first waiter
+# to see the function wait starts the work, and a cancel ends a function that
+# waits too long.
+{
+	my $node = node('observed', '');
+
+	$node->safe_psql('postgres', q{
+		CREATE EXTENSION clocktiming;
+		CREATE TABLE rows_to_scan AS SELECT i FROM generate_series(1, 50000) AS i;
+		CREATE TABLE commits (i int)});
+	$node->safe_psql('postgres', 'VACUUM rows_to_scan');
+
+	# work of long ago, of which nothing is to be counted
+	$node->safe_psql('postgres', 'SELECT count(*) FROM rows_to_scan') foreach 1 .. 4;
+
+	my $session = ClockSession->new($node);
+	my $worker = ClockSession->new($node);
+	my $work = q{
+		SELECT count(*) FROM rows_to_scan;
+		SELECT count(*) FROM rows_to_scan;
+		DO 'BEGIN FOR n IN 1..300 LOOP INSERT INTO commits VALUES (n); COMMIT; END LOOP; END'};
+	my %seen;
+	my $seconds = 4;
+
+	# a machine may be too busy for that: then there is more time the next time
+	for (1 .. 4)
+	{
+		my $start = time;
+
+		$session->send(
+			qq{SELECT work, operations, period, period_s BETWEEN $seconds AND 2 * $seconds,
+				abs(operations_per_s - operations / period_s) <= 0.001 + operations_per_s / 100
+			FROM clock_impact_detail($seconds)
+			WHERE work = 'WAL writes' OR setting = 'auto_explain.log_timing'});
+		$node->poll_query_until('postgres',
+			'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid)
+		  or die 'it does not wait';
+		foreach my $statement (split /;\n/, $work)
+		{
+			is($worker->query($statement)->{state}, '00000', 'work is done');
+		}
+		$worker->query('SELECT pg_stat_force_next_flush()');
+		$worker->query('SELECT 1');
+		my $in_time = time - $start < $seconds - 1;
+		%seen = map { my ($name, @rest) = split /\|/; $name => \@rest } split /\n/, $session->result->{out};
+		last if $in_time;
+		$seconds *= 3;
+	}
+	foreach my $name ('WAL writes', 'calls of plan nodes')
+	{
+		my ($operations, @rest) = @{ $seen{$name} };
+
+		is("@rest", 'observed t t', "observed: $name, the period and the rate");
+	}
+	# (its own statements, and those that look at it, find some rows in catalogs)
+	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the rows that were scanned');
+	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: and no others');
+	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the writes of WAL');
+	cmp_ok($seen{'WAL writes'}[0], '<=', 320, 'observed: and no others');
+	# it can be cancelled
+	$session->query('SET statement_timeout = 500');
+	is($session->query('SELECT * FROM clock_impact(600)')->{state}, '57014', 'observed: a timeout');
+	$session->query('RESET statement_timeout');
+	# what is reset meanwhile is not known
+	$session->send(q{SELECT operations_per_s IS NULL, reason FROM clock_impact_detail(2) WHERE work = 'WAL writes'});
+	$node->poll_query_until('postgres',
+		'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid)
+	  or die 'it does not wait';
+	$worker->query(q{SELECT pg_stat_reset_shared('wal')});
+	$worker->query(q{SELECT pg_stat_reset_shared('io')}) if $node->pg_version->major >= 16;
+	like($session->result->{out}, qr/^t\|pg_stat_\w+ was reset meanwhile$/, 'observed: a reset');
+	$session->quit;
+	$worker->quit;
+	$node->stop;
+}
+
 # pg_stat_statements
 {
 	my $node = PostgreSQL::Test::Cluster->new('statements');
-	my $calls = q{SELECT statistics, bound, operations, least_ms_per_s > 0, reason
-		FROM clock_impact_detail WHERE setting = 'auto_explain.log_timing'};
+	my $calls = q{SELECT statistics, bound, operations, least_cpu_percent > 0, reason
+		FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing'};
 	my $row;
 
 	$node->init;
@@ -188,7 +269,7 @@ foreach my $method (@methods)
 		$node->safe_psql('postgres',
 			q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) AS i ORDER BY -i OFFSET 0) AS s});
 		like($node->safe_psql('postgres',
-				q{SELECT statistics, operations FROM clock_impact_detail WHERE work = 'temporary files'}),
+				q{SELECT statistics, operations FROM clock_impact_detail() WHERE work = 'temporary files'}),
 			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'temporary files as they were written and read');
 
 		$node->safe_psql('postgres', q{

@@ -97,7 +97,7 @@ auto_explain.log_nested_statements = on
 			my ($code, $state) = @$error;
 
 			$s->query("SET test.code = '$code'");
-			is($s->query('SELECT count(*) FROM clock_impact')->{state}, $state, "$libraries: an error $code in pg_stat_statements");
+			is($s->query('SELECT count(*) FROM clock_impact()')->{state}, $state, "$libraries: an error $code in pg_stat_statements");
 		}
 	}
 	$s->query('SET client_min_messages = log; SET auto_explain.log_level = log; SET auto_explain.log_min_duration = 0');

@@ -246,4 +246,21 @@ sub quit
 	return $self->{psql}->finish;
 }
 
+# The columns of the longest line that psql prints of a query's result.
+sub widest
+{
+	my ($self, $sql) = @_;
+	my $widest = 0;
+
+	$self->query("\\pset format aligned\n\\pset tuples_only off");
+	my $result = $self->query($sql);
+	$self->query("\\pset format unaligned\n\\pset tuples_only on");
+	die $result->{err} unless $result->{state} eq '00000';
+	foreach (split /\n/, $result->{out})
+	{
+		$widest = length if length > $widest;
+	}
+	return $widest;
+}
+
 1;

@@ -1,0 +1,86 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_check.c
+ *	  Checks of this server's clocks, for test suites: clock_check_detail(),
+ *	  behind clock_check().
+ *
+ * A check fails where clock_advice() warns, unless the caller says what is
+ * allowed.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+
+#include "functions/args.h"
+#include "functions/clock_criteria.h"
+#include "functions/row.h"
+
+PG_FUNCTION_INFO_V1(clock_check_detail);
+
+/* The checks that have a threshold of their own, by the number of the argument. */
+static const struct
+{
+	Check		check;
+	const char *name;
+}			thresholds[] =
+
+{
+	{CHECK_COST, "max_cost_ns"},
+	{CHECK_SKEW, "max_skew_ns"},
+	{CHECK_DRIFT, "max_drift_ppm"},
+	{CHECK_GAPS, "max_lost_percent"},
+};
+
+/* NAN for NULL. */
+static double
+arg_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
+{
+	double		value;
+
+	if (PG_ARGISNULL(argno))
+		return NAN;
+	value = PG_GETARG_FLOAT8(argno);
+	if (!(value >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be negative or NaN", name),
+				 errhint("'infinity' leaves the check out: it is passed in any case.")));
+	return value;
+}
+
+Datum
+clock_check_detail(PG_FUNCTION_ARGS)
+{
+	Criterion	criteria[N_CHECKS];
+	double		given[N_CHECKS];
+	double		duration_s = arg_duration(fcinfo, 0);
+	Row			row;
+
+	for (int i = 0; i < N_CHECKS; i++)
+		given[i] = NAN;
+	for (int i = 0; i < (int) lengthof(thresholds); i++)
+		given[thresholds[i].check] = arg_threshold(fcinfo, 1 + i, thresholds[i].name);
+
+	InitMaterializedSRF(fcinfo, 0);
+	row = row_of_set(fcinfo);
+	clock_criteria(clock_facts(duration_s, !isinf(given[CHECK_SKEW])), criteria);
+	for (int i = 0; i < N_CHECKS; i++)
+	{
+		const Criterion *criterion = &criteria[i];
+		double		limit = isnan(given[i]) ? criterion->limit : given[i];
+
+		row_put_text(&row, criterion->check_name);
+		/* what could not be found is no pass */
+		row_put_bool(&row, isinf(limit) || criterion->figure <= limit);
+		row_put_number(&row, criterion->figure, 2);
+		row_put_number(&row, isinf(limit) ? NAN : limit, 2);
+		row_put_text(&row, criterion->unit);
+		row_put_text(&row, criterion->detail);
+		row_to_set(&row, fcinfo);
+	}
+	return (Datum) 0;
+}
