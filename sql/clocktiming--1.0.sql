@@ -358,63 +358,62 @@ COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, te
 
 CREATE FUNCTION clock_compare(
     sources    text[],
-    samples    integer DEFAULT 12,
-    readings   integer DEFAULT 10000,
+    duration   double precision DEFAULT 1,
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
-    welch      boolean DEFAULT false,
-    OUT source text, OUT n integer,
-    OUT min_ns numeric, OUT max_ns numeric, OUT median_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
-    OUT difference_ns numeric, OUT difference_margin_ns numeric,
-    OUT difference_percent numeric, OUT difference_margin_percent numeric,
-    OUT pooled_stddev_ns numeric, OUT p_value double precision, OUT verdict text
+    OUT source text, OUT n integer, OUT median_ns numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
-COMMENT ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) IS
-'what a reading of each source costs, from samples in turn, and whether that differs from the first: Student''s t';
+COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric) IS
+'what a reading of each clock source costs, and whether and by how much that differs from the first source''s';
 
 CREATE FUNCTION clock_compare(
     a          double precision[],
     b          double precision[],
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
-    welch      boolean DEFAULT false,
-    OUT data text, OUT n integer,
-    OUT min double precision, OUT max double precision, OUT median double precision,
-    OUT mean double precision, OUT stddev double precision,
-    OUT difference double precision, OUT difference_margin double precision,
-    OUT difference_percent double precision, OUT difference_margin_percent double precision,
-    OUT pooled_stddev double precision, OUT p_value double precision, OUT verdict text
+    OUT data text, OUT n integer, OUT median double precision,
+    OUT difference double precision, OUT difference_margin double precision, OUT difference_percent double precision,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low double precision, OUT difference_high double precision,
+    OUT difference_margin_percent double precision,
+    OUT min double precision, OUT max double precision, OUT mean double precision, OUT stddev double precision,
+    OUT pooled_stddev double precision
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
-COMMENT ON FUNCTION clock_compare(double precision[], double precision[], numeric, boolean) IS
-'whether two sets of figures differ: Student''s t';
+COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric) IS
+'whether and by how much two sets of figures differ';
 
 CREATE FUNCTION clock_compare_plot(
     sources    text[],
-    samples    integer DEFAULT 12,
-    readings   integer DEFAULT 10000,
+    duration   double precision DEFAULT 1,
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
     width      integer DEFAULT 74,
-    welch      boolean DEFAULT false,
     separate   boolean DEFAULT false
 ) RETURNS SETOF text
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_compare_plot_sources';
-COMMENT ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) IS
-'the picture that ministat draws, of what a reading of each source costs in nanoseconds';
+COMMENT ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) IS
+'the picture that ministat draws, of what a reading of each clock source costs in nanoseconds';
 
 CREATE FUNCTION clock_compare_plot(
     a          double precision[],
     b          double precision[],
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
     width      integer DEFAULT 74,
-    welch      boolean DEFAULT false,
     separate   boolean DEFAULT false
 ) RETURNS SETOF text
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_compare_plot_arrays';
-COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], numeric, integer, boolean, boolean) IS
+COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], text, numeric, integer, boolean) IS
 'the picture that ministat draws, of two sets of figures';
 
 --
@@ -646,10 +645,10 @@ REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;

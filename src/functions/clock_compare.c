@@ -12,6 +12,7 @@
 
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
@@ -30,9 +31,11 @@ PG_FUNCTION_INFO_V1(clock_compare_plot_arrays);
 StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPARE_MAX_WIDTH,
 				 "widths of all plots are those of compare_plot()");
 
-#define MAX_SAMPLES		100000
-#define MAX_READINGS	1000000000
-#define MAX_TOTAL		INT64CONST(1000000000000)
+/*
+ * Of each source: 10 ms a sample by default.  On a busy machine, most of them
+ * are undisturbed.
+ */
+#define SAMPLES			100
 
 /* Sorting more would keep a cancel waiting. */
 #define MAX_VALUES		1000000
@@ -40,34 +43,39 @@ StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPAR
 /* Decimals of nanoseconds and of percentages. */
 #define DECIMALS		4
 
+/* From the difference to its margin in percent. */
+#define TESTED_COLUMNS	8
+
 typedef struct DataSets
 {
 	CompareSet *sets;
 	int			n;
 } DataSets;
 
-static int32
-get_number(FunctionCallInfo fcinfo, int argno, const char *name,
-		   int32 least, int32 most, const char *hint)
-{
-	int32		number;
-
-	check_not_null(fcinfo, argno, name);
-	number = PG_GETARG_INT32(argno);
-	if (number < least || number > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be between %d and %d", name, least, most),
-				 errdetail("The number given is %d.", number),
-				 errhint("%s", hint)));
-	return number;
-}
-
 static bool
 get_bool(FunctionCallInfo fcinfo, int argno, const char *name)
 {
 	check_not_null(fcinfo, argno, name);
 	return PG_GETARG_BOOL(argno);
+}
+
+static CompareMethod
+get_method(FunctionCallInfo fcinfo, int argno)
+{
+	static const char *const names[] = {
+		[COMPARE_RANK] = "rank",
+		[COMPARE_STUDENT] = "student",
+		[COMPARE_WELCH] = "welch",
+	};
+	char	   *name = arg_text(fcinfo, argno, "method");
+
+	for (int method = 0; method < (int) lengthof(names); method++)
+		if (pg_strcasecmp(name, names[method]) == 0)
+			return method;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown method \"%s\"", name),
+			 errhint("Methods are rank, student and welch.")));
 }
 
 /* What is too small for a double is 0, not an error. */
@@ -195,50 +203,33 @@ get_sources(FunctionCallInfo fcinfo)
 }
 
 static DataSets
-measure_sources(List *sources, int samples, int readings)
+measure_sources(FunctionCallInfo fcinfo, int max_sources)
 {
+	List	   *sources = get_sources(fcinfo);
+	double		duration_s = arg_duration(fcinfo, 1);
 	DataSets	data;
 	CostSeries *series;
 
 	data.n = list_length(sources);
+	if (data.n > max_sources)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a plot can show at most %d clock sources", max_sources),
+				 errdetail("There are %d.", data.n),
+				 errhint("clock_compare() has no such limit.")));
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
 	series = palloc0(sizeof(CostSeries) * data.n);
 	for (int i = 0; i < data.n; i++)
 		series[i].source = list_nth(sources, i);
-	(void) reading_cost_series(series, data.n, readings, samples, samples, 0, "clock_compare");
+	reading_cost_samples(series, data.n, SAMPLES, duration_s, "clock_compare");
 	for (int i = 0; i < data.n; i++)
 	{
 		data.sets[i].name = series[i].source->name;
-		data.sets[i].n = samples;
+		data.sets[i].n = SAMPLES;
 		data.sets[i].x = series[i].ns;
 		compare_summary(&data.sets[i]);
 	}
 	return data;
-}
-
-static DataSets
-measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
-{
-	List	   *sources = get_sources(fcinfo);
-	int			samples = get_number(fcinfo, 1, "samples", 2, MAX_SAMPLES,
-									 "12, the default, are enough for most purposes.");
-	int			readings = get_number(fcinfo, 2, "readings", 1, MAX_READINGS,
-									  "10000, the default, are enough for most purposes.");
-	int64		total = (int64) samples * readings * list_length(sources);
-
-	if (list_length(sources) > max_sources)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a plot can show at most %d clock sources", max_sources),
-				 errdetail("There are %d.", list_length(sources)),
-				 errhint("clock_compare() has no such limit.")));
-	if (total > MAX_TOTAL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sources, samples and readings must not multiply to more than " INT64_FORMAT " readings",
-						MAX_TOTAL),
-				 errdetail("They multiply to " INT64_FORMAT ".", total)));
-	return measure_sources(sources, samples, readings);
 }
 
 static void
@@ -255,27 +246,32 @@ put_figures(Row *row, const double *values, int n, bool as_float)
 	}
 }
 
-/* Two arrays, or what arguments 0 to 2 ask for. */
+/* Two arrays, or sources and a duration: arguments 0 and 1 in either case. */
 static DataSets
 get_data(FunctionCallInfo fcinfo, bool arrays, int max_sources)
 {
 	DataSets	data = {NULL, 2};
 
 	if (!arrays)
-		return measure_by_arguments(fcinfo, max_sources);
+		return measure_sources(fcinfo, max_sources);
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
 	get_values(fcinfo, 0, "a", &data.sets[0]);
 	get_values(fcinfo, 1, "b", &data.sets[1]);
 	return data;
 }
 
+static void
+pause_test(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
 /* A row a data set, each but the first compared with the first. */
 static Datum
 compare(FunctionCallInfo fcinfo, bool arrays)
 {
-	int			argno = arrays ? 2 : 3;
-	CompareLevel level = get_level(fcinfo, argno);
-	bool		welch = get_bool(fcinfo, argno + 1, "welch");
+	CompareMethod method = get_method(fcinfo, 2);
+	CompareLevel level = get_level(fcinfo, 3);
 	DataSets	data = get_data(fcinfo, arrays, clock_source_count());
 	Row			row;
 
@@ -284,25 +280,30 @@ compare(FunctionCallInfo fcinfo, bool arrays)
 	for (int i = 0; i < data.n; i++)
 	{
 		const CompareSet *set = &data.sets[i];
-		const double figures[] = {set->min, set->max, set->median, set->mean, set->stddev};
+		const double figures[] = {set->min, set->max, set->mean, set->stddev};
+		CompareTest test = {0};
 
+		if (i > 0)
+			test = compare_test(&data.sets[0], set, &level, method, pause_test);
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
-		put_figures(&row, figures, lengthof(figures), arrays);
+		put_figures(&row, &set->median, 1, arrays);
 		if (i > 0)
 		{
-			CompareTest test = compare_test(&data.sets[0], set, &level, welch);
-			const double tested[] = {test.difference, test.margin, test.percent,
-			test.margin_percent, test.pooled_stddev};
-			int			size = compare_verdict(NULL, 0, &test, &level, false) + 1;
-			char	   *verdict = palloc(size);
+			const double tested[] = {test.difference, test.margin, test.percent};
+			const double more[] = {test.low, test.high, test.margin_percent};
 
-			compare_verdict(verdict, size, &test, &level, false);
 			put_figures(&row, tested, lengthof(tested), arrays);
+			row_put_text(&row, compare_verdict(&test));
 			put_figures(&row, &test.p_value, 1, true);
-			row_put_text(&row, verdict);
+			put_figures(&row, more, lengthof(more), arrays);
 		}
-		while (row.natts < row.tupdesc->natts)
+		else
+			row_put_nulls(&row, TESTED_COLUMNS);
+		put_figures(&row, figures, lengthof(figures), arrays);
+		if (i > 0)
+			put_figures(&row, &test.pooled_stddev, 1, arrays);
+		else
 			row_put_null(&row);
 		row_to_set(&row, fcinfo);
 	}
@@ -318,16 +319,16 @@ put_line(void *arg, const char *line)
 static Datum
 plot(FunctionCallInfo fcinfo, bool arrays)
 {
-	int			argno = arrays ? 2 : 3;
-	CompareLevel level = get_level(fcinfo, argno);
-	ComparePlot plot = {.level = &level, .line = put_line, .arg = fcinfo};
+	CompareLevel level;
+	ComparePlot plot = {.level = &level, .pause = pause_test, .line = put_line, .arg = fcinfo};
 	DataSets	data;
 
-	check_not_null(fcinfo, argno + 1, "width");
-	plot.width = PG_GETARG_INT32(argno + 1);
+	plot.method = get_method(fcinfo, 2);
+	level = get_level(fcinfo, 3);
+	check_not_null(fcinfo, 4, "width");
+	plot.width = PG_GETARG_INT32(4);
 	check_plot_width(plot.width);
-	plot.welch = get_bool(fcinfo, argno + 2, "welch");
-	plot.separate = get_bool(fcinfo, argno + 3, "separate");
+	plot.separate = get_bool(fcinfo, 5, "separate");
 	data = get_data(fcinfo, arrays, COMPARE_MAX_SETS);
 	plot.sets = data.sets;
 	plot.nsets = data.n;
