@@ -43,6 +43,8 @@ COMMENT ON TYPE clock_sample IS
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
+    cost_ns           numeric,
+    cost_margin_ns    numeric,
     duration_s        numeric,
     readings          bigint,
     loop_ns           numeric,

@@ -30,6 +30,8 @@ typedef struct ClockSample
 	double		granularity_ticks;	/* 0: not seen */
 	int64		readings;
 	double		mean_margin_ns; /* NaN: not known */
+	double		cost_ns;		/* of an undisturbed reading; NaN: not known */
+	double		cost_margin_ns;
 	double		advance_s;
 	double		reference_bound_ns;
 	int64		longest_stall;

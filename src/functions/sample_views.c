@@ -151,6 +151,7 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 
 	row_put_text(&row, sample->source);
 	row_put_text(&row, sample->clock);
+	row_put_numbers(&row, 2, sample->cost_ns, sample->cost_margin_ns);
 	row_put_number(&row, sample->duration_s, 3);
 	row_put_count(&row, sample->readings);
 	row_put_numbers(&row, 2,
