@@ -392,6 +392,22 @@ AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric) IS
 'whether and by how much two sets of figures differ';
 
+CREATE FUNCTION clock_compare(
+    a          clock_sample[],
+    b          clock_sample[],
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    OUT data text, OUT n integer, OUT median_ns numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
+AS 'MODULE_PATHNAME', 'clock_compare_samples';
+COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric) IS
+'whether and by how much the cost of a reading differs between two sets of stored runs';
+
 CREATE FUNCTION clock_compare_plot(
     sources    text[],
     duration   double precision DEFAULT 1,
@@ -417,6 +433,19 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_compare_plot_arrays';
 COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], text, numeric, integer, boolean) IS
 'the picture that ministat draws, of two sets of figures';
+
+CREATE FUNCTION clock_compare_plot(
+    a          clock_sample[],
+    b          clock_sample[],
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    width      integer DEFAULT 74,
+    separate   boolean DEFAULT false
+) RETURNS SETOF text
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_compare_plot_samples';
+COMMENT ON FUNCTION clock_compare_plot(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
+'the picture that ministat draws, of what a reading costs in two sets of stored runs, in nanoseconds';
 
 --
 -- What there is to measure.

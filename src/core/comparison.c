@@ -141,7 +141,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 
 /* Half the width of the interval from the k-th difference to the k-th from above. */
 static double
-rank_margin(const RankSets * sets, int64_t k, double *low, double *high)
+rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 {
 	*low = rank_difference(sets, k);
 	*high = rank_difference(sets, (int64_t) sets->a_n * sets->b_n + 1 - k);

@@ -63,7 +63,7 @@ typedef enum CompareMethod
 								 * Lehmann */
 	COMPARE_STUDENT,			/* t test with pooled variance */
 	COMPARE_WELCH				/* t test without */
-}			CompareMethod;
+} CompareMethod;
 
 typedef enum CompareVerdict
 {

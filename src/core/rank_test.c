@@ -22,7 +22,7 @@
 
 /* The i-th smallest of a. */
 static double
-a_at(const RankSets * sets, int i)
+a_at(const RankSets *sets, int i)
 {
 	return sets->a_factor * sets->a[sets->a_factor < 0 ? sets->a_n - 1 - i : i];
 }
@@ -33,11 +33,11 @@ typedef struct Pass
 	int64_t		count;			/* differences that are not above it */
 	double		below;			/* the largest of these, -INFINITY: none */
 	double		above;			/* the smallest of the others */
-}			Pass;
+} Pass;
 
 /* As a[i] grows, so does the number of b[j] that are not too far above it. */
 static Pass
-pass_over(const RankSets * sets, double value)
+pass_over(const RankSets *sets, double value)
 {
 	Pass		pass = {0, -INFINITY, INFINITY};
 	int			j = 0;
@@ -96,7 +96,7 @@ halve(double low, double high)
  * Each pass ends on a difference that there is.
  */
 double
-rank_difference(const RankSets * sets, int64_t k)
+rank_difference(const RankSets *sets, int64_t k)
 {
 	double		low = sets->b[0] - a_at(sets, sets->a_n - 1);
 	double		high = sets->b[sets->b_n - 1] - a_at(sets, 0);
@@ -138,7 +138,7 @@ rank_difference(const RankSets * sets, int64_t k)
 }
 
 double
-rank_shift(const RankSets * sets)
+rank_shift(const RankSets *sets)
 {
 	int64_t		pairs = (int64_t) sets->a_n * sets->b_n;
 	int64_t		k = (pairs + 1) / 2;
@@ -157,7 +157,7 @@ typedef struct Ties
 	double		within;
 	double		all;
 	double		statistic;		/* pairs with b above a, equal ones half */
-}			Ties;
+} Ties;
 
 static double
 cube(double t)
@@ -166,7 +166,7 @@ cube(double t)
 }
 
 static Ties
-count_ties(const RankSets * sets)
+count_ties(const RankSets *sets)
 {
 	Ties		ties = {0, 0, 0};
 	int			i = 0;
@@ -221,7 +221,7 @@ exact_distribution(int m, int n, double *p)
 }
 
 static RankTest
-exact_test(const RankSets * sets, double statistic, double outside)
+exact_test(const RankSets *sets, double statistic, double outside)
 {
 	double		p[MAX_EXACT];
 	double		pairs = (double) sets->a_n * sets->b_n;
@@ -239,7 +239,7 @@ exact_test(const RankSets * sets, double statistic, double outside)
 }
 
 static double
-stddev_of(const RankSets * sets, double ties)
+stddev_of(const RankSets *sets, double ties)
 {
 	double		n = (double) sets->a_n + sets->b_n;
 
@@ -247,7 +247,7 @@ stddev_of(const RankSets * sets, double ties)
 }
 
 static RankTest
-normal_test(const RankSets * sets, const Ties * ties, double inside, double outside)
+normal_test(const RankSets *sets, const Ties *ties, double inside, double outside)
 {
 	double		half = (double) sets->a_n * sets->b_n / 2;
 	double		distance = fmax(fabs(ties->statistic - half) - 0.5, 0);
@@ -261,7 +261,7 @@ normal_test(const RankSets * sets, const Ties * ties, double inside, double outs
 }
 
 RankTest
-rank_test(const RankSets * sets, double inside, double outside)
+rank_test(const RankSets *sets, double inside, double outside)
 {
 	double		first = sets->a[0];
 	Ties		ties = count_ties(sets);

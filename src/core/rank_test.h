@@ -35,17 +35,17 @@ typedef struct RankSets
 	const double *b;
 	int			b_n;
 	RankPause	pause;
-}			RankSets;
+} RankSets;
 
 /*
  * The k-th smallest of all differences, 1 <= k <= a_n * b_n; for 0, or one too
  * many, NAN.  As the exact value is found, and not approximated, ties do no
  * harm.
  */
-extern double rank_difference(const RankSets * sets, int64_t k);
+extern double rank_difference(const RankSets *sets, int64_t k);
 
 /* The median of all differences: Hodges and Lehmann, Ann. Math. Stat. 34, 1963. */
-extern double rank_shift(const RankSets * sets);
+extern double rank_shift(const RankSets *sets);
 
 /*
  * The two-sided p-value of the hypothesis that neither set tends to be above
@@ -66,9 +66,9 @@ typedef struct RankTest
 {
 	double		p_value;
 	int64_t		k;
-}			RankTest;
+} RankTest;
 
 /* "inside" and "outside" as in CompareLevel; a_factor plays no part. */
-extern RankTest rank_test(const RankSets * sets, double inside, double outside);
+extern RankTest rank_test(const RankSets *sets, double inside, double outside);
 
 #endif							/* CLOCKTIMING_RANK_TEST_H */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * clock_compare.c
- *	  Whether clocks, or figures that somebody has, differ: clock_compare() and
- *	  the picture of it.
+ *	  Whether clocks, stored runs of them, or any figures differ:
+ *	  clock_compare() and the picture of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,9 +15,11 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 
 #include "clock/reading_cost.h"
+#include "clock/sample_value.h"
 #include "core/comparison.h"
 #include "functions/args.h"
 #include "functions/row.h"
@@ -25,8 +27,10 @@
 
 PG_FUNCTION_INFO_V1(clock_compare_sources);
 PG_FUNCTION_INFO_V1(clock_compare_arrays);
+PG_FUNCTION_INFO_V1(clock_compare_samples);
 PG_FUNCTION_INFO_V1(clock_compare_plot_sources);
 PG_FUNCTION_INFO_V1(clock_compare_plot_arrays);
+PG_FUNCTION_INFO_V1(clock_compare_plot_samples);
 
 StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPARE_MAX_WIDTH,
 				 "widths of all plots are those of compare_plot()");
@@ -45,6 +49,14 @@ StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPAR
 
 /* From the difference to its margin in percent. */
 #define TESTED_COLUMNS	8
+
+/* What the first argument, or the first two, are. */
+typedef enum DataKind
+{
+	DATA_SOURCES,
+	DATA_FIGURES,
+	DATA_SAMPLES
+} DataKind;
 
 typedef struct DataSets
 {
@@ -133,11 +145,11 @@ get_level(FunctionCallInfo fcinfo, int argno)
 	return level;
 }
 
-static void
-get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
+/* An array argument of so many values, and room for a figure of each. */
+static ArrayType *
+get_array(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {
 	ArrayType  *array;
-	float8	   *values;
 
 	check_not_null(fcinfo, argno, name);
 	array = PG_GETARG_ARRAYTYPE_P(argno);
@@ -161,9 +173,15 @@ get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not contain null values", name)));
-
-	values = (float8 *) ARR_DATA_PTR(array);
 	set->x = palloc(sizeof(double) * set->n);
+	return array;
+}
+
+static void
+get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
+{
+	float8	   *values = (float8 *) ARR_DATA_PTR(get_array(fcinfo, argno, name, set));
+
 	for (int i = 0; i < set->n; i++)
 	{
 		if (!isfinite(values[i]))
@@ -177,6 +195,53 @@ get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set
 					 errdetail("It contains %g.", values[i])));
 		set->x[i] = values[i];
 	}
+	compare_summary(set);
+}
+
+/*
+ * The cost of a reading in each run.  Two arrays may be of different clocks,
+ * which may be what is compared, but figures of one array must be alike.
+ */
+static void
+get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
+{
+	ArrayType  *array = get_array(fcinfo, argno, name, set);
+	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare", ALLOCSET_DEFAULT_SIZES);
+	char	   *source = NULL;
+	char	   *clock = NULL;
+	Datum		datum;
+	bool		isnull;
+
+	for (int i = 0; array_iterate(iterator, &datum, &isnull); i++)
+	{
+		MemoryContext before = MemoryContextSwitchTo(context);
+		ClockSample *sample = sample_from_datum(datum);
+
+		MemoryContextSwitchTo(before);
+		if (i == 0)
+		{
+			source = pstrdup(sample->source);
+			clock = pstrdup(sample->clock);
+		}
+		if (strcmp(sample->source, source) != 0 || strcmp(sample->clock, clock) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must contain samples of one clock only", name),
+					 errdetail("Sample 1 is of %s (%s), sample %d of %s (%s).",
+							   source, clock, i + 1, sample->source, sample->clock)));
+		if (isnan(sample->cost_ns))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must contain samples with a known cost of a reading", name),
+					 errdetail("The cost_ns of sample %d, of %s, is not known.", i + 1, sample->source),
+					 errhint("See cost_ns of clock_summary().")));
+		set->x[i] = sample->cost_ns;
+		MemoryContextReset(context);
+		CHECK_FOR_INTERRUPTS();
+	}
+	MemoryContextDelete(context);
+	array_free_iterator(iterator);
 	compare_summary(set);
 }
 
@@ -248,15 +313,21 @@ put_figures(Row *row, const double *values, int n, bool as_float)
 
 /* Two arrays, or sources and a duration: arguments 0 and 1 in either case. */
 static DataSets
-get_data(FunctionCallInfo fcinfo, bool arrays, int max_sources)
+get_data(FunctionCallInfo fcinfo, DataKind kind, int max_sources)
 {
+	static const char *const names[] = {"a", "b"};
 	DataSets	data = {NULL, 2};
 
-	if (!arrays)
+	if (kind == DATA_SOURCES)
 		return measure_sources(fcinfo, max_sources);
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
-	get_values(fcinfo, 0, "a", &data.sets[0]);
-	get_values(fcinfo, 1, "b", &data.sets[1]);
+	for (int i = 0; i < data.n; i++)
+	{
+		if (kind == DATA_FIGURES)
+			get_figures(fcinfo, i, names[i], &data.sets[i]);
+		else
+			get_samples(fcinfo, i, names[i], &data.sets[i]);
+	}
 	return data;
 }
 
@@ -268,11 +339,12 @@ pause_test(void)
 
 /* A row a data set, each but the first compared with the first. */
 static Datum
-compare(FunctionCallInfo fcinfo, bool arrays)
+compare(FunctionCallInfo fcinfo, DataKind kind)
 {
+	bool		as_float = kind == DATA_FIGURES;
 	CompareMethod method = get_method(fcinfo, 2);
 	CompareLevel level = get_level(fcinfo, 3);
-	DataSets	data = get_data(fcinfo, arrays, clock_source_count());
+	DataSets	data = get_data(fcinfo, kind, clock_source_count());
 	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -287,22 +359,22 @@ compare(FunctionCallInfo fcinfo, bool arrays)
 			test = compare_test(&data.sets[0], set, &level, method, pause_test);
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
-		put_figures(&row, &set->median, 1, arrays);
+		put_figures(&row, &set->median, 1, as_float);
 		if (i > 0)
 		{
 			const double tested[] = {test.difference, test.margin, test.percent};
 			const double more[] = {test.low, test.high, test.margin_percent};
 
-			put_figures(&row, tested, lengthof(tested), arrays);
+			put_figures(&row, tested, lengthof(tested), as_float);
 			row_put_text(&row, compare_verdict(&test));
 			put_figures(&row, &test.p_value, 1, true);
-			put_figures(&row, more, lengthof(more), arrays);
+			put_figures(&row, more, lengthof(more), as_float);
 		}
 		else
 			row_put_nulls(&row, TESTED_COLUMNS);
-		put_figures(&row, figures, lengthof(figures), arrays);
+		put_figures(&row, figures, lengthof(figures), as_float);
 		if (i > 0)
-			put_figures(&row, &test.pooled_stddev, 1, arrays);
+			put_figures(&row, &test.pooled_stddev, 1, as_float);
 		else
 			row_put_null(&row);
 		row_to_set(&row, fcinfo);
@@ -317,7 +389,7 @@ put_line(void *arg, const char *line)
 }
 
 static Datum
-plot(FunctionCallInfo fcinfo, bool arrays)
+plot(FunctionCallInfo fcinfo, DataKind kind)
 {
 	CompareLevel level;
 	ComparePlot plot = {.level = &level, .pause = pause_test, .line = put_line, .arg = fcinfo};
@@ -329,7 +401,7 @@ plot(FunctionCallInfo fcinfo, bool arrays)
 	plot.width = PG_GETARG_INT32(4);
 	check_plot_width(plot.width);
 	plot.separate = get_bool(fcinfo, 5, "separate");
-	data = get_data(fcinfo, arrays, COMPARE_MAX_SETS);
+	data = get_data(fcinfo, kind, COMPARE_MAX_SETS);
 	plot.sets = data.sets;
 	plot.nsets = data.n;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
@@ -340,23 +412,35 @@ plot(FunctionCallInfo fcinfo, bool arrays)
 Datum
 clock_compare_sources(PG_FUNCTION_ARGS)
 {
-	return compare(fcinfo, false);
+	return compare(fcinfo, DATA_SOURCES);
 }
 
 Datum
 clock_compare_arrays(PG_FUNCTION_ARGS)
 {
-	return compare(fcinfo, true);
+	return compare(fcinfo, DATA_FIGURES);
+}
+
+Datum
+clock_compare_samples(PG_FUNCTION_ARGS)
+{
+	return compare(fcinfo, DATA_SAMPLES);
 }
 
 Datum
 clock_compare_plot_sources(PG_FUNCTION_ARGS)
 {
-	return plot(fcinfo, false);
+	return plot(fcinfo, DATA_SOURCES);
 }
 
 Datum
 clock_compare_plot_arrays(PG_FUNCTION_ARGS)
 {
-	return plot(fcinfo, true);
+	return plot(fcinfo, DATA_FIGURES);
+}
+
+Datum
+clock_compare_plot_samples(PG_FUNCTION_ARGS)
+{
+	return plot(fcinfo, DATA_SAMPLES);
 }
