@@ -23,7 +23,7 @@
 #define CONFIDENCE		0.95
 
 void
-block_costs_add(BlockCosts * costs, double ns)
+block_costs_add(BlockCosts *costs, double ns)
 {
 	uint64_t	place = costs->seen++;
 
@@ -37,7 +37,7 @@ block_costs_add(BlockCosts * costs, double ns)
 }
 
 bool
-block_costs_suffice(const BlockCosts * costs)
+block_costs_suffice(const BlockCosts *costs)
 {
 	return costs->seen >= LEAST_BLOCKS;
 }
@@ -52,7 +52,7 @@ batch_ns(const ClockReader *reader, int n)
 }
 
 void
-block_costs_of_batches(BlockCosts * costs, const ClockReader *reader)
+block_costs_of_batches(BlockCosts *costs, const ClockReader *reader)
 {
 	uint64_t	start = reference_ns();
 	int			n = 1;
@@ -67,7 +67,7 @@ block_costs_of_batches(BlockCosts * costs, const ClockReader *reader)
 }
 
 double
-block_costs_least(BlockCosts * costs, double *margin_ns)
+block_costs_least(BlockCosts *costs, double *margin_ns)
 {
 	static const double zeros[BLOCK_COSTS];
 	double		work[BLOCK_COSTS];

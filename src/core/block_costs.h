@@ -22,23 +22,23 @@ typedef struct BlockCosts
 	uint64_t	seen;
 	uint64_t	random;
 	double		ns[BLOCK_COSTS];	/* of a reading, on average in the block */
-}			BlockCosts;
+} BlockCosts;
 
-extern void block_costs_add(BlockCosts * costs, double ns);
+extern void block_costs_add(BlockCosts *costs, double ns);
 
 /* Whether there are enough of them for an estimate. */
-extern bool block_costs_suffice(const BlockCosts * costs);
+extern bool block_costs_suffice(const BlockCosts *costs);
 
 /*
  * Forgets all, and takes batches of bare readings instead, which takes some
  * milliseconds, but hardly ever more than 20.
  */
-extern void block_costs_of_batches(BlockCosts * costs, const ClockReader *reader);
+extern void block_costs_of_batches(BlockCosts *costs, const ClockReader *reader);
 
 /*
  * The mean cost in the fastest fiftieth of the blocks, and half of its 95 %
  * confidence interval; NAN if there are too few.  Changes their order.
  */
-extern double block_costs_least(BlockCosts * costs, double *margin_ns);
+extern double block_costs_least(BlockCosts *costs, double *margin_ns);
 
 #endif							/* CLOCKTIMING_BLOCK_COSTS_H */

@@ -69,7 +69,8 @@ FROM figures, (VALUES ('student', 93.41), ('student', 93.42), ('rank', 88.94), (
 SELECT verdict FROM clock_compare(ARRAY[1.0, 2.0], ARRAY[1.5, 4, 8]) WHERE data = 'b';
 SELECT verdict FROM clock_compare(ARRAY[1, 2], ARRAY[3, 4]) WHERE data = 'b';
 SELECT verdict FROM clock_compare('{1, 2}'::float8[], '{3, 4}', 'rank', 60) WHERE data = 'b';
-SELECT verdict FROM clock_compare(a => '{1, 2}', b => '{3, 4}') WHERE data = 'b';
+SELECT verdict FROM clock_compare('{1, 2}', '{3, 4}'::float8[]) WHERE data = 'b';
+SELECT verdict FROM clock_compare(a => '{1, 2}', b => '{3, 4}'::float8[]) WHERE data = 'b';
 SELECT verdict FROM clock_compare('{1, 2}', ARRAY[3::real, 4::real]) WHERE data = 'b';
 SELECT source, n FROM clock_compare('{system}', 0.01);
 SELECT source, n FROM clock_compare('{system}', 0.01, 'student', 99);
@@ -78,6 +79,7 @@ SELECT source, n FROM clock_compare(ARRAY['system'], 0.01);
 -- ambiguous, which versions say in different words
 \set VERBOSITY sqlstate
 SELECT count(*) FROM clock_compare('{1, 2}', '{3, 4}');
+SELECT count(*) FROM clock_compare(a => '{1, 2}', b => '{3, 4}');
 \set VERBOSITY default
 -- order does not matter, nor do the bounds of an array
 SELECT DISTINCT difference FROM clock_compare('[5:7]={3, 1, 2}'::float8[], '{6, 4, 5}') WHERE data = 'b';
