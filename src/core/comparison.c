@@ -351,7 +351,10 @@ put_test(const ComparePlot *plot, const CompareSet *set)
 			put_line(plot, "No test, as nothing varies");
 			break;
 	}
-	put_line(plot, "        %g +/- %g", test.difference, test.margin);
+	if (plot->method == COMPARE_RANK)
+		put_line(plot, "        %g +/- %g (%g to %g)", test.difference, test.margin, test.low, test.high);
+	else
+		put_line(plot, "        %g +/- %g", test.difference, test.margin);
 	if (!isnan(test.percent))
 		put_line(plot, "        %g%% +/- %g%%", test.percent, test.margin_percent);
 	if (test.verdict == COMPARE_NO_TEST)

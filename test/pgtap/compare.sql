@@ -53,6 +53,27 @@ FROM students AS a, students AS b WHERE a.ordinality = 1 AND b.ordinality = 2;
 -- as many samples however short the time
 SELECT ok(count(*) = 2 AND bool_and(n = 100), 'the shortest duration') FROM clock_compare('{system, getrusage}', 0.000001);
 
+-- stored runs, by what a reading costs
+CREATE TEMP TABLE runs AS
+    SELECT source, clock_measure(source, 0.01) AS run FROM unnest('{time, getrusage}'::text[]) AS source, generate_series(1, 5);
+CREATE TEMP TABLE stored AS
+    SELECT c.* FROM (SELECT array_agg(run) FILTER (WHERE source = 'time') AS a,
+                            array_agg(run) FILTER (WHERE source = 'getrusage') AS b FROM runs) AS r, clock_compare(a, b) AS c;
+SELECT is(array_agg(data || n ORDER BY data), '{a5,b5}', 'a row for each array of runs') FROM stored;
+SELECT ok(abs(c.median_ns - m.cost_ns) < 0.01, data || ': each run counts by its cost')
+FROM stored AS c
+JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
+      FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
+SELECT ok(verdict = 'difference' AND abs(p_value - 2 / 252.0) < 1e-9 AND difference_ns > 0 AND pooled_stddev_ns IS NULL,
+          'runs of a call that costs more') FROM stored WHERE data = 'b';
+SELECT is((SELECT count(*)::int FROM clock_compare_plot(a, b) AS line WHERE line LIKE '%(Hodges-Lehmann shift, Mann-Whitney interval)'), 1,
+          'the picture of runs')
+FROM (SELECT array_agg(run) FILTER (WHERE source = 'time') AS a, array_agg(run) FILTER (WHERE source = 'getrusage') AS b FROM runs) AS r;
+SELECT throws_ok('SELECT clock_compare(array_agg(run), array_agg(run)) FROM runs', '22023',
+                 'a must contain samples of one clock only', 'two sources in an array');
+SELECT throws_ok($$SELECT clock_compare(array_agg(run) FILTER (WHERE source = 'time'), ARRAY[max(run::text)::clock_sample, NULL]) FROM runs$$,
+                 '22004', 'b must not contain null values', 'a run that is NULL');
+
 -- pictures
 CREATE TEMP TABLE picture AS
     SELECT * FROM clock_compare_plot('{system, getrusage}', 0.05, separate => true) WITH ORDINALITY AS p(line, i);

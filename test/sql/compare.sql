@@ -104,14 +104,14 @@ FROM figures, clock_compare_plot(a, b, 'student', 99.999999999999999999999999999
 
 -- a histogram
 CREATE FUNCTION pg_temp.sample(ticks bigint[], counts bigint[]) RETURNS clock_sample LANGUAGE sql AS $$
-    SELECT jsonb_populate_record(NULL::clock_sample, '{
-        "source": "made", "clock": "by hand", "started_at": "2026-01-01 00:00:00Z", "duration_s": 0.000001,
-        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "mean_margin_ns": 0.5,
+    SELECT ('{"version": 1,
+        "source": "made", "clock": "by hand", "started_at": "2026-01-01T00:00:00Z", "duration_s": 0.000001,
+        "frequency_hz": 1e9, "resolution_ns": 1, "granularity_ticks": 10, "mean_margin_ns": 0.5, "cost_ns": 9.5, "cost_margin_ns": 0.25,
         "advance_s": 0.000001, "reference_bound_ns": 0.1, "longest_stall": 2,
         "backward_steps": 0, "backward_max_ticks": 0,
         "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
         "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64}'::jsonb
-        || jsonb_build_object('ticks', ticks, 'counts', counts, 'readings', (SELECT sum(c) FROM unnest(counts) AS c))) $$;
+        || jsonb_build_object('ticks', ticks, 'counts', counts, 'readings', (SELECT sum(c) FROM unnest(counts) AS c)))::clock_sample $$;
 SELECT clock_histogram_plot(pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}'));
 SELECT clock_histogram_plot(pg_temp.sample('{10, 20, 70, 5000000}', '{123456789, 12345678, 1, 3}'), width => 60);
 SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), 60);
@@ -125,6 +125,16 @@ FROM (SELECT pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}') AS s)
      LATERAL (SELECT * FROM clock_histogram(s) WITH ORDINALITY AS g(le_ns, percent, running, count, i) WHERE g.i = both_of.i - 1) AS h;
 SELECT count(*) > 1 AS lines, max(length(line)) <= 74 AS fits FROM clock_histogram_plot('system', 0.01) AS line;
 SELECT count(*) > 1 AS lines, max(length(line)) <= 61 AS fits FROM clock_histogram_plot('system', 0.01, 61) AS line;
+
+-- stored runs: a figure each
+CREATE FUNCTION pg_temp.runs(costs float8[], source text DEFAULT 'made') RETURNS clock_sample[] LANGUAGE sql AS $$
+    SELECT array_agg((pg_temp.sample('{1, 2}', '{3, 4}')::jsonb || jsonb_build_object('cost_ns', nullif(cost, 'NaN'), 'source', source))::clock_sample ORDER BY i)
+    FROM unnest(costs) WITH ORDINALITY AS c(cost, i) $$;
+SELECT data, n, median_ns, difference_ns, difference_margin_ns, difference_percent, verdict, p_value
+FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}', 'other'));
+SELECT data, n, mean_ns, difference_ns, pooled_stddev_ns, verdict
+FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}'), 'student', 99);
+SELECT clock_compare_plot(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}'), width => 60);
 
 -- sources: each once, in that order; those that are not here are left out of all
 SELECT source, n, min_ns <= median_ns AND median_ns <= max_ns AND mean_ns BETWEEN min_ns AND max_ns AS ordered,
@@ -176,6 +186,11 @@ SELECT * FROM clock_compare('{1, 2}'::float8[], '{1, -1e150}');
 SELECT * FROM clock_compare('{{1, 2}, {3, 4}}'::float8[], '{1, 2}');
 SELECT * FROM clock_compare(array_fill(1::float8, '{1000001}'), '{1, 2}');
 SELECT * FROM clock_compare('{1, 2}'::float8[], '{3, 4}', confidence => 100);
+SELECT * FROM clock_compare(pg_temp.runs('{1, 2}'), pg_temp.runs('{3, 4}') || pg_temp.runs('{5}', 'other'));
+SELECT * FROM clock_compare(array_append(pg_temp.runs('{1, 2}'), NULL), pg_temp.runs('{3, 4}'));
+SELECT * FROM clock_compare(pg_temp.runs('{1, 2}'), pg_temp.runs('{3}'));
+SELECT * FROM clock_compare(pg_temp.runs('{1, NaN}'), pg_temp.runs('{3, 4}'));
+SELECT * FROM clock_compare(NULL::clock_sample[], pg_temp.runs('{3, 4}'));
 SELECT clock_histogram_plot('nosuch');
 SELECT clock_histogram_plot('system', 0);
 SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), 2147483648);
