@@ -164,6 +164,7 @@ special_cases(void)
 	RankSets	pair = {(double[]) {1, 2}, 2, 1, (double[]) {3, 4}, 2, NULL};
 	RankSets	same = {(double[]) {5, 5}, 2, 1, (double[]) {5, 5, 5}, 3, NULL};
 	RankSets	three = {(double[]) {1, 2, 3}, 3, 1, (double[]) {4, 5, 6}, 3, NULL};
+	RankSets	halves = {x, 60, 1, y, 60, NULL};
 	RankTest	test = rank_test(&pair, 0.95, 0.05);
 
 	ok(near(test.p_value, 1.0 / 3, 0) && test.k == 0, "two and two cannot differ at 95 %%");
@@ -175,6 +176,12 @@ special_cases(void)
 	ok(test.p_value == 0.1 && test.k == 0, "on the edge: p = %.17g", test.p_value);
 	ok(rank_test(&three, 0.89, 0.11).k == 1, "beyond the edge");
 	ok(rank_test(&three, 1e-11, 1 - 1e-11).k == 4, "the narrowest interval");
+
+	/* half 0, half 1: sigma is sqrt(300 * (121 - 4 * (30^3 - 30) / (120 * 119))), ties between sets not counted */
+	for (int i = 0; i < 60; i++)
+		x[i] = y[i] = i / 30;
+	test = rank_test(&halves, 0.95, 0.05);
+	ok(test.k == 1438 && test.p_value == 1, "ties within and between sets: k is %d", (int) test.k);
 
 	/* 10^10 differences: more than 32 bits, and the largest is not near the others */
 	for (int i = 0; i < LENGTH(x); i++)
