@@ -6,43 +6,69 @@
 --
 -- One run as a value.
 --
-CREATE TYPE clock_sample AS (
-    source             text,
-    clock              text,
-    started_at         timestamp with time zone,
-    duration_s         double precision,
-    frequency_hz       double precision,
-    resolution_ns      double precision,
-    granularity_ticks  double precision,
-    readings           bigint,
-    mean_margin_ns      double precision,
-    advance_s          double precision,
-    reference_bound_ns double precision,
-    longest_stall      bigint,
-    backward_steps     bigint,
-    backward_max_ticks bigint,
-    warps              bigint,
-    warp_max_ns        double precision,
-    warp_total_ns      double precision,
-    lags               bigint,
-    lag_max_ns         double precision,
-    lag_total_ns       double precision,
-    gaps               bigint,
-    gap_max_ns         double precision,
-    gap_total_ns       double precision,
-    cpus               integer[],
-    migrations         bigint,
-    precision_bits     integer,
-    ticks              bigint[],
-    counts             bigint[]
+CREATE TYPE clock_sample;
+
+CREATE FUNCTION clock_sample_in(cstring) RETURNS clock_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_sample_in';
+COMMENT ON FUNCTION clock_sample_in(cstring) IS
+'input function of the type clock_sample: reads a JSON object';
+
+CREATE FUNCTION clock_sample_out(clock_sample) RETURNS cstring
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_sample_out';
+COMMENT ON FUNCTION clock_sample_out(clock_sample) IS
+'output function of the type clock_sample: writes a JSON object';
+
+-- texts are in the encoding of the client, which is a setting
+CREATE FUNCTION clock_sample_recv(internal) RETURNS clock_sample
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_sample_recv';
+COMMENT ON FUNCTION clock_sample_recv(internal) IS
+'binary input function of the type clock_sample';
+
+CREATE FUNCTION clock_sample_send(clock_sample) RETURNS bytea
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_sample_send';
+COMMENT ON FUNCTION clock_sample_send(clock_sample) IS
+'binary output function of the type clock_sample';
+
+CREATE TYPE clock_sample (
+    INPUT          = clock_sample_in,
+    OUTPUT         = clock_sample_out,
+    RECEIVE        = clock_sample_recv,
+    SEND           = clock_sample_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT      = int4,
+    STORAGE        = extended
 );
 COMMENT ON TYPE clock_sample IS
 'one run of a clock: its exact durations in ticks with their counts, and what was found';
+
+CREATE FUNCTION clock_sample_from_jsonb(jsonb) RETURNS clock_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_sample_from_jsonb';
+COMMENT ON FUNCTION clock_sample_from_jsonb(jsonb) IS
+'makes a clock_sample of the JSON object that is its text';
+
+CREATE FUNCTION clock_sample_to_jsonb(clock_sample) RETURNS jsonb
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
+COMMENT ON FUNCTION clock_sample_to_jsonb(clock_sample) IS
+'gives all members of a clock_sample as a JSON object';
+
+-- nothing is lost either way, so an INSERT may do it by itself
+CREATE CAST (jsonb AS clock_sample) WITH FUNCTION clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
+CREATE CAST (clock_sample AS jsonb) WITH FUNCTION clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
 -- A run in one row; NULL stands for what is not known.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
+    cost_ns           numeric,
+    cost_margin_ns    numeric,
     duration_s        numeric,
     readings          bigint,
     loop_ns           numeric,
@@ -73,10 +99,98 @@ CREATE TYPE clock_summary_row AS (
     rate_ppm          numeric,
     rate_bound_ppm    numeric,
     cpus              integer[],
-    migrations        bigint
+    migrations        bigint,
+    warp_total_ns     numeric,
+    lag_total_ns      numeric,
+    resolution_ns     numeric,
+    precision_bits    integer,
+    frequency_hz      double precision,
+    started_at        timestamp with time zone
 );
 COMMENT ON TYPE clock_summary_row IS
 'one run of a clock in one row: what clock_summary() returns';
+COMMENT ON COLUMN clock_summary_row.source IS
+'clock source that was read';
+COMMENT ON COLUMN clock_summary_row.clock IS
+'clock that the source stood for, such as RDTSC';
+COMMENT ON COLUMN clock_summary_row.cost_ns IS
+'what a reading costs when nothing disturbs it, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
+'half of the 95 % confidence interval of cost_ns, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.duration_s IS
+'how long the run took on the reference clock, in seconds';
+COMMENT ON COLUMN clock_summary_row.readings IS
+'readings that were compared with the one before: durations counted plus backward steps';
+COMMENT ON COLUMN clock_summary_row.loop_ns IS
+'elapsed time per reading with the work of sampling included, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.mean_ns IS
+'mean duration of a reading, interruptions included, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
+'half of the 95 % confidence interval of mean_ns, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.stddev_ns IS
+'standard deviation of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.min_ns IS
+'shortest duration, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p50_ns IS
+'median of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p90_ns IS
+'duration that 90 % of all are not above, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p99_ns IS
+'duration that 99 % of all are not above, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p999_ns IS
+'duration that 99.9 % of all are not above, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p9999_ns IS
+'duration that 99.99 % of all are not above, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.max_ns IS
+'longest duration, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
+'step that the clock was seen to advance by, in ticks';
+COMMENT ON COLUMN clock_summary_row.granularity_ns IS
+'step that the clock was seen to advance by, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.stalls IS
+'durations of 0: readings that repeated the one before';
+COMMENT ON COLUMN clock_summary_row.longest_stall IS
+'largest number of readings in a row that repeated the one before';
+COMMENT ON COLUMN clock_summary_row.backward_steps IS
+'readings that were below the one before';
+COMMENT ON COLUMN clock_summary_row.backward_max_ns IS
+'largest backward step, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.warps IS
+'times that the clock jumped ahead of the reference clock';
+COMMENT ON COLUMN clock_summary_row.warp_max_ns IS
+'largest warp, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lags IS
+'times that the clock fell behind the reference clock';
+COMMENT ON COLUMN clock_summary_row.lag_max_ns IS
+'largest lag, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.gaps IS
+'times of 10 microseconds or more that the process was kept from running';
+COMMENT ON COLUMN clock_summary_row.gap_max_ns IS
+'longest gap, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lost_ms IS
+'time that all gaps took, in milliseconds';
+COMMENT ON COLUMN clock_summary_row.lost_percent IS
+'share of the run that all gaps took, in percent';
+COMMENT ON COLUMN clock_summary_row.rate_ppm IS
+'by how many parts per million the clock advanced more than the reference clock';
+COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
+'largest possible error of rate_ppm, in parts per million';
+COMMENT ON COLUMN clock_summary_row.cpus IS
+'CPUs that the run was seen on; empty where the system does not say';
+COMMENT ON COLUMN clock_summary_row.migrations IS
+'changes of CPU that were seen';
+COMMENT ON COLUMN clock_summary_row.warp_total_ns IS
+'sum of all warps, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lag_total_ns IS
+'sum of all lags, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.resolution_ns IS
+'resolution that the system reports for the clock, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.precision_bits IS
+'significant bits kept of durations of 4096 ticks and more; 64 if all are exact';
+COMMENT ON COLUMN clock_summary_row.frequency_hz IS
+'ticks of the clock per second';
+COMMENT ON COLUMN clock_summary_row.started_at IS
+'when the run began';
 
 --
 -- Measuring functions.  They keep a CPU busy for as long as they are told to,
@@ -130,7 +244,7 @@ CREATE FUNCTION clock_summary(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
-'samples a clock and sums up the run in one row: cost, spread, quantiles, and what was found';
+'samples a clock and sums up the run in one row: cost of a reading, spread, quantiles, and what was found';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
@@ -224,19 +338,19 @@ CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_summary_sample';
 COMMENT ON FUNCTION clock_summary(clock_sample) IS
-'sums up a run in one row: cost, spread, quantiles, and what was found';
+'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
 
 CREATE FUNCTION clock_merge_add(internal, clock_sample) RETURNS internal
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_merge_add';
 COMMENT ON FUNCTION clock_merge_add(internal, clock_sample) IS
-'transition function of clock_merge()';
+'transition function of the aggregate clock_merge()';
 
 CREATE FUNCTION clock_merge_result(internal) RETURNS clock_sample
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_merge_result';
 COMMENT ON FUNCTION clock_merge_result(internal) IS
-'final function of clock_merge()';
+'final function of the aggregate clock_merge()';
 
 -- a state is two tables of counters and a table of long durations
 CREATE AGGREGATE clock_merge(clock_sample) (
@@ -358,64 +472,92 @@ COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, te
 
 CREATE FUNCTION clock_compare(
     sources    text[],
-    samples    integer DEFAULT 12,
-    readings   integer DEFAULT 10000,
+    duration   double precision DEFAULT 1,
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
-    welch      boolean DEFAULT false,
-    OUT source text, OUT n integer,
-    OUT min_ns numeric, OUT max_ns numeric, OUT median_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
-    OUT difference_ns numeric, OUT difference_margin_ns numeric,
-    OUT difference_percent numeric, OUT difference_margin_percent numeric,
-    OUT pooled_stddev_ns numeric, OUT p_value double precision, OUT verdict text
+    OUT source text, OUT n integer, OUT median_ns numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
-COMMENT ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) IS
-'what a reading of each source costs, from samples in turn, and whether that differs from the first: Student''s t';
+COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric) IS
+'what a reading of each clock source costs, and whether and by how much that differs from the first source''s';
 
 CREATE FUNCTION clock_compare(
     a          double precision[],
     b          double precision[],
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
-    welch      boolean DEFAULT false,
-    OUT data text, OUT n integer,
-    OUT min double precision, OUT max double precision, OUT median double precision,
-    OUT mean double precision, OUT stddev double precision,
-    OUT difference double precision, OUT difference_margin double precision,
-    OUT difference_percent double precision, OUT difference_margin_percent double precision,
-    OUT pooled_stddev double precision, OUT p_value double precision, OUT verdict text
+    OUT data text, OUT n integer, OUT median double precision,
+    OUT difference double precision, OUT difference_margin double precision, OUT difference_percent double precision,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low double precision, OUT difference_high double precision,
+    OUT difference_margin_percent double precision,
+    OUT min double precision, OUT max double precision, OUT mean double precision, OUT stddev double precision,
+    OUT pooled_stddev double precision
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
-COMMENT ON FUNCTION clock_compare(double precision[], double precision[], numeric, boolean) IS
-'whether two sets of figures differ: Student''s t';
+COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric) IS
+'whether and by how much two sets of figures differ';
+
+CREATE FUNCTION clock_compare(
+    a          clock_sample[],
+    b          clock_sample[],
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    OUT data text, OUT n integer, OUT median_ns numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
+AS 'MODULE_PATHNAME', 'clock_compare_samples';
+COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric) IS
+'whether and by how much the cost of a reading differs between two sets of stored runs';
 
 CREATE FUNCTION clock_compare_plot(
     sources    text[],
-    samples    integer DEFAULT 12,
-    readings   integer DEFAULT 10000,
+    duration   double precision DEFAULT 1,
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
     width      integer DEFAULT 74,
-    welch      boolean DEFAULT false,
     separate   boolean DEFAULT false
 ) RETURNS SETOF text
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_compare_plot_sources';
-COMMENT ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) IS
-'the picture that ministat draws, of what a reading of each source costs in nanoseconds';
+COMMENT ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) IS
+'the picture that ministat draws, of what a reading of each clock source costs in nanoseconds';
 
 CREATE FUNCTION clock_compare_plot(
     a          double precision[],
     b          double precision[],
+    method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
     width      integer DEFAULT 74,
-    welch      boolean DEFAULT false,
     separate   boolean DEFAULT false
 ) RETURNS SETOF text
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_compare_plot_arrays';
-COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], numeric, integer, boolean, boolean) IS
+COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], text, numeric, integer, boolean) IS
 'the picture that ministat draws, of two sets of figures';
+
+CREATE FUNCTION clock_compare_plot(
+    a          clock_sample[],
+    b          clock_sample[],
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    width      integer DEFAULT 74,
+    separate   boolean DEFAULT false
+) RETURNS SETOF text
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_compare_plot_samples';
+COMMENT ON FUNCTION clock_compare_plot(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
+'the picture that ministat draws, of what a reading costs in two sets of stored runs, in nanoseconds';
 
 --
 -- What there is to measure.
@@ -642,10 +784,10 @@ REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare(text[], integer, integer, numeric, boolean) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], integer, integer, numeric, integer, boolean, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;

@@ -352,7 +352,12 @@ ClockSample *
 clock_run(const ClockSource *source, double rate, double duration_s)
 {
 	ClockRun   *run = clock_run_begin(source, rate, duration_s);
+	BlockCosts *costs = palloc0(sizeof(BlockCosts));
+	ClockSample *sample;
 
+	run->sampler.costs = costs;
 	clock_run_until(run, duration_s);
-	return clock_run_end(run);
+	sample = clock_run_end(run);
+	pfree(costs);
+	return sample;
 }

@@ -23,6 +23,9 @@
 #define MIN_BATCHES		10
 #define MAX_BATCHES		20000
 
+/* So many batches of a sample are kept; one of the default duration has fewer. */
+#define SAMPLE_BATCHES	1000
+
 /* The fastest batches, whose mean counts, as for executions in plan_rounds.c. */
 #define FASTEST_SHARE	50
 #define FASTEST_MIN		5
@@ -71,57 +74,95 @@ batch_size(const ClockSource *source, double bracket_ns)
 	return n;
 }
 
-/* What happens between two batches is not in it. */
 static double
-cost_ns(const CostSeries *series, int readings, double bracket_ns)
+cost_ns(const CostSeries *series, double bracket_ns)
 {
-	double		total_ns = 0;
+	return batch_ns(series->source, series->batch, bracket_ns) / series->batch;
+}
 
-	for (int left = readings; left > 0; left -= series->batch)
+/* Finds the size of the batches; room for "most" figures of each.  Returns the bracket. */
+static double
+begin_series(CostSeries *series, int n, int most)
+{
+	double		bracket_ns = empty_bracket_ns();
+
+	for (int i = 0; i < n; i++)
 	{
-		total_ns += batch_ns(series->source, Min(left, series->batch), bracket_ns);
+		series[i].batch = batch_size(series[i].source, bracket_ns);
+		series[i].ns = palloc(sizeof(double) * most);
 		CHECK_FOR_INTERRUPTS();
 	}
-	return total_ns / readings;
+	return bracket_ns;
 }
 
 /*
  * By turns, as others may disturb the processor for tenths of a second.  The
  * order rotates, for each follows every other then.
  */
-int
-reading_cost_series(CostSeries *series, int n, int readings, int least, int most,
-					double duration_s, const char *label)
+static int
+cost_series(CostSeries *series, int n, int most, double duration_s)
 {
-	double		bracket_ns = empty_bracket_ns();
-	double		expected_ns = 0;
+	double		bracket_ns = begin_series(series, n, most);
 	int			round;
 	Progress	progress;
 
-	for (int i = 0; i < n; i++)
-	{
-		series[i].batch = batch_size(series[i].source, bracket_ns);
-		series[i].ns = palloc(sizeof(double) * most);
-		expected_ns += batch_ns(series[i].source, series[i].batch, bracket_ns) /
-			series[i].batch * readings;
-		CHECK_FOR_INTERRUPTS();
-	}
-	progress_start(&progress, label, expected_ns * most / 1e9);
+	progress_start(&progress, NULL, duration_s);
 	for (round = 0; round < most; round++)
 	{
-		if (round >= least && progress_elapsed_s(&progress) >= duration_s)
+		if (round >= MIN_BATCHES && progress_elapsed_s(&progress) >= duration_s)
 			break;
 		for (int turn = 0; turn < n; turn++)
 		{
 			CostSeries *one = &series[(round + turn) % n];
-			double		elapsed_s = progress_elapsed_s(&progress);
 
-			if (label != NULL && progress_due(&progress, elapsed_s))
-				progress_report(&progress, elapsed_s, "%d of %d samples", round, most);
-			one->ns[round] = cost_ns(one, readings > 0 ? readings : one->batch, bracket_ns);
+			one->ns[round] = cost_ns(one, bracket_ns);
+			CHECK_FOR_INTERRUPTS();
 		}
 	}
 	return round;
+}
+
+/*
+ * Batches of all series by turns, as above.  Those of one sample follow each
+ * other, so that what disturbs the processor for some milliseconds is seen in
+ * one sample, and samples have little to do with each other.
+ */
+void
+reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
+					 const char *label)
+{
+	double		bracket_ns = begin_series(series, n, samples);
+	double	   *batches = palloc(sizeof(double) * n * SAMPLE_BATCHES);
+	int			round = 0;
+	Progress	progress;
+
+	progress_start(&progress, label, duration_s);
+	for (int sample = 0; sample < samples; sample++)
+	{
+		double		elapsed_s = progress_elapsed_s(&progress);
+		double		until_s = elapsed_s + (duration_s - elapsed_s) / (samples - sample);
+		int			rounds = 0;
+
+		do
+		{
+			if (progress_due(&progress, elapsed_s))
+				progress_report(&progress, elapsed_s, "%d of %d samples", sample, samples);
+			for (int turn = 0; turn < n; turn++)
+			{
+				int			i = (round + turn) % n;
+
+				/* of a long sample, the last ones count */
+				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] = cost_ns(&series[i], bracket_ns);
+				CHECK_FOR_INTERRUPTS();
+			}
+			round = (round + 1) % n;
+			rounds++;
+			elapsed_s = progress_elapsed_s(&progress);
+		} while (elapsed_s < until_s);
+		for (int i = 0; i < n; i++)
+			series[i].ns[sample] = stats_median(&batches[i * SAMPLE_BATCHES], Min(rounds, SAMPLE_BATCHES));
+	}
+	pfree(batches);
 }
 
 static ReadingCost
@@ -151,7 +192,7 @@ reading_costs(const ClockSource *const *sources, int n, double duration_s,
 
 	for (int i = 0; i < n; i++)
 		series[i].source = sources[i];
-	batches = reading_cost_series(series, n, 0, MIN_BATCHES, most_batches, duration_s, NULL);
+	batches = cost_series(series, n, most_batches, duration_s);
 	for (int i = 0; i < n; i++)
 	{
 		costs[i] = sum_up(series[i].ns, batches);

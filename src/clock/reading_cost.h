@@ -28,21 +28,22 @@ extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 extern void reading_costs(const ClockSource *const *sources, int n, double duration_s,
 						  int most_batches, ReadingCost *costs);
 
-/* Costs of one source, each the mean of a number of readings, in ns. */
+/* Costs of one source, in ns. */
 typedef struct CostSeries
 {
 	const ClockSource *source;
 	int			batch;			/* readings in 40 us or so */
-	double	   *ns;				/* allocated by reading_cost_series() */
+	double	   *ns;				/* allocated by what fills them in */
 } CostSeries;
 
 /*
- * Fills in the costs of so many readings each, 0 meaning a batch of them: the
- * same number of costs for each of the n series, which is returned.  It is the
- * least number or what duration_s allows, but "most" at most.  Reports progress
- * unless the label is NULL.  Can be cancelled.
+ * So many samples of each of n series, spread over the duration.  A sample is
+ * the median of the costs that batches of readings had in its part of the
+ * duration, each batch between two readings of the reference clock, whose own
+ * cost is taken off.  There is one batch of each series in a sample at least,
+ * whatever the duration.  Reports progress under that label.  Can be cancelled.
  */
-extern int	reading_cost_series(CostSeries *series, int n, int readings, int least,
-								int most, double duration_s, const char *label);
+extern void reading_cost_samples(CostSeries *series, int n, int samples,
+								 double duration_s, const char *label);
 
 #endif							/* CLOCKTIMING_READING_COST_H */

@@ -6,79 +6,15 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "common/int.h"
+#include "libpq/pqformat.h"
 #include "port/pg_bitutils.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
-#include "utils/typcache.h"
 
+#include "clock/sample_binary.h"
 #include "clock/sample_value.h"
 #include "compat.h"
-
-typedef enum FieldKind
-{
-	FIELD_TEXT,
-	FIELD_TIME,
-	FIELD_COUNT,				/* int64, not negative */
-	FIELD_NUMBER,				/* a finite double */
-	FIELD_NOT_NEGATIVE,
-	FIELD_POSITIVE,
-	FIELD_UNLESS_NAN,			/* not negative, or NaN */
-	FIELD_OTHER
-} FieldKind;
-
-/* The attributes of clock_sample that are FIELD_OTHER. */
-enum
-{
-	SAMPLE_CPUS = 23,
-	SAMPLE_PRECISION_BITS = 25,
-	SAMPLE_TICKS,
-	SAMPLE_COUNTS,
-	NFIELDS
-};
-
-#define FIELD(name, kind, member) {#name, FIELD_##kind, offsetof(ClockSample, member)}
-
-/* Attributes of clock_sample, in the order of the type's definition. */
-static const struct Field
-{
-	const char *name;
-	FieldKind	kind;
-	size_t		offset;
-}			fields[NFIELDS] = {
-
-	FIELD(source, TEXT, source),
-	FIELD(clock, TEXT, clock),
-	FIELD(started_at, TIME, started_at),
-	FIELD(duration_s, NOT_NEGATIVE, duration_s),
-	FIELD(frequency_hz, POSITIVE, frequency_hz),
-	FIELD(resolution_ns, NOT_NEGATIVE, resolution_ns),
-	FIELD(granularity_ticks, NOT_NEGATIVE, granularity_ticks),
-	FIELD(readings, COUNT, readings),
-	FIELD(mean_margin_ns, UNLESS_NAN, mean_margin_ns),
-	FIELD(advance_s, NUMBER, advance_s),
-	FIELD(reference_bound_ns, NOT_NEGATIVE, reference_bound_ns),
-	FIELD(longest_stall, COUNT, longest_stall),
-	FIELD(backward_steps, COUNT, backward_steps),
-	FIELD(backward_max_ticks, COUNT, backward_max_ticks),
-	FIELD(warps, COUNT, warps.count),
-	FIELD(warp_max_ns, NOT_NEGATIVE, warps.max_ns),
-	FIELD(warp_total_ns, NOT_NEGATIVE, warps.total_ns),
-	FIELD(lags, COUNT, lags.count),
-	FIELD(lag_max_ns, NOT_NEGATIVE, lags.max_ns),
-	FIELD(lag_total_ns, NOT_NEGATIVE, lags.total_ns),
-	FIELD(gaps, COUNT, gaps.count),
-	FIELD(gap_max_ns, NOT_NEGATIVE, gaps.max_ns),
-	FIELD(gap_total_ns, NOT_NEGATIVE, gaps.total_ns),
-	FIELD(cpus, OTHER, cpus),
-	FIELD(migrations, COUNT, migrations),
-	FIELD(precision_bits, OTHER, precision_bits),
-	FIELD(ticks, OTHER, entries),
-	FIELD(counts, OTHER, entries)
-};
 
 void
 sample_set_durations(ClockSample *sample, const Tally *tally)
@@ -105,6 +41,8 @@ sample_from_run(const SamplerRun *run)
 	sample->resolution_ns = run->resolution_ns;
 	sample->granularity_ticks = run->granularity_ticks;
 	sample->mean_margin_ns = run->mean_margin_ns;
+	sample->cost_ns = run->cost_ns;
+	sample->cost_margin_ns = run->cost_margin_ns;
 	sample->advance_s = run->advance_ns / 1e9;
 	sample->reference_bound_ns = run->reference_bound_ns;
 	sample->warps = run->warps;
@@ -161,172 +99,6 @@ int4_array(const int32 *elements, int n)
 		datums[i] = Int32GetDatum(elements[i]);
 	return PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32),
 										   true, TYPALIGN_INT));
-}
-
-static Datum
-entries_to_array(const ClockSample *sample, bool counts)
-{
-	Datum	   *datums = palloc(sizeof(Datum) * (sample->n + 1));
-
-	for (int i = 0; i < sample->n; i++)
-		datums[i] = Int64GetDatum((int64) (counts ? sample->entries[i].count :
-										   sample->entries[i].ticks));
-	return PointerGetDatum(construct_array(datums, sample->n, INT8OID, sizeof(int64),
-										   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
-
-static void
-check_natts(TupleDesc tupdesc)
-{
-	if (tupdesc->natts != NFIELDS)
-		elog(ERROR, "type clock_sample has %d attributes, %d expected",
-			 tupdesc->natts, NFIELDS);
-}
-
-HeapTuple
-sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc)
-{
-	Datum		values[NFIELDS];
-	bool		nulls[NFIELDS] = {0};
-
-	check_natts(tupdesc);
-	for (int i = 0; i < NFIELDS; i++)
-	{
-		const void *member = (const char *) sample + fields[i].offset;
-		int64		bits;
-
-		/* a Datum has the bits of a double as it has those of an int64 */
-		memcpy(&bits, member, sizeof(bits));
-		if (fields[i].kind == FIELD_TEXT)
-			values[i] = CStringGetTextDatum(*(const char *const *) member);
-		else if (fields[i].kind != FIELD_OTHER)
-			values[i] = Int64GetDatum(bits);
-	}
-	values[SAMPLE_CPUS] = int4_array(sample->cpus, sample->ncpus);
-	values[SAMPLE_PRECISION_BITS] = Int32GetDatum(sample->precision_bits);
-	values[SAMPLE_TICKS] = entries_to_array(sample, false);
-	values[SAMPLE_COUNTS] = entries_to_array(sample, true);
-	return heap_form_tuple(tupdesc, values, nulls);
-}
-
-pg_noreturn static void
-malformed(const char *detail)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("malformed clock_sample value"),
-			 errdetail_internal("%s", detail),
-			 errhint("Use values that clock_measure() or clock_merge() has returned, unchanged.")));
-}
-
-/* A number of eight bytes. */
-static void
-get_number(const struct Field *field, Datum datum, void *member)
-{
-	int64		bits = DatumGetInt64(datum);
-	double		value = DatumGetFloat8(datum);
-
-	memcpy(member, &bits, sizeof(bits));
-	if (field->kind == FIELD_COUNT && bits < 0)
-		malformed(psprintf("The attribute \"%s\" is negative.", field->name));
-	if (field->kind >= FIELD_NUMBER && !(field->kind == FIELD_UNLESS_NAN && isnan(value)) &&
-		(!isfinite(value) || (field->kind != FIELD_NUMBER && value < 0) ||
-		 (field->kind == FIELD_POSITIVE && value == 0)))
-		malformed(psprintf("The attribute \"%s\" is %g.", field->name, value));
-}
-
-/* The elements of a one-dimensional array of int4 or int8 without NULLs. */
-static void *
-get_array(const Datum *values, int attribute, int *n)
-{
-	const char *name = fields[attribute].name;
-	ArrayType  *array = DatumGetArrayTypeP(values[attribute]);
-
-	if (ARR_NDIM(array) > 1)
-		malformed(psprintf("The array \"%s\" has more than one dimension.", name));
-	if (ARR_HASNULL(array) && array_contains_nulls(array))
-		malformed(psprintf("The array \"%s\" contains a null value.", name));
-	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	return ARR_DATA_PTR(array);
-}
-
-/* Entries of the sample, ascending and counted. */
-static void
-get_entries(const Datum *values, ClockSample *sample)
-{
-	int			nticks;
-	int			ncounts;
-	int64	   *ticks = get_array(values, SAMPLE_TICKS, &nticks);
-	int64	   *counts = get_array(values, SAMPLE_COUNTS, &ncounts);
-	int64		total = 0;
-
-	if (nticks != ncounts)
-		malformed(psprintf("The arrays \"ticks\" and \"counts\" have %d and %d elements.",
-						   nticks, ncounts));
-	sample->n = nticks;
-	sample->entries = palloc(sizeof(TallyEntry) * ((Size) nticks + 1));
-	for (int i = 0; i < nticks; i++)
-	{
-		if (ticks[i] < 0)
-			malformed("The array \"ticks\" contains a negative value.");
-		if (i > 0 && ticks[i] <= ticks[i - 1])
-			malformed("The array \"ticks\" is not in ascending order.");
-		if (counts[i] <= 0)
-			malformed("The array \"counts\" contains a value that is not positive.");
-		if (pg_add_s64_overflow(total, counts[i], &total))
-			malformed("The sum of the array \"counts\" is out of range.");
-		sample->entries[i].ticks = (uint64) ticks[i];
-		sample->entries[i].count = (uint64) counts[i];
-	}
-	sample->total = (uint64) total;
-	if (sample->n > 0 &&
-		sample_ns(sample, sample->entries[sample->n - 1].ticks) >= (double) PG_INT64_MAX)
-		malformed("The longest duration is out of range in nanoseconds.");
-	if (pg_add_s64_overflow(total, sample->backward_steps, &total) ||
-		total != sample->readings)
-		malformed("The counts and \"backward_steps\" do not add up to \"readings\".");
-}
-
-ClockSample *
-sample_from_datum(Datum datum)
-{
-	ClockSample *sample = palloc0(sizeof(ClockSample));
-	HeapTupleHeader header = DatumGetHeapTupleHeader(datum);
-	TupleDesc	tupdesc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
-												 HeapTupleHeaderGetTypMod(header));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header), .t_data = header};
-	Datum		values[NFIELDS];
-	bool		nulls[NFIELDS];
-
-	check_natts(tupdesc);
-	heap_deform_tuple(&tuple, tupdesc, values, nulls);
-	ReleaseTupleDesc(tupdesc);
-
-	for (int i = 0; i < NFIELDS; i++)
-	{
-		if (nulls[i])
-			malformed(psprintf("The attribute \"%s\" is null.", fields[i].name));
-	}
-	for (int i = 0; i < NFIELDS; i++)
-	{
-		void	   *member = (char *) sample + fields[i].offset;
-
-		if (fields[i].kind == FIELD_TEXT)
-			*(const char **) member = TextDatumGetCString(values[i]);
-		else if (fields[i].kind != FIELD_OTHER)
-			get_number(&fields[i], values[i], member);
-	}
-	sample->cpus = get_array(values, SAMPLE_CPUS, &sample->ncpus);
-	for (int i = 0; i < sample->ncpus; i++)
-	{
-		if (sample->cpus[i] < (i > 0 ? sample->cpus[i - 1] + 1 : 0))
-			malformed("The array \"cpus\" is not in ascending order, or has a negative value.");
-	}
-	sample->precision_bits = DatumGetInt32(values[SAMPLE_PRECISION_BITS]);
-	if (sample->precision_bits < 1 || sample->precision_bits > TALLY_EXACT)
-		malformed(psprintf("The attribute \"precision_bits\" is %d.", sample->precision_bits));
-	get_entries(values, sample);
-	return sample;
 }
 
 static double
@@ -429,4 +201,35 @@ sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *sto
 		rows[keep + 1] = rows[n - 1];
 	*nrows = *stopped ? keep + 2 : n;
 	return rows;
+}
+
+Datum
+sample_to_datum(const ClockSample *sample)
+{
+	StringInfoData buf;
+	bytea	   *stored;
+
+	initStringInfo(&buf);
+	/* room for the header */
+	appendStringInfoSpaces(&buf, VARHDRSZ);
+	sample_encode(&buf, sample, false);
+	stored = (bytea *) buf.data;
+	SET_VARSIZE(stored, buf.len);
+	return PointerGetDatum(stored);
+}
+
+ClockSample *
+sample_from_datum(Datum datum)
+{
+	struct varlena *stored = PG_DETOAST_DATUM_PACKED(datum);
+	StringInfoData buf;
+	ClockSample *sample;
+
+	/* not initReadOnlyStringInfo(), which PostgreSQL 15 lacks */
+	buf.data = VARDATA_ANY(stored);
+	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(stored);
+	buf.cursor = 0;
+	sample = sample_decode(&buf, false);
+	pq_getmsgend(&buf);
+	return sample;
 }

@@ -1,24 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * sample_value.h
- *	  One run as a value: the SQL composite type clock_sample.
+ *	  One run as a value: the SQL type clock_sample.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SAMPLE_VALUE_H
 #define CLOCKTIMING_SAMPLE_VALUE_H
 
-#include "access/htup.h"
-#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 
 #include "core/sampler.h"
 
-/*
- * What the attributes of clock_sample mean is said in doc/reference.md.  None
- * of them is ever null in SQL, since a composite value with a null in it is
- * not "IS NOT NULL", which people will ask for.
- */
+/* What the members mean is said in doc/reference.md. */
 typedef struct ClockSample
 {
 	const char *source;
@@ -26,10 +20,12 @@ typedef struct ClockSample
 	TimestampTz started_at;
 	double		duration_s;
 	double		frequency_hz;
-	double		resolution_ns;
+	double		resolution_ns;	/* 0: not known */
 	double		granularity_ticks;	/* 0: not seen */
 	int64		readings;
 	double		mean_margin_ns; /* NaN: not known */
+	double		cost_ns;		/* of an undisturbed reading; NaN: not known */
+	double		cost_margin_ns;
 	double		advance_s;
 	double		reference_bound_ns;
 	int64		longest_stall;
@@ -63,8 +59,11 @@ extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 /* An SQL array. */
 extern Datum int4_array(const int32 *elements, int n);
 
-/* To the composite type of "tupdesc", and from it; the latter checks it. */
-extern HeapTuple sample_to_tuple(const ClockSample *sample, TupleDesc tupdesc);
+/*
+ * As it is stored: a varlena around the binary form.  A stored value of any
+ * version can be read, and is checked.
+ */
+extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 
 /* A duration of the sample in nanoseconds, not rounded. */

@@ -113,9 +113,8 @@ half_width(const Margin *margin, const CompareLevel *level)
 		stats_t_critical(level->inside, level->outside, margin->df);
 }
 
-CompareTest
-compare_test(const CompareSet *a, const CompareSet *b,
-			 const CompareLevel *level, bool welch)
+static CompareTest
+t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool welch)
 {
 	double		ratio = b->mean / a->mean;
 	Margin		margin = margin_of(a->stddev, a->n, b->stddev, b->n, welch);
@@ -124,6 +123,8 @@ compare_test(const CompareSet *a, const CompareSet *b,
 
 	test.difference = (b->mean - a->mean) + (b->mean_rest - a->mean_rest);
 	test.margin = half_width(&margin, level);
+	test.low = test.difference - test.margin;
+	test.high = test.difference + test.margin;
 	test.percent = number_or_nan(test.difference * 100 / a->mean);
 	/* the first mean is no more certain than the second */
 	test.margin_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
@@ -138,18 +139,71 @@ compare_test(const CompareSet *a, const CompareSet *b,
 	return test;
 }
 
-int
-compare_verdict(char *buffer, int size, const CompareTest *test,
-				const CompareLevel *level, bool capital)
+/* Half the width of the interval from the k-th difference to the k-th from above. */
+static double
+rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 {
-	const char *verdict = test->verdict == COMPARE_DIFFERENT ? "difference" : "no difference proven";
-	int			length = test->verdict == COMPARE_NO_TEST ?
-		snprintf(buffer, size, "no test, as neither data set varies") :
-		snprintf(buffer, size, "%s at %s%% confidence", verdict, level->percent);
+	*low = rank_difference(sets, k);
+	*high = rank_difference(sets, (int64_t) sets->a_n * sets->b_n + 1 - k);
+	return (*high - *low) / 2;
+}
 
-	if (capital && size > 1)
-		buffer[0] += 'A' - 'a';
-	return length;
+static CompareTest
+shift_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, RankPause pause)
+{
+	RankSets	sets = {a->x, a->n, 1, b->x, b->n, pause};
+	RankTest	ranks = rank_test(&sets, level->inside, level->outside);
+	CompareTest test = {.percent = NAN, .margin_percent = NAN, .pooled_stddev = NAN, .df = NAN};
+	double		ratio;
+
+	test.difference = rank_shift(&sets);
+	test.p_value = ranks.p_value;
+	if (isnan(ranks.p_value))
+		test.verdict = COMPARE_NO_TEST;
+	else
+	{
+		test.verdict = ranks.k == 0 ? COMPARE_TOO_FEW :
+			ranks.p_value < level->outside ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN;
+		test.margin = rank_margin(&sets, ranks.k, &test.low, &test.high);
+	}
+
+	ratio = (a->median + test.difference) / a->median;
+	if (!(fabs(ratio) * fmax(fabs(a->min), fabs(a->max)) < COMPARE_LIMIT))
+		return test;
+	test.percent = number_or_nan(test.difference * 100 / a->median);
+	if (test.verdict == COMPARE_NO_TEST)
+		test.margin_percent = 0;
+	else
+	{
+		double		low;
+		double		high;
+
+		sets.a_factor = ratio;
+		test.margin_percent = number_or_nan(rank_margin(&sets, ranks.k, &low, &high) * 100 / fabs(a->median));
+	}
+	return test;
+}
+
+CompareTest
+compare_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level,
+			 CompareMethod method, RankPause pause)
+{
+	if (method == COMPARE_RANK)
+		return shift_test(a, b, level, pause);
+	return t_test(a, b, level, method == COMPARE_WELCH);
+}
+
+const char *
+compare_verdict(const CompareTest *test)
+{
+	static const char *const verdicts[] = {
+		[COMPARE_DIFFERENT] = "difference",
+		[COMPARE_NOT_PROVEN] = "no difference proven",
+		[COMPARE_TOO_FEW] = "too few values",
+		[COMPARE_NO_TEST] = "nothing varies",
+	};
+
+	return verdicts[test->verdict];
 }
 
 /* A line of text, cut off where the plot ends. */
@@ -280,22 +334,43 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 static void
 put_test(const ComparePlot *plot, const CompareSet *set)
 {
-	CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->welch);
-	char		verdict[COMPARE_MAX_WIDTH + 1];
+	CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->method, plot->pause);
 
-	compare_verdict(verdict, sizeof(verdict), &test, plot->level, true);
-	put_line(plot, "%s", verdict);
-	if (test.verdict == COMPARE_NOT_PROVEN)
-		return;
-	put_line(plot, "        %g +/- %g", test.difference, test.margin);
+	switch (test.verdict)
+	{
+		case COMPARE_DIFFERENT:
+			put_line(plot, "Difference at %s%% confidence", plot->level->percent);
+			break;
+		case COMPARE_NOT_PROVEN:
+			put_line(plot, "No difference proven at %s%% confidence", plot->level->percent);
+			return;
+		case COMPARE_TOO_FEW:
+			put_line(plot, "Too few values for %s%% confidence", plot->level->percent);
+			return;
+		case COMPARE_NO_TEST:
+			put_line(plot, "No test, as nothing varies");
+			break;
+	}
+	if (plot->method == COMPARE_RANK)
+		put_line(plot, "        %g +/- %g (%g to %g)", test.difference, test.margin, test.low, test.high);
+	else
+		put_line(plot, "        %g +/- %g", test.difference, test.margin);
 	if (!isnan(test.percent))
 		put_line(plot, "        %g%% +/- %g%%", test.percent, test.margin_percent);
 	if (test.verdict == COMPARE_NO_TEST)
 		return;
-	if (plot->welch)
-		put_line(plot, "        (Welch's t, %g degrees of freedom)", test.df);
-	else
-		put_line(plot, "        (Student's t, pooled s = %g)", test.pooled_stddev);
+	switch (plot->method)
+	{
+		case COMPARE_RANK:
+			put_line(plot, "        (Hodges-Lehmann shift, Mann-Whitney interval)");
+			break;
+		case COMPARE_STUDENT:
+			put_line(plot, "        (Student's t, pooled s = %g)", test.pooled_stddev);
+			break;
+		case COMPARE_WELCH:
+			put_line(plot, "        (Welch's t, %g degrees of freedom)", test.df);
+			break;
+	}
 }
 
 static void

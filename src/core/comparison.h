@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * comparison.h
- *	  Whether data sets differ: what ministat(1) of FreeBSD says of them, with
- *	  quantiles that are computed instead of looked up.
+ *	  Whether data sets differ: by ranks, or as ministat(1) of FreeBSD says it,
+ *	  with quantiles that are computed instead of looked up.
  *
  * Data are finite numbers of any unit, below COMPARE_LIMIT in absolute value,
  * and results are in that unit.  What is not defined comes out as NAN.  Nothing
@@ -14,6 +14,8 @@
 #define CLOCKTIMING_COMPARISON_H
 
 #include <stdbool.h>
+
+#include "core/rank_test.h"
 
 #define COMPARE_LIMIT		1e150
 
@@ -55,47 +57,65 @@ typedef struct CompareLevel
 	const char *percent;		/* as to be shown: "95.0" */
 } CompareLevel;
 
+typedef enum CompareMethod
+{
+	COMPARE_RANK,				/* Wilcoxon, Mann and Whitney; Hodges and
+								 * Lehmann */
+	COMPARE_STUDENT,			/* t test with pooled variance */
+	COMPARE_WELCH				/* t test without */
+} CompareMethod;
+
 typedef enum CompareVerdict
 {
 	COMPARE_DIFFERENT,
 	COMPARE_NOT_PROVEN,
-	COMPARE_NO_TEST				/* neither data set varies, so that there is
-								 * nothing to judge a difference by */
+	COMPARE_TOO_FEW,			/* ranks of so few values cannot give that
+								 * confidence */
+	COMPARE_NO_TEST				/* nothing varies, so that there is nothing to
+								 * judge a difference by */
 } CompareVerdict;
 
 typedef struct CompareTest
 {
-	double		difference;		/* b's mean - a's mean */
-	double		margin;			/* half of its confidence interval; 0 for
+	double		difference;		/* of b less a: the shift, or that of means */
+	double		low;			/* its confidence interval; NAN for
+								 * COMPARE_TOO_FEW */
+	double		high;
+	double		margin;			/* half of that interval's width; 0 for
 								 * COMPARE_NO_TEST */
-	double		percent;		/* in percent of a's mean; NAN if that is 0,
-								 * or so small that it is beyond any number */
+	double		percent;		/* the difference in percent of a's median, or
+								 * mean; NAN if that is 0, or so small that it
+								 * is beyond any number */
 	double		margin_percent; /* half of its confidence interval, likewise */
-	double		pooled_stddev;	/* NAN for Welch's test */
-	double		df;				/* degrees of freedom */
+	double		pooled_stddev;	/* NAN but for Student's test */
+	double		df;				/* degrees of freedom; NAN for ranks */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */
 	CompareVerdict verdict;
 } CompareTest;
 
 /*
- * Student's t test of two independent data sets, summed up before, with pooled
- * variance; or Welch's, which does not take both variances for the same, with
- * the degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34,
+ * Tests two independent data sets, summed up before.
+ *
+ * By ranks: see rank_test.h.  Sets differ where p is below what the confidence
+ * leaves.  The interval excludes 0 then, unless there are ties between sets, of
+ * which it can have 0 for an end.
+ *
+ * Student's t test; or Welch's, which does not take both variances for the same,
+ * with the degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34,
  * 1947).
  *
- * The interval of the difference in percent of a's mean is that of b's mean over
- * a's, to first order, as a's is not known exactly either: the same as above, of
- * data of which a's have been multiplied by that ratio.
+ * The interval of the difference in percent of a's median or mean is that of b's
+ * over a's, to first order, as a's is not known exactly either: the same as
+ * above, of data of which a's have been multiplied by that ratio.
+ *
+ * "pause" is for large sets, as in rank_test.h.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
-								const CompareLevel *level, bool welch);
+								const CompareLevel *level, CompareMethod method,
+								RankPause pause);
 
-/*
- * The verdict in words, into a buffer of that size, with a capital letter or
- * not.  Returns the length that it has or would have, as snprintf() does.
- */
-extern int	compare_verdict(char *buffer, int size, const CompareTest *test,
-							const CompareLevel *level, bool capital);
+/* The verdict in words. */
+extern const char *compare_verdict(const CompareTest *test);
 
 /*
  * The picture that ministat draws, line by line: the data sets' names and
@@ -111,7 +131,8 @@ typedef struct ComparePlot
 	const CompareSet *sets;		/* summed up */
 	int			nsets;			/* 1 to COMPARE_MAX_SETS */
 	const CompareLevel *level;
-	bool		welch;
+	CompareMethod method;
+	RankPause	pause;
 	int			width;			/* of the widest line, COMPARE_MIN_WIDTH to
 								 * COMPARE_MAX_WIDTH */
 	bool		separate;

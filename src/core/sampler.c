@@ -44,6 +44,12 @@
 #define RATE_TOLERANCE	100e-6
 #define UNKNOWN_RATE	1500e-6
 
+/*
+ * More stalls than this among the durations, and the work to account for them
+ * shows in the cost of a reading.
+ */
+#define COST_STALLS		0.01
+
 /* readings for the granularity, and the longest time to take for them */
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
@@ -359,6 +365,17 @@ count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 	run->blocks.squares += durations * delta * (mean - run->blocks.mean);
 }
 
+static void
+find_cost(SamplerRun *run)
+{
+	uint64_t	stalls = run->tally->direct[0][0] + run->tally->direct[1][0];
+
+	if (!block_costs_suffice(run->costs) ||
+		(double) stalls > COST_STALLS * (double) run->readings)
+		block_costs_of_batches(run->costs, run->reader);
+	run->cost_ns = block_costs_least(run->costs, &run->cost_margin_ns);
+}
+
 /* What the stopwatch shows when there is nothing to time. */
 static uint64_t
 measure_stopwatch(const SamplerRun *run)
@@ -420,12 +437,16 @@ sampler_until(SamplerRun *run, double until_s)
 		ReferencePair before = run->anchor;
 		ReferencePair now;
 		uint64_t	first;
+		uint64_t	start = run->reference();
 		uint64_t	last = run->reader->block(run->tally, run->pairs, &first);
 		double		block_ns;
 
 		judge_reading(run, first);
 		run->last = last;
 		now = quick_look(run, last);
+		block_ns = (double) (int64_t) (now.reference_ns - start);
+		if (run->costs != NULL && block_ns >= COST_BLOCK_NS)
+			block_costs_add(run->costs, block_ns / (2.0 * run->pairs + 2));
 
 		/* blocks as short as the first ones are mostly overhead */
 		if (run->pairs > MIN_PAIRS)
@@ -555,6 +576,9 @@ sampler_end(SamplerRun *run)
 	/* 1.96, since any run that is worth an error has hundreds of blocks */
 	run->mean_margin_ns = run->blocks.n < 30 ? NAN :
 		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
+	run->cost_ns = run->cost_margin_ns = NAN;
+	if (run->costs != NULL)
+		find_cost(run);
 }
 
 void

@@ -8,6 +8,7 @@
 #ifndef CLOCKTIMING_SAMPLER_H
 #define CLOCKTIMING_SAMPLER_H
 
+#include "core/block_costs.h"
 #include "core/reference.h"
 #include "core/sampler_loop.h"
 
@@ -63,6 +64,12 @@ typedef struct SamplerRun
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
+	/*
+	 * All zeros; NULL: cost_ns is not asked for.  It may take sampler_end()
+	 * some milliseconds.
+	 */
+	BlockCosts *costs;
+
 	/* out */
 	Tally	   *tally;
 	int64_t		readings;		/* durations counted + backward steps */
@@ -73,6 +80,8 @@ typedef struct SamplerRun
 									 * elapsed_s, resolution included */
 	double		mean_margin_ns; /* half-width of the mean duration's 95 %
 								 * confidence interval, NAN if unknown */
+	double		cost_ns;		/* of a reading, undisturbed; NAN if unknown */
+	double		cost_margin_ns; /* half-width of its 95 % confidence interval */
 	double		granularity_ticks;	/* 0 if the clock did not show it */
 	Events		warps;			/* jumped ahead of the reference */
 	Events		lags;			/* fell behind it, backward steps apart */

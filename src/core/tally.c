@@ -8,9 +8,6 @@
 
 #include "core/tally.h"
 
-/* Above this many slots in use, probing gets slow: give up digits instead. */
-#define LONG_LIMIT	(TALLY_LONG / 4 * 3)
-
 /* First precision tried when exact values no longer fit. */
 #define FIRST_PRECISION 16
 
@@ -60,11 +57,11 @@ longer_add(Tally *tally, uint64_t ticks, uint64_t count)
 	tally->longer[slot].count += count;
 }
 
-/* Makes room by giving up digits of the long durations. */
+/* With more slots in use, probing gets slow: digits of them are given up. */
 static void
 give_up_digits(Tally *tally)
 {
-	while (tally->nlonger >= LONG_LIMIT && tally->precision_bits > 1)
+	while (tally->nlonger >= TALLY_FULL && tally->precision_bits > 1)
 	{
 		int			n = 0;
 
@@ -99,7 +96,7 @@ tally_add(Tally *tally, uint64_t ticks, uint64_t count)
 	if (tally->precision_bits != TALLY_EXACT)
 		ticks = round_to_bits(ticks, tally->precision_bits);
 	longer_add(tally, ticks, count);
-	if (tally->nlonger >= LONG_LIMIT)
+	if (tally->nlonger >= TALLY_FULL)
 		give_up_digits(tally);
 }
 

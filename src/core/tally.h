@@ -23,6 +23,8 @@
 
 #define TALLY_DIRECT	4096	/* durations below this many ticks: by index */
 #define TALLY_LONG		8192	/* slots for longer ones, a power of two */
+#define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* with so many, give up digits */
+#define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* distinct durations */
 #define TALLY_EXACT		64		/* precision_bits while nothing was rounded */
 #define TALLY_FAILURE	199		/* durations of 0 in a row: 200 equal readings */
 #define TALLY_JUMPS		12		/* long durations remembered one by one */
@@ -95,13 +97,13 @@ extern void tally_window_jump(Tally *tally, uint64_t ticks);
 /* Forgets the window. */
 extern void tally_window_reset(Tally *tally);
 
-/* Distinct durations counted; at most TALLY_DIRECT + TALLY_LONG. */
+/* Distinct durations counted; fewer than TALLY_MOST. */
 extern int	tally_distinct(const Tally *tally);
 
 /*
  * Writes the distinct durations in ascending order to "entries", which has
- * room for tally_distinct() + 1, and returns how many there are.  The last
- * one is exact.
+ * room for tally_distinct() + 1, and returns how many there are: TALLY_MOST at
+ * most.  The last one is exact.
  */
 extern int	tally_export(const Tally *tally, TallyEntry *entries);
 

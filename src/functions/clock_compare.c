@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * clock_compare.c
- *	  Whether clocks, or figures that somebody has, differ: clock_compare() and
- *	  the picture of it.
+ *	  Whether clocks, stored runs of them, or any figures differ:
+ *	  clock_compare() and the picture of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,11 +12,14 @@
 
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/numeric.h"
 
 #include "clock/reading_cost.h"
+#include "clock/sample_value.h"
 #include "core/comparison.h"
 #include "functions/args.h"
 #include "functions/row.h"
@@ -24,15 +27,19 @@
 
 PG_FUNCTION_INFO_V1(clock_compare_sources);
 PG_FUNCTION_INFO_V1(clock_compare_arrays);
+PG_FUNCTION_INFO_V1(clock_compare_samples);
 PG_FUNCTION_INFO_V1(clock_compare_plot_sources);
 PG_FUNCTION_INFO_V1(clock_compare_plot_arrays);
+PG_FUNCTION_INFO_V1(clock_compare_plot_samples);
 
 StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPARE_MAX_WIDTH,
 				 "widths of all plots are those of compare_plot()");
 
-#define MAX_SAMPLES		100000
-#define MAX_READINGS	1000000000
-#define MAX_TOTAL		INT64CONST(1000000000000)
+/*
+ * Of each source: 10 ms a sample by default.  On a busy machine, most of them
+ * are undisturbed.
+ */
+#define SAMPLES			100
 
 /* Sorting more would keep a cancel waiting. */
 #define MAX_VALUES		1000000
@@ -40,34 +47,47 @@ StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPAR
 /* Decimals of nanoseconds and of percentages. */
 #define DECIMALS		4
 
+/* From the difference to its margin in percent. */
+#define TESTED_COLUMNS	8
+
+/* What the first argument, or the first two, are. */
+typedef enum DataKind
+{
+	DATA_SOURCES,
+	DATA_FIGURES,
+	DATA_SAMPLES
+} DataKind;
+
 typedef struct DataSets
 {
 	CompareSet *sets;
 	int			n;
 } DataSets;
 
-static int32
-get_number(FunctionCallInfo fcinfo, int argno, const char *name,
-		   int32 least, int32 most, const char *hint)
-{
-	int32		number;
-
-	check_not_null(fcinfo, argno, name);
-	number = PG_GETARG_INT32(argno);
-	if (number < least || number > most)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be between %d and %d", name, least, most),
-				 errdetail("The number given is %d.", number),
-				 errhint("%s", hint)));
-	return number;
-}
-
 static bool
 get_bool(FunctionCallInfo fcinfo, int argno, const char *name)
 {
 	check_not_null(fcinfo, argno, name);
 	return PG_GETARG_BOOL(argno);
+}
+
+static CompareMethod
+get_method(FunctionCallInfo fcinfo, int argno)
+{
+	static const char *const names[] = {
+		[COMPARE_RANK] = "rank",
+		[COMPARE_STUDENT] = "student",
+		[COMPARE_WELCH] = "welch",
+	};
+	char	   *name = arg_text(fcinfo, argno, "method");
+
+	for (int method = 0; method < (int) lengthof(names); method++)
+		if (pg_strcasecmp(name, names[method]) == 0)
+			return method;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown method \"%s\"", name),
+			 errhint("Methods are rank, student and welch.")));
 }
 
 /* What is too small for a double is 0, not an error. */
@@ -125,11 +145,11 @@ get_level(FunctionCallInfo fcinfo, int argno)
 	return level;
 }
 
-static void
-get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
+/* An array argument of so many values, and room for a figure of each. */
+static ArrayType *
+get_array(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {
 	ArrayType  *array;
-	float8	   *values;
 
 	check_not_null(fcinfo, argno, name);
 	array = PG_GETARG_ARRAYTYPE_P(argno);
@@ -153,9 +173,15 @@ get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not contain null values", name)));
-
-	values = (float8 *) ARR_DATA_PTR(array);
 	set->x = palloc(sizeof(double) * set->n);
+	return array;
+}
+
+static void
+get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
+{
+	float8	   *values = (float8 *) ARR_DATA_PTR(get_array(fcinfo, argno, name, set));
+
 	for (int i = 0; i < set->n; i++)
 	{
 		if (!isfinite(values[i]))
@@ -169,6 +195,53 @@ get_values(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set
 					 errdetail("It contains %g.", values[i])));
 		set->x[i] = values[i];
 	}
+	compare_summary(set);
+}
+
+/*
+ * The cost of a reading in each run.  Two arrays may be of different clocks,
+ * which may be what is compared, but figures of one array must be alike.
+ */
+static void
+get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
+{
+	ArrayType  *array = get_array(fcinfo, argno, name, set);
+	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare", ALLOCSET_DEFAULT_SIZES);
+	char	   *source = NULL;
+	char	   *clock = NULL;
+	Datum		datum;
+	bool		isnull;
+
+	for (int i = 0; array_iterate(iterator, &datum, &isnull); i++)
+	{
+		MemoryContext before = MemoryContextSwitchTo(context);
+		ClockSample *sample = sample_from_datum(datum);
+
+		MemoryContextSwitchTo(before);
+		if (i == 0)
+		{
+			source = pstrdup(sample->source);
+			clock = pstrdup(sample->clock);
+		}
+		if (strcmp(sample->source, source) != 0 || strcmp(sample->clock, clock) != 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must contain samples of one clock only", name),
+					 errdetail("Sample 1 is of %s (%s), sample %d of %s (%s).",
+							   source, clock, i + 1, sample->source, sample->clock)));
+		if (isnan(sample->cost_ns))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must contain samples with a known cost of a reading", name),
+					 errdetail("The cost_ns of sample %d, of %s, is not known.", i + 1, sample->source),
+					 errhint("See cost_ns of clock_summary().")));
+		set->x[i] = sample->cost_ns;
+		MemoryContextReset(context);
+		CHECK_FOR_INTERRUPTS();
+	}
+	MemoryContextDelete(context);
+	array_free_iterator(iterator);
 	compare_summary(set);
 }
 
@@ -195,50 +268,33 @@ get_sources(FunctionCallInfo fcinfo)
 }
 
 static DataSets
-measure_sources(List *sources, int samples, int readings)
+measure_sources(FunctionCallInfo fcinfo, int max_sources)
 {
+	List	   *sources = get_sources(fcinfo);
+	double		duration_s = arg_duration(fcinfo, 1);
 	DataSets	data;
 	CostSeries *series;
 
 	data.n = list_length(sources);
+	if (data.n > max_sources)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a plot can show at most %d clock sources", max_sources),
+				 errdetail("There are %d.", data.n),
+				 errhint("clock_compare() has no such limit.")));
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
 	series = palloc0(sizeof(CostSeries) * data.n);
 	for (int i = 0; i < data.n; i++)
 		series[i].source = list_nth(sources, i);
-	(void) reading_cost_series(series, data.n, readings, samples, samples, 0, "clock_compare");
+	reading_cost_samples(series, data.n, SAMPLES, duration_s, "clock_compare");
 	for (int i = 0; i < data.n; i++)
 	{
 		data.sets[i].name = series[i].source->name;
-		data.sets[i].n = samples;
+		data.sets[i].n = SAMPLES;
 		data.sets[i].x = series[i].ns;
 		compare_summary(&data.sets[i]);
 	}
 	return data;
-}
-
-static DataSets
-measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
-{
-	List	   *sources = get_sources(fcinfo);
-	int			samples = get_number(fcinfo, 1, "samples", 2, MAX_SAMPLES,
-									 "12, the default, are enough for most purposes.");
-	int			readings = get_number(fcinfo, 2, "readings", 1, MAX_READINGS,
-									  "10000, the default, are enough for most purposes.");
-	int64		total = (int64) samples * readings * list_length(sources);
-
-	if (list_length(sources) > max_sources)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a plot can show at most %d clock sources", max_sources),
-				 errdetail("There are %d.", list_length(sources)),
-				 errhint("clock_compare() has no such limit.")));
-	if (total > MAX_TOTAL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sources, samples and readings must not multiply to more than " INT64_FORMAT " readings",
-						MAX_TOTAL),
-				 errdetail("They multiply to " INT64_FORMAT ".", total)));
-	return measure_sources(sources, samples, readings);
 }
 
 static void
@@ -255,28 +311,40 @@ put_figures(Row *row, const double *values, int n, bool as_float)
 	}
 }
 
-/* Two arrays, or what arguments 0 to 2 ask for. */
+/* Two arrays, or sources and a duration: arguments 0 and 1 in either case. */
 static DataSets
-get_data(FunctionCallInfo fcinfo, bool arrays, int max_sources)
+get_data(FunctionCallInfo fcinfo, DataKind kind, int max_sources)
 {
+	static const char *const names[] = {"a", "b"};
 	DataSets	data = {NULL, 2};
 
-	if (!arrays)
-		return measure_by_arguments(fcinfo, max_sources);
+	if (kind == DATA_SOURCES)
+		return measure_sources(fcinfo, max_sources);
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
-	get_values(fcinfo, 0, "a", &data.sets[0]);
-	get_values(fcinfo, 1, "b", &data.sets[1]);
+	for (int i = 0; i < data.n; i++)
+	{
+		if (kind == DATA_FIGURES)
+			get_figures(fcinfo, i, names[i], &data.sets[i]);
+		else
+			get_samples(fcinfo, i, names[i], &data.sets[i]);
+	}
 	return data;
+}
+
+static void
+pause_test(void)
+{
+	CHECK_FOR_INTERRUPTS();
 }
 
 /* A row a data set, each but the first compared with the first. */
 static Datum
-compare(FunctionCallInfo fcinfo, bool arrays)
+compare(FunctionCallInfo fcinfo, DataKind kind)
 {
-	int			argno = arrays ? 2 : 3;
-	CompareLevel level = get_level(fcinfo, argno);
-	bool		welch = get_bool(fcinfo, argno + 1, "welch");
-	DataSets	data = get_data(fcinfo, arrays, clock_source_count());
+	bool		as_float = kind == DATA_FIGURES;
+	CompareMethod method = get_method(fcinfo, 2);
+	CompareLevel level = get_level(fcinfo, 3);
+	DataSets	data = get_data(fcinfo, kind, clock_source_count());
 	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -284,25 +352,30 @@ compare(FunctionCallInfo fcinfo, bool arrays)
 	for (int i = 0; i < data.n; i++)
 	{
 		const CompareSet *set = &data.sets[i];
-		const double figures[] = {set->min, set->max, set->median, set->mean, set->stddev};
+		const double figures[] = {set->min, set->max, set->mean, set->stddev};
+		CompareTest test = {0};
 
+		if (i > 0)
+			test = compare_test(&data.sets[0], set, &level, method, pause_test);
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
-		put_figures(&row, figures, lengthof(figures), arrays);
+		put_figures(&row, &set->median, 1, as_float);
 		if (i > 0)
 		{
-			CompareTest test = compare_test(&data.sets[0], set, &level, welch);
-			const double tested[] = {test.difference, test.margin, test.percent,
-			test.margin_percent, test.pooled_stddev};
-			int			size = compare_verdict(NULL, 0, &test, &level, false) + 1;
-			char	   *verdict = palloc(size);
+			const double tested[] = {test.difference, test.margin, test.percent};
+			const double more[] = {test.low, test.high, test.margin_percent};
 
-			compare_verdict(verdict, size, &test, &level, false);
-			put_figures(&row, tested, lengthof(tested), arrays);
+			put_figures(&row, tested, lengthof(tested), as_float);
+			row_put_text(&row, compare_verdict(&test));
 			put_figures(&row, &test.p_value, 1, true);
-			row_put_text(&row, verdict);
+			put_figures(&row, more, lengthof(more), as_float);
 		}
-		while (row.natts < row.tupdesc->natts)
+		else
+			row_put_nulls(&row, TESTED_COLUMNS);
+		put_figures(&row, figures, lengthof(figures), as_float);
+		if (i > 0)
+			put_figures(&row, &test.pooled_stddev, 1, as_float);
+		else
 			row_put_null(&row);
 		row_to_set(&row, fcinfo);
 	}
@@ -316,19 +389,19 @@ put_line(void *arg, const char *line)
 }
 
 static Datum
-plot(FunctionCallInfo fcinfo, bool arrays)
+plot(FunctionCallInfo fcinfo, DataKind kind)
 {
-	int			argno = arrays ? 2 : 3;
-	CompareLevel level = get_level(fcinfo, argno);
-	ComparePlot plot = {.level = &level, .line = put_line, .arg = fcinfo};
+	CompareLevel level;
+	ComparePlot plot = {.level = &level, .pause = pause_test, .line = put_line, .arg = fcinfo};
 	DataSets	data;
 
-	check_not_null(fcinfo, argno + 1, "width");
-	plot.width = PG_GETARG_INT32(argno + 1);
+	plot.method = get_method(fcinfo, 2);
+	level = get_level(fcinfo, 3);
+	check_not_null(fcinfo, 4, "width");
+	plot.width = PG_GETARG_INT32(4);
 	check_plot_width(plot.width);
-	plot.welch = get_bool(fcinfo, argno + 2, "welch");
-	plot.separate = get_bool(fcinfo, argno + 3, "separate");
-	data = get_data(fcinfo, arrays, COMPARE_MAX_SETS);
+	plot.separate = get_bool(fcinfo, 5, "separate");
+	data = get_data(fcinfo, kind, COMPARE_MAX_SETS);
 	plot.sets = data.sets;
 	plot.nsets = data.n;
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
@@ -339,23 +412,35 @@ plot(FunctionCallInfo fcinfo, bool arrays)
 Datum
 clock_compare_sources(PG_FUNCTION_ARGS)
 {
-	return compare(fcinfo, false);
+	return compare(fcinfo, DATA_SOURCES);
 }
 
 Datum
 clock_compare_arrays(PG_FUNCTION_ARGS)
 {
-	return compare(fcinfo, true);
+	return compare(fcinfo, DATA_FIGURES);
+}
+
+Datum
+clock_compare_samples(PG_FUNCTION_ARGS)
+{
+	return compare(fcinfo, DATA_SAMPLES);
 }
 
 Datum
 clock_compare_plot_sources(PG_FUNCTION_ARGS)
 {
-	return plot(fcinfo, false);
+	return plot(fcinfo, DATA_SOURCES);
 }
 
 Datum
 clock_compare_plot_arrays(PG_FUNCTION_ARGS)
 {
-	return plot(fcinfo, true);
+	return plot(fcinfo, DATA_FIGURES);
+}
+
+Datum
+clock_compare_plot_samples(PG_FUNCTION_ARGS)
+{
+	return plot(fcinfo, DATA_SAMPLES);
 }

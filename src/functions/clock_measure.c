@@ -32,7 +32,7 @@ clock_measure(PG_FUNCTION_ARGS)
 {
 	double		rate = PG_ARGISNULL(2) ? 0 : arg_rate(fcinfo, 2);
 
-	return return_sample(fcinfo, measure(fcinfo, rate));
+	return sample_to_datum(measure(fcinfo, rate));
 }
 
 Datum

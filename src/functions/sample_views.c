@@ -12,7 +12,9 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
+#include "clock/sample_members.h"
 #include "functions/args.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
@@ -136,12 +138,6 @@ return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int wi
 }
 
 Datum
-return_sample(FunctionCallInfo fcinfo, const ClockSample *sample)
-{
-	return HeapTupleGetDatum(sample_to_tuple(sample, row_of_result(fcinfo).tupdesc));
-}
-
-Datum
 return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 {
 	double		duration_ns = sample->duration_s > 0 ? sample->duration_s * 1e9 : NAN;
@@ -151,6 +147,7 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 
 	row_put_text(&row, sample->source);
 	row_put_text(&row, sample->clock);
+	row_put_numbers(&row, 2, sample->cost_ns, sample->cost_margin_ns);
 	row_put_number(&row, sample->duration_s, 3);
 	row_put_count(&row, sample->readings);
 	row_put_numbers(&row, 2,
@@ -176,6 +173,11 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 					sample->reference_bound_ns / duration_ns * 1e6);
 	row_put_int_array(&row, sample->cpus, sample->ncpus);
 	row_put_count(&row, sample->migrations);
+	row_put_numbers(&row, 2, sample->warps.total_ns, sample->lags.total_ns,
+					sample->resolution_ns > 0 ? sample->resolution_ns : NAN);
+	row_put(&row, Int32GetDatum(sample->precision_bits));
+	row_put(&row, Float8GetDatum(sample->frequency_hz));
+	row_put(&row, TimestampTzGetDatum(sample->started_at));
 	return row_result(&row);
 }
 
@@ -244,8 +246,40 @@ merge_cpus(ClockSample *into, const ClockSample *from)
 		if (n == 0 || cpus[n - 1] != cpu)
 			cpus[n++] = cpu;
 	}
+	if (into->cpus != NULL)
+		pfree(into->cpus);
 	into->cpus = cpus;
 	into->ncpus = n;
+}
+
+/* ERROR if there are too many of them to be counted. */
+static uint64
+scaled_ticks(uint64 ticks, double scale)
+{
+	double		scaled = rint((double) ticks * scale);
+
+	/* another server's, or another day's calibration */
+	if (scale == 1)
+		return ticks;
+	if (!(scaled < (double) PG_INT64_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("duration is out of range in ticks of the first sample")));
+	return (uint64) scaled;
+}
+
+/*
+ * The run with the lowest upper end of the interval: the least disturbed one,
+ * unless it says so for want of blocks.
+ */
+static void
+merge_cost(ClockSample *into, const ClockSample *from)
+{
+	if (isnan(from->cost_ns + from->cost_margin_ns) ||
+		into->cost_ns + into->cost_margin_ns <= from->cost_ns + from->cost_margin_ns)
+		return;
+	into->cost_ns = from->cost_ns;
+	into->cost_margin_ns = from->cost_margin_ns;
 }
 
 static void
@@ -263,8 +297,8 @@ merge_sample(MergeState *state, const ClockSample *from)
 	into->reference_bound_ns += from->reference_bound_ns;
 	into->precision_bits = Min(into->precision_bits, from->precision_bits);
 	merge_cpus(into, from);
-	findings.backward_max_ticks =
-		(int64) rint((double) from->backward_max_ticks * scale);
+	merge_cost(into, from);
+	findings.backward_max_ticks = (int64) scaled_ticks(from->backward_max_ticks, scale);
 	sample_add_findings(into, &findings);
 
 	/* independent runs: the error of the weighted mean of their means */
@@ -272,14 +306,8 @@ merge_sample(MergeState *state, const ClockSample *from)
 	state->durations += (double) from->total;
 
 	for (int i = 0; i < from->n; i++)
-	{
-		uint64		ticks = from->entries[i].ticks;
-
-		/* another server's, or another day's calibration */
-		if (scale != 1)
-			ticks = (uint64) rint((double) ticks * scale);
-		tally_add(&state->tally, ticks, from->entries[i].count);
-	}
+		tally_add(&state->tally, scaled_ticks(from->entries[i].ticks, scale),
+				  from->entries[i].count);
 }
 
 Datum
@@ -312,6 +340,7 @@ clock_merge_add(PG_FUNCTION_ARGS)
 		state->sample.started_at = sample->started_at;
 		state->sample.frequency_hz = sample->frequency_hz;
 		state->sample.precision_bits = TALLY_EXACT;
+		state->sample.cost_ns = state->sample.cost_margin_ns = NAN;
 	}
 	else if (strcmp(state->sample.source, sample->source) != 0 ||
 			 strcmp(state->sample.clock, sample->clock) != 0)
@@ -321,7 +350,7 @@ clock_merge_add(PG_FUNCTION_ARGS)
 				 errdetail("One is of \"%s\" reading %s, another of \"%s\" reading %s.",
 						   state->sample.source, state->sample.clock,
 						   sample->source, sample->clock),
-				 errhint("Merge by clock, for example with GROUP BY (sample).source, (sample).clock.")));
+				 errhint("Merge each clock apart: SELECT clock_merge(sample) FROM ..., clock_summary(sample) AS s GROUP BY s.source, s.clock.")));
 	merge_sample(state, sample);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_POINTER(state);
@@ -346,5 +375,12 @@ clock_merge_result(PG_FUNCTION_ARGS)
 	result.precision_bits = Min(result.precision_bits, state->tally.precision_bits);
 	result.entries = palloc(sizeof(TallyEntry) * (tally_distinct(&state->tally) + 1));
 	result.n = tally_export(&state->tally, result.entries);
-	return return_sample(fcinfo, &result);
+	if (!isfinite(result.duration_s + result.advance_s + result.reference_bound_ns +
+				  result.warps.total_ns + result.lags.total_ns + result.gaps.total_ns))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("sum of times is out of range")));
+	/* lest a value is stored that cannot be read */
+	sample_check(&result, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
+	return sample_to_datum(&result);
 }

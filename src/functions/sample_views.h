@@ -19,7 +19,6 @@ extern Datum return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *s
 extern Datum return_durations(FunctionCallInfo fcinfo, const ClockSample *sample,
 							  double cutoff);
 extern Datum return_summary(FunctionCallInfo fcinfo, const ClockSample *sample);
-extern Datum return_sample(FunctionCallInfo fcinfo, const ClockSample *sample);
 
 /* One more row of a set of text, after InitMaterializedSRF(). */
 extern void put_text_line(FunctionCallInfo fcinfo, const char *line);

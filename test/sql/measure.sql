@@ -11,8 +11,7 @@ SELECT count(*) > 1 AS ok FROM clock_durations('system', 0.01, 100);
 SELECT count(*) > 0 AS ok FROM clock_durations(cutoff => 50, duration => 0.01);
 SELECT source FROM clock_summary('system', 0.01);
 SELECT source FROM clock_summary(duration => 0.01);
-SELECT source FROM clock_measure('System', 0.01);
-SELECT (clock_measure('SYSTEM', 0.01)).source;
+SELECT (clock_summary(clock_measure('System', 0.01))).source;
 SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_histogram(s) AS h;
 SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_durations(s, 50) AS d;
 SELECT c.source FROM clock_measure('system', 0.01) AS s, clock_summary(s) AS c;
@@ -20,7 +19,7 @@ SELECT c.source FROM clock_measure('system', 0.01) AS s, clock_summary(s) AS c;
 SELECT readings > 0 AS ok FROM clock_summary('system', 0.000001);
 -- in the select list, in a subquery, once for each row
 SELECT count(*) > 1 AS ok FROM (SELECT clock_durations('system', 0.001)) AS t;
-SELECT count(DISTINCT s.started_at) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system', 0.001 + g * 0) AS s;
+SELECT count(DISTINCT s::text) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system', 0.001 + g * 0) AS s;
 
 -- the default source is what EXPLAIN ANALYZE reads
 SELECT s.source, s.clock = c.clock AS same_clock, c.used_for
@@ -31,9 +30,9 @@ CREATE TEMP TABLE kept (at timestamptz DEFAULT now(), sample clock_sample, sever
 INSERT INTO kept (sample) SELECT clock_measure('system', 0.01) FROM generate_series(1, 3);
 INSERT INTO kept (several) SELECT array_agg(clock_measure('system', 0.01)) FROM generate_series(1, 3);
 SELECT count(*) FROM kept, clock_summary(sample) AS s WHERE sample IS NOT NULL AND s.readings > 0;
-SELECT count(*) FROM kept, unnest(several) AS s, LATERAL (SELECT sum(count) AS n FROM clock_histogram(s::clock_sample)) h
-WHERE n = (s).readings;
-SELECT count(*) FROM kept WHERE (sample).source = 'system';
+SELECT count(*) FROM kept, unnest(several) AS s, LATERAL (SELECT sum(count) AS n FROM clock_histogram(s)) h
+WHERE n = (clock_summary(s)).readings;
+SELECT count(*) FROM kept WHERE sample::jsonb ->> 'source' = 'system';
 -- a copy by text is the same sample
 SELECT bool_and(sample::text::clock_sample::text = sample::text) AS same FROM kept WHERE sample IS NOT NULL;
 SELECT bool_and(clock_summary(sample::text::clock_sample) = clock_summary(sample)) AS same FROM kept WHERE sample IS NOT NULL;

@@ -141,10 +141,11 @@ tests(void)
 	{
 		const Expected *e = &expected[i];
 		const Pair *pair = &pairs[e->pair];
+		CompareMethod method = e->welch ? COMPARE_WELCH : COMPARE_STUDENT;
 		CompareSet	a = set_of("a", pair->a.x, pair->a.n);
 		CompareSet	b = set_of("b", pair->b.x, pair->b.n);
-		CompareTest test = compare_test(&a, &b, &level95, e->welch);
-		CompareTest reverse = compare_test(&b, &a, &level95, e->welch);
+		CompareTest test = compare_test(&a, &b, &level95, method, NULL);
+		CompareTest reverse = compare_test(&b, &a, &level95, method, NULL);
 		double		mean;
 
 		ok(near(test.difference, e->difference) && near(test.margin, e->error) &&
@@ -153,6 +154,8 @@ tests(void)
 		   "pair %d%s: %.17g +- %.17g, s = %.17g, df = %.17g, p = %.17g", e->pair,
 		   e->welch ? ", Welch" : "", test.difference, test.margin, test.pooled_stddev, test.df,
 		   test.p_value);
+		ok(near(test.low, e->difference - e->error) && near(test.high, e->difference + e->error),
+		   "pair %d: the ends of the interval", e->pair);
 		ok(test.verdict == (e->p_value < 0.05 ? COMPARE_DIFFERENT : COMPARE_NOT_PROVEN),
 		   "pair %d: the verdict is that of p", e->pair);
 		ok(near(reverse.difference, -e->difference) && near(reverse.margin, e->error) &&
@@ -165,7 +168,7 @@ tests(void)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);
 		compare_summary(&a);
-		reverse = compare_test(&a, &b, &level95, e->welch);
+		reverse = compare_test(&a, &b, &level95, method, NULL);
 		ok(near(test.margin_percent, reverse.margin / mean * 100), "pair %d: margin in percent", e->pair);
 		free(a.x);
 		free(b.x);
@@ -182,7 +185,6 @@ summaries(void)
 	CompareSet	large = set_of("large", (double[]) {-9e149, 9e149}, 2);
 	CompareSet	zero = set_of("zero", (double[]) {-1, 1}, 2);
 	CompareTest test;
-	char		text[100];
 
 	ok(even.min == 1 && even.max == 7 && even.median == 3.5 && even.mean == 3.75,
 	   "even: the mean of the middle two");
@@ -192,30 +194,20 @@ summaries(void)
 	ok(same.stddev == 0 && same.mean == 0.1, "constant");
 	ok(near(large.stddev, 9e149 * sqrt(2)) && large.mean == 0, "near the limit: %g", large.stddev);
 
-	test = compare_test(&even, &tiny, &level95, true);
+	test = compare_test(&even, &tiny, &level95, COMPARE_WELCH, NULL);
 	ok(isfinite(test.margin) && test.margin > 0 && test.p_value > 0, "deviations far apart");
-	test = compare_test(&zero, &odd, &level95, false);
+	test = compare_test(&zero, &odd, &level95, COMPARE_STUDENT, NULL);
 	ok(isnan(test.percent) && isnan(test.margin_percent), "no percentage of 0");
-	test = compare_test(&tiny, &large, &level95, false);
+	test = compare_test(&tiny, &large, &level95, COMPARE_STUDENT, NULL);
 	ok(isfinite(test.difference) && isfinite(test.margin) && isnan(test.margin_percent),
 	   "a percentage beyond any number");
 
-	test = compare_test(&same, &same, &level95, false);
+	test = compare_test(&same, &same, &level95, COMPARE_STUDENT, NULL);
 	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 &&
 	   isnan(test.p_value) && test.pooled_stddev == 0, "neither varies");
-	compare_verdict(text, sizeof(text), &test, &level95, false);
-	ok(strcmp(text, "no test, as neither data set varies") == 0, "%s", text);
-	test = compare_test(&same, &same, &level95, true);
+	ok(strcmp(compare_verdict(&test), "nothing varies") == 0, "%s", compare_verdict(&test));
+	test = compare_test(&same, &same, &level95, COMPARE_WELCH, NULL);
 	ok(test.verdict == COMPARE_NO_TEST && isnan(test.pooled_stddev), "neither varies, Welch");
-
-	test.verdict = COMPARE_DIFFERENT;
-	ok(compare_verdict(text, 5, &test, &level95, true) == 30 && strcmp(text, "Diff") == 0,
-	   "a verdict that does not fit");
-	compare_verdict(text, sizeof(text), &test, &level95, false);
-	ok(strcmp(text, "difference at 95.0% confidence") == 0, "%s", text);
-	test.verdict = COMPARE_NOT_PROVEN;
-	compare_verdict(text, sizeof(text), &test, &level95, true);
-	ok(strcmp(text, "No difference proven at 95.0% confidence") == 0, "%s", text);
 
 	free(even.x);
 	free(odd.x);
@@ -223,6 +215,72 @@ summaries(void)
 	free(same.x);
 	free(large.x);
 	free(zero.x);
+}
+
+/*
+ * By ranks: what rank_test.c gives, in the right places.
+ */
+static void
+shifts(void)
+{
+	CompareSet	a = set_of("a", (double[]) {4, 1, 3, 2}, 4);
+	CompareSet	b = set_of("b", (double[]) {8, 6.5, 20, 5.25}, 4);
+	CompareSet	ties = set_of("ties", (double[]) {1, 1, 1, 2, 2, 2, 2, 2}, 8);
+	CompareSet	more = set_of("more", (double[]) {2, 2, 2, 2, 2, 2, 1, 2}, 8);
+	CompareSet	zero = set_of("zero", (double[]) {-1, 1}, 2);
+	CompareSet	same = set_of("same", (double[]) {0.1, 0.1, 0.1}, 3);
+	CompareSet	other = set_of("other", (double[]) {0.3, 0.3}, 2);
+	CompareSet	tiny = set_of("tiny", (double[]) {3e-310, 1e-310, 2e-310}, 3);
+	CompareSet	large = set_of("large", (double[]) {9e149, 8e149, 5e149}, 3);
+	CompareTest test = compare_test(&a, &b, &level95, COMPARE_RANK, NULL);
+	CompareTest reverse = compare_test(&b, &a, &level95, COMPARE_RANK, NULL);
+	CompareTest scaled;
+	double		by;
+
+	/* p is 2 / 70, so the interval is that of all differences */
+	ok(test.difference == 4.75 && test.low == 1.25 && test.high == 19 && test.margin == 8.875 &&
+	   near(test.p_value, 2.0 / 70) && test.verdict == COMPARE_DIFFERENT &&
+	   isnan(test.pooled_stddev) && isnan(test.df), "%.17g (%.17g to %.17g), p = %.17g",
+	   test.difference, test.low, test.high, test.p_value);
+	ok(reverse.difference == -4.75 && reverse.low == -19 && reverse.high == -1.25 && reverse.margin == 8.875,
+	   "the other way round");
+	/* of a's median, 2.5, which becomes 7.25: b less a * 2.9 is -6.35 to 17.1 */
+	ok(near(test.percent, 190) && near(test.margin_percent, (17.1 + 6.35) / 2 / 2.5 * 100),
+	   "in percent: %.17g +- %.17g", test.percent, test.margin_percent);
+	/* a negative median, a negative ratio: the same margin */
+	for (int i = 0; i < a.n; i++)
+		a.x[i] = -a.x[i];
+	compare_summary(&a);
+	scaled = compare_test(&a, &b, &level95, COMPARE_RANK, NULL);
+	by = (scaled.difference - 2.5) / -2.5;
+	ok(near(scaled.percent, scaled.difference / -2.5 * 100) &&
+	   near(scaled.margin_percent, ((20 + by) - (5.25 + 4 * by)) / 2 / 2.5 * 100),
+	   "in percent of a negative median: %.17g +- %.17g", scaled.percent, scaled.margin_percent);
+
+	test = compare_test(&a, &zero, &level95, COMPARE_RANK, NULL);
+	ok(test.verdict == COMPARE_TOO_FEW && isnan(test.margin) && isnan(test.low) && isnan(test.high) &&
+	   isnan(test.margin_percent) && !isnan(test.percent) && test.p_value > 0.05, "too few");
+	test = compare_test(&ties, &more, &level95, COMPARE_RANK, NULL);
+	ok(test.verdict == COMPARE_NOT_PROVEN && test.difference == 0 && test.high == 1, "ties");
+	test = compare_test(&zero, &b, &level95, COMPARE_RANK, NULL);
+	ok(isnan(test.percent) && isnan(test.margin_percent) && !isnan(test.difference), "no percentage of 0");
+	test = compare_test(&tiny, &large, &level95, COMPARE_RANK, NULL);
+	ok(test.difference == 8e149 && isnan(test.percent), "a percentage beyond any number");
+	test = compare_test(&same, &same, &level95, COMPARE_RANK, NULL);
+	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 && isnan(test.p_value) &&
+	   test.percent == 0 && test.margin_percent == 0, "nothing varies");
+	test = compare_test(&same, &other, &level95, COMPARE_RANK, NULL);
+	ok(test.verdict == COMPARE_TOO_FEW && near(test.difference, 0.2), "neither varies, but they differ");
+
+	free(a.x);
+	free(b.x);
+	free(ties.x);
+	free(more.x);
+	free(zero.x);
+	free(same.x);
+	free(other.x);
+	free(tiny.x);
+	free(large.x);
 }
 
 typedef struct Lines
@@ -248,10 +306,10 @@ add_line(void *arg, const char *line)
 }
 
 static void
-draw(const CompareSet *sets, int n, int width, bool separate)
+draw(const CompareSet *sets, int n, int width, bool separate, CompareMethod method)
 {
-	ComparePlot plot = {.sets = sets, .nsets = n, .level = &level95, .width = width,
-	.separate = separate, .line = add_line, .arg = &lines};
+	ComparePlot plot = {.sets = sets, .nsets = n, .level = &level95, .method = method,
+	.width = width, .separate = separate, .line = add_line, .arg = &lines};
 
 	lines.n = lines.longest = 0;
 	lines.ascii = true;
@@ -283,7 +341,7 @@ pictures(void)
 
 	sets[0] = set_of("first", (double[]) {0, 4, 4}, 3);
 	sets[1] = set_of("second", (double[]) {4, 5, 7.125}, 3);
-	draw(sets, 2, 60, true);
+	draw(sets, 2, 60, true, COMPARE_STUDENT);
 	for (int i = 0; i < LENGTH(wanted); i++)
 	{
 		same = same && strcmp(lines.text[i], wanted[i]) == 0;
@@ -291,12 +349,15 @@ pictures(void)
 	}
 	ok(same, "a picture");
 
+	draw(sets, 2, 60, true, COMPARE_RANK);
+	ok(strcmp(lines.text[lines.n - 1], "Too few values for 95.0% confidence") == 0, "%s", lines.text[lines.n - 1]);
+
 	for (int i = 2; i < COMPARE_MAX_SETS; i++)
 		sets[i] = set_of("one whose name is longer than any line of the narrowest plot can ever be",
 						 (double[]) {-1e-149 * i, 1e149 * i}, 2);
 	for (int width = COMPARE_MIN_WIDTH; width <= COMPARE_MAX_WIDTH; width += 47)
 	{
-		draw(sets, COMPARE_MAX_SETS, width, false);
+		draw(sets, COMPARE_MAX_SETS, width, false, COMPARE_STUDENT);
 		ok(lines.longest == width && lines.ascii, "no more than %d columns", width);
 	}
 	ok(strncmp(lines.text[6], "O one", 5) == 0, "the last symbol");
@@ -304,14 +365,14 @@ pictures(void)
 	for (int i = 0; i < LENGTH(x); i++)
 		x[i] = i % 500 == 0;
 	tall = set_of("tall", x, LENGTH(x));
-	draw(&tall, 1, 74, false);
+	draw(&tall, 1, 74, false, COMPARE_STUDENT);
 	ok(lines.n < 210 && strcmp(lines.text[1], "(a symbol stands for up to 10 values)") == 0,
 	   "a tall pile: %d lines", lines.n);
 
 	for (int i = 0; i < LENGTH(x); i++)
 		tall.x[i] = 5;
 	compare_summary(&tall);
-	draw(&tall, 1, 74, false);
+	draw(&tall, 1, 74, false, COMPARE_STUDENT);
 	ok(strcmp(lines.text[1], "(no plot, as all values are the same)") == 0, "no plot");
 
 	for (int i = 0; i < COMPARE_MAX_SETS; i++)
@@ -325,6 +386,7 @@ main(void)
 	quantiles();
 	tests();
 	summaries();
+	shifts();
 	pictures();
 	return done();
 }

@@ -1,0 +1,315 @@
+/*
+ * sample_json.c
+ *	  See sample_json.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/shortest_dec.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/datetime.h"
+#include "utils/json.h"
+#include "utils/numeric.h"
+
+#include "clock/sample_json.h"
+#include "clock/sample_members.h"
+
+#define WHOLE_NUMBER	"a whole number of 64 bits"
+#define WHOLE_NUMBERS	"an array of whole numbers of 64 bits"
+
+/* ISO 8601, in UTC. */
+static char *
+time_to_text(TimestampTz at)
+{
+	struct pg_tm tm;
+	fsec_t		fsec;
+
+	if (timestamp2tm(at, NULL, &tm, &fsec, NULL, NULL) != 0)
+		elog(ERROR, "timestamp out of range");
+	return psprintf(fsec == 0 ? "%04d-%02d-%02dT%02d:%02d:%02dZ" :
+					"%04d-%02d-%02dT%02d:%02d:%02d.%06dZ",
+					tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+					(int) fsec);
+}
+
+static bool
+time_from_text(const char *text, TimestampTz *at)
+{
+	static const char form[] = "0000-00-00T00:00:00.000000Z";
+	int			parts[7] = {0};
+	int			part = 0;
+	const char *p = text;
+
+	for (const char *f = form; *f != '\0'; f++)
+	{
+		/* no fraction is a whole second */
+		if (*f == '.' && *p == 'Z')
+			f = form + strlen(form) - 1;
+		if (*f == '0' && *p >= '0' && *p <= '9')
+			parts[part] = parts[part] * 10 + (*p++ - '0');
+		else if (*f != '0' && *p == *f)
+		{
+			part++;
+			p++;
+		}
+		else
+			return false;
+	}
+	if (*p != '\0' || parts[0] < 1 || parts[1] < 1 || parts[1] > MONTHS_PER_YEAR ||
+		parts[2] < 1 || parts[2] > day_tab[isleap(parts[0])][parts[1] - 1] ||
+		parts[3] >= HOURS_PER_DAY || parts[4] >= MINS_PER_HOUR || parts[5] >= SECS_PER_MINUTE)
+		return false;
+	*at = (int64) (date2j(parts[0], parts[1], parts[2]) - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY +
+		((parts[3] * MINS_PER_HOUR + parts[4]) * (int64) SECS_PER_MINUTE + parts[5]) * USECS_PER_SEC +
+		parts[6];
+	return true;
+}
+
+static void
+put_double(StringInfo buf, double value)
+{
+	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
+
+	/* -0 has no sign in jsonb */
+	(void) double_to_shortest_decimal_buf(value == 0 ? 0 : value, text);
+	appendStringInfoString(buf, text);
+}
+
+char *
+sample_to_json(const ClockSample *sample)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "{\"version\": %d", SAMPLE_VERSION);
+	for (int i = 0; i < SAMPLE_MEMBERS; i++)
+	{
+		const SampleMember *m = &sample_members[i];
+		const void *member = (const char *) sample + m->offset;
+		int			n = m->kind == MEMBER_CPUS ? sample->ncpus : sample->n;
+
+		appendStringInfo(&buf, ", \"%s\": ", m->name);
+		switch (m->kind)
+		{
+			case MEMBER_TEXT:
+				escape_json(&buf, *(const char *const *) member);
+				break;
+			case MEMBER_TIME:
+				escape_json(&buf, time_to_text(int64_of(member)));
+				break;
+			case MEMBER_COUNT:
+				appendStringInfo(&buf, INT64_FORMAT, int64_of(member));
+				break;
+			case MEMBER_BITS:
+				appendStringInfo(&buf, "%d", sample->precision_bits);
+				break;
+			case MEMBER_CPUS:
+			case MEMBER_TICKS:
+			case MEMBER_COUNTS:
+				appendStringInfoChar(&buf, '[');
+				for (int k = 0; k < n; k++)
+					appendStringInfo(&buf, "%s" INT64_FORMAT, k > 0 ? ", " : "",
+									 m->kind == MEMBER_CPUS ? (int64) sample->cpus[k] :
+									 m->kind == MEMBER_TICKS ? (int64) sample->entries[k].ticks :
+									 (int64) sample->entries[k].count);
+				appendStringInfoChar(&buf, ']');
+				break;
+			default:
+				if (isnan(double_of(member)) ||
+					(m->kind == MEMBER_UNLESS_ZERO && double_of(member) == 0))
+					appendStringInfoString(&buf, "null");
+				else
+					put_double(&buf, double_of(member));
+		}
+	}
+	appendStringInfoChar(&buf, '}');
+	return buf.data;
+}
+
+/* Errors of JSON that is not what it should be. */
+pg_noreturn static void
+bad_json(const char *name, const char *what)
+{
+	sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
+			  psprintf("The member \"%s\" is not %s.", name, what));
+}
+
+static int64
+json_int64(const char *name, const JsonbValue *value, const char *what)
+{
+	int64		result;
+	char	   *text;
+	char	   *end;
+
+	if (value->type != jbvNumeric)
+		bad_json(name, what);
+	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+	errno = 0;
+	result = strtoi64(text, &end, 10);
+	if (errno != 0 || *end != '\0')
+		bad_json(name, what);
+	pfree(text);
+	return result;
+}
+
+static double
+json_double(const char *name, const JsonbValue *value)
+{
+	char	   *text;
+	double		result;
+
+	if (value->type != jbvNumeric)
+		bad_json(name, "a number");
+	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+	/* what is too large becomes infinite, and is found later */
+	result = strtod(text, NULL);
+	pfree(text);
+	return result;
+}
+
+static char *
+json_text(const char *name, const JsonbValue *value)
+{
+	if (value->type != jbvString)
+		bad_json(name, "a string");
+	return pnstrdup(value->val.string.val, value->val.string.len);
+}
+
+/* Whole numbers; no more than "most". */
+static int64 *
+json_array(const char *name, const JsonbValue *value, int most, int *n)
+{
+	JsonbIterator *it;
+	JsonbIteratorToken token;
+	JsonbValue	element;
+	int64	   *result;
+	int			i = 0;
+
+	if (value->type != jbvBinary || !JsonContainerIsArray(value->val.binary.data))
+		bad_json(name, "an array");
+	*n = JsonContainerSize(value->val.binary.data);
+	if (*n > most)
+		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
+				  psprintf("The array \"%s\" has more than %d elements.", name, most));
+	result = palloc(sizeof(int64) * (*n + 1));
+	it = JsonbIteratorInit(value->val.binary.data);
+	while ((token = JsonbIteratorNext(&it, &element, true)) != WJB_DONE)
+	{
+		if (token == WJB_ELEM)
+			result[i++] = json_int64(name, &element, WHOLE_NUMBERS);
+	}
+	Assert(i == *n);
+	return result;
+}
+
+/* A member that this version does not have, when there are too many of them. */
+static void
+check_names(JsonbContainer *root)
+{
+	JsonbIterator *it = JsonbIteratorInit(root);
+	JsonbIteratorToken token;
+	JsonbValue	key;
+
+	while ((token = JsonbIteratorNext(&it, &key, true)) != WJB_DONE)
+	{
+		char	   *name;
+		bool		known;
+
+		if (token != WJB_KEY)
+			continue;
+		name = pnstrdup(key.val.string.val, key.val.string.len);
+		known = strcmp(name, "version") == 0;
+		for (int i = 0; i < SAMPLE_MEMBERS && !known; i++)
+			known = strcmp(name, sample_members[i].name) == 0;
+		if (!known)
+			sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
+					  psprintf("There is no member \"%s\" in version %d.",
+							   pnstrdup(name, pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)),
+							   SAMPLE_VERSION));
+		pfree(name);
+	}
+}
+
+static const JsonbValue *
+json_member(JsonbContainer *root, const char *name, JsonbValue *value)
+{
+	if (getKeyJsonValueFromContainer(root, name, strlen(name), value) == NULL)
+		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
+				  psprintf("The member \"%s\" is missing.", name));
+	return value;
+}
+
+ClockSample *
+sample_from_jsonb(Jsonb *jsonb)
+{
+	ClockSample *sample = palloc0(sizeof(ClockSample));
+	JsonbContainer *root = &jsonb->root;
+	JsonbValue	value;
+	int64	   *ticks = NULL;
+	int			ncounts;
+
+	if (!JB_ROOT_IS_OBJECT(jsonb))
+		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION, "It is not a JSON object.");
+	/* the version first: a newer one may have other members */
+	sample_check_version(json_int64("version", json_member(root, "version", &value), WHOLE_NUMBER),
+				  ERRCODE_INVALID_TEXT_REPRESENTATION);
+	check_names(root);
+
+	for (int i = 0; i < SAMPLE_MEMBERS; i++)
+	{
+		const SampleMember *m = &sample_members[i];
+		void	   *member = (char *) sample + m->offset;
+		int64	   *array;
+
+		json_member(root, m->name, &value);
+		switch (m->kind)
+		{
+			case MEMBER_TEXT:
+				*(const char **) member = json_text(m->name, &value);
+				break;
+			case MEMBER_TIME:
+				if (!time_from_text(json_text(m->name, &value), (TimestampTz *) member))
+					bad_json(m->name, "a time such as \"2026-01-31T23:59:59.123456Z\"");
+				break;
+			case MEMBER_COUNT:
+				*(int64 *) member = json_int64(m->name, &value, WHOLE_NUMBER);
+				break;
+			case MEMBER_BITS:
+				sample->precision_bits = (int) Min(Max(json_int64(m->name, &value, WHOLE_NUMBER), 0),
+												   TALLY_EXACT + 1);
+				break;
+			case MEMBER_CPUS:
+				array = json_array(m->name, &value, SAMPLE_MAX_CPUS, &sample->ncpus);
+				sample->cpus = palloc(sizeof(int32) * (sample->ncpus + 1));
+				for (int k = 0; k < sample->ncpus; k++)
+					sample->cpus[k] = (int32) Min(Max(array[k], -1), SAMPLE_MAX_CPUS);
+				break;
+			case MEMBER_TICKS:
+				ticks = json_array(m->name, &value, SAMPLE_MAX_ENTRIES, &sample->n);
+				break;
+			case MEMBER_COUNTS:
+				array = json_array(m->name, &value, SAMPLE_MAX_ENTRIES, &ncounts);
+				if (sample->n != ncounts)
+					sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
+							  psprintf("The arrays \"ticks\" and \"counts\" have %d and %d elements.",
+									   sample->n, ncounts));
+				sample->entries = palloc(sizeof(TallyEntry) * (sample->n + 1));
+				for (int k = 0; k < sample->n; k++)
+				{
+					sample->entries[k].ticks = (uint64) ticks[k];
+					sample->entries[k].count = (uint64) array[k];
+					sample->total += sample->entries[k].count;
+				}
+				break;
+			default:
+				if (value.type == jbvNull && m->kind >= MEMBER_UNLESS_ZERO)
+					*(double *) member = m->kind == MEMBER_UNLESS_NAN ? NAN : 0;
+				else
+					*(double *) member = json_double(m->name, &value);
+		}
+	}
+	sample_check(sample, ERRCODE_INVALID_TEXT_REPRESENTATION);
+	return sample;
+}
