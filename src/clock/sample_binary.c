@@ -66,10 +66,13 @@ decode_text(const char *name, StringInfo buf, bool wire, int sqlstate)
 	int			length = (int) pq_getmsgint(buf, 4);
 	int			bytes;
 
-	/* a character of the client's encoding may have fewer bytes in the server's */
+	/*
+	 * a character of the client's encoding may have fewer bytes in the
+	 * server's
+	 */
 	if (length < 0 || length > SAMPLE_MAX_NAME * MAX_CONVERSION_GROWTH)
 		sample_malformed(sqlstate, psprintf("The member \"%s\" has more than %d bytes.",
-									 name, SAMPLE_MAX_NAME));
+											name, SAMPLE_MAX_NAME));
 	return wire ? pq_getmsgtext(buf, length, &bytes) :
 		pnstrdup(pq_getmsgbytes(buf, length), length);
 }
