@@ -140,3 +140,34 @@ sample_decode(StringInfo buf, bool wire)
 	sample_check(sample, sqlstate);
 	return sample;
 }
+
+Datum
+sample_to_datum(const ClockSample *sample)
+{
+	StringInfoData buf;
+	bytea	   *stored;
+
+	initStringInfo(&buf);
+	/* room for the header */
+	appendStringInfoSpaces(&buf, VARHDRSZ);
+	sample_encode(&buf, sample, false);
+	stored = (bytea *) buf.data;
+	SET_VARSIZE(stored, buf.len);
+	return PointerGetDatum(stored);
+}
+
+ClockSample *
+sample_from_datum(Datum datum)
+{
+	struct varlena *stored = PG_DETOAST_DATUM_PACKED(datum);
+	StringInfoData buf;
+	ClockSample *sample;
+
+	/* not initReadOnlyStringInfo(), which PostgreSQL 15 lacks */
+	buf.data = VARDATA_ANY(stored);
+	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(stored);
+	buf.cursor = 0;
+	sample = sample_decode(&buf, false);
+	pq_getmsgend(&buf);
+	return sample;
+}
