@@ -66,10 +66,13 @@ decode_text(const char *name, StringInfo buf, bool wire, int sqlstate)
 	int			length = (int) pq_getmsgint(buf, 4);
 	int			bytes;
 
-	/* a character of the client's encoding may have fewer bytes in the server's */
+	/*
+	 * a character of the client's encoding may have fewer bytes in the
+	 * server's
+	 */
 	if (length < 0 || length > SAMPLE_MAX_NAME * MAX_CONVERSION_GROWTH)
 		sample_malformed(sqlstate, psprintf("The member \"%s\" has more than %d bytes.",
-									 name, SAMPLE_MAX_NAME));
+											name, SAMPLE_MAX_NAME));
 	return wire ? pq_getmsgtext(buf, length, &bytes) :
 		pnstrdup(pq_getmsgbytes(buf, length), length);
 }
@@ -135,5 +138,36 @@ sample_decode(StringInfo buf, bool wire)
 		}
 	}
 	sample_check(sample, sqlstate);
+	return sample;
+}
+
+Datum
+sample_to_datum(const ClockSample *sample)
+{
+	StringInfoData buf;
+	bytea	   *stored;
+
+	initStringInfo(&buf);
+	/* room for the header */
+	appendStringInfoSpaces(&buf, VARHDRSZ);
+	sample_encode(&buf, sample, false);
+	stored = (bytea *) buf.data;
+	SET_VARSIZE(stored, buf.len);
+	return PointerGetDatum(stored);
+}
+
+ClockSample *
+sample_from_datum(Datum datum)
+{
+	struct varlena *stored = PG_DETOAST_DATUM_PACKED(datum);
+	StringInfoData buf;
+	ClockSample *sample;
+
+	/* not initReadOnlyStringInfo(), which PostgreSQL 15 lacks */
+	buf.data = VARDATA_ANY(stored);
+	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(stored);
+	buf.cursor = 0;
+	sample = sample_decode(&buf, false);
+	pq_getmsgend(&buf);
 	return sample;
 }

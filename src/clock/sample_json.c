@@ -70,7 +70,7 @@ time_from_text(const char *text, TimestampTz *at)
 static void
 put_double(StringInfo buf, double value)
 {
-	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
+	char text[	DOUBLE_SHORTEST_DECIMAL_LEN];
 
 	/* -0 has no sign in jsonb */
 	(void) double_to_shortest_decimal_buf(value == 0 ? 0 : value, text);
@@ -133,7 +133,7 @@ pg_noreturn static void
 bad_json(const char *name, const char *what)
 {
 	sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
-			  psprintf("The member \"%s\" is not %s.", name, what));
+					 psprintf("The member \"%s\" is not %s.", name, what));
 }
 
 static int64
@@ -146,6 +146,7 @@ json_int64(const char *name, const JsonbValue *value, const char *what)
 	if (value->type != jbvNumeric)
 		bad_json(name, what);
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+
 	errno = 0;
 	result = strtoi64(text, &end, 10);
 	if (errno != 0 || *end != '\0')
@@ -163,6 +164,7 @@ json_double(const char *name, const JsonbValue *value)
 	if (value->type != jbvNumeric)
 		bad_json(name, "a number");
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+
 	/* what is too large becomes infinite, and is found later */
 	result = strtod(text, NULL);
 	pfree(text);
@@ -192,7 +194,7 @@ json_array(const char *name, const JsonbValue *value, int most, int *n)
 	*n = JsonContainerSize(value->val.binary.data);
 	if (*n > most)
 		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
-				  psprintf("The array \"%s\" has more than %d elements.", name, most));
+						 psprintf("The array \"%s\" has more than %d elements.", name, most));
 	result = palloc(sizeof(int64) * (*n + 1));
 	it = JsonbIteratorInit(value->val.binary.data);
 	while ((token = JsonbIteratorNext(&it, &element, true)) != WJB_DONE)
@@ -225,9 +227,9 @@ check_names(JsonbContainer *root)
 			known = strcmp(name, sample_members[i].name) == 0;
 		if (!known)
 			sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
-					  psprintf("There is no member \"%s\" in version %d.",
-							   pnstrdup(name, pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)),
-							   SAMPLE_VERSION));
+							 psprintf("There is no member \"%s\" in version %d.",
+									  pnstrdup(name, pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)),
+									  SAMPLE_VERSION));
 		pfree(name);
 	}
 }
@@ -237,7 +239,7 @@ json_member(JsonbContainer *root, const char *name, JsonbValue *value)
 {
 	if (getKeyJsonValueFromContainer(root, name, strlen(name), value) == NULL)
 		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
-				  psprintf("The member \"%s\" is missing.", name));
+						 psprintf("The member \"%s\" is missing.", name));
 	return value;
 }
 
@@ -254,7 +256,7 @@ sample_from_jsonb(Jsonb *jsonb)
 		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION, "It is not a JSON object.");
 	/* the version first: a newer one may have other members */
 	sample_check_version(json_int64("version", json_member(root, "version", &value), WHOLE_NUMBER),
-				  ERRCODE_INVALID_TEXT_REPRESENTATION);
+						 ERRCODE_INVALID_TEXT_REPRESENTATION);
 	check_names(root);
 
 	for (int i = 0; i < SAMPLE_MEMBERS; i++)
@@ -293,8 +295,8 @@ sample_from_jsonb(Jsonb *jsonb)
 				array = json_array(m->name, &value, SAMPLE_MAX_ENTRIES, &ncounts);
 				if (sample->n != ncounts)
 					sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
-							  psprintf("The arrays \"ticks\" and \"counts\" have %d and %d elements.",
-									   sample->n, ncounts));
+									 psprintf("The arrays \"ticks\" and \"counts\" have %d and %d elements.",
+											  sample->n, ncounts));
 				sample->entries = palloc(sizeof(TallyEntry) * (sample->n + 1));
 				for (int k = 0; k < sample->n; k++)
 				{

@@ -112,7 +112,7 @@ check_cpus(const ClockSample *sample, int sqlstate)
 	}
 	if (sample->ncpus > 0 && sample->cpus[sample->ncpus - 1] >= SAMPLE_MAX_CPUS)
 		sample_malformed(sqlstate, psprintf("The array \"cpus\" has a value above %d.",
-									 SAMPLE_MAX_CPUS - 1));
+											SAMPLE_MAX_CPUS - 1));
 }
 
 /* Entries of the sample, ascending and counted. */
@@ -123,7 +123,7 @@ check_entries(const ClockSample *sample, int sqlstate)
 
 	if (sample->n > SAMPLE_MAX_ENTRIES)
 		sample_malformed(sqlstate, psprintf("The array \"ticks\" has more than %d elements.",
-									 SAMPLE_MAX_ENTRIES));
+											SAMPLE_MAX_ENTRIES));
 	for (int i = 0; i < sample->n; i++)
 	{
 		const TallyEntry *entry = &sample->entries[i];
@@ -168,7 +168,7 @@ sample_check(const ClockSample *sample, int sqlstate)
 			case MEMBER_TEXT:
 				if (strlen(*(const char *const *) member) > SAMPLE_MAX_NAME)
 					sample_malformed(sqlstate, psprintf("The member \"%s\" has more than %d bytes.",
-												 m->name, SAMPLE_MAX_NAME));
+														m->name, SAMPLE_MAX_NAME));
 				break;
 			case MEMBER_TIME:
 				if (!time_in_range(int64_of(member)))
@@ -181,7 +181,7 @@ sample_check(const ClockSample *sample, int sqlstate)
 			case MEMBER_BITS:
 				if (sample->precision_bits < 1 || sample->precision_bits > TALLY_EXACT)
 					sample_malformed(sqlstate, psprintf("The member \"%s\" is %d.",
-												 m->name, sample->precision_bits));
+														m->name, sample->precision_bits));
 				break;
 			case MEMBER_CPUS:
 				check_cpus(sample, sqlstate);

@@ -8,11 +8,9 @@
 
 #include "catalog/pg_type.h"
 #include "common/int.h"
-#include "libpq/pqformat.h"
 #include "port/pg_bitutils.h"
 #include "utils/array.h"
 
-#include "clock/sample_binary.h"
 #include "clock/sample_value.h"
 #include "compat.h"
 
@@ -201,35 +199,4 @@ sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *sto
 		rows[keep + 1] = rows[n - 1];
 	*nrows = *stopped ? keep + 2 : n;
 	return rows;
-}
-
-Datum
-sample_to_datum(const ClockSample *sample)
-{
-	StringInfoData buf;
-	bytea	   *stored;
-
-	initStringInfo(&buf);
-	/* room for the header */
-	appendStringInfoSpaces(&buf, VARHDRSZ);
-	sample_encode(&buf, sample, false);
-	stored = (bytea *) buf.data;
-	SET_VARSIZE(stored, buf.len);
-	return PointerGetDatum(stored);
-}
-
-ClockSample *
-sample_from_datum(Datum datum)
-{
-	struct varlena *stored = PG_DETOAST_DATUM_PACKED(datum);
-	StringInfoData buf;
-	ClockSample *sample;
-
-	/* not initReadOnlyStringInfo(), which PostgreSQL 15 lacks */
-	buf.data = VARDATA_ANY(stored);
-	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(stored);
-	buf.cursor = 0;
-	sample = sample_decode(&buf, false);
-	pq_getmsgend(&buf);
-	return sample;
 }

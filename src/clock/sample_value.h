@@ -61,7 +61,7 @@ extern Datum int4_array(const int32 *elements, int n);
 
 /*
  * As it is stored: a varlena around the binary form.  A stored value of any
- * version can be read, and is checked.
+ * version can be read, and is checked.  (These are in sample_binary.c.)
  */
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);

@@ -23,7 +23,8 @@
 
 #define TALLY_DIRECT	4096	/* durations below this many ticks: by index */
 #define TALLY_LONG		8192	/* slots for longer ones, a power of two */
-#define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* with so many, give up digits */
+#define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* with so many, give up
+												 * digits */
 #define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* distinct durations */
 #define TALLY_EXACT		64		/* precision_bits while nothing was rounded */
 #define TALLY_FAILURE	199		/* durations of 0 in a row: 200 equal readings */

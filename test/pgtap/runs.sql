@@ -2,6 +2,11 @@
 BEGIN;
 SELECT * FROM no_plan();
 
+CREATE FUNCTION pg_temp.number(s clock_sample, name text) RETURNS numeric LANGUAGE sql AS
+    $$SELECT (s::jsonb ->> name)::numeric$$;
+CREATE FUNCTION pg_temp.numbers(s clock_sample, name text) RETURNS bigint[] LANGUAGE sql AS
+    $$SELECT ARRAY(SELECT e::bigint FROM jsonb_array_elements_text(s::jsonb -> name) AS e)$$;
+
 CREATE TEMP TABLE run AS
     SELECT c.source, clock_measure(c.source, 0.1) AS sample FROM clock_sources AS c WHERE c.available;
 CREATE TEMP TABLE summary AS SELECT s.* FROM run, clock_summary(run.sample) AS s;
@@ -9,12 +14,12 @@ CREATE TEMP TABLE summary AS SELECT s.* FROM run, clock_summary(run.sample) AS s
 SELECT cmp_ok((SELECT count(*)::int FROM run), '>=', 2, 'at least system and instr_time were run');
 
 -- counts add up
-SELECT is((SELECT sum(h.count)::bigint + (run.sample).backward_steps FROM clock_histogram(run.sample) AS h),
-          (run.sample).readings, source || ': the histogram counts every reading') FROM run;
-SELECT is((SELECT sum(d.count)::bigint + (run.sample).backward_steps FROM clock_durations(run.sample, 100) AS d),
-          (run.sample).readings, source || ': so do the durations') FROM run;
-SELECT is((SELECT sum(c)::bigint FROM unnest((run.sample).counts) AS c) + (run.sample).backward_steps,
-          (run.sample).readings, source || ': and so do the counts in the sample') FROM run;
+SELECT is((SELECT sum(h.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample) AS h),
+          pg_temp.number(run.sample, 'readings')::bigint, source || ': the histogram counts every reading') FROM run;
+SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_durations(run.sample, 100) AS d),
+          pg_temp.number(run.sample, 'readings')::bigint, source || ': so do the durations') FROM run;
+SELECT is((SELECT sum(c)::bigint FROM unnest(pg_temp.numbers(run.sample, 'counts')) AS c) + pg_temp.number(run.sample, 'backward_steps')::bigint,
+          pg_temp.number(run.sample, 'readings')::bigint, source || ': and so do the counts in the sample') FROM run;
 
 -- running percent ends at 100, never falls, and is the sum of percent
 SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1),
@@ -61,24 +66,27 @@ SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns 
 SELECT ok(min_ns <= mean_ns AND mean_ns <= max_ns, source || ': the mean is between the extremes') FROM summary;
 SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.ns)::numeric FROM clock_durations(run.sample) AS d)), '<=', 0.505,
               source || ': the largest duration is the maximum, but for rounding') FROM run JOIN summary AS s USING (source);
-SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c) WHERE t = 0),
+SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
+SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
+SELECT cmp_ok(cost_ns, '<', loop_ns * 1.9, source || ': not twice what a reading takes on average') FROM summary;
+SELECT cmp_ok(cost_margin_ns, '>=', 0::numeric, source || ': the cost has a margin') FROM summary;
 SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them') FROM summary;
 -- against PostgreSQL's own aggregates over the exact durations, thinned out evenly
-SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c) FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c))
-                              * 1e9 / (run.sample).frequency_hz::numeric),
+SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c) FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c))
+                              * 1e9 / pg_temp.number(run.sample, 'frequency_hz')),
               '<=', 0.01, source || ': the mean is that of the durations') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(abs(s.stddev_ns / nullif((
                   SELECT sqrt(sum(c * (t - m) ^ 2) / (sum(c) - 1)) FROM
                       (SELECT t::numeric, c::numeric, sum(t::numeric * c) OVER () / sum(c) OVER () AS m
-                       FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c)) AS x)
-                  * 1e9 / (run.sample).frequency_hz::numeric, 0) - 1),
+                       FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c)) AS x)
+                  * 1e9 / pg_temp.number(run.sample, 'frequency_hz'), 0) - 1),
               '<=', 0.001, source || ': the standard deviation is that of the durations') FROM run JOIN summary AS s USING (source)
 WHERE s.max_ns > s.min_ns;
 SELECT is(round(s.p99_ns, 1), round((
               SELECT min(t) FROM (SELECT t, sum(c) OVER (ORDER BY t) AS running, sum(c) OVER () AS total
-                                  FROM unnest((run.sample).ticks, (run.sample).counts) AS u(t, c)) AS x
-              WHERE running >= 0.99 * total) * 1e9 / (run.sample).frequency_hz::numeric, 1),
+                                  FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c)) AS x
+              WHERE running >= 0.99 * total) * 1e9 / pg_temp.number(run.sample, 'frequency_hz'), 1),
           source || ': the 99th percentile is that of the durations') FROM run JOIN summary AS s USING (source);
 
 -- the run as a whole

@@ -72,15 +72,19 @@ SELECT cmp_ok(cpu_percent, '<', 50.0, source || ': and did not spin') FROM run;
 SELECT cmp_ok(warm_p99_ns, '<', 500000.0, source || ': pauses are in no figure') FROM run WHERE source <> 'realtime_coarse';
 SELECT cmp_ok(cold_p50_ns, '<', 500000.0, source || ': nor in that one') FROM run;
 
+CREATE FUNCTION pg_temp.number(s clock_sample, name text) RETURNS numeric LANGUAGE sql AS
+    $$SELECT (s::jsonb ->> name)::numeric$$;
+CREATE FUNCTION pg_temp.numbers(s clock_sample, name text) RETURNS bigint[] LANGUAGE sql AS
+    $$SELECT ARRAY(SELECT e::bigint FROM jsonb_array_elements_text(s::jsonb -> name) AS e)$$;
 -- a rate of clock_measure: the warm durations, in a sample like any other
 CREATE TEMP TABLE sample AS SELECT clock_measure('system', 1, 200) AS s;
-SELECT is((s).readings % 32, (s).backward_steps, 'a throttled sample has the durations of its instants') FROM sample;
-SELECT cmp_ok((s).readings, '<=', (32 * (200 + 6 * sqrt(200)))::bigint, 'and no more instants than six standard deviations') FROM sample;
-SELECT cmp_ok((s).duration_s, '>=', 1::float8, 'it lasts as long as it was told') FROM sample;
-SELECT is((SELECT sum(count) FROM clock_histogram(s)), (s).readings - (s).backward_steps::numeric, 'a histogram of it') FROM sample;
-SELECT is(readings, (s).readings, 'a summary of it') FROM sample, clock_summary(s);
+SELECT is(pg_temp.number(s, 'readings')::bigint % 32, pg_temp.number(s, 'backward_steps')::bigint, 'a throttled sample has the durations of its instants') FROM sample;
+SELECT cmp_ok(pg_temp.number(s, 'readings')::bigint, '<=', (32 * (200 + 6 * sqrt(200)))::bigint, 'and no more instants than six standard deviations') FROM sample;
+SELECT cmp_ok(pg_temp.number(s, 'duration_s'), '>=', 1::numeric, 'it lasts as long as it was told') FROM sample;
+SELECT is((SELECT sum(count) FROM clock_histogram(s)), pg_temp.number(s, 'readings')::bigint - pg_temp.number(s, 'backward_steps')::bigint::numeric, 'a histogram of it') FROM sample;
+SELECT is(readings, pg_temp.number(s, 'readings')::bigint, 'a summary of it') FROM sample, clock_summary(s);
 CREATE TEMP TABLE both_kinds AS SELECT s FROM sample UNION ALL SELECT clock_measure('system', 0.01);
-SELECT is((SELECT (clock_merge(s)).readings FROM both_kinds), (SELECT sum((s).readings)::bigint FROM both_kinds), 'merged with another');
+SELECT is((SELECT (clock_summary(clock_merge(s))).readings FROM both_kinds), (SELECT sum(pg_temp.number(s, 'readings')::bigint)::bigint FROM both_kinds), 'merged with another');
 
 -- a rate that cannot be reached
 CREATE TEMP TABLE fast AS SELECT * FROM clock_throttled('system', 0.2, 1000000);

@@ -133,7 +133,7 @@ FROM (SELECT clock_merge(s) AS m FROM part) x, clock_summary(m) AS s;
 -- binary form is in test/t/006_dump.pl.
 --
 CREATE TEMP TABLE fixture (sample clock_sample);
-INSERT INTO fixture VALUES ('{"version": 1, "source": "rdtscp", "clock": "RDTSCP \"quoted\" \\ us", "started_at": "2026-03-04T05:06:07.000089Z", "duration_s": 0.1, "frequency_hz": 2599998000, "resolution_ns": 0.38461568045845422, "granularity_ticks": 2, "readings": 12, "mean_margin_ns": 0.0123, "cost_ns": 18.25, "cost_margin_ns": 0.004, "advance_s": -1.5e-07, "reference_bound_ns": 21.5, "longest_stall": 1, "backward_steps": 2, "backward_max_ticks": 77, "warps": 1, "warp_max_ns": 5000.5, "warp_total_ns": 5000.5, "lags": 2, "lag_max_ns": 1500, "lag_total_ns": 2500, "gaps": 3, "gap_max_ns": 1234567, "gap_total_ns": 2345678.25, "cpus": [0, 3, 4095], "migrations": 5, "precision_bits": 14, "ticks": [0, 48, 50, 4096, 4000000000000], "counts": [1, 5, 2, 1, 1]}');
+INSERT INTO fixture VALUES ('{"version": 1, "source": "rdtscp", "clock": "RDTSCP \"quoted\" \\ us", "started_at": "2026-03-04T05:06:07.000089Z", "duration_s": 0.1, "frequency_hz": 2599998000, "resolution_ns": 0.38461568045845423, "granularity_ticks": 2, "readings": 12, "mean_margin_ns": 0.0123, "cost_ns": 18.25, "cost_margin_ns": 0.004, "advance_s": -1.5e-07, "reference_bound_ns": 21.5, "longest_stall": 1, "backward_steps": 2, "backward_max_ticks": 77, "warps": 1, "warp_max_ns": 5000.5, "warp_total_ns": 5000.5, "lags": 2, "lag_max_ns": 1500, "lag_total_ns": 2500, "gaps": 3, "gap_max_ns": 1234567, "gap_total_ns": 2345678.25, "cpus": [0, 3, 4095], "migrations": 5, "precision_bits": 14, "ticks": [0, 48, 50, 4096, 4000000000000], "counts": [1, 5, 2, 1, 1]}');
 \pset format unaligned
 SELECT sample FROM fixture;
 \pset format aligned

@@ -30,20 +30,26 @@ FROM pg_class c
 WHERE c.relname ~ '^clock_'
 ORDER BY c.relname COLLATE "C";
 
--- every object's name begins with clock_
-SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?clock_') AS all_begin_with_clock
+-- every object's name begins with clock_; a cast has none
+SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?clock_') FILTER (WHERE i.type <> 'cast') AS all_begin_with_clock
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';
 
 -- columns
-SELECT a.attname AS clock_sample, format_type(a.atttypid, a.atttypmod) AS type
-FROM pg_attribute a WHERE a.attrelid = 'clock_sample'::regclass ORDER BY a.attnum;
+SELECT typname, typstorage, typalign, typlen, obj_description(oid, 'pg_type') IS NOT NULL AS described
+FROM pg_type WHERE typname = 'clock_sample';
+SELECT c.castsource::regtype AS source, c.casttarget::regtype AS target, c.castcontext AS context, obj_description(c.oid, 'pg_cast') IS NOT NULL AS described
+FROM pg_cast c WHERE 'clock_sample'::regtype IN (c.castsource, c.casttarget) ORDER BY 1, 2;
 SELECT a.attname AS clock_summary_row, format_type(a.atttypid, a.atttypmod) AS type
 FROM pg_attribute a WHERE a.attrelid = 'clock_summary_row'::regclass ORDER BY a.attnum;
 SELECT a.attrelid::regclass AS view, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type
 FROM pg_attribute a WHERE a.attrelid IN ('clock_sources'::regclass, 'clock_platform'::regclass)
 ORDER BY a.attrelid::regclass::text COLLATE "C", a.attnum;
+
+-- each attribute of a row type has a comment
+SELECT count(*) AS attributes, count(col_description(attrelid, attnum)) AS described
+FROM pg_attribute WHERE attrelid = 'clock_summary_row'::regclass AND attnum > 0;
 
 -- the setting, which is there once the library is loaded
 SELECT count(*) > 4 AS many FROM clock_sources;

@@ -76,14 +76,14 @@ foreach my $run (@runs)
 	is( $session->query(
 			q{SELECT count(*) > 30, min(le_ns) >= 0, min(percent) >= 0,
 				min(running_percent) >= 0, max(running_percent), min(count) >= 0,
-				sum(count) = (SELECT (s).readings FROM run)
+				sum(count) = (SELECT (clock_summary(s)).readings FROM run)
 				FROM run, clock_histogram(s)}
 		)->{out},
 		't|t|t|t|100.0000|t|t',
 		"$what: histogram");
 	is( $session->query(
 			q{SELECT min(ns) >= 0, max(ns) > 2500000000, min(percent) >= 0,
-				min(count) > 0, sum(count) = (SELECT (s).readings FROM run)
+				min(count) > 0, sum(count) = (SELECT (clock_summary(s)).readings FROM run)
 				FROM run, clock_durations(s, 100)}
 		)->{out},
 		't|t|t|t|t',

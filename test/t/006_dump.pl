@@ -3,6 +3,7 @@
 
 use strict;
 use warnings;
+use File::Basename;
 
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -16,7 +17,7 @@ my $tempdir = PostgreSQL::Test::Utils::tempdir();
 $node->safe_psql(
 	'postgres', q{
 	CREATE ROLE regress_alice;
-	CREATE DATABASE source});
+	CREATE DATABASE source ENCODING 'UTF8' TEMPLATE template0});
 $node->safe_psql(
 	'source', q{
 	CREATE EXTENSION clocktiming;
@@ -29,9 +30,13 @@ $node->safe_psql(
 	INSERT INTO one VALUES (99, NULL);
 	-- one with values that runs rarely have
 	INSERT INTO one
-		SELECT 100, ROW(s.source, 'a "clock", \ and a {brace}', 'infinity', s.duration_s, s.frequency_hz,
-			1e-7, 0, 4 + 3, 'NaN', -0.1, 1.5, 2, 3, 1234567890123, 5, 6.5, 7.5, 8, 9.5, 10.5, 11, 12.5, 13.5,
-			ARRAY[0, 5, 4095], 14, 12, ARRAY[0, 25, 4000000000], ARRAY[2, 1, 1])::clock_sample
+		SELECT 100, s::jsonb || '{"clock": "a \"clock\", \\\\ and a {brace}, µ", "started_at": "9999-12-31T23:59:59.999999Z",
+			"resolution_ns": 1e-7, "granularity_ticks": null, "readings": 7, "mean_margin_ns": null, "cost_ns": null,
+			"cost_margin_ns": null, "advance_s": -0.1, "reference_bound_ns": 1.5, "longest_stall": 2,
+			"backward_steps": 3, "backward_max_ticks": 1234567890123, "warps": 5, "warp_max_ns": 6.5,
+			"warp_total_ns": 7.5, "lags": 8, "lag_max_ns": 9.5, "lag_total_ns": 10.5, "gaps": 11, "gap_max_ns": 12.5,
+			"gap_total_ns": 13.5, "cpus": [0, 5, 4095], "migrations": 14, "precision_bits": 12,
+			"ticks": [0, 25, 4000000000], "counts": [2, 1, 1]}'
 		FROM clock_measure('system', 0.01) AS s;
 	INSERT INTO many SELECT id, ARRAY[s, s] FROM one;
 	INSERT INTO many SELECT 101, array_agg(s ORDER BY id) FROM one;
@@ -50,12 +55,12 @@ my @facts = (
 	[
 		'summaries from arrays', q{
 		SELECT id, v.* FROM many, unnest(s) AS u, clock_summary(u) AS v
-			WHERE (u).source IS NOT NULL ORDER BY id, v.source, v.readings}
+			WHERE u IS NOT NULL ORDER BY id, v.source, v.readings}
 	],
 	[
 		'histograms', q{
 		SELECT id, md5(string_agg(v::text, ',' ORDER BY v)) FROM one, clock_histogram(s) AS v
-			WHERE (s).source IS NOT NULL GROUP BY id ORDER BY id}
+			WHERE s IS NOT NULL GROUP BY id ORDER BY id}
 	],
 	[
 		'privileges', q{
@@ -87,14 +92,16 @@ sub same
 	# what has come back can be worked with
 	is( $node->safe_psql(
 			$database,
-			q{SELECT (clock_merge(s)).readings = sum((s).readings)::bigint FROM one WHERE (s).source = 'system' AND id < 99}
+			q{SELECT (clock_summary(clock_merge(s))).readings = sum(v.readings) FROM one, clock_summary(s) AS v
+				WHERE v.source = 'system' AND id < 99}
 		),
 		't',
 		"$what: merged");
 	return;
 }
 
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach ('plain', 'custom');
+$node->safe_psql('postgres', "CREATE DATABASE $_ ENCODING 'UTF8' TEMPLATE template0")
+  foreach ('plain', 'custom', 'copied');
 
 $node->command_ok(
 	[ 'pg_dump', '-f', "$tempdir/plain.sql", $node->connstr('source') ],
@@ -117,6 +124,173 @@ $node->command_ok(
 	],
 	'pg_restore');
 same('custom', 'pg_dump -Fc and pg_restore');
+
+# COPY BINARY, within one encoding and from another.
+$node->safe_psql('copied',
+	'CREATE EXTENSION clocktiming; CREATE TABLE one (id int, s clock_sample)');
+foreach my $encoding ('UTF8', 'LATIN1')
+{
+	$node->safe_psql(
+		'source', qq{SET client_encoding = '$encoding';
+			COPY one TO '$tempdir/one.$encoding' (FORMAT binary)});
+	$node->safe_psql(
+		'copied', qq{TRUNCATE one; SET client_encoding = '$encoding';
+			COPY one FROM '$tempdir/one.$encoding' (FORMAT binary)});
+	is($node->safe_psql('copied', $facts[0][1]),
+		$before{samples}, "COPY BINARY in $encoding");
+}
+isnt(-s "$tempdir/one.UTF8", -s "$tempdir/one.LATIN1",
+	'the encodings differ');
+
+# A value of version 1 as COPY BINARY wrote it: it has to be read for ever.
+# test/sql/samples.sql has its text.  The file is made of its bytes here: a
+# header, a row of one field, a trailer.
+my $version_1 = pack 'H*',
+  '010000000672647473637000000014524454534350202271756f74656422205c2075'
+  . '730002ef2a8bd3ce193fb999999999999a41e35f1a460000003fd89d8b1646432140'
+  . '00000000000000000000000000000c3f8930be0ded288d40324000000000003f7062'
+  . '4dd2f1a9fcbe8421f5f40d8376403580000000000000000000000000010000000000'
+  . '000002000000000000004d000000000000000140b388800000000040b38880000000'
+  . '000000000000000002409770000000000040a3880000000000000000000000000341'
+  . '32d687000000004141e5672000000000000003000000000000000300000fff000000'
+  . '00000000050e00000005000000000000000000000000000000300000000000000032'
+  . '0000000000001000000003a352944000000000050000000000000001000000000000'
+  . '0005000000000000000200000000000000010000000000000001';
+
+$node->safe_psql('copied', 'CREATE TABLE fixture (s clock_sample)');
+
+sub copy_binary
+{
+	my ($value) = @_;
+	my $file = "$tempdir/value";
+
+	open my $fh, '>:raw', $file or die "$file: $!";
+	print $fh "PGCOPY\n\xff\r\n\0", pack('NN', 0, 0), pack('nN', 1, length $value),
+	  $value, pack('n', 0xffff);
+	close $fh or die "$file: $!";
+	return $node->psql(
+		'copied', "TRUNCATE fixture; COPY fixture FROM '$file' (FORMAT binary);
+		 SELECT count(*) FROM fixture, clock_summary(s) AS v; SELECT s FROM fixture");
+}
+
+my ($ret, $out, $err) = copy_binary($version_1);
+is($err, '', 'a value of version 1 is read');
+my ($version_1_text) =
+  slurp_file(dirname(__FILE__) . '/../sql/samples.sql') =~ /^INSERT INTO fixture VALUES \('(.*)'\);$/m;
+is((split /\n/, $out)[-1], $version_1_text, '... and is what it was');
+
+foreach (
+	[ 'a newer version', sub { substr($_[0], 0, 1) = "\x02" }, qr/version 2 cannot be read.*Install a newer/s ],
+	[ 'version 0', sub { substr($_[0], 0, 1) = "\x00" }, qr/malformed clock_sample/ ],
+	[ 'a byte too few', sub { chop $_[0] }, qr/is cut off/ ],
+	[ 'a byte too many', sub { $_[0] .= 'x' }, qr/incorrect binary data format/ ],
+	[ 'a text with a zero byte', sub { $_[0] =~ s/rdtscp/rd\0scp/ }, qr/invalid byte sequence/ ],
+	[ 'a negative length', sub { $_[0] = "\x01\xff\xff\xff\xff" }, qr/has more than 255 bytes/ ],
+	[ 'a text without end', sub { $_[0] = "\x01\x00\x00\x00\xffx" }, qr/insufficient data/ ],
+	[ 'nothing', sub { $_[0] = '' }, qr/no data left/ ])
+{
+	my ($what, $change, $message) = @$_;
+	my $value = $version_1;
+
+	$change->($value);
+	($ret, $out, $err) = copy_binary($value);
+	like($err, $message, "$what: refused");
+}
+
+# Whatever is done to either form: it is refused, or makes a value that can be
+# worked with, and the server lives.  The seed is always the same.
+my $seed = 4711;
+
+sub random_below
+{
+	$seed = ($seed * 1103515245 + 12345) % 2147483648;
+	return int($seed / 65536) % $_[0];
+}
+
+sub mutate
+{
+	my ($value) = @_;
+
+	foreach (0 .. random_below(3))
+	{
+		my $at = random_below(length $value);
+		my $kind = random_below(5);
+
+		if ($kind == 0) { substr($value, $at, 1) = chr random_below(256) }
+		elsif ($kind == 1)
+		{
+			substr($value, $at, 1) = chr(ord(substr($value, $at, 1)) ^ (1 << random_below(8)));
+		}
+		elsif ($kind == 2) { substr($value, $at, random_below(9)) = '' }
+		elsif ($kind == 3)
+		{
+			substr($value, $at, 0) =
+			  substr($value, random_below(length $value), random_below(20));
+		}
+		else { substr($value, $at, 1) = random_below(10) x random_below(20) }
+		$value = 'x' if $value eq '';
+	}
+	return $value;
+}
+
+$node->safe_psql(
+	'copied', q{
+	CREATE TABLE mutated (n int, value bytea);
+	-- what becomes of a sample
+	CREATE FUNCTION try_sample(s clock_sample) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		v clock_summary_row := clock_summary(s);
+	BEGIN
+		IF v.readings > v.backward_steps THEN
+			PERFORM clock_histogram(s), clock_durations(s, 50), clock_histogram_plot(s);
+		END IF;
+		IF s::text::clock_sample::text <> s::text OR s::jsonb::clock_sample::text <> s::text THEN
+			RETURN 'changed';
+		END IF;
+		PERFORM clock_merge(x) FROM unnest(ARRAY[s, s]) AS x;
+		RETURN 'read';
+	EXCEPTION WHEN numeric_value_out_of_range THEN
+		RETURN 'too large to merge';
+	END $$;
+	CREATE FUNCTION try_text(value bytea) RETURNS text LANGUAGE plpgsql AS $$
+	BEGIN
+		RETURN try_sample(convert_from(value, 'UTF8')::clock_sample);
+	EXCEPTION WHEN OTHERS THEN
+		RETURN SQLSTATE;
+	END $$});
+
+my %text;
+my $rows = join '', map { "$_\t\\\\x" . unpack('H*', mutate($version_1_text)) . "\n" } 1 .. 3000;
+append_to_file("$tempdir/mutated", $rows);
+$text{$_}++
+  foreach split /\n/, $node->safe_psql('copied',
+	"COPY mutated FROM '$tempdir/mutated'; SELECT try_text(value) FROM mutated ORDER BY n");
+cmp_ok($text{read}, '>', 30, 'some texts were read');
+cmp_ok($text{'22P02'}, '>', 1000, 'most texts were refused');
+is_deeply([ grep { /^XX|^53|^changed/ } keys %text ], [], 'no text did harm');
+note explain \%text;
+
+# What recv does is seen by COPY alone: a file each.
+my %binary;
+foreach my $n (1 .. 200)
+{
+	($ret, $out, $err) = copy_binary(mutate($version_1));
+	if ($err eq '')
+	{
+		$out = $node->safe_psql('copied', 'SELECT try_sample(s) FROM fixture');
+		isnt($out, 'changed', "binary value $n");
+	}
+	else
+	{
+		unlike($err, qr/server closed|out of memory|invalid memory|cache lookup|unexpected/,
+			"binary value $n");
+	}
+	$binary{ $err eq '' ? 'read' : 'refused' }++;
+}
+cmp_ok($binary{read}, '>', 3, 'some binary values were read');
+cmp_ok($binary{refused}, '>', 60, 'most binary values were refused');
+is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time() < now()'), 't', 'the server lives');
+unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no server process has crashed');
 
 # What was dumped is the extension, and not its objects.
 unlike(slurp_file("$tempdir/plain.sql"),

@@ -45,15 +45,15 @@ foreach my $source (@sources)
 
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT count(*), sum((s).backward_steps), sum((s).warps), sum((s).lags),
-				min((s).readings) > 0, min((s).duration_s) >= 0.5
-				FROM samples WHERE (s).source = '$source'}),
+			SELECT count(*), sum(v.backward_steps), sum(v.warps), sum(v.lags),
+				min(v.readings) > 0, min(v.duration_s) >= 0.5
+				FROM samples, clock_summary(s) AS v WHERE v.source = '$source'}),
 		"$sessions|0|0|0|t|t",
 		"$source: no finding");
 	is( $node->safe_psql(
 			'postgres', qq{
-			SELECT (m).readings = (SELECT sum((s).readings) FROM samples WHERE (s).source = '$source')
-				FROM (SELECT clock_merge(s) AS m FROM samples WHERE (s).source = '$source') AS x}
+			SELECT (clock_summary(m)).readings = (SELECT sum(v.readings) FROM samples, clock_summary(s) AS v WHERE v.source = '$source')
+				FROM (SELECT clock_merge(s) AS m FROM samples, clock_summary(s) AS v WHERE v.source = '$source') AS x}
 		),
 		't',
 		"$source: all of them merged");
@@ -70,10 +70,10 @@ my $workers = qq{
 my $no_workers = qq{SET $force = off; SET max_parallel_workers_per_gather = 0};
 
 foreach my $sql (
-	'SELECT session, (clock_summary(s)).* FROM samples ORDER BY (s).source, session',
-	'SELECT session, v.* FROM samples, clock_histogram(s) AS v ORDER BY (s).source, session, le_ns',
-	'SELECT session, v.* FROM samples, clock_durations(s, 99) AS v ORDER BY (s).source, session, ns',
-	'SELECT (s).source, (clock_summary(clock_merge(s))).readings FROM samples GROUP BY 1 ORDER BY 1')
+	q{SELECT session, (clock_summary(s)).* FROM samples ORDER BY s::jsonb ->> 'source', session},
+	q{SELECT session, v.* FROM samples, clock_histogram(s) AS v ORDER BY s::jsonb ->> 'source', session, le_ns},
+	q{SELECT session, v.* FROM samples, clock_durations(s, 99) AS v ORDER BY s::jsonb ->> 'source', session, ns},
+	q{SELECT s::jsonb ->> 'source', (clock_summary(clock_merge(s))).readings FROM samples GROUP BY 1 ORDER BY 1})
 {
 	my $serial;
 	my $parallel;
@@ -95,7 +95,7 @@ foreach my $sql (
 # A measuring function stays in the leader.
 {
 	my $sql =
-	  q{SELECT (clock_measure('system', 0.01)).readings > 0 FROM samples};
+	  q{SELECT (clock_measure('system', 0.01)::jsonb -> 'readings')::bigint > 0 FROM samples};
 	my $result = $session->query($sql);
 
 	is($result->{state}, '00000', 'measuring in a query that could be parallel');

@@ -124,14 +124,18 @@ rounding(void)
 	ok(m.count == (uint64_t) many, "none is lost");
 	ok(fabs(m.sum / sum - 1) < 1e-3, "the sum is kept to 0.1 %%");
 	ok(fabs(m.sumsq / squares - 1) < 1e-2, "the sum of squares to 1 %%");
+	for (uint64_t i = 1; i < TALLY_DIRECT; i++)
+		tally_add(tally, i, 1);
+	tally_add(tally, 0, 1);
 	e = exported(&n);
+	ok(n > TALLY_DIRECT && n <= TALLY_MOST, "%d distinct durations, not above the bound", n);
 	for (int i = 0; i < n; i++)
 	{
 		count += e[i].count;
 		ascending &= e[i].count > 0 && (i == 0 || e[i].ticks > e[i - 1].ticks);
 	}
 	ok(ascending, "exported in ascending order");
-	ok(count == (uint64_t) many, "exported completely");
+	ok(count == (uint64_t) many + TALLY_DIRECT, "exported completely");
 	ok(e[n - 1].ticks == largest, "the largest is exact");
 	free(e);
 
