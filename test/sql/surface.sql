@@ -58,6 +58,22 @@ SET clocktiming.no_such_setting = 1;
 RESET clocktiming.progress_interval;
 SHOW clocktiming.progress_interval;
 
+-- a name with typing errors: what was meant comes before the long list
+CREATE FUNCTION pg_temp.hint(source text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    hint text;
+BEGIN
+    PERFORM clock_summary(source, 0.001);
+    RETURN NULL;
+EXCEPTION WHEN invalid_parameter_value THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    RETURN regexp_replace(hint, 'are system, .*, time\.', 'are system, ..., time.');
+END $$;
+SELECT n AS name, pg_temp.hint(n) AS hint
+FROM unnest('{rtdsc,RDTSCPP,systen,monotonic-raw,real_time,instr,tsc,xy,"",sundial}'::text[]) WITH ORDINALITY AS v(n, i)
+ORDER BY i;
+SELECT pg_temp.hint(repeat('rdtsc', 1000000)) AS too_long;
+
 -- it can be moved, dropped and made again
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION clocktiming SET SCHEMA elsewhere;
