@@ -521,6 +521,7 @@ CREATE FUNCTION clock_explain(
     OUT self_ms        numeric,
     OUT self_margin_ms  numeric,
     OUT share_percent  numeric,
+    OUT share_margin_percent numeric,
     OUT removed_ms     numeric,
     OUT note           text,
     OUT estimate_ms    numeric,

@@ -296,7 +296,7 @@ option_per_node(PlanState *node, List *ancestors, const char *relationship,
 		const NodeEstimate *estimate = node_timing_estimate(timed.estimate, node);
 
 		if (estimate != NULL)
-			explain_put_node(es, &timed, estimate);
+			explain_put_node(es, estimate);
 	}
 }
 
