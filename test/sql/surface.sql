@@ -36,6 +36,26 @@ FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'cloc
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';
 
+-- everything has a comment, each column of a view and attribute of a type, too: no rows
+CREATE TEMP VIEW described AS
+SELECT i.identity, c.description
+FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'
+LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
+LEFT JOIN pg_class r ON r.oid = CASE WHEN d.classid = 'pg_class'::regclass THEN d.objid ELSE t.typrelid END
+LEFT JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped,
+     LATERAL (SELECT d.classid, d.objid, 0 AS sub UNION SELECT 'pg_class'::regclass, r.oid, a.attnum WHERE a.attnum > 0) o
+LEFT JOIN pg_description c ON c.classoid = o.classid AND c.objoid = o.objid AND c.objsubid = o.sub,
+     LATERAL pg_identify_object(o.classid, o.objid, o.sub) i
+-- an array type comes with its element type
+WHERE t.typelem IS NULL OR t.typelem = 0 OR t.typlen <> -1
+GROUP BY i.identity, c.description;
+SELECT count(*) > 30 AS many FROM described;
+SELECT identity AS without_comment FROM described WHERE description IS NULL ORDER BY identity COLLATE "C";
+-- and each comment stands alone, on one line: no rows
+SELECT identity, description FROM described
+WHERE description ~ '\n|\.$|^the same|the same,|^[[:upper:]][[:lower:]]|^(the )?rows of|^(as|like|see) '
+ORDER BY identity COLLATE "C";
+
 -- columns
 SELECT a.attname AS clock_sample, format_type(a.atttypid, a.atttypmod) AS type
 FROM pg_attribute a WHERE a.attrelid = 'clock_sample'::regclass ORDER BY a.attnum;
