@@ -23,6 +23,7 @@
 #include "clock/platform.h"
 #include "clock/skew_run.h"
 #include "clock/subtransaction.h"
+#include "compat.h"
 #include "core/tsc.h"
 #include "functions/args.h"
 #include "functions/clock_survey.h"

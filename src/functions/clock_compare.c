@@ -17,6 +17,7 @@
 #include "utils/numeric.h"
 
 #include "clock/reading_cost.h"
+#include "compat.h"
 #include "core/comparison.h"
 #include "functions/args.h"
 #include "functions/row.h"
@@ -59,7 +60,7 @@ get_number(FunctionCallInfo fcinfo, int argno, const char *name,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be between %d and %d", name, least, most),
 				 errdetail("The number given is %d.", number),
-				 errhint("%s", hint)));
+				 errhint("%s", _(hint))));
 	return number;
 }
 
@@ -235,9 +236,9 @@ measure_by_arguments(FunctionCallInfo fcinfo, int max_sources)
 	if (total > MAX_TOTAL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sources, samples and readings must not multiply to more than " INT64_FORMAT " readings",
-						MAX_TOTAL),
-				 errdetail("They multiply to " INT64_FORMAT ".", total)));
+				 errmsg("sources, samples and readings must not multiply to more than %lld readings",
+						(long long) MAX_TOTAL),
+				 errdetail("They multiply to %lld.", (long long) total)));
 	return measure_sources(sources, samples, readings);
 }
 

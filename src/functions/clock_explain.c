@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "compat.h"
 #include "core/reference.h"
 #include "explain/explain_output.h"
 #include "explain/explain_query.h"
