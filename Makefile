@@ -27,6 +27,22 @@ POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/p
 ifneq ($(and $(PGXS),$(POSTGRES_H)),)
 include $(PGXS)
 
+# Whoever is no superuser may load a library only from the directory plugins: by LOAD '$libdir/plugins/clocktiming' and by
+# local_preload_libraries.  A symbolic link, since the server knows a library again by device and inode.
+PLUGINS = $(DESTDIR)$(pkglibdir)/plugins
+
+install: install-plugin
+uninstall: uninstall-plugin
+
+.PHONY: install-plugin uninstall-plugin
+
+install-plugin:
+	$(MKDIR_P) '$(PLUGINS)'
+	ln -sf ../clocktiming$(DLSUFFIX) '$(PLUGINS)/clocktiming$(DLSUFFIX)'
+
+uninstall-plugin:
+	rm -f '$(PLUGINS)/clocktiming$(DLSUFFIX)'
+
 # PGXS does not track what an object includes.
 $(OBJS): $(wildcard src/*.h src/*/*.h)
 else
@@ -81,7 +97,7 @@ bench:
 	@tools/bench $(BENCH_ARGS)
 
 unit: unit-programs
-	@tools/prove --exec '' tools/rooms tools/formatted test/unit/plan_shape.pl $(UNIT_PROGRAMS)
+	@tools/prove --exec '' tools/rooms tools/formatted test/unit/plan_shape.pl test/unit/translation.pl $(UNIT_PROGRAMS)
 
 unit-programs: $(UNIT_PROGRAMS)
 

@@ -259,7 +259,7 @@ CREATE FUNCTION clock_throttled(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
-'samples a clock at random instants and sleeps in between: the first reading after a sleep, those right after it, and how late it woke';
+'reads a clock at random instants for a number of seconds (3), sleeping in between at about 1 % of a CPU: what a reading costs right after a sleep and when warm, in nanoseconds, and how late it woke, in microseconds';
 
 CREATE FUNCTION clock_timeline(
     source   text             DEFAULT 'instr_time',
@@ -275,7 +275,7 @@ CREATE FUNCTION clock_timeline(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
-'samples a clock and gives a row an interval, when the interval ends';
+'samples a clock for a number of seconds (10) and gives a row an interval (1 s), when the interval ends: mean, quantiles and largest duration in nanoseconds, and what was found';
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
@@ -284,7 +284,7 @@ CREATE FUNCTION clock_report(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
 AS 'MODULE_PATHNAME', 'clock_report';
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
-'samples the system clock, RDTSCP and RDTSC and returns the lines that pg_test_timing of PostgreSQL 19 prints';
+'samples the system clock, RDTSCP and RDTSC, each for a number of seconds (3), and returns the lines that pg_test_timing of PostgreSQL 19 prints';
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
@@ -300,7 +300,7 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-'all clocks side by side: what a reading costs, resolution, and what is wrong with each';
+'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading with its margin and resolution in nanoseconds, and what is wrong with it';
 
 --
 -- Views of a run that has been made.
@@ -377,7 +377,7 @@ CREATE FUNCTION clock_cpu_skew(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
-'compares the clock of each CPU with the first one''s: offset with hard bounds, warps, and the cost of a reading';
+'compares the clock of each CPU with that of the first, all of them within a number of seconds (3), by two background workers: offset in nanoseconds with certain bounds, warps, stalls, and the cost of a reading';
 
 --
 -- What timing costs queries.
@@ -406,7 +406,7 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-'what EXPLAIN ANALYZE costs in nanoseconds per row: count(*) against EXPLAIN ANALYZE of it';
+'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
 
 CREATE FUNCTION clock_executor_overhead_runs(
     rows     bigint           DEFAULT 1000,
@@ -421,7 +421,7 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'the same, a row for each level of instrumentation';
+'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row with its margin';
 
 CREATE FUNCTION clock_query_overhead(
     query         text,
@@ -455,7 +455,7 @@ CREATE FUNCTION clock_drift(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
-'by how many parts per million a clock runs faster than a reference, with a 95 % interval, steps of the clock apart';
+'looks at a clock beside a reference now and then for a number of seconds (1): by how many parts per million it runs faster, with a 95 % margin, and its steps, which are no part of that';
 
 CREATE FUNCTION clock_monitor(
     sources   text[]           DEFAULT '{all}',
@@ -468,7 +468,7 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-'how far each clock has advanced, and by how much more than a reference, interval by interval';
+'looks at clocks beside a reference at the end of each interval (1 s) for a number of seconds (5): how far each has advanced in milliseconds, and by how much more than the reference in microseconds';
 
 CREATE FUNCTION clock_compare(
     sources    text[],
@@ -570,25 +570,37 @@ CREATE FUNCTION clock_list_sources(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_list_sources';
 COMMENT ON FUNCTION clock_list_sources() IS
-'the rows of the view clock_sources';
+'lists the clock sources known, a row each, as the view clock_sources shows them; takes 50 ms once a session, to calibrate the TSC';
 
 CREATE VIEW clock_sources AS
     SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
     FROM clock_list_sources();
 COMMENT ON VIEW clock_sources IS
-'clock sources known: whether each can be read here, or why not, and what this server uses it for';
+'clock sources known: whether each can be read here, or why not, and what this server uses it for; takes 50 ms once a session, to calibrate the TSC';
+COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions take it';
+COMMENT ON COLUMN clock_sources.available IS 'whether it can be read on this server';
+COMMENT ON COLUMN clock_sources.clock IS 'system call, function or instruction that is read; null if not available';
+COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks a second; null if not available';
+COMMENT ON COLUMN clock_sources.frequency_from IS 'where frequency_hz is known from';
+COMMENT ON COLUMN clock_sources.resolution_ns IS 'nanoseconds of a step, as the system reports it, or of a tick of a counter; null if not available';
+COMMENT ON COLUMN clock_sources.used_for IS 'what this server reads it for at present; null for nothing';
+COMMENT ON COLUMN clock_sources.reason IS 'why it is not available; null if it is';
+COMMENT ON COLUMN clock_sources.description IS 'what the source is';
 
 CREATE FUNCTION clock_list_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_list_platform';
 COMMENT ON FUNCTION clock_list_platform() IS
-'the rows of the view clock_platform';
+'lists what processor, hypervisor, operating system and server say of their clocks, a row each, as the view clock_platform shows it';
 
 CREATE VIEW clock_platform AS
     SELECT name, value, note
     FROM clock_list_platform();
 COMMENT ON VIEW clock_platform IS
-'what processor, hypervisor, operating system and server say of their clocks';
+'what processor, hypervisor, operating system and server say of their clocks, with a note where one has to be taken; measures nothing';
+COMMENT ON COLUMN clock_platform.name IS 'what is told of, such as processor or kernel_clock_source';
+COMMENT ON COLUMN clock_platform.value IS 'what it is on this machine; null if not known';
+COMMENT ON COLUMN clock_platform.note IS 'what has to be considered about the value; null if nothing';
 
 --
 -- What to think of it.
@@ -657,6 +669,7 @@ CREATE FUNCTION clock_explain(
     OUT self_ms        numeric,
     OUT self_margin_ms  numeric,
     OUT share_percent  numeric,
+    OUT share_margin_percent numeric,
     OUT removed_ms     numeric,
     OUT note           text,
     OUT estimate_ms    numeric,

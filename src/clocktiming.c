@@ -8,9 +8,11 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #include "clock/progress.h"
+#include "compat.h"
 #include "explain/explain_option.h"
 #include "explain/node_timing.h"
 
@@ -26,9 +28,11 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	pg_bindtextdomain(TEXTDOMAIN);
+
 	DefineCustomIntVariable("clocktiming.progress_interval",
-							"Time between two progress reports of a long run.",
-							"0 turns progress reports off.",
+							gettext_noop("Time between two progress reports of a long run."),
+							gettext_noop("0 turns progress reports off."),
 							&progress_interval_ms,
 							5000, 0, PG_INT32_MAX,
 							PGC_USERSET,

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the versions of PostgreSQL, 15 to 19.
+ *	  What differs between the versions of PostgreSQL, 15 to 19, and where
+ *	  messages are translated.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,6 +22,15 @@
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
 #endif
+
+/*
+ * Where ereport() looks for translations: every file that calls it includes this
+ * one.  And for text that is not a format of ereport()'s, _().
+ */
+#undef TEXTDOMAIN
+#define TEXTDOMAIN PG_TEXTDOMAIN("clocktiming")
+#undef _
+#define _(text) dgettext(TEXTDOMAIN, text)
 
 /* pg_noreturn came with 18, in place of pg_attribute_noreturn() */
 #ifndef pg_noreturn

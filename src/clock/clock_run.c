@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "clock/clock_run.h"
+#include "compat.h"
 #include "core/cpu_usage.h"
 #include "core/random.h"
 
@@ -44,8 +45,8 @@ warn_of_events(const ClockSample *sample, const char *message, const char *kind,
 	if (events->count > 0)
 		ereport(WARNING,
 				(errmsg(message, sample->source),
-				 errdetail("%s: " INT64_FORMAT ", the largest of %.0f ns.",
-						   kind, events->count, events->max_ns)));
+				 errdetail("%s: %lld, the largest of %.0f ns.",
+						   kind, (long long) events->count, events->max_ns)));
 }
 
 /* A clock that cannot be trusted is no error, but nobody shall overlook it. */
@@ -69,17 +70,17 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 	if (sample->backward_steps > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards", sample->source),
-				 errdetail("Backward steps: " INT64_FORMAT ", the largest of %.0f ns, in " INT64_FORMAT " readings.",
-						   sample->backward_steps,
+				 errdetail("Backward steps: %lld, the largest of %.0f ns, in %lld readings.",
+						   (long long) sample->backward_steps,
 						   sample_ns(sample, sample->backward_max_ticks),
-						   sample->readings)));
+						   (long long) sample->readings)));
 	warn_of_events(sample, "clock source \"%s\" jumped ahead of the reference clock",
 				   "Warps", &sample->warps);
 	if (stood_still)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", sample->source),
-				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
-						   sample->longest_stall)));
+				 errdetail("It gave the same reading up to %lld times in a row after the first.",
+						   (long long) sample->longest_stall)));
 	else
 		warn_of_events(sample, "clock source \"%s\" fell behind the reference clock",
 					   "Lags", &sample->lags);
@@ -87,8 +88,8 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 		sample->lags.count == 0 && !stood_still &&
 		fabs(advance_ppm) - bound_ppm > RATE_FINDING_PPM)
 		ereport(WARNING,
-				(errmsg("clock source \"%s\" runs too %s", sample->source,
-						advance_ppm > 0 ? "fast" : "slow"),
+				(advance_ppm > 0 ? errmsg("clock source \"%s\" runs too fast", sample->source) :
+				 errmsg("clock source \"%s\" runs too slow", sample->source),
 				 errdetail("Its rate differs from the reference clock's by %.0f parts per million, with an error of at most %.0f.",
 						   advance_ppm, bound_ppm)));
 }

@@ -363,8 +363,8 @@ report_monitor(void *arg, double elapsed_s)
 	MonitorRun *run = arg;
 
 	progress_report(&run->wait.progress, elapsed_s,
-					INT64_FORMAT " of " INT64_FORMAT " intervals",
-					run->edge - 1, run->edges);
+					"%lld of %lld intervals",
+					(long long) run->edge - 1, (long long) run->edges);
 }
 
 static void

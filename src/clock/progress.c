@@ -9,6 +9,7 @@
 #include "lib/stringinfo.h"
 
 #include "clock/progress.h"
+#include "compat.h"
 #include "core/reference.h"
 
 int			progress_interval_ms = 5000;
@@ -38,6 +39,7 @@ void
 progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 {
 	double		interval_s = progress_interval_ms / 1000.0;
+	const char *translated = _(format);
 	StringInfoData detail;
 	int			needed;
 
@@ -47,7 +49,7 @@ progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 		va_list		args;
 
 		va_start(args, format);
-		needed = appendStringInfoVA(&detail, format, args);
+		needed = appendStringInfoVA(&detail, translated, args);
 		va_end(args);
 		if (needed > 0)
 			enlargeStringInfo(&detail, needed);

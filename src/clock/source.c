@@ -7,7 +7,9 @@
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#include "utils/formatting.h"
 #include "utils/memutils.h"
+#include "utils/varlena.h"
 
 #include "clock/instr_clock.h"
 #include "clock/source.h"
@@ -20,6 +22,9 @@
 
 /* Ticks that a coarse clock may be late. */
 #define COARSE_SLACK		25
+
+/* So many letters of a name may be wrong for another to be meant. */
+#define MOST_TYPOS			4
 
 const TscFrequency *
 calibrated_tsc_frequency(void)
@@ -238,19 +243,51 @@ clock_source_find(const char *name)
 	return NULL;
 }
 
+/*
+ * The source whose name is most like this one; NULL if none is near enough, which
+ * "rdtsc" is to "tsc".
+ */
+static const char *
+nearest_source(const char *name)
+{
+	char	   *lower = asc_tolower(name, strlen(name));
+	int			length = strlen(lower);
+	int			nearest = Min(MOST_TYPOS, (length + 1) / 2);
+	const char *result = NULL;
+
+	if (length >= NAMEDATALEN)
+		return NULL;
+	for (int i = 0; i < clock_source_count(); i++)
+	{
+		const char *known = clock_source_at(i)->name;
+		int			distance = varstr_levenshtein_less_equal(lower, length, known, strlen(known),
+															 1, 1, 1, nearest, true);
+
+		if (distance <= nearest)
+		{
+			result = known;
+			nearest = distance - 1;
+		}
+	}
+	return result;
+}
+
 pg_noreturn static void
 unknown_source(const char *name, const char *others)
 {
+	const char *nearest = nearest_source(name);
 	StringInfoData known;
 
 	initStringInfo(&known);
 	for (int i = 0; i < clock_source_count(); i++)
 		appendStringInfo(&known, "%s%s", i > 0 ? ", " : "",
 						 clock_source_at(i)->name);
+	appendStringInfoString(&known, others);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown clock source \"%s\"", name),
-			 errhint("Known clock sources are %s%s.", known.data, others)));
+			 nearest == NULL ? errhint("Known clock sources are %s.", known.data) :
+			 errhint("Did you mean \"%s\"? Known clock sources are %s.", nearest, known.data)));
 }
 
 const ClockSource *

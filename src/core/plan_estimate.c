@@ -234,12 +234,9 @@ squared_error(double ns)
 	return ns / NORMAL_975 * ns / NORMAL_975;
 }
 
-/*
- * Half of a 95 % confidence interval of what the node takes on this machine,
- * not only of what it took in this run.
- */
+/* By how much the node's time differs from run to run, relative to itself. */
 static double
-margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double ns)
+run_deviation(const PlanEstimate *plan, const NodeEstimate *node)
 {
 	double		deviation = plan->repeatability;
 
@@ -248,7 +245,57 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 		deviation = fmax(deviation, (1 - 1 / plan->slower) / NORMAL_975);
 	if (node->processes > 1)
 		deviation = fmax(deviation, SHARING);
+	return deviation;
+}
+
+/*
+ * Half of a 95 % confidence interval of what the node takes on this machine,
+ * not only of what it took in this run.
+ */
+static double
+margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double ns)
+{
+	double		deviation = run_deviation(plan, node);
+
 	return NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
+}
+
+/*
+ * The self time S as a share s = S / W of the whole, where R = W - S is the rest:
+ *
+ *	ds = (dS - s dW) / W = ((1 - s) dS - s dR) / W
+ *
+ * In this run W is measured.  So an error of S by sampling or by costs is one of R the
+ * other way round, and is not made smaller by the whole: ds = dS / W.  W itself is
+ * in doubt by what timing has cost.  That is an error of the same sign as the
+ * costs' part of dS, so that taking the two for independent gives no less than
+ * there is.
+ *
+ * From run to run S and R differ by the same deviation d, each on its own: d S
+ * and d R, which makes sqrt(2) d s (1 - s).  What slows down all nodes alike
+ * changes no share, and a node that is all there is keeps its 100 %.  But if S
+ * is of another run than W, W differs on its own: sqrt(2) d s.
+ */
+static void
+estimate_share(const PlanEstimate *plan, NodeEstimate *node, double variance)
+{
+	double		whole_ns = plan->whole_ns * fmax(node->processes, 1);
+	double		deviation = run_deviation(plan, node);
+	double		share,
+				rest;
+
+	if (whole_ns <= 0 || node->kind == NODE_UNTIMED || node->self_unknown)
+	{
+		node->share_percent = node->share_margin_percent = NAN;
+		return;
+	}
+	share = node->self_ns / whole_ns;
+	rest = plan->as_it_is ? 1 : fmax(1 - share, 0);
+	node->share_percent = 100 * share;
+	node->share_margin_percent = 100 * NORMAL_975 *
+		sqrt(variance / whole_ns / whole_ns +
+			 squared_error(COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns * share) +
+			 2 * deviation * deviation * share * share * rest * rest);
 }
 
 /*
@@ -277,11 +324,12 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 			squared_error((double) leader->calls * plan->cost.bound_ns) : own[c];
 	}
 	node->self_ns = fmax(node->self_ns, 0);
-	node->self_margin_ns = margin(plan, node, variance + squared_error(COST_UNCERTAINTY * cost_ns),
-								  node->self_ns);
+	variance += squared_error(COST_UNCERTAINTY * cost_ns);
+	node->self_margin_ns = margin(plan, node, variance, node->self_ns);
 	node->self_unknown = node->kind != NODE_UNTIMED && node->loops > 0 &&
 		node->self_margin_ns > node->self_ns &&
 		node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
+	estimate_share(plan, node, variance);
 }
 
 void
@@ -314,7 +362,8 @@ plan_estimate(PlanEstimate *plan, double *work)
 	plan->root_estimate_ns = plan->nodes[0].total_ns + plan->overhead_ns +
 		(isnan(plan->outside_ns) ? 0 : plan->outside_ns);
 
-	plan->whole_ns = fmax(plan->run_ns - plan->overhead_ns, 0);
+	if (!plan->as_it_is || plan->whole_ns <= 0)
+		plan->whole_ns = fmax(plan->run_ns - plan->overhead_ns, 0);
 	if (!plan->as_it_is)
 		reconcile(plan, n, variance);
 

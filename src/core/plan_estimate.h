@@ -97,6 +97,9 @@ typedef struct NodeEstimate
 								 * is taken off */
 	bool		self_unknown;	/* self_ns is not known to within itself, nor
 								 * is it next to nothing */
+	double		share_percent;	/* a process's self_ns, of whole_ns; NAN if
+								 * unknown */
+	double		share_margin_percent;
 
 	/* lists, by index; -1: none */
 	int			child;
@@ -138,7 +141,8 @@ typedef struct PlanEstimate
 	double		overhead_ns;	/* of all that was timed and counted, in this
 								 * process: in run_ns */
 	double		root_estimate_ns;	/* of run_ns, before reconciling */
-	double		whole_ns;		/* run_ns without overhead_ns */
+	double		whole_ns;		/* run_ns without overhead_ns; given, if above
+								 * 0, where totals are as they are */
 } PlanEstimate;
 
 /*

@@ -66,8 +66,8 @@ warn_no_effect(const ExplainOption *option, const char *detail, const char *hint
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("EXPLAIN option %s has no effect", option->name),
-			 errdetail("%s", detail),
-			 hint == NULL ? 0 : errhint("%s", hint)));
+			 errdetail_internal("%s", _(detail)),
+			 hint == NULL ? 0 : errhint("%s", _(hint))));
 }
 
 /* Either option; "name" in the state is that of the first. */
@@ -226,7 +226,7 @@ option_ExecutorStart(QueryDesc *desc, int eflags)
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
 	{
 		warn_no_effect(current, "Another extension has every call of every plan node timed.",
-					   "If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session.");
+					   gettext_noop("If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session."));
 		current = NULL;
 	}
 }
@@ -296,7 +296,7 @@ option_per_node(PlanState *node, List *ancestors, const char *relationship,
 		const NodeEstimate *estimate = node_timing_estimate(timed.estimate, node);
 
 		if (estimate != NULL)
-			explain_put_node(es, &timed, estimate);
+			explain_put_node(es, estimate);
 	}
 }
 

@@ -302,14 +302,13 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 }
 
 void
-explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *node)
+explain_put_node(ExplainState *es, const NodeEstimate *node)
 {
 	double		total_ms = per_process_ms(node, node->total_ns);
 	double		total_margin_ms = per_process_ms(node, node->total_margin_ns);
 	double		self_ms = per_process_ms(node, node->self_ns);
 	double		self_margin_ms = per_process_ms(node, node->self_margin_ns);
-	double		percent = self_ms * 1e6 / timed->estimate->whole_ns * 100;
-	bool		with_percent = timed->estimate->whole_ns > 0 && !node->self_unknown;
+	bool		with_percent = !isnan(node->share_percent);
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
 	char	   *note = explain_note(node, !text);
 
@@ -327,7 +326,8 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 							 "self %.3f +/- %.3f ms",
 							 self_ms, self_margin_ms);
 			if (with_percent)
-				appendStringInfo(&line, " (%.1f %%)", percent);
+				appendStringInfo(&line, " (%.1f +/- %.1f %%)", node->share_percent,
+								 node->share_margin_percent);
 			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
 							 node->timed, node->calls);
 		}
@@ -343,7 +343,10 @@ explain_put_node(ExplainState *es, const TimedPlan *timed, const NodeEstimate *n
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Margin", "ms", self_margin_ms, 3, es);
 		if (with_percent)
-			ExplainPropertyFloat("Clock Self Percent", NULL, percent, 1, es);
+		{
+			ExplainPropertyFloat("Clock Self Percent", NULL, node->share_percent, 1, es);
+			ExplainPropertyFloat("Clock Self Percent Margin", NULL, node->share_margin_percent, 1, es);
+		}
 		ExplainPropertyInteger("Clock Calls", NULL, node->calls, es);
 		ExplainPropertyInteger("Clock Timed Calls", NULL, node->timed, es);
 	}
@@ -426,7 +429,7 @@ append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat for
 	es->indent = indent;
 	/* something has been written before */
 	es->grouping_stack = list_make1_int(1);
-	explain_put_node(es, timed, &timed->estimate->nodes[place]);
+	explain_put_node(es, &timed->estimate->nodes[place]);
 	appendStringInfoString(output, es->str->data);
 	pfree(es->str->data);
 	pfree(es);
@@ -489,8 +492,9 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	ExplainPrintTriggers(es, desc);
 	if (es->costs)
 		ExplainPrintJITSummary(es, desc);
-	ExplainPropertyFloat("Execution Time", "ms", timed->estimate->run_ns / 1e6, 3, es);
+	/* in the order of EXPLAIN, which calls option_per_plan() before it ends */
 	explain_put_summary(es, timed);
+	ExplainPropertyFloat("Execution Time", "ms", timed->estimate->run_ns / 1e6, 3, es);
 	ExplainCloseGroup("Query", NULL, true, es);
 	ExplainEndOutput(es);
 	result = replace_markers(es->str->data, timed, format, &markers);

@@ -43,8 +43,7 @@ extern char *explain_output(QueryDesc *desc, const TimedPlan *timed,
 							ExplainFormat format);
 
 /* Parts of that: of one node, and of the whole. */
-extern void explain_put_node(ExplainState *es, const TimedPlan *timed,
-							 const NodeEstimate *node);
+extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*

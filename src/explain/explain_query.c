@@ -198,8 +198,8 @@ isolated_last(QueryDesc *desc, void *arg)
 	plan->cost.counted_ns = 0;
 	plan->cost.unseen_ns = 0;
 	plan->as_it_is = true;
-	estimate_again(plan);
 	plan->whole_ns = whole_ns;
+	estimate_again(plan);
 	plan->root_estimate_ns = plan->nodes[0].total_ns;
 	explained->finished(desc, explained->arg);
 }

@@ -6,6 +6,7 @@
 
 #include "executor/instrument.h"
 
+#include "compat.h"
 #include "explain/sampled_run.h"
 
 int
@@ -15,7 +16,7 @@ sampling_check(const char *name, int64 sampling)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be between 1 and %d", name, NODE_SAMPLING_MAX),
-				 errdetail("The number given is " INT64_FORMAT ".", sampling),
+				 errdetail("The number given is %lld.", (long long) sampling),
 				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing.")));
 	return (int) sampling;
 }

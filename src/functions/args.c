@@ -8,6 +8,7 @@
 
 #include "utils/builtins.h"
 
+#include "compat.h"
 #include "functions/args.h"
 
 /* Bounds of a run: shorter is one block anyway, longer is a typing error. */
@@ -69,7 +70,7 @@ check_plot_width(int64 width)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
-				 errdetail("The number given is " INT64_FORMAT ".", width),
+				 errdetail("The number given is %lld.", (long long) width),
 				 errhint("74, the default, fits a terminal.")));
 }
 

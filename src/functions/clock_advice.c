@@ -19,6 +19,7 @@
 
 #include "clock/instr_clock.h"
 #include "clock/platform.h"
+#include "compat.h"
 #include "core/tsc.h"
 #include "functions/args.h"
 #include "functions/clock_criteria.h"

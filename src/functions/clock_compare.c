@@ -20,6 +20,7 @@
 
 #include "clock/reading_cost.h"
 #include "clock/sample_value.h"
+#include "compat.h"
 #include "core/comparison.h"
 #include "functions/args.h"
 #include "functions/row.h"

@@ -12,6 +12,7 @@
 #include "funcapi.h"
 
 #include "clock/skew_run.h"
+#include "compat.h"
 #include "functions/args.h"
 #include "functions/row.h"
 
@@ -42,8 +43,8 @@ warn_of_findings(const Skew *skew)
 	if (skew->warps > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards between CPUs", source->name),
-				 errdetail("Warps: " INT64_FORMAT ", the largest of %.0f ns, between CPU %d and %d of %d others.",
-						   skew->warps, skew->warp_max * skew->tick_ns, first->cpu, warped,
+				 errdetail("Warps: %lld, the largest of %.0f ns, between CPU %d and %d of %d others.",
+						   (long long) skew->warps, skew->warp_max * skew->tick_ns, first->cpu, warped,
 						   skew->ncpus - 1)));
 	if (unknown > 0)
 		ereport(WARNING,
@@ -56,8 +57,8 @@ warn_of_findings(const Skew *skew)
 	else if (stall_ns > DISAGREEMENT_NS + 2 * source->resolution_ns(source) + clock_source_slack_ns(source))
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", source->name),
-				 errdetail("It gave the same reading up to " INT64_FORMAT " times in a row after the first.",
-						   longest_stall)));
+				 errdetail("It gave the same reading up to %lld times in a row after the first.",
+						   (long long) longest_stall)));
 	for (int i = 1; i < skew->ncpus; i++)
 	{
 		if (!skew->cpus[i].result.steady)

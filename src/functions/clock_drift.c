@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 
 #include "clock/drift_run.h"
+#include "compat.h"
 #include "functions/args.h"
 #include "functions/row.h"
 
@@ -27,8 +28,8 @@ warn_of_backward_steps(const ComparedClock *clock, double max_ns)
 	if (clock->backward_steps > 0)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards", clock->source->name),
-				 errdetail("Backward steps: " INT64_FORMAT ", the largest of %.0f ns.",
-						   clock->backward_steps, max_ns)));
+				 errdetail("Backward steps: %lld, the largest of %.0f ns.",
+						   (long long) clock->backward_steps, max_ns)));
 }
 
 /* Steps ahead or back are findings, and no part of the drift. */
@@ -39,7 +40,7 @@ warn_of_steps(const ClockSource *source, const ClockReference *reference,
 	if (steps->count > 0)
 		ereport(WARNING,
 				(errmsg(message, source->name),
-				 errdetail("%s: " INT64_FORMAT ", the largest of %.0f ns.", kind, steps->count, steps->max_ns),
+				 errdetail("%s: %lld, the largest of %.0f ns.", kind, (long long) steps->count, steps->max_ns),
 				 strcmp(reference->name, REFERENCE_BY_DEFAULT) == 0 ? 0 :
 				 errhint("Compare \"%s\" with %s: it may be the one that is wrong.",
 						 reference->name, REFERENCE_BY_DEFAULT)));

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "compat.h"
 #include "core/reference.h"
 #include "explain/explain_output.h"
 #include "explain/explain_query.h"
@@ -135,8 +136,7 @@ clock_explain(PG_FUNCTION_ARGS)
 			row_put_counts(&row, node->calls, node->timed);
 		row_put_numbers(&row, 4, node->total_ns * ms, node->total_margin_ns * ms,
 						node->self_ns * ms, node->self_margin_ns * ms,
-						plan->whole_ns > 0 && !node->self_unknown ?
-						node->self_ns * ms * 1e6 / plan->whole_ns * 100 : NAN,
+						node->share_percent, node->share_margin_percent,
 						query->removed_ns == NULL ? NAN :
 						place < 0 ? 0 : query->removed_ns[place] * ms);
 		row_put_text(&row, explain_note(node, true));

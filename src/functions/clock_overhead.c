@@ -70,7 +70,7 @@ get_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *fir
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown %s \"%s\"", name, word),
-				 errhint("%s", hint)));
+				 errhint("%s", _(hint))));
 	return false;
 }
 
@@ -85,7 +85,7 @@ get_rows(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rows must be between 1 and %d", MAX_ROWS),
-				 errdetail("The number given is " INT64_FORMAT ".", rows),
+				 errdetail("The number given is %lld.", (long long) rows),
 				 errhint("1000, the default, are enough for most purposes.")));
 	return rows;
 }

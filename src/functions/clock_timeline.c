@@ -62,13 +62,13 @@ report_interval(ClockRun *run, const ClockSample *interval, double edge_s)
 		progress_report(progress, edge_s, "no readings");
 	else
 		progress_report(progress, edge_s,
-						INT64_FORMAT " readings, mean %.2f ns, stddev %.2f ns, p50 %.2f ns, p99 %.2f ns, max %.2f ns, " INT64_FORMAT " gaps, %.3f ms lost, " INT64_FORMAT " backward steps",
-						interval->readings, sample_mean_ns(interval),
+						"%lld readings, mean %.2f ns, stddev %.2f ns, p50 %.2f ns, p99 %.2f ns, max %.2f ns, %lld gaps, %.3f ms lost, %lld backward steps",
+						(long long) interval->readings, sample_mean_ns(interval),
 						interval->total > 1 ? sample_stddev_ns(interval) : 0,
 						sample_quantile_ns(interval, 0.5),
 						sample_quantile_ns(interval, 0.99),
-						sample_quantile_ns(interval, 1), interval->gaps.count,
-						interval->gaps.total_ns / 1e6, interval->backward_steps);
+						sample_quantile_ns(interval, 1), (long long) interval->gaps.count,
+						interval->gaps.total_ns / 1e6, (long long) interval->backward_steps);
 	run->reported = tally_moments(run->sampler.tally);
 }
 

@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "clock/sample_members.h"
+#include "compat.h"
 #include "functions/args.h"
 #include "functions/row.h"
 #include "functions/sample_views.h"
@@ -46,8 +47,8 @@ rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 				(errcode(ERRCODE_NO_DATA_FOUND),
 				 errmsg("the sample of clock source \"%s\" contains no durations",
 						sample->source),
-				 errdetail("It has " INT64_FORMAT " backward steps.",
-						   sample->backward_steps),
+				 errdetail("It has %lld backward steps.",
+						   (long long) sample->backward_steps),
 				 errhint("clock_summary() shows what was found.")));
 	return cutoff == NULL ? sample_histogram(sample, nrows) :
 		sample_durations(sample, *cutoff, nrows, &stopped);

@@ -33,7 +33,7 @@ RETURNS TABLE (node integer, depth integer, line text, node_type text, relation 
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled
                      CASE WHEN (self_ms >= 0 OR method = 'isolate') AND self_margin_ms >= 0 THEN 'self' END,
-                     CASE WHEN share_percent BETWEEN 0 AND 100 OR note ~ 'self time unknown$' OR method = 'isolate' THEN 'share' END,
+                     CASE WHEN share_percent BETWEEN 0 AND 100 AND share_margin_percent >= 0 OR note ~ 'self time unknown$' OR method = 'isolate' THEN 'share' END,
                      CASE WHEN removed_ms IS NOT NULL THEN 'removed' END,
                      CASE WHEN estimate_ms > 0 THEN 'estimate' END,
                      CASE WHEN run_ms > 0 THEN 'run' END,
@@ -109,7 +109,7 @@ BEGIN
     ELSIF jsonb_typeof(plan) = 'object' THEN
         RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C") FROM jsonb_object_keys(plan) AS k
             -- (a note is there, and a share is not, if the machine was disturbed)
-            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Note|Clock Self Percent)$';
+            WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Note|Clock Self Percent|Clock Self Percent Margin)$';
         FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
             RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
         END LOOP;

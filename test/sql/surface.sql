@@ -36,6 +36,26 @@ FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'cloc
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';
 
+-- everything has a comment, each column of a view and attribute of a type, too: no rows
+CREATE TEMP VIEW described AS
+SELECT i.identity, c.description
+FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'
+LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
+LEFT JOIN pg_class r ON r.oid = CASE WHEN d.classid = 'pg_class'::regclass THEN d.objid ELSE t.typrelid END
+LEFT JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped,
+     LATERAL (SELECT d.classid, d.objid, 0 AS sub UNION SELECT 'pg_class'::regclass, r.oid, a.attnum WHERE a.attnum > 0) o
+LEFT JOIN pg_description c ON c.classoid = o.classid AND c.objoid = o.objid AND c.objsubid = o.sub,
+     LATERAL pg_identify_object(o.classid, o.objid, o.sub) i
+-- an array type comes with its element type
+WHERE t.typelem IS NULL OR t.typelem = 0 OR t.typlen <> -1
+GROUP BY i.identity, c.description;
+SELECT count(*) > 30 AS many FROM described;
+SELECT identity AS without_comment FROM described WHERE description IS NULL ORDER BY identity COLLATE "C";
+-- and each comment stands alone, on one line: no rows
+SELECT identity, description FROM described
+WHERE description ~ '\n|\.$|^the same|the same,|^[[:upper:]][[:lower:]]|^(the )?rows of|^(as|like|see) '
+ORDER BY identity COLLATE "C";
+
 -- columns
 SELECT typname, typstorage, typalign, typlen, obj_description(oid, 'pg_type') IS NOT NULL AS described
 FROM pg_type WHERE typname = 'clock_sample';
@@ -63,6 +83,22 @@ SET clocktiming.no_such_setting = 1;
 \set VERBOSITY terse
 RESET clocktiming.progress_interval;
 SHOW clocktiming.progress_interval;
+
+-- a name with typing errors: what was meant comes before the long list
+CREATE FUNCTION pg_temp.hint(source text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    hint text;
+BEGIN
+    PERFORM clock_summary(source, 0.001);
+    RETURN NULL;
+EXCEPTION WHEN invalid_parameter_value THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+    RETURN regexp_replace(hint, 'are system, .*, time\.', 'are system, ..., time.');
+END $$;
+SELECT n AS name, pg_temp.hint(n) AS hint
+FROM unnest('{rtdsc,RDTSCPP,systen,monotonic-raw,real_time,instr,tsc,xy,"",sundial}'::text[]) WITH ORDINALITY AS v(n, i)
+ORDER BY i;
+SELECT pg_temp.hint(repeat('rdtsc', 1000000)) AS too_long;
 
 -- it can be moved, dropped and made again
 CREATE SCHEMA elsewhere;

@@ -26,6 +26,7 @@ if ($version < 180000)
 }
 $node->safe_psql(
 	'postgres', q{
+	CREATE EXTENSION clocktiming;
 	CREATE TABLE a AS SELECT i, i % 100 AS k, md5(i::text) AS s FROM generate_series(1, 20000) AS i;
 	CREATE TABLE b AS SELECT i, i % 50 AS k FROM generate_series(1, 5000) AS i;
 	CREATE INDEX a_i ON a (i);
@@ -65,7 +66,19 @@ sub lines
 }
 
 sub node_lines { return scalar(() = $_[0] =~ /\(cost=/g); }
-sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self (?:\d+\.\d{3} \+\/- \d+\.\d{3} ms(?: \(\d+\.\d %\))?|unknown \(\d+\.\d{3} \+\/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
+sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self (?:\d+\.\d{3} \+\/- \d+\.\d{3} ms(?: \(\d+\.\d \+\/- \d+\.\d %\))?|unknown \(\d+\.\d{3} \+\/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
+
+# What follows the plan, without figures, nor what is said of a busy machine.
+sub closing_lines
+{
+	my ($text) = @_;
+
+	$text =~ s/\A.*?^(?=Planning Time)//ms;
+	$text =~ s/^Clock Disturbed: .*\n//mg;
+	$text =~ s/, others had the processor for [0-9.]+ ms//g;
+	$text =~ s/[0-9.]+ ms/N ms/g;
+	return $text;
+}
 
 # That nothing remains: plain EXPLAIN ANALYZE has the server's own times.
 sub untouched
@@ -112,6 +125,8 @@ foreach my $clock (@clocks)
 		$options =~ /BUFFERS/ ? like($text, qr/Buffers: shared/, 'buffers') : unlike($text, qr/Buffers: shared/, 'no buffers unless asked for');
 		like($text, qr/^Serialization: /m, 'serialization') if $options =~ /SERIALIZE/;
 	}
+	is(closing_lines(lines($on, $query)), closing_lines($session->query("SELECT * FROM clock_explain_text('$query')")->{out}),
+		"clock_explain_text() ends like EXPLAIN$what");
 	my $text = lines("$on, SUMMARY OFF", $query);
 	is(clock_lines($text), node_lines($text), "SUMMARY OFF$what");
 	unlike($text, qr/^(Clock|Execution Time)/m, "no summary then$what");
@@ -375,6 +390,9 @@ $_->quit for $session, $killer;
 $node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
+is($ordinary->query(q{LOAD '$libdir/plugins/clocktiming'})->{state}, '00000', 'but by its name among the plugins');
+is(clock_lines($ordinary->query("EXPLAIN ($on) SELECT count(*) FROM a")->{out}), 2, 'and then has the option');
+is($ordinary->query("EXPLAIN ($on) SELECT count(*) FROM b")->{state}, '42501', 'but no more privileges');
 $ordinary->quit;
 $node->stop;
 my $log = slurp_file($node->logfile);

@@ -1607,6 +1607,80 @@ test_unknown(void)
 	}
 }
 
+/* The margin of a share: by sampling, by the machine, and by what timing has cost the whole. */
+static void
+test_share(void)
+{
+	static const struct
+	{
+		double		self;		/* percent of the whole */
+		double		sampling;	/* margin, percent of the whole */
+		double		repeatability;
+		bool		as_it_is;
+		double		margin;		/* of the share, percent; 0: unknown */
+	}			cases[] = {
+		/* an error of sampling is not made smaller by the whole, which is measured */
+		{50, 5, 0, false, 5}, {100, 5, 0, false, 5}, {10, 2, 0, false, 2}, {0.5, 0.2, 0, false, 0.2},
+		/* a node that is all there is keeps its share, and one of half loses least by being that */
+		{100, 0, 0.1, false, 0}, {50, 0, 0.1, false, NORMAL_975 * 100 * 0.1 * 0.5 * 0.5 * M_SQRT2},
+		{10, 0, 0.1, false, NORMAL_975 * 100 * 0.1 * 0.1 * 0.9 * M_SQRT2},
+		/* but not where the whole is another run's */
+		{100, 0, 0.1, true, NORMAL_975 * 100 * 0.1 * M_SQRT2},
+		/* unknown */
+		{50, 51, 0, false, NAN},
+	};
+	static const CallCost no_cost;
+	CallCost	counting = {.counted_ns = 20, .timed_ns = 20};
+
+	for (int i = 0; i < LENGTH(cases); i++)
+	{
+		PlanEstimate plan = new_plan(2, 0, &no_cost);
+		const NodeEstimate *root = &plan.nodes[0];
+		double		work[4];
+
+		for (int j = 0; j < 2; j++)
+		{
+			plan.nodes[j].parent = j - 1;
+			plan.nodes[j].leader.calls = plan.nodes[j].leader.timed = 10;
+			plan.nodes[j].leader.loops = 1;
+		}
+		plan.run_ns = 1e6;
+		plan.nodes[0].leader.total_ns = 1e6;
+		plan.nodes[1].leader.total_ns = 1e4 * (100 - cases[i].self);
+		plan.nodes[0].leader.variance = pow(1e4 * cases[i].sampling / NORMAL_975, 2);
+		plan.repeatability = cases[i].repeatability;
+		plan.as_it_is = cases[i].as_it_is;
+		plan_estimate(&plan, work);
+		ok(isnan(cases[i].margin) ? isnan(root->share_percent) && isnan(root->share_margin_percent) :
+		   near(root->share_percent, cases[i].self, 1e-9) && near(root->share_margin_percent, cases[i].margin, 1e-9),
+		   "self time %g %% of the whole: %g +/- %g, expected %g", cases[i].self, root->share_percent,
+		   root->share_margin_percent, cases[i].margin);
+		free_plan(&plan);
+	}
+
+	/* 1000 calls of 20 ns in a run of 120 us: the whole is 100 us, known to 10 %, and the root takes half of it for certain */
+	for (int given = 0; given < 2; given++)
+	{
+		PlanEstimate plan = new_plan(1, 0, &counting);
+		const NodeEstimate *root = &plan.nodes[0];
+		double		work[2];
+
+		plan.nodes[0].parent = -1;
+		plan.nodes[0].leader.calls = plan.nodes[0].leader.timed = 1000;
+		plan.nodes[0].leader.loops = 1;
+		plan.nodes[0].leader.total_ns = 50e3;
+		plan.run_ns = 120e3;
+		plan.outside_ns = 50e3;
+		plan.outside_variance = 1;
+		plan.as_it_is = given;
+		plan.whole_ns = given ? 200e3 : 0;
+		plan_estimate(&plan, work);
+		ok(near(root->share_percent, given ? 25 : 50, 1e-9) && near(root->share_margin_percent, given ? 1.25 : 5, 1e-9),
+		   "the doubt about the whole: %g +/- %g", root->share_percent, root->share_margin_percent);
+		free_plan(&plan);
+	}
+}
+
 /*
  * Others' turns that hit calls that were timed are no calls of the node's kind, however
  * many there are, if so many were to be expected.
@@ -1755,5 +1829,6 @@ main(void)
 	test_others();
 	test_turns();
 	test_unknown();
+	test_share();
 	return done();
 }

@@ -1,0 +1,114 @@
+
+# The library by its name among the plugins, which is for everybody: it is the same
+# library, what it gives an ordinary role, and what not.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE a AS SELECT i FROM generate_series(1, 100000) AS i;
+	CREATE TABLE secret AS SELECT 1 AS i;
+	ANALYZE;
+	CREATE ROLE regress_ordinary LOGIN;
+	GRANT SELECT ON a TO regress_ordinary;
+	ALTER SYSTEM SET parallel_setup_cost = 0;
+	ALTER SYSTEM SET min_parallel_table_scan_size = 0;
+	SELECT pg_reload_conf();
+});
+
+my $plugin = q{$libdir/plugins/clocktiming};
+my $settings = q{SELECT string_agg(name, ',' ORDER BY name) FROM pg_settings WHERE name LIKE 'clocktiming.%'};
+
+# How many libraries of ours the backend has mapped, by inode and by name.
+sub mapped
+{
+	my ($session) = @_;
+	my (%inodes, %names);
+
+	open(my $maps, '<', '/proc/' . $session->pid . '/maps') or return '1 1';
+	while (<$maps>)
+	{
+		my (undef, undef, undef, undef, $inode, $name) = split;
+
+		$inodes{$inode} = $names{$name} = 1 if defined $name && $name =~ /clocktiming\.so$/;
+	}
+	close($maps);
+	return scalar(keys %inodes) . ' ' . scalar(keys %names);
+}
+
+# Whichever name comes first, and in parallel workers, too: it is loaded once.
+my $measure = q{SELECT readings > 0 FROM clock_summary('system', 0.001)};
+my $parallel = q{SELECT count(*) > 5 FROM clock_explain_text('SELECT count(*) FROM a')};
+foreach my $order (
+	[ "LOAD '$plugin'", $measure, "LOAD 'clocktiming'", $parallel ],
+	[ $measure, "LOAD '$plugin'", "LOAD 'clocktiming'", $parallel ],
+	[ "LOAD 'clocktiming'", "LOAD '$plugin'", $parallel, $measure ])
+{
+	my $session = ClockSession->new($node);
+
+	foreach my $sql (@$order)
+	{
+		my $result = $session->query($sql);
+
+		is($result->{state}, '00000', "$sql, of " . join('; ', @$order)) or diag $result->{err};
+		unlike($result->{err}, qr/clocktiming/, 'no complaint');
+		is($result->{out}, 't', 'its result') if $sql =~ /^SELECT/;
+	}
+	is(mapped($session), '1 1', 'loaded once');
+	is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'settings are seen');
+	$session->quit;
+}
+
+# An ordinary role
+my $session = ClockSession->new($node, user => 'regress_ordinary');
+is($session->query($settings)->{out}, '', 'before: no settings');
+is($session->query("LOAD 'clocktiming'")->{state}, '42501', 'it may not load the library by its own name');
+is($session->query('SET clocktiming.worker_timing = 1')->{state}, '00000', 'it sets what is not defined yet');
+my $result = $session->query("LOAD '$plugin'");
+is($result->{state}, '00000', 'it may by the name among the plugins');
+like($result->{err}, qr/permission denied to set parameter "clocktiming.worker_timing"/, 'what is not for it is taken away');
+is($session->query('SHOW clocktiming.worker_timing')->{out}, '', 'and has no value');
+is($session->query('SET clocktiming.worker_timing = 1')->{state}, '42501', 'nor may it set that later');
+is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'settings are seen');
+is($session->query('SET clocktiming.progress_interval = 0')->{state}, '00000', 'and can be set');
+is($session->query($measure)->{state}, '42501', 'it may not measure');
+is($session->query('TABLE secret')->{state}, '42501', 'it may not read what it may not read');
+$session->quit;
+
+# In all its sessions, or in all of a database: what the manual says makes the settings visible
+$node->safe_psql('postgres', 'ALTER ROLE regress_ordinary SET local_preload_libraries = clocktiming', extra_params => [ '-U', 'regress_ordinary' ]);
+$session = ClockSession->new($node, user => 'regress_ordinary');
+is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'ALTER ROLE by the role itself: settings are seen in a new session');
+is(mapped($session), '1 1', 'loaded once');
+SKIP:
+{
+	skip 'extensions cannot add options to EXPLAIN before PostgreSQL 18', 2 if $version < 180000;
+	$result = $session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) SELECT count(*) FROM a');
+	like($result->{out}, qr/^Clock: /m, 'and EXPLAIN has the option');
+	is($session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) TABLE secret')->{state}, '42501', 'with no other privileges');
+}
+$session->quit;
+is($node->safe_psql('postgres', $settings), '', 'other roles have nothing of it');
+$node->safe_psql('postgres', 'ALTER DATABASE postgres SET session_preload_libraries = clocktiming');
+is($node->safe_psql('postgres', $settings), 'clocktiming.progress_interval', 'ALTER DATABASE by a superuser: settings are seen in a new session');
+$session = ClockSession->new($node, user => 'regress_ordinary');
+is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'and with both settings');
+is(mapped($session), '1 1', 'it is loaded once');
+$session->quit;
+
+$node->stop;
+my $log = slurp_file($node->logfile);
+unlike($log, qr/PANIC|terminated by signal|TRAP|redefine/, 'nothing has crashed');
+done_testing();
