@@ -314,6 +314,7 @@ CREATE FUNCTION clock_query_overhead(
     duration      double precision DEFAULT 3,
     allow_writes  boolean          DEFAULT false,
     clock_sources text[]           DEFAULT NULL,
+    params        text[]           DEFAULT NULL,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
@@ -322,7 +323,7 @@ CREATE FUNCTION clock_query_overhead(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
-COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) IS
+COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
 'what EXPLAIN ANALYZE costs a statement of one''s own, a row for each level of instrumentation';
 
 --
@@ -507,6 +508,7 @@ CREATE FUNCTION clock_explain(
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
     max_overhead double precision DEFAULT 1,
+    params       text[]  DEFAULT NULL,
     OUT node           integer,
     OUT depth          integer,
     OUT line           text,
@@ -529,7 +531,7 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) IS
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[]) IS
 'executes a query once and tells what each node of its plan takes, from a few of its calls';
 
 CREATE FUNCTION clock_explain_text(
@@ -538,11 +540,12 @@ CREATE FUNCTION clock_explain_text(
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1
+    max_overhead double precision DEFAULT 1,
+    params       text[]  DEFAULT NULL
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) IS
+COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[]) IS
 'the same, as EXPLAIN ANALYZE writes it';
 
 CREATE FUNCTION clock_explain_json(
@@ -551,11 +554,12 @@ CREATE FUNCTION clock_explain_json(
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1
+    max_overhead double precision DEFAULT 1,
+    params       text[]  DEFAULT NULL
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) IS
+COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[]) IS
 'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
 
 --

@@ -32,9 +32,18 @@ typedef struct PlanQuery
 /*
  * Parses, checks and plans one statement, with the caller's privileges.  ERROR
  * unless it is exactly one that EXPLAIN takes, or REFRESH MATERIALIZED VIEW;
- * and unless it writes nothing, or allow_writes.  "values" are those of $1, $2
- * and so on as text; NULL: none.
+ * and unless it writes nothing, or allow_writes.
  */
-extern PlanQuery *plan_query(const char *text, ArrayType *values, bool allow_writes);
+extern PlanQuery *plan_query(const char *text, bool allow_writes);
+
+/* The same, with values of $1, $2 and so on as text; NULL: none. */
+extern PlanQuery *plan_query_params(const char *text, ArrayType *params, bool allow_writes);
+
+/*
+ * Calls work(arg) as this role, unless InvalidOid, under the restrictions that
+ * the server has for functions in a materialized view's query.  An error leaves
+ * it to the (sub)transaction's end to take them off.
+ */
+extern void plan_query_as_role(Oid role, void (*work) (void *arg), void *arg);
 
 #endif							/* CLOCKTIMING_PLAN_SOURCE_H */

@@ -292,7 +292,8 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	check_not_null(fcinfo, 2, "allow_writes");
 	if (!PG_ARGISNULL(3))
 		clock_sources = get_timing_clock_sources(PG_GETARG_ARRAYTYPE_P(3));
-	query = plan_query(text, PG_GETARG_BOOL(2));
+	query = plan_query_params(text, PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
+							  PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (clock_sources == NIL)	/* the clock that the server times with now */
