@@ -33,7 +33,7 @@ SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE $1 IS NULL', pa
 SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE i = $2', params => '{unused,7}') WHERE node = 1;
 SELECT rows FROM unnest('{full,isolate}'::text[]) AS m, clock_explain('SELECT $1', params => '{abc}', method => m);
 SELECT count(*) FROM clock_explain_text('SELECT * FROM statements_t WHERE i = $1', params => '{42}') AS l WHERE l ~ 'Index Cond: \(i = 42\)';
-SELECT j -> 0 -> 'Plan' ->> 'Actual Rows' FROM clock_explain_json('SELECT * FROM statements_t WHERE i < $1', params => '{42}') AS j WHERE (j -> 0 -> 'Plan' ->> 'Actual Rows')::float = 41;
+SELECT (j -> 0 -> 'Plan' ->> 'Actual Rows')::float FROM clock_explain_json('SELECT * FROM statements_t WHERE i < $1', params => '{42}') AS j;
 SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM statements_t WHERE i < $1', 0.1, params => '{42}');
 SELECT rows FROM clock_explain('INSERT INTO statements_t VALUES ($1, $2) RETURNING i', allow_writes => true, params => '{1000,x}') WHERE node = 1;
 -- a generic plan
