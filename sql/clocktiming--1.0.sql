@@ -307,7 +307,7 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'the same, a row for each level of instrumentation';
+'executes count(*) with and without timing by turns and returns what EXPLAIN ANALYZE costs in nanoseconds per row, a row for each level of instrumentation';
 
 CREATE FUNCTION clock_query_overhead(
     query         text,
@@ -324,7 +324,7 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'what EXPLAIN ANALYZE costs a statement of one''s own, a row for each level of instrumentation';
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
 
 --
 -- Clocks beside each other.
@@ -509,6 +509,7 @@ CREATE FUNCTION clock_explain(
     allow_writes boolean DEFAULT false,
     max_overhead double precision DEFAULT 1,
     params       text[]  DEFAULT NULL,
+    runs         integer DEFAULT 1,
     OUT node           integer,
     OUT depth          integer,
     OUT line           text,
@@ -531,8 +532,8 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[]) IS
-'executes a query once and tells what each node of its plan takes, from a few of its calls';
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+'executes a query and returns what each node of its plan takes, a row a node, estimated from a few of its calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
@@ -541,12 +542,13 @@ CREATE FUNCTION clock_explain_text(
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
     max_overhead double precision DEFAULT 1,
-    params       text[]  DEFAULT NULL
+    params       text[]  DEFAULT NULL,
+    runs         integer DEFAULT 1
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[]) IS
-'the same, as EXPLAIN ANALYZE writes it';
+COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+'executes a query and returns what EXPLAIN ANALYZE would print, with times estimated from a few calls of each plan node';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
@@ -555,12 +557,13 @@ CREATE FUNCTION clock_explain_json(
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
     max_overhead double precision DEFAULT 1,
-    params       text[]  DEFAULT NULL
+    params       text[]  DEFAULT NULL,
+    runs         integer DEFAULT 1
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[]) IS
-'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
+COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
 
 --
 -- What timing would cost this server, by what it has been seen to do.
