@@ -428,6 +428,7 @@ CREATE FUNCTION clock_query_overhead(
     duration      double precision DEFAULT 3,
     allow_writes  boolean          DEFAULT false,
     clock_sources text[]           DEFAULT NULL,
+    params        text[]           DEFAULT NULL,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
@@ -436,8 +437,8 @@ CREATE FUNCTION clock_query_overhead(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
-COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]) IS
-'what EXPLAIN ANALYZE costs a statement of one''s own, a row for each level of instrumentation';
+COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
 
 --
 -- Clocks beside each other.
@@ -655,6 +656,8 @@ CREATE FUNCTION clock_explain(
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
     max_overhead double precision DEFAULT 1,
+    params       text[]  DEFAULT NULL,
+    runs         integer DEFAULT 1,
     OUT node           integer,
     OUT depth          integer,
     OUT line           text,
@@ -678,8 +681,8 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision) IS
-'executes a query once and tells what each node of its plan takes, from a few of its calls';
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+'executes a query and returns what each node of its plan takes, a row a node, estimated from a few of its calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
@@ -687,12 +690,14 @@ CREATE FUNCTION clock_explain_text(
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1
+    max_overhead double precision DEFAULT 1,
+    params       text[]  DEFAULT NULL,
+    runs         integer DEFAULT 1
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision) IS
-'the same, as EXPLAIN ANALYZE writes it';
+COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+'executes a query and returns what EXPLAIN ANALYZE would print, with times estimated from a few calls of each plan node';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
@@ -700,12 +705,14 @@ CREATE FUNCTION clock_explain_json(
     method       text    DEFAULT 'sampling',
     verify       boolean DEFAULT false,
     allow_writes boolean DEFAULT false,
-    max_overhead double precision DEFAULT 1
+    max_overhead double precision DEFAULT 1,
+    params       text[]  DEFAULT NULL,
+    runs         integer DEFAULT 1
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision) IS
-'the same, as EXPLAIN (ANALYZE, FORMAT JSON) writes it, with keys of its own';
+COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
 
 --
 -- What timing would cost this server, by what it has been seen to do.

@@ -69,13 +69,25 @@ compat_ExecutorRun(QueryDesc *desc)
 
 /* pg_plan_query() tells an EXPLAIN about the planning since 19. */
 static inline PlannedStmt *
-compat_plan_query(Query *query, const char *text, int cursor_options)
+compat_plan_query(Query *query, const char *text, int cursor_options, ParamListInfo params)
 {
 #if PG_VERSION_NUM >= 190000
-	return pg_plan_query(query, text, cursor_options, NULL, NULL);
+	return pg_plan_query(query, text, cursor_options, params, NULL);
 #else
-	return pg_plan_query(query, text, cursor_options, NULL);
+	return pg_plan_query(query, text, cursor_options, params);
 #endif
 }
+
+/*
+ * Since 17 whoever has MAINTAIN may refresh a materialized view, and its query
+ * is executed under a search_path of its own.
+ */
+#if PG_VERSION_NUM >= 170000
+#define RangeVarCallbackRefreshes RangeVarCallbackMaintainsTable
+#define compat_RestrictSearchPath() RestrictSearchPath()
+#else
+#define RangeVarCallbackRefreshes RangeVarCallbackOwnsTable
+#define compat_RestrictSearchPath() ((void) 0)
+#endif
 
 #endif							/* CLOCKTIMING_COMPAT_H */

@@ -365,6 +365,8 @@ put_summary_text(ExplainState *es, const TimedPlan *timed, double percent)
 	appendStringInfo(&text, "%s, %s", plan->clock, timed->method);
 	if (timed->sampling > 0)
 		appendStringInfo(&text, " %d", timed->sampling);
+	if (timed->runs > 1)
+		appendStringInfo(&text, ", runs %d", timed->runs);
 	appendStringInfo(&text, ", timing took %.3f ms", plan->overhead_ns / 1e6);
 	if (plan->preempted_ns > 0.01 * plan->run_ns)
 		appendStringInfo(&text, ", others had the processor for %.3f ms",
@@ -402,6 +404,8 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		ExplainPropertyText("Method", timed->method, es);
 		if (timed->sampling > 0)
 			ExplainPropertyInteger("Sampling", NULL, timed->sampling, es);
+		if (timed->runs > 1)
+			ExplainPropertyInteger("Runs", NULL, timed->runs, es);
 		ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
 		ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
 		if (plan->run_ns > 0)

@@ -34,6 +34,7 @@ typedef struct TimedPlan
 	const PlanEstimate *estimate;
 	const char *method;
 	int			sampling;		/* 0: not by sampling */
+	int			runs;			/* whose mean it is, if more than one */
 	double		planning_ms;
 	double		plain_ms;		/* NaN if not measured */
 } TimedPlan;

@@ -12,6 +12,7 @@
 
 #include "executor/instrument.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/memutils.h"
 
 #include "clock/progress.h"
 #include "clock/source.h"
@@ -65,6 +66,67 @@ sampling_finished(QueryDesc *desc, void *arg)
 
 	explained->plan = explained->run.plan;
 	explained->finished(desc, explained->arg);
+}
+
+/*
+ * Several runs
+ */
+
+static void
+series_run_finished(QueryDesc *desc, void *arg)
+{
+	ExplainedQuery *explained = arg;
+	MemoryContext old = MemoryContextSwitchTo(explained->series_context);
+
+	(void) desc;
+	run_series_add(&explained->series, explained->run.plan);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+series_finished(QueryDesc *desc, void *arg)
+{
+	ExplainedQuery *explained = arg;
+
+	series_run_finished(desc, arg);
+	run_series_put(&explained->series, explained->run.plan);
+	node_timing_show(desc, explained->run.plan);
+	sampling_finished(desc, arg);
+}
+
+/* The last one's plan is shown, with the means of all. */
+static void
+explain_series(ExplainedQuery *explained)
+{
+	uint64		start = reference_ns();
+	double		plain_ms = 0;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming run",
+												  ALLOCSET_DEFAULT_SIZES);
+	Progress	progress;
+
+	explained->series_context = CurrentMemoryContext;
+	progress_start(&progress, "clock_explain", 0);
+	for (int run = 1; run <= explained->runs; run++)
+	{
+		bool		last = run == explained->runs;
+		double		elapsed_s = (reference_ns() - start) / 1e9;
+		MemoryContext old = MemoryContextSwitchTo(last ? CurrentMemoryContext : context);
+
+		if (run > 1 && progress_due(&progress, elapsed_s))
+		{
+			progress.total_s = elapsed_s / (run - 1) * explained->runs;
+			progress_report(&progress, elapsed_s, "%d of %d runs done", run - 1, explained->runs);
+		}
+		if (explained->verify)
+		{
+			plain_ms += run_plain_ms(explained);
+			explained->plain_ms = plain_ms / run;
+		}
+		run_last(explained, explained->options.sampling, last ? series_finished : series_run_finished);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
 }
 
 static bool
@@ -378,6 +440,13 @@ explain_query(ExplainedQuery *explained)
 {
 	/* a matter of course where the result is anchored to such runs */
 	bool		verify = explained->verify && explained->method != METHOD_FULL;
+
+	if (explained->runs > 1)
+	{
+		explained->plain_ms = NAN;
+		explain_series(explained);
+		return;
+	}
 
 	/* one before, one after: other processes disturb what is compared alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;

@@ -8,6 +8,7 @@
 #ifndef CLOCKTIMING_EXPLAIN_QUERY_H
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 
+#include "explain/run_series.h"
 #include "explain/sampled_run.h"
 
 typedef enum ExplainMethod
@@ -28,6 +29,8 @@ typedef struct ExplainedQuery
 	ExplainMethod method;
 	NodeTimingOptions options;	/* of METHOD_SAMPLING */
 	bool		verify;			/* execute it without anything, too */
+	int			runs;			/* of METHOD_SAMPLING: the result is their
+								 * mean */
 
 	/* called when the plan is known, before ExecutorEnd() */
 	void		(*finished) (QueryDesc *desc, void *arg);
@@ -43,12 +46,14 @@ typedef struct ExplainedQuery
 	struct MeasuredNode *measured;	/* by plan_node_id */
 	int			nmeasured;
 	double		full_ms;		/* the run timed by the server */
+	RunSeries	series;			/* several runs */
+	MemoryContext series_context;	/* that its sums are in */
 } ExplainedQuery;
 
 /*
  * Executes the query as often as the method asks for.  With "verify", plain_ms
  * is that of one execution when "finished" is called, and the lesser of two in
- * the end.
+ * the end; of several runs, the mean of one before each.
  */
 extern void explain_query(ExplainedQuery *explained);
 

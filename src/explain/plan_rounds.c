@@ -173,19 +173,24 @@ call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context)
 }
 
 static int
-fastest(const PlanRounds *rounds, double share)
+fastest(int runs, double share)
 {
-	return Max((int) ceil(rounds->rounds * share), Min(rounds->rounds, FASTEST_MIN));
+	return Max((int) ceil(runs * share), Min(runs, FASTEST_MIN));
 }
 
 /* The mean of the fastest, and the slowest of these. */
 static double
 fastest_ms(const PlanRounds *rounds, int mode, double share, double *limit)
 {
-	Size		size = sizeof(double) * rounds->rounds;
-	double	   *sorted = memcpy(palloc(size), rounds->ms[mode], size);
-	double		mean = stats_low_mean(sorted, rounds->rounds, fastest(rounds, share), limit);
+	int			runs = rounds->runs[mode];
+	Size		size = sizeof(double) * runs;
+	double	   *sorted;
+	double		mean;
 
+	if (runs == 0)
+		return *limit = NAN;
+	sorted = memcpy(palloc(size), rounds->ms[mode], size);
+	mean = stats_low_mean(sorted, runs, fastest(runs, share), limit);
 	pfree(sorted);
 	return mean;
 }
@@ -210,17 +215,20 @@ settled(const PlanRounds *rounds, int mode)
 Estimate
 rounds_overhead_ms(const PlanRounds *rounds, int mode, int base)
 {
-	double	   *work = palloc(sizeof(double) * rounds->rounds);
+	int			n = Min(rounds->runs[mode], rounds->runs[base]);
+	double	   *work;
 	double		mode_limit;
 	double		base_limit;
-	Estimate	result;
+	Estimate	result = {NAN, NAN};
 
+	if (n == 0)
+		return result;
+	work = palloc(sizeof(double) * n);
 	result.value = fastest_ms(rounds, mode, FASTEST_SHARE, &mode_limit) -
 		fastest_ms(rounds, base, FASTEST_SHARE, &base_limit);
 	result.margin = stats_low_mean_half_width(rounds->ms[mode], mode_limit,
 											  rounds->ms[base], base_limit,
-											  rounds->rounds,
-											  fastest(rounds, FASTEST_SHARE),
+											  n, fastest(n, FASTEST_SHARE),
 											  CONFIDENCE, work);
 	pfree(work);
 	return result;
@@ -242,6 +250,65 @@ good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 		settled(rounds, target) && settled(rounds, target - 1);
 }
 
+/* Each mode once, while there is time: whether there was. */
+static bool
+execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, uint64 end_ns)
+{
+	int			round = rounds->rounds;
+	int			nmodes = rounds->nmodes;
+	bool		backwards = (round / nmodes) % 2 == 1;
+
+	/* each mode comes first as often as any other, in both directions */
+	for (int turn = 0; turn < nmodes; turn++)
+	{
+		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
+
+		/* of the first round, the first execution may have been one before it */
+		if (rounds->runs[place] > round)
+			continue;
+		if (reference_ns() >= end_ns)
+			return false;
+		execution->mode = &run_modes[rounds->modes[place]];
+		execution->node_calls = rounds->node_calls == 0 && !execution->by_statement &&
+			execution->mode->instrument_options != 0 ? &rounds->node_calls : NULL;
+		call_at_random_place(execute_once, execution, context);
+		rounds->ms[place][round] = execution->ms;
+		rounds->runs[place]++;
+		rounds->executions++;
+	}
+	rounds->rounds++;
+	return true;
+}
+
+/*
+ * Two executions do not count: for caches, hint bits, code to be compiled.
+ * What an execution frees at the end of the heap goes back to the system, and
+ * the next one pays for it with page faults, which take longer than timing
+ * does; so the second one keeps something at the end of the heap (the first
+ * teaches malloc() to take the memory from the heap at all).
+ *
+ * Where there is hardly time for two rounds, all that is small beside an
+ * execution; and the first one counts.
+ */
+static void
+warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
+		MemoryContext heap_keeper, double duration_s)
+{
+	random_places_prepare(context);
+	call_at_random_place(execute_once, execution, context);
+	rounds->executions++;
+	if ((2 + 2 * rounds->nmodes) * execution->ms > duration_s * 1e3)
+	{
+		rounds->ms[0][0] = execution->ms;
+		rounds->runs[0] = 1;
+		return;
+	}
+	execution->heap_keeper = heap_keeper;
+	call_at_random_place(execute_once, execution, context);
+	execution->heap_keeper = NULL;
+	rounds->executions++;
+}
+
 PlanRounds *
 plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duration_s,
 			bool by_statement, const char *label)
@@ -250,6 +317,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 	int			room = 64;
 	int			next_look = MIN_ROUNDS;
 	uint64		start = reference_ns();
+	double		round_s = 0;
 	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -265,48 +333,28 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 	for (int i = 0; i < nmodes; i++)
 		rounds->ms[i] = palloc(sizeof(double) * room);
 	progress_start(&progress, label, duration_s);
-
-	/*
-	 * Two executions do not count: for caches, hint bits, code to be
-	 * compiled. What an execution frees at the end of the heap goes back to
-	 * the system, and the next one pays for it with page faults, which take
-	 * longer than timing does; so the second one keeps something at the end
-	 * of the heap (the first teaches malloc() to take the memory from the
-	 * heap at all).
-	 */
-	random_places_prepare(context);
-	call_at_random_place(execute_once, &execution, context);
-	execution.heap_keeper = heap_keeper;
-	call_at_random_place(execute_once, &execution, context);
-	execution.heap_keeper = NULL;
+	if (duration_s > 0)
+		warm_up(rounds, &execution, context, heap_keeper, duration_s);
 
 	for (;;)
 	{
-		int			round = rounds->rounds;
-		bool		backwards = (round / nmodes) % 2 == 1;
+		double		before_s = (reference_ns() - start) / 1e9;
 		double		elapsed_s;
 
-		if (round == room)
+		if (rounds->rounds == room)
 		{
 			room *= 2;
 			for (int i = 0; i < nmodes; i++)
 				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * room);
 		}
 
-		/* each mode comes first as often as any other, in both directions */
-		for (int turn = 0; turn < nmodes; turn++)
-		{
-			int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
-
-			execution.mode = &run_modes[modes[place]];
-			execution.node_calls = rounds->node_calls == 0 && !by_statement &&
-				execution.mode->instrument_options != 0 ? &rounds->node_calls : NULL;
-			call_at_random_place(execute_once, &execution, context);
-			rounds->ms[place][round] = execution.ms;
-		}
-		rounds->rounds++;
-
+		/* a round that would not be complete is none but for the first */
+		if (rounds->rounds > 0 && before_s + round_s > duration_s)
+			break;
+		if (!execute_round(rounds, &execution, context, start + (uint64) (Max(duration_s, 0) * 1e9)))
+			break;
 		elapsed_s = (reference_ns() - start) / 1e9;
+		round_s = elapsed_s - before_s;
 		if (elapsed_s >= duration_s || rounds->rounds == MAX_ROUNDS)
 			break;
 
@@ -320,7 +368,28 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 		else if (rounds->rounds < MIN_ROUNDS && progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "%d rounds", rounds->rounds);
 	}
+	rounds->elapsed_s = (reference_ns() - start) / 1e9;
+	for (int i = 0; i < nmodes && rounds->rounds > 0; i++)
+		rounds->runs[i] = rounds->rounds;
 	MemoryContextDelete(heap_keeper);
 	MemoryContextDelete(context);
 	return rounds;
+}
+
+void
+plan_rounds_warn(int executions, double elapsed_s, int nmodes, double duration_s, double needed)
+{
+	double		execution_s = executions > 0 ? elapsed_s / executions : 0;
+	double		two_rounds_s = 2 * nmodes * execution_s * needed;
+
+	/* a fifth more than that, in two digits */
+	double		digit = pow(10, floor(log10(Max(two_rounds_s, 1e-6))) - 1);
+
+	ereport(WARNING,
+			(errmsg_plural("the duration was used up after %d execution of the query",
+						   "the duration was used up after %d executions of the query",
+						   executions, executions),
+			 errdetail("The duration was %g s; an execution took %.3g s.", duration_s, execution_s),
+			 errhint("Two rounds of all modes need a duration of about %g s.",
+					 ceil(1.2 * two_rounds_s / digit) * digit)));
 }

@@ -45,22 +45,36 @@ typedef struct PlanRounds
 	int			nmodes;
 	const int  *modes;
 	int			target;			/* place of the first mode with timers */
-	int			rounds;			/* each mode was executed once a round */
-	double	  **ms;				/* [mode's place in modes][round] */
+	int			rounds;			/* in which each mode was executed once */
+	int			runs[N_RUN_MODES];	/* by place in modes: executions that
+									 * count, one a round; without a complete
+									 * round 0 or 1 */
+	double	  **ms;				/* [mode's place in modes][run] */
 	double		node_calls;		/* executions of plan nodes in one execution,
 								 * if one of the modes counts them, else 0 */
+	int			executions;		/* with those that do not count */
+	double		elapsed_s;		/* that all of them took */
 } PlanRounds;
 
 /*
  * Executes the query in every mode by turns, the output thrown away, until
  * the margin of timing's overhead is below 2 % of it and undisturbed executions
- * have been seen, or the time is used up; one round at least, after two
- * executions that do not count.  The overhead is that of the first mode with
- * timers over the mode before it.  With by_statement, the query is parsed,
- * planned and executed each time.
+ * have been seen, or the time is used up.  Two executions before that do not
+ * count, unless they are long beside the duration.  No execution begins after
+ * that, so that the only round may lack modes.  The overhead is that of the
+ * first mode with timers over the mode before it.  With by_statement, the query
+ * is parsed, planned and executed each time.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
 							   double duration_s, bool by_statement, const char *label);
+
+/*
+ * WARNING that there was no time for one round: so many executions took so
+ * long, when this duration was allowed; "needed" is how many such durations
+ * the caller has to divide up.
+ */
+extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
+							 double duration_s, double needed);
 
 /*
  * Calls work(arg) in a context, which is reset afterwards, with the stack and
@@ -78,14 +92,17 @@ typedef struct Estimate
 } Estimate;
 
 /*
- * How long an execution takes in one mode, in ms: the mean of its fastest
+ * How long an execution takes in one mode, in ms; NaN without one: the mean of its fastest
  * fiftieth, or five.  What slows an execution down, it only ever slows down:
  * the fastest are those that nothing has disturbed, and there are enough of
  * them for a mean that is surer than the minimum.
  */
 extern double rounds_ms(const PlanRounds *rounds, int mode);
 
-/* How much longer it takes in one mode than in another, by these means. */
+/*
+ * How much longer it takes in one mode than in another, by these means; NaN
+ * unless there was an execution in both.
+ */
 extern Estimate rounds_overhead_ms(const PlanRounds *rounds, int mode, int base);
 
 #endif							/* CLOCKTIMING_PLAN_ROUNDS_H */

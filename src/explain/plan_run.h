@@ -9,23 +9,8 @@
 #define CLOCKTIMING_PLAN_RUN_H
 
 #include "executor/execdesc.h"
-#include "nodes/plannodes.h"
 
-typedef struct PlanQuery
-{
-	const char *text;
-	PlannedStmt *plan;
-	bool		writes;			/* data, and may do so */
-	bool		parallel;		/* the plan may use workers */
-	bool		jit;			/* the plan is compiled */
-} PlanQuery;
-
-/*
- * Parses, checks and plans one statement, with the caller's privileges.  ERROR
- * unless it is exactly one SELECT, VALUES, TABLE or WITH that writes nothing,
- * or, if allow_writes, an INSERT, UPDATE, DELETE or MERGE.
- */
-extern PlanQuery *plan_query(const char *text, bool allow_writes);
+#include "explain/plan_source.h"
 
 /*
  * Who observes an execution.  Each function may be NULL, and what it allocates

@@ -46,6 +46,7 @@ put_output(QueryDesc *desc, void *arg)
 		.estimate = query->plan,
 		.method = explain_methods[query->method],
 		.sampling = query->method == METHOD_SAMPLING ? query->options.sampling : 0,
+		.runs = query->runs,
 		.planning_ms = explained->planning_ms,
 		.plain_ms = query->plain_ms
 	};
@@ -70,6 +71,24 @@ get_method(const char *name)
 			 errhint("Methods are sampling, full and isolate.")));
 }
 
+static int
+get_runs(int runs, ExplainMethod method)
+{
+	if (runs < 1 || runs > MAX_RUNS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("runs must be between 1 and %d", MAX_RUNS),
+				 errdetail("The number given is %d.", runs)));
+	if (runs > 1 && method != METHOD_SAMPLING)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("runs can be given with method sampling only"),
+				 errdetail("Method %s executes the query several times by itself.",
+						   explain_methods[method]),
+				 errhint("Leave runs out, or the method.")));
+	return runs;
+}
+
 /* All three functions have these arguments. */
 static Explained *
 explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
@@ -83,9 +102,11 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 
 	for (int i = 0; i < (int) lengthof(names); i++)
 		check_not_null(fcinfo, i, names[i]);
+	check_not_null(fcinfo, 7, "runs");	/* params may be null */
 	query->options.sampling = sampling_check("sampling", PG_GETARG_INT32(1));
 	query->options.max_overhead = max_overhead_check("max_overhead", PG_GETARG_FLOAT8(5));
 	query->method = get_method(text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	query->runs = get_runs(PG_GETARG_INT32(7), query->method);
 	query->verify = PG_GETARG_BOOL(3);
 	query->finished = put_output;
 	query->arg = explained;
@@ -95,7 +116,9 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	/* before it is planned: what runs is to find the caches as it leaves them */
 	node_timing_prepare(&query->options);
 	start = reference_ns();
-	query->query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_BOOL(4));
+	query->query = plan_query_params(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+									 PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6),
+									 PG_GETARG_BOOL(4));
 	explained->planning_ms = (reference_ns() - start) / 1e6;
 	explain_query(query);
 	return explained;

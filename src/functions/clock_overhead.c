@@ -151,6 +151,9 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	Row			row;
 
 	end_workload(&workload);
+	if (rounds->rounds == 0)
+		plan_rounds_warn(rounds->executions, rounds->elapsed_s, lengthof(modes),
+						 duration_s, 1 / (1 - CLOCK_SHARE));
 
 	row = row_of_result(fcinfo);
 	row_put_count(&row, rows);
@@ -179,12 +182,12 @@ static void
 put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *rounds,
 		   double rows)
 {
-	int			n = rounds->rounds;
 	Row			row = row_of_set(fcinfo);
 
 	for (int mode = 0; mode < rounds->nmodes; mode++)
 	{
 		const double *ms = rounds->ms[mode];
+		int			n = rounds->runs[mode];
 		Size		size = sizeof(double) * n;
 		Estimate	overhead = {NAN, NAN};
 
@@ -193,14 +196,24 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 		row_put_text(&row, run_modes[rounds->modes[mode]].name);
 		row_put_text(&row, clock_of_explain());
 		row_put_count(&row, n);
-		row_put_numbers(&row, 4, stats_min(ms, n),
-						stats_median(memcpy(palloc(size), ms, size), n),	/* which sorts */
-						stats_mean(ms, n), stats_stddev(ms, n));
+		if (n == 0)
+			row_put_nulls(&row, 4);
+		else
+			row_put_numbers(&row, 4, stats_min(ms, n),
+							stats_median(memcpy(palloc(size), ms, size), n),	/* which sorts */
+							stats_mean(ms, n), stats_stddev(ms, n));
 		put_estimate(&row, overhead, rows > 0 ? 1e6 / rows : 1, rows > 0 ? 2 : 4);
 		row_put_number(&row, overhead.value / rounds_ms(rounds, 0) * 100, 1);
 		if (rows == 0)
 		{
-			row_put_count(&row, (int64) rint(rounds->node_calls));
+			/*
+			 * there are some, if one of the modes was executed that counts
+			 * them
+			 */
+			if (rounds->node_calls > 0)
+				row_put_count(&row, (int64) rint(rounds->node_calls));
+			else
+				row_put_nulls(&row, 1);
 			put_estimate(&row, overhead, rounds->node_calls > 0 ? 1e6 / rounds->node_calls : NAN, 2);
 		}
 		row_put_bool(&row, query->parallel);
@@ -223,6 +236,8 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 									 by_statement, "clock_executor_overhead_runs");
 
 	end_workload(&workload);
+	if (rounds->rounds == 0)
+		plan_rounds_warn(rounds->executions, rounds->elapsed_s, lengthof(all_modes), duration_s, 1);
 	InitMaterializedSRF(fcinfo, 0);
 	put_rounds(fcinfo, workload.query, rounds, (double) rows);
 	return (Datum) 0;
@@ -270,11 +285,15 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	List	   *clock_sources = NIL;
 	PlanQuery  *query;
 	ListCell   *cell;
+	int			executions = 0;
+	double		elapsed_s = 0;
+	bool		complete = true;
 
 	check_not_null(fcinfo, 2, "allow_writes");
 	if (!PG_ARGISNULL(3))
 		clock_sources = get_timing_clock_sources(PG_GETARG_ARRAYTYPE_P(3));
-	query = plan_query(text, PG_GETARG_BOOL(2));
+	query = plan_query_params(text, PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
+							  PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (clock_sources == NIL)	/* the clock that the server times with now */
@@ -283,15 +302,23 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	{
 		/* undone right after it, or with the transaction by an error */
 		int			nest_level = NewGUCNestLevel();
+		PlanRounds *rounds;
 
 		if (lfirst(cell) != NULL)
 			(void) set_config_option("timing_clock_source", strVal(lfirst(cell)),
 									 superuser() ? PGC_SUSET : PGC_USERSET,
 									 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-		put_rounds(fcinfo, query, plan_rounds(query, all_modes, lengthof(all_modes),
-											  duration_s / list_length(clock_sources), false,
-											  "clock_query_overhead"), 0);
+		rounds = plan_rounds(query, all_modes, lengthof(all_modes),
+							 Min(duration_s / list_length(clock_sources), duration_s - elapsed_s),
+							 false, "clock_query_overhead");
+		put_rounds(fcinfo, query, rounds, 0);
+		executions += rounds->executions;
+		elapsed_s += rounds->elapsed_s;
+		complete &= rounds->rounds > 0;
 		AtEOXact_GUC(true, nest_level);
 	}
+	if (!complete)
+		plan_rounds_warn(executions, elapsed_s, lengthof(all_modes), duration_s,
+						 list_length(clock_sources));
 	return (Datum) 0;
 }

@@ -685,4 +685,22 @@ FROM unnest(ARRAY['sampling', 'full']) AS m, generate_series(1, 5) AS run,
 GROUP BY m;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
+-- several runs: the mean of all, and a margin that knows how they differ.  Two of five sleep, and the last does not.
+CREATE TEMP SEQUENCE turn;
+CREATE TEMP TABLE series AS SELECT * FROM clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$, runs => 5);
+SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
+SELECT cmp_ok(total_ms, '>=', 79.9, 'runs: the mean of all') FROM series;
+SELECT cmp_ok(total_margin_ms, '>', 60.0, 'runs: the margin has the spread') FROM series;
+SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM series;
+-- a node that is executed in some runs only
+SELECT setval('turn', 1, false) \g /dev/null
+CREATE TEMP TABLE some_runs AS SELECT * FROM clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0 THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
+SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs WHERE node_type = 'Aggregate';
+-- figures that are the same in all runs stay, and times fit each other
+SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q, runs => 4) AS e),
+          (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q) AS e), 'runs: counts: ' || q),
+       ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0 AND timed_calls <= calls AND timed_calls > 0)
+                  AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)), 'runs: times: ' || q)])
+FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)', 'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
+
 SELECT * FROM finish();

@@ -227,7 +227,7 @@ ROLLBACK;
 LISTEN explain_channel;
 SET work_mem = '3MB';
 SELECT count(*) FROM clock_explain($$SELECT set_config('work_mem', '2MB', false), pg_notify('explain_channel', 'heard'), pg_advisory_xact_lock(1)$$);
-SELECT count(*) FROM clock_query_overhead($$SELECT set_config('work_mem', '2MB', false), pg_notify('explain_channel', 'heard'), pg_advisory_xact_lock(1)$$, 0.01) WHERE mode = 'plain';
+SELECT count(*) FROM clock_query_overhead($$SELECT set_config('work_mem', '2MB', false), pg_notify('explain_channel', 'heard'), pg_advisory_xact_lock(1)$$, 0.1) WHERE mode = 'plain';
 SHOW work_mem;
 RESET work_mem;
 UNLISTEN explain_channel;

@@ -32,7 +32,7 @@ SELECT :rows AS rows, :'workload' AS workload, :repetitions >= 1 AS repetitions,
        :'clock' = (SELECT clock FROM clock_sources WHERE source = 'instr_time') AS clock;
 CALL clock_executor_overhead(1000, 'TABLE', 0.1) \gset
 SELECT :'workload' AS workload, :repetitions >= 1 AS repetitions, :plain_ms > 0 AS plain;
-CALL clock_executor_overhead(1, duration => 0.01) \gset
+CALL clock_executor_overhead(1, duration => 0.1) \gset
 SELECT :rows AS rows, :repetitions >= 1 AS repetitions;
 -- its table is gone
 SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL AS gone;
@@ -47,18 +47,31 @@ SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, duration 
 -- a query of one's own, and how many node calls it is timed with: for each
 -- node its rows and the end of each loop
 SELECT mode, runs >= 1 AS runs, node_calls, parallel, jit
-FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', 0.05);
-SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.05);
-SELECT DISTINCT node_calls FROM clock_query_overhead('VALUES (1), (2), (3)', 0.05);
-SELECT DISTINCT node_calls FROM clock_query_overhead('WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x, x AS y', 0.05);
+FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', 0.1);
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.1);
+SELECT DISTINCT node_calls FROM clock_query_overhead('VALUES (1), (2), (3)', 0.1);
+SELECT DISTINCT node_calls FROM clock_query_overhead('WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x, x AS y', 0.1);
 SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;
 -- seq scan 1000 + 1, hash 1, seq scan 1000 + 1, hash join 900 + 1
 ANALYZE overhead_test;
-SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM overhead_test AS a JOIN overhead_test AS b ON a.id = b.v', 0.05);
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM overhead_test AS a JOIN overhead_test AS b ON a.id = b.v', 0.1);
 RESET enable_nestloop; RESET enable_mergejoin; RESET max_parallel_workers_per_gather;
-SELECT count(*) FROM clock_query_overhead('TABLE overhead_test', 0.02);
-SELECT count(*) FROM clock_query_overhead('SELECT 1;', 0.02);
-SELECT count(*) FROM clock_query_overhead(query => '/* a comment */ SELECT 1 -- another', duration => 0.02);
+SELECT count(*) FROM clock_query_overhead('TABLE overhead_test', 0.1);
+SELECT count(*) FROM clock_query_overhead('SELECT 1;', 0.1);
+SELECT count(*) FROM clock_query_overhead(query => '/* a comment */ SELECT 1 -- another', duration => 0.1);
+
+-- an execution that takes longer than the duration is the last one
+CREATE FUNCTION overhead_long() RETURNS int LANGUAGE plpgsql AS
+    $$ BEGIN RAISE NOTICE 'executed'; PERFORM pg_sleep(0.3); RETURN 1; END $$;
+\set VERBOSITY terse
+SELECT mode, runs, min_ms > 0 AS min, stddev_ms, overhead_ms, overhead_margin_ms, slowdown_percent, node_calls, overhead_ns_per_call
+FROM clock_query_overhead('SELECT overhead_long()', 0.01);
+SELECT mode, runs, min_ms > 0 AS min, stddev_ms, overhead_ns, overhead_margin_ns, slowdown_percent
+FROM clock_executor_overhead_runs(1000000, duration => 0.001);
+CALL clock_executor_overhead(1000000, duration => 0.001) \gset
+SELECT :repetitions AS repetitions, :plain_ms > 0 AS plain, :{?analyze_ms} AS analyzed, :{?overhead_ns} AS overhead;
+\set VERBOSITY default
+DROP FUNCTION overhead_long;
 
 -- writes: refused, or rolled back each time
 \pset format unaligned
@@ -70,7 +83,7 @@ SELECT s, t.* FROM unnest(ARRAY[
     'MERGE INTO overhead_test AS t USING (VALUES (1)) AS s(id) ON t.id = s.id WHEN MATCHED THEN DELETE',
     'WITH d AS (DELETE FROM overhead_test RETURNING *) SELECT count(*) FROM d',
     'SELECT * FROM overhead_test FOR UPDATE'
-]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02)', s)) AS t;
+]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1)', s)) AS t;
 SELECT s, t.* FROM unnest(ARRAY[
     'INSERT INTO overhead_test VALUES (-1, 1)',
     'UPDATE overhead_test SET v = 0',
@@ -78,14 +91,14 @@ SELECT s, t.* FROM unnest(ARRAY[
     'MERGE INTO overhead_test AS t USING (VALUES (1)) AS s(id) ON t.id = s.id WHEN MATCHED THEN DELETE',
     'WITH d AS (DELETE FROM overhead_test RETURNING *) SELECT count(*) FROM d',
     'SELECT * FROM overhead_test FOR UPDATE'
-]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02, allow_writes => true)', s)) AS t;
+]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1, allow_writes => true)', s)) AS t;
 SELECT count(*), sum(v), min(id) FROM overhead_test;
 -- a SELECT that writes behind one's back
 CREATE FUNCTION overhead_writes() RETURNS int LANGUAGE sql VOLATILE AS
     'INSERT INTO overhead_test VALUES (-2, 1) RETURNING 1';
 CREATE SEQUENCE overhead_sequence;
 SELECT s, t.* FROM unnest(ARRAY['SELECT overhead_writes()', $$SELECT nextval('overhead_sequence')$$]) AS s,
-    pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02)', s)) AS t;
+    pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1)', s)) AS t;
 SELECT count(*) FROM overhead_test;
 
 -- what cannot be measured
@@ -96,7 +109,7 @@ SELECT s, t.* FROM unnest(ARRAY[
     'SELECT 1 INTO x', 'DO $d$BEGIN END$d$', 'SET work_mem = 64', 'CALL clock_executor_overhead()',
     'DECLARE c CURSOR FOR SELECT 1', 'PREPARE p AS SELECT 1', 'EXECUTE p', 'LISTEN x', 'SELECT 1/0',
     'SELECT clock_query_overhead($$SELECT 1/0$$)'
-]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.02)', s)) AS t;
+]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1)', s)) AS t;
 SELECT s, t.* FROM unnest(ARRAY[
     'SELECT clock_query_overhead(NULL)', 'SELECT clock_query_overhead($$SELECT 1$$, NULL)',
     'SELECT clock_query_overhead($$SELECT 1$$, allow_writes => NULL)',
@@ -113,26 +126,26 @@ SELECT s, t.* FROM unnest(ARRAY[
 
 -- an error points into the query
 SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
-SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', 0.02);
+SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', 0.1);
 
 -- in a transaction, in a subtransaction, after an error, nested
 BEGIN;
 INSERT INTO overhead_test VALUES (-3, 1);
 SAVEPOINT s;
-SELECT clock_query_overhead('SELECT 1/0', 0.02);
+SELECT clock_query_overhead('SELECT 1/0', 0.1);
 ROLLBACK TO s;
-SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.02);
-SELECT count(*) FROM clock_query_overhead('DELETE FROM overhead_test', 0.02, allow_writes => true);
+SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.1);
+SELECT count(*) FROM clock_query_overhead('DELETE FROM overhead_test', 0.1, allow_writes => true);
 SELECT count(*) FROM overhead_test;
 SHOW transaction_read_only;
 CREATE TABLE overhead_made_later (a int);
 ROLLBACK;
-SELECT count(*) FROM clock_query_overhead('SELECT count(*) FROM clock_query_overhead($$SELECT 1$$, 0.01)', 0.02);
+SELECT count(*) FROM clock_query_overhead('SELECT count(*) FROM clock_query_overhead($$SELECT 1$$, 0.01)', 0.1);
 BEGIN READ ONLY;
-SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.02);
-CALL clock_executor_overhead(100, duration => 0.02) \gset
+SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.1);
+CALL clock_executor_overhead(100, duration => 0.1) \gset
 SELECT :rows AS rows;
-CALL clock_executor_overhead(100, 'table', duration => 0.02);
+CALL clock_executor_overhead(100, 'table', duration => 0.1);
 ROLLBACK;
 
 -- nothing of the caller's settings has changed

@@ -50,9 +50,6 @@ my @measuring = (
 	'clock_cpu_skew(duration => 0.01)',
 	q{clock_check(max_skew_ns => 'infinity', duration => 0.01)},
 	q{clock_check_detail(max_skew_ns => 'infinity', duration => 0.01)},
-	q{clock_explain('SELECT 1')},
-	q{clock_explain_text('SELECT 1')},
-	q{clock_explain_json('SELECT 1')},
 	'clock_advice(0.1)',
 	'clock_impact()',
 	'clock_impact(0.1)',
@@ -62,6 +59,10 @@ my @measuring = (
 	'clock_sources',
 	'clock_platform');
 my @free = (
+	q{clock_explain('SELECT 1')},
+	q{clock_explain_text('SELECT 1')},
+	q{clock_explain_json('SELECT 1')},
+	q{clock_query_overhead('SELECT 1', 0.1)},
 	'shown, clock_histogram(s) AS v',
 	'shown, clock_durations(s) AS v',
 	'shown, clock_durations(s, 50) AS v',

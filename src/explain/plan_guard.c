@@ -1,0 +1,135 @@
+/*
+ * plan_guard.c
+ *	  See plan_guard.h.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "clock/subtransaction.h"
+#include "explain/plan_guard.h"
+
+/* Work that is done for a query. */
+typedef struct QueryWork
+{
+	bool		may_write;
+	void		(*work) (void *arg);
+	void	   *arg;
+} QueryWork;
+
+/*
+ * Errors in the query shall point into the query, not into the statement that
+ * it is an argument of.
+ */
+static void
+query_error_callback(void *arg)
+{
+	const char *text = arg;
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(text);
+	}
+	else
+		errcontext("query being measured: \"%s\"", text);
+	if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
+		errhint("Give the parameters' values, for example params => '{42,abc}'.");
+}
+
+static object_access_hook_type previous_object_access = NULL;
+
+/*
+ * Locks of the session are neither written nor rolled back: whoever takes or
+ * releases them is refused before it is executed.
+ */
+static void
+refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
+					 int sub_id, void *arg)
+{
+	StaticAssertStmt(F_PG_ADVISORY_UNLOCK_ALL - F_PG_ADVISORY_LOCK_INT8 == 12,
+					 "the functions of these locks follow each other");
+
+	if (previous_object_access != NULL)
+		previous_object_access(access, class_id, object_id, sub_id, arg);
+	if (access == OAT_FUNCTION_EXECUTE && class_id == ProcedureRelationId &&
+		object_id >= F_PG_ADVISORY_LOCK_INT8 && object_id <= F_PG_ADVISORY_UNLOCK_ALL)
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot execute %s in a query that is measured",
+						get_func_name(object_id)),
+				 errdetail("Advisory locks of the session are not rolled back."),
+				 errhint("Those of the transaction, such as by pg_advisory_xact_lock, are.")));
+}
+
+/*
+ * Does work while nothing may be written, unless it may.  What may write in a
+ * read-only transaction (large objects, temporary tables), or only takes a
+ * transaction ID, is found out after it.
+ */
+static void
+guard_writes(void *arg)
+{
+	const QueryWork *work = arg;
+	bool		was_read_only = XactReadOnly;
+	object_access_hook_type hook = object_access_hook;
+	object_access_hook_type previous = previous_object_access;
+	bool		had_xid = TransactionIdIsValid(GetTopTransactionIdIfAny());
+	bool		had_own_xid = TransactionIdIsValid(GetCurrentTransactionIdIfAny());
+
+	if (work->may_write)
+	{
+		work->work(work->arg);
+		return;
+	}
+	PG_TRY();
+	{
+		XactReadOnly = true;
+		/* this may be part of a query that is measured */
+		if (hook != refuse_session_locks)
+		{
+			previous_object_access = hook;
+			object_access_hook = refuse_session_locks;
+		}
+		work->work(work->arg);
+	}
+	PG_FINALLY();
+	{
+		XactReadOnly = was_read_only;
+		object_access_hook = hook;
+		previous_object_access = previous;
+	}
+	PG_END_TRY();
+	if ((!had_xid && TransactionIdIsValid(GetTopTransactionIdIfAny())) ||
+		(!had_own_xid && TransactionIdIsValid(GetCurrentTransactionIdIfAny())))
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot measure a query that writes"),
+				 errdetail("A function in it has written something, or has asked for a transaction ID.")));
+}
+
+void
+guarded_work(const char *text, bool may_write, bool undone, void (*work) (void *arg), void *arg)
+{
+	QueryWork	query_work = {may_write, work, arg};
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = query_error_callback,
+		.arg = unconstify(char *, text)
+	};
+
+	CHECK_FOR_INTERRUPTS();
+	error_context_stack = &callback;
+	if (undone)
+		subtransaction_undone(guard_writes, &query_work);
+	else
+		guard_writes(&query_work);
+	error_context_stack = callback.previous;
+}

@@ -1,0 +1,526 @@
+/*
+ * plan_source.c
+ *	  See plan_source.h.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/createas.h"
+#include "commands/prepare.h"
+#include "commands/tablecmds.h"
+#include "executor/executor.h"
+#include "jit/jit.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_expr.h"
+#include "rewrite/prs2lock.h"
+#include "rewrite/rewriteHandler.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/plancache.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "explain/plan_guard.h"
+#include "explain/plan_source.h"
+
+#define ALLOW_WRITES_HINT \
+	"allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay."
+
+/* A query to be planned. */
+typedef struct Planning
+{
+	PlanQuery  *query;
+	ArrayType  *values;			/* of parameters; NULL: none */
+	bool		allow_writes;
+} Planning;
+
+static void
+refuse_writes(const Planning *planning, const char *kind)
+{
+	if (!planning->allow_writes)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure a statement that modifies data: %s", kind),
+				 errhint(ALLOW_WRITES_HINT)));
+}
+
+/* Those that have no query's parameters. */
+static void
+refuse_params(const Planning *planning, const char *kind, const char *hint)
+{
+	if (planning->values != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("params cannot be given with %s", kind),
+				 errhint("%s", hint)));
+}
+
+static void
+refuse_no_data(const char *kind)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot measure %s WITH NO DATA", kind),
+			 errdetail("Its query is not executed."),
+			 errhint("Leave WITH NO DATA out.")));
+}
+
+/* Refuses all but what can be executed again and again without harm. */
+static void
+check_statement(const Planning *planning, RawStmt *raw)
+{
+	const char *kind = CreateCommandName(raw->stmt);
+
+	switch (nodeTag(raw->stmt))
+	{
+		case T_SelectStmt:
+		case T_DeclareCursorStmt:
+		case T_ExecuteStmt:
+		case T_RefreshMatViewStmt:
+			return;
+		case T_InsertStmt:
+		case T_UpdateStmt:
+		case T_DeleteStmt:
+		case T_MergeStmt:
+		case T_CreateTableAsStmt:
+			refuse_writes(planning, kind);
+			return;
+		case T_ExplainStmt:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot measure EXPLAIN itself"),
+					 errhint("Give the statement without EXPLAIN.")));
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot measure utility statements: %s", kind),
+					 errhint("SELECT, VALUES, TABLE, WITH, EXECUTE, DECLARE CURSOR and REFRESH MATERIALIZED VIEW can be measured, and with allow_writes => true also INSERT, UPDATE, DELETE, MERGE, CREATE TABLE AS and CREATE MATERIALIZED VIEW.")));
+	}
+}
+
+/*
+ * Parameters
+ */
+
+static void
+param_error_callback(void *arg)
+{
+	errcontext("value of parameter $%d", *(int *) arg);
+}
+
+/* Each element of "values" as a value of the type of its parameter. */
+static ParamListInfo
+read_params(ArrayType *values, const Oid *types, int ntypes)
+{
+	ParamListInfo params = makeParamList(ntypes);
+	int			number = 0;
+	ErrorContextCallback callback = {
+		.previous = error_context_stack,
+		.callback = param_error_callback,
+		.arg = &number
+	};
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	deconstruct_array(values, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
+	if (n != ntypes)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("wrong number of values in params"),
+				 errdetail("Expected %d values but got %d.", ntypes, n),
+				 ntypes == 0 ? errhint("Leave params out.") :
+				 errhint("Give one value for each parameter, in order, for example params => '{42,abc}'.")));
+
+	error_context_stack = &callback;
+	for (int i = 0; i < n; i++)
+	{
+		ParamExternData *param = &params->params[i];
+		Oid			input;
+		Oid			io_param;
+
+		number = i + 1;
+		getTypeInputInfo(types[i], &input, &io_param);
+		param->ptype = types[i];
+		param->pflags = PARAM_FLAG_CONST;
+		param->isnull = nulls[i];
+		param->value = OidInputFunctionCall(input, nulls[i] ? NULL : TextDatumGetCString(elements[i]),
+											io_param, -1);
+	}
+	error_context_stack = callback.previous;
+	return params;
+}
+
+/*
+ * The query with its parameters' types as PREPARE finds them, but text for
+ * those that nothing is known of.
+ */
+static Query *
+analyze(const Planning *planning, RawStmt *raw)
+{
+	const char *text = planning->query->text;
+	Oid		   *types = NULL;
+	int			n = 0;
+	bool		known;
+	Query	   *query;
+
+	if (planning->values == NULL)
+		return parse_analyze_fixedparams(raw, text, NULL, 0, NULL);
+	do
+	{
+		known = true;
+		query = parse_analyze_varparams(copyObject(raw), text, &types, &n, NULL);
+		for (int i = 0; i < n; i++)
+		{
+			if (types[i] != InvalidOid && types[i] != UNKNOWNOID)
+				continue;
+			types[i] = TEXTOID;
+			known = false;
+		}
+	} while (!known);
+	planning->query->params = read_params(planning->values, types, n);
+	return query;
+}
+
+/*
+ * Plans
+ */
+
+static void
+take_plan(const Planning *planning, PlannedStmt *plan)
+{
+	PlanQuery  *result = planning->query;
+
+	result->plan = plan;
+	result->writes = plan->commandType != CMD_SELECT || plan->hasModifyingCTE ||
+		plan->rowMarks != NIL;
+	result->parallel = plan->parallelModeNeeded;
+	result->jit = (plan->jitFlags & PGJIT_PERFORM) != 0;
+	if (result->writes && !planning->allow_writes)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure a statement that modifies or locks data"),
+				 errhint(ALLOW_WRITES_HINT)));
+}
+
+static void
+plan_analyzed(const Planning *planning, Query *query, int cursor_options)
+{
+	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
+	List	   *queries = pg_rewrite_query(query);
+
+	if (list_length(queries) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure a statement that rules turn into %d statements",
+						list_length(queries))));
+	take_plan(planning, compat_plan_query(linitial_node(Query, queries), planning->query->text,
+										  cursor_options,
+										  generic ? NULL : planning->query->params));
+}
+
+/*
+ * Prepared statements
+ */
+
+/* Errors of a prepared statement point into its own text. */
+static void
+prepared_error_callback(void *arg)
+{
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(arg);
+	}
+}
+
+/* The arguments of EXECUTE, as the server evaluates them. */
+static ParamListInfo
+evaluate_arguments(const Planning *planning, const PreparedStatement *prepared, List *arguments)
+{
+	CachedPlanSource *source = prepared->plansource;
+	ParseState *pstate;
+	EState	   *estate;
+	List	   *expressions = NIL;
+	ParamListInfo params;
+	ListCell   *cell;
+	int			i = 0;
+
+	if (list_length(arguments) != source->num_params)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("wrong number of parameters for prepared statement \"%s\"",
+						prepared->stmt_name),
+				 errdetail("Expected %d parameters but got %d.",
+						   source->num_params, list_length(arguments))));
+	if (arguments == NIL)
+		return NULL;
+
+	pstate = make_parsestate(NULL);
+	pstate->p_sourcetext = planning->query->text;
+	foreach(cell, arguments)
+	{
+		Oid			type = source->param_types[i++];
+		Node	   *given = transformExpr(pstate, copyObject(lfirst(cell)),
+										  EXPR_KIND_EXECUTE_PARAMETER);
+		Node	   *expression = coerce_to_target_type(pstate, given, exprType(given), type, -1,
+													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
+
+		if (expression == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("parameter $%d of type %s cannot be coerced to the expected type %s",
+							i, format_type_be(exprType(given)), format_type_be(type)),
+					 errhint("You will need to rewrite or cast the expression."),
+					 parser_errposition(pstate, exprLocation(lfirst(cell)))));
+		assign_expr_collations(pstate, expression);
+		expressions = lappend(expressions, expression);
+	}
+	free_parsestate(pstate);
+
+	params = makeParamList(list_length(arguments));
+	estate = CreateExecutorState();
+	i = 0;
+	foreach(cell, ExecPrepareExprList(expressions, estate))
+	{
+		ParamExternData *param = &params->params[i];
+		int16		length;
+		bool		by_value;
+
+		param->ptype = source->param_types[i++];
+		param->pflags = PARAM_FLAG_CONST;
+		param->value = ExecEvalExprSwitchContext(lfirst(cell), GetPerTupleExprContext(estate),
+												 &param->isnull);
+		get_typlenbyval(param->ptype, &length, &by_value);
+		/* it is to outlive the state of the executor */
+		if (!param->isnull)
+			param->value = datumCopy(param->value, by_value, length);
+	}
+	FreeExecutorState(estate);
+	return params;
+}
+
+/*
+ * The plan that EXECUTE would use.  It is copied: nothing is to be held that
+ * DEALLOCATE in a function of the query could not release.
+ */
+static void
+plan_prepared(const Planning *planning, const ExecuteStmt *execute)
+{
+	PreparedStatement *prepared = FetchPreparedStatement(execute->name, true);
+	CachedPlanSource *source = prepared->plansource;
+	char	   *source_text = pstrdup(source->query_string);
+	ErrorContextCallback callback = {
+		.callback = prepared_error_callback,
+		.arg = source_text
+	};
+	CachedPlan *cached;
+	List	   *plans;
+
+	if (!source->fixed_result)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure a prepared statement whose result may change its columns")));
+	planning->query->params = evaluate_arguments(planning, prepared, execute->params);
+	planning->query->source_text = source_text;
+
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	cached = GetCachedPlan(source, planning->query->params, CurrentResourceOwner, NULL);
+	error_context_stack = callback.previous;
+	plans = copyObject(cached->stmt_list);
+	ReleaseCachedPlan(cached, CurrentResourceOwner);
+
+	if (list_length(plans) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure a statement that rules turn into %d statements",
+						list_length(plans))));
+	if (linitial_node(PlannedStmt, plans)->commandType == CMD_UTILITY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure utility statements: %s",
+						CreateCommandName(linitial_node(PlannedStmt, plans)->utilityStmt))));
+	take_plan(planning, linitial_node(PlannedStmt, plans));
+}
+
+/*
+ * CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW
+ */
+static void
+plan_create(const Planning *planning, CreateTableAsStmt *create)
+{
+	const char *kind = CreateCommandName((Node *) create);
+	Query	   *query = castNode(Query, create->query);
+
+	refuse_writes(planning, kind);
+	PreventCommandIfReadOnly(kind);
+	if (create->into->skipData)
+		refuse_no_data(kind);
+	/* an error, unless IF NOT EXISTS */
+	if (CreateTableAsRelExists(create))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("relation \"%s\" already exists", create->into->rel->relname),
+				 errdetail("With IF NOT EXISTS there is nothing to measure.")));
+
+	if (query->commandType == CMD_UTILITY)
+	{
+		plan_prepared(planning, castNode(ExecuteStmt, query->utilityStmt));
+		if (planning->query->plan->commandType != CMD_SELECT)
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("prepared statement is not a SELECT")));
+	}
+	else
+		plan_analyzed(planning, query, CURSOR_OPT_PARALLEL_OK);
+	planning->query->into = create->into;
+	planning->query->writes = true;
+}
+
+/*
+ * REFRESH MATERIALIZED VIEW
+ */
+
+typedef struct ViewPlanning
+{
+	const Planning *planning;
+	Query	   *query;
+} ViewPlanning;
+
+static void
+plan_view(void *arg)
+{
+	ViewPlanning *view = arg;
+
+	AcquireRewriteLocks(view->query, true, false);
+	plan_analyzed(view->planning, view->query, CURSOR_OPT_PARALLEL_OK);
+}
+
+/* The view's query is planned and executed as its owner, and the view stays. */
+static void
+plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
+{
+	ViewPlanning view = {planning, NULL};
+	Relation	relation;
+
+	refuse_params(planning, "REFRESH MATERIALIZED VIEW", "Leave params out.");
+	if (refresh->skipData)
+		refuse_no_data("REFRESH MATERIALIZED VIEW");
+	if (refresh->concurrent)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure REFRESH MATERIALIZED VIEW CONCURRENTLY"),
+				 errdetail("Only the view's query can be measured, not how its rows are compared with the view's."),
+				 errhint("Leave CONCURRENTLY out.")));
+
+	relation = table_open(RangeVarGetRelidExtended(refresh->relation, AccessShareLock, 0,
+												   RangeVarCallbackRefreshes, NULL), NoLock);
+	if (relation->rd_rel->relkind != RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("\"%s\" is not a materialized view", RelationGetRelationName(relation))));
+	if (relation->rd_rules == NULL || relation->rd_rules->numLocks != 1 ||
+		list_length(relation->rd_rules->rules[0]->actions) != 1)
+		elog(ERROR, "materialized view \"%s\" has no single query", RelationGetRelationName(relation));
+	view.query = copyObject(linitial_node(Query, relation->rd_rules->rules[0]->actions));
+	planning->query->role = relation->rd_rel->relowner;
+	table_close(relation, NoLock);
+
+	plan_query_as_role(planning->query->role, plan_view, &view);
+}
+
+void
+plan_query_as_role(Oid role, void (*work) (void *arg), void *arg)
+{
+	Oid			user;
+	int			context;
+	int			nest_level;
+
+	if (!OidIsValid(role))
+	{
+		work(arg);
+		return;
+	}
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	compat_RestrictSearchPath();
+	work(arg);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, context);
+}
+
+/* Functions are executed by the planner, too. */
+static void
+plan_it(void *arg)
+{
+	const Planning *planning = arg;
+	List	   *statements = pg_parse_query(planning->query->text);
+	RawStmt    *raw;
+	Query	   *query;
+	Node	   *utility;
+
+	if (list_length(statements) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 statements == NIL ? errmsg("there is no statement to measure") :
+				 errmsg("cannot measure %d statements at once", list_length(statements)),
+				 errhint("Give exactly one statement.")));
+	raw = linitial_node(RawStmt, statements);
+	check_statement(planning, raw);
+	if (IsA(raw->stmt, ExecuteStmt))
+	{
+		refuse_params(planning, "EXECUTE", "Give the values as EXECUTE takes them: EXECUTE name(42, 'abc').");
+		plan_prepared(planning, castNode(ExecuteStmt, raw->stmt));
+		return;
+	}
+	if (IsA(raw->stmt, RefreshMatViewStmt))
+	{
+		plan_refresh(planning, castNode(RefreshMatViewStmt, raw->stmt));
+		return;
+	}
+
+	query = analyze(planning, raw);
+	utility = query->utilityStmt;
+	if (query->commandType != CMD_UTILITY)
+		plan_analyzed(planning, query, CURSOR_OPT_PARALLEL_OK);
+	else if (IsA(utility, DeclareCursorStmt))
+		plan_analyzed(planning, castNode(Query, castNode(DeclareCursorStmt, utility)->query),
+					  castNode(DeclareCursorStmt, utility)->options);
+	else
+		plan_create(planning, castNode(CreateTableAsStmt, utility));
+}
+
+PlanQuery *
+plan_query_params(const char *text, ArrayType *params, bool allow_writes)
+{
+	PlanQuery  *query = palloc0(sizeof(PlanQuery));
+	Planning	planning = {query, params, allow_writes};
+
+	query->text = query->source_text = text;
+
+	guarded_work(text, allow_writes, false, plan_it, &planning);
+	return query;
+}
+
+PlanQuery *
+plan_query(const char *text, bool allow_writes)
+{
+	return plan_query_params(text, NULL, allow_writes);
+}

@@ -1,0 +1,200 @@
+/*
+ * run_series.c
+ *	  See run_series.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "core/stats.h"
+#include "explain/run_series.h"
+
+/* As plan_estimate.c has them. */
+#define COST_UNCERTAINTY	0.5
+#define NEXT_TO_NOTHING		0.01
+
+#define CONFIDENCE			0.95
+
+/* A time of one process, or a share in percent, in so many runs. */
+typedef struct TimeSeries
+{
+	int			n;
+	double		mean_ns;
+	double		squares;		/* of differences from the mean, added up */
+	double		random;			/* sum of squares of margins: what differs
+								 * from run to run */
+	double		common;			/* and what does not */
+} TimeSeries;
+
+typedef struct NodeSeries
+{
+	TimeSeries	total;
+	TimeSeries	self;
+	TimeSeries	first;
+	TimeSeries	share;			/* in percent */
+	int			processes;		/* in the run with most */
+	double		calls;			/* sums */
+	double		timed;
+	double		rows;
+	double		loops;
+	double		untimed_rows;
+	double		untimed_loops;
+	double		adjusted_ns;	/* of one process */
+} NodeSeries;
+
+/* "common" is the part of the margin that is the same in all runs. */
+static void
+add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
+{
+	double		difference = ns - series->mean_ns;
+	double		common = Min(margin_ns * margin_ns, common_ns * common_ns);
+
+	series->n++;
+	series->mean_ns += difference / series->n;
+	series->squares += difference * (ns - series->mean_ns);
+	series->common += common;
+	series->random += margin_ns * margin_ns - common;
+}
+
+/* What calibration may be off by, for all that a node's own calls took. */
+static double
+common_total_ns(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	return hypot((double) node->calls * plan->cost.bound_ns, COST_UNCERTAINTY * node->below_ns);
+}
+
+/* The same for what they took without their children's. */
+static double
+common_self_ns(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	double		calls_ns = (double) node->calls * plan->cost.bound_ns;
+	double		cost_ns = 0;
+
+	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
+	{
+		const NodeEstimate *child = &plan->nodes[c];
+
+		if (child->kind == NODE_UNTIMED)
+			continue;
+		calls_ns = hypot(calls_ns, (double) child->calls * plan->cost.bound_ns);
+		cost_ns += child->cost_ns;
+	}
+	return hypot(calls_ns, COST_UNCERTAINTY * cost_ns);
+}
+
+/* A share that is unknown in one run is known well enough to be one of many. */
+static void
+add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node)
+{
+	double		percent = 100 / (plan->whole_ns * Max(node->processes, 1));
+
+	if (plan->whole_ns > 0)
+		add_time(series, node->self_ns * percent,
+				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent : node->share_margin_percent,
+				 common_self_ns(plan, node) * percent);
+}
+
+void
+run_series_add(RunSeries *series, const PlanEstimate *plan)
+{
+	if (series->nodes == NULL)
+	{
+		series->nids = plan->nids;
+		series->nodes = palloc0(sizeof(NodeSeries) * plan->nids);
+	}
+	series->runs++;
+	series->run_ns += plan->run_ns;
+	series->root_estimate_ns += plan->root_estimate_ns;
+	series->whole_ns += plan->whole_ns;
+	series->overhead_ns += plan->overhead_ns;
+	series->preempted_ns += plan->preempted_ns;
+	series->slower += plan->slower;
+
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		const NodeEstimate *node = &plan->nodes[i];
+		double		part = 1.0 / Max(node->processes, 1);
+		NodeSeries *sums;
+
+		/* of those that pruning leaves the ids are the same in all runs */
+		if (node->id < 0 || node->id >= series->nids)
+			continue;
+		sums = &series->nodes[node->id];
+		add_time(&sums->total, node->total_ns * part, node->total_margin_ns * part,
+				 common_total_ns(plan, node) * part);
+		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
+				 common_self_ns(plan, node) * part);
+		add_time(&sums->first, node->first_ns * part, 0, 0);
+		add_share(&sums->share, plan, node);
+		sums->processes = Max(sums->processes, node->processes);
+		sums->calls += (double) node->calls;
+		sums->timed += (double) node->timed;
+		sums->rows += node->rows;
+		sums->loops += node->loops;
+		sums->untimed_rows += node->untimed_rows;
+		sums->untimed_loops += node->untimed_loops;
+		sums->adjusted_ns += node->adjusted_ns * part;
+	}
+}
+
+/* The mean of n runs, and half of its confidence interval. */
+static double
+mean_time(TimeSeries series, int n, double *margin_ns)
+{
+	double		spread;
+
+	while (series.n < n)
+		add_time(&series, 0, 0, 0);
+	if (n > 1)
+	{
+		spread = stats_t_critical(CONFIDENCE, 1 - CONFIDENCE, n - 1) *
+			sqrt(series.squares / (n - 1) / n);
+		*margin_ns = sqrt(Max(spread * spread, series.random / n / n) + series.common / n);
+	}
+	return series.mean_ns;
+}
+
+void
+run_series_put(const RunSeries *series, PlanEstimate *plan)
+{
+	int			n = series->runs;
+
+	plan->run_ns = series->run_ns / n;
+	plan->root_estimate_ns = series->root_estimate_ns / n;
+	plan->whole_ns = series->whole_ns / n;
+	plan->overhead_ns = series->overhead_ns / n;
+	plan->preempted_ns = series->preempted_ns / n;
+	plan->slower = series->slower / n;
+
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		NodeEstimate *node = &plan->nodes[i];
+		const NodeSeries *sums;
+		double		processes;
+		double		ignored;
+
+		if (node->id < 0 || node->id >= series->nids)
+			continue;
+		sums = &series->nodes[node->id];
+		node->processes = sums->processes;
+		processes = Max(node->processes, 1);
+		node->total_ns = mean_time(sums->total, n, &node->total_margin_ns) * processes;
+		node->self_ns = mean_time(sums->self, n, &node->self_margin_ns) * processes;
+		node->total_margin_ns *= processes;
+		node->self_margin_ns *= processes;
+		node->first_ns = Min(mean_time(sums->first, n, &ignored) * processes, node->total_ns);
+		node->calls = (int64) rint(sums->calls / n);
+		node->timed = (int64) rint(sums->timed / n);
+		node->rows = sums->rows / n;
+		node->loops = sums->loops / n;
+		node->untimed_rows = sums->untimed_rows / n;
+		node->untimed_loops = sums->untimed_loops / n;
+		node->adjusted_ns = sums->adjusted_ns / n * processes;
+		node->self_unknown = node->kind != NODE_UNTIMED && node->loops > 0 &&
+			node->self_margin_ns > node->self_ns &&
+			node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * processes;
+		node->share_percent = mean_time(sums->share, n, &node->share_margin_percent);
+		if (node->kind == NODE_UNTIMED || node->self_unknown || sums->share.n == 0)
+			node->share_percent = node->share_margin_percent = NAN;
+	}
+}

@@ -1,0 +1,131 @@
+--
+-- What else EXPLAIN takes: parameters, EXECUTE, DECLARE CURSOR, CREATE TABLE
+-- AS, and REFRESH MATERIALIZED VIEW.
+--
+CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
+DECLARE
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    EXECUTE statement;
+    RETURN QUERY VALUES ('00000', 'no error');
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+    RETURN QUERY SELECT t.state, v.line
+        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
+             (SELECT state) t
+        WHERE v.line IS NOT NULL;
+END $$;
+CREATE TABLE statements_t (i int PRIMARY KEY, v text, d numeric);
+INSERT INTO statements_t SELECT i, 'v' || i, i / 2.0 FROM generate_series(1, 100) AS i;
+ANALYZE statements_t;
+SET enable_seqscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0;
+\pset format unaligned
+\pset tuples_only on
+
+-- parameters: types as PREPARE finds them, values in the plan
+SELECT line, rows FROM clock_explain('SELECT * FROM statements_t WHERE i = $1', params => '{42}');
+SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE i <= $1 AND v <> $2 AND d > $3::int', params => '{42,v7,2}') WHERE node = 1;
+SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE i = $1', params => '{NULL}') WHERE node = 1;
+SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE $1 IS NULL', params => '{NULL}') WHERE node = 1;
+SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE i = $2', params => '{unused,7}') WHERE node = 1;
+SELECT rows FROM unnest('{full,isolate}'::text[]) AS m, clock_explain('SELECT $1', params => '{abc}', method => m);
+SELECT count(*) FROM clock_explain_text('SELECT * FROM statements_t WHERE i = $1', params => '{42}') AS l WHERE l ~ 'Index Cond: \(i = 42\)';
+SELECT (j -> 0 -> 'Plan' ->> 'Actual Rows')::float FROM clock_explain_json('SELECT * FROM statements_t WHERE i < $1', params => '{42}') AS j;
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM statements_t WHERE i < $1', 0.1, params => '{42}');
+SELECT rows FROM clock_explain('INSERT INTO statements_t VALUES ($1, $2) RETURNING i', allow_writes => true, params => '{1000,x}') WHERE node = 1;
+-- a generic plan
+SET plan_cache_mode = force_generic_plan;
+SELECT count(*) FROM clock_explain_text('SELECT * FROM statements_t WHERE i = $1', params => '{42}') AS l WHERE l ~ 'Index Cond: \(i = \$1\)';
+SELECT rows FROM clock_explain('SELECT * FROM statements_t WHERE i < $1', params => '{42}') WHERE node = 1;
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM statements_t WHERE i < $1', 0.1, params => '{42}');
+RESET plan_cache_mode;
+SELECT q, p, t.* FROM (VALUES ('SELECT $1::int + $2', NULL), ('SELECT $1::int + $2', '{}'), ('SELECT $1::int + $2', '{1}'), ('SELECT $1::int + $2', '{1,2,3}'),
+    ('SELECT 1', '{1}'), ('SELECT 1', '{}'), ('SELECT $1::int', '{abc}'), ('SELECT $2::int', '{1,abc}'), ('SELECT i / $1 FROM statements_t', '{0}'),
+    ('SELECT $0', '{1}'), ('EXECUTE q(1)', '{1}'), ('EXECUTE q(1)', '{}')) AS x(q, p),
+    pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, params => %L)', q, p)) AS t;
+
+-- a prepared statement
+PREPARE q(int, text) AS SELECT * FROM statements_t WHERE i < $1 AND v <> $2;
+PREPARE w AS DELETE FROM statements_t;
+PREPARE two AS SELECT 1 / (i - $1) FROM statements_t;
+SELECT line, rows FROM clock_explain('EXECUTE q(42, $$v$$ || 3)');
+SELECT rows FROM unnest('{sampling,full,isolate}'::text[]) AS m, clock_explain('EXECUTE q(2 * 5.0, $$x$$)', method => m) WHERE node = 1;
+SELECT DISTINCT node_calls FROM clock_query_overhead('EXECUTE q(42, $$v3$$)', 0.1);
+SELECT custom_plans > 0, generic_plans FROM pg_prepared_statements WHERE name = 'q';
+SET plan_cache_mode = force_generic_plan;
+SELECT count(*) FROM clock_explain_text('EXECUTE q(42, $$v3$$)') AS l WHERE l ~ 'Index Cond: \(i < \$1\)';
+SELECT generic_plans FROM pg_prepared_statements WHERE name = 'q';
+RESET plan_cache_mode;
+SELECT rows FROM clock_explain('EXECUTE w', allow_writes => true) WHERE node = 2;
+SELECT count(*) FROM statements_t;
+SELECT q, t.* FROM unnest(ARRAY['EXECUTE nothing', 'EXECUTE q', 'EXECUTE q(1)', 'EXECUTE q(1, 2, 3)', 'EXECUTE q(''x'', ''y'')', 'EXECUTE q(now(), ''y'')',
+    'EXECUTE q($1, ''y'')', 'EXECUTE q((SELECT 1), ''y'')', 'EXECUTE w', 'EXECUTE two(50)', 'EXECUTE q(1 / 0, NULL)', 'EXECUTE w(1)']) AS q,
+    pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
+-- its columns are gone
+ALTER TABLE statements_t RENAME v TO vv;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE q(1, NULL)')$$) AS t;
+\pset tuples_only off
+SELECT count(*) FROM clock_explain('EXECUTE q(1, NULL)');
+SELECT count(*) FROM clock_explain('EXECUTE q(now(), NULL)');
+SELECT count(*) FROM clock_explain('SELECT i, $1 + nosuch FROM statements_t', params => '{1}');
+SELECT count(*) FROM clock_explain('SELECT $1::int', params => '{abc}');
+\pset tuples_only on
+ALTER TABLE statements_t RENAME vv TO v;
+
+-- a cursor: its options, and all rows
+SELECT line, rows FROM clock_explain('DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT * FROM statements_t WHERE i > 10');
+SELECT rows FROM clock_explain('DECLARE c CURSOR FOR SELECT * FROM statements_t WHERE i > $1', params => '{20}') WHERE node = 1;
+SELECT count(*) FROM pg_cursors WHERE name = 'c';
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('DECLARE c CURSOR FOR SELECT * FROM statements_t FOR UPDATE')$$) AS t;
+
+-- tables that are made: refused, or made and rolled back
+CREATE FUNCTION statements_made() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+    RETURN (SELECT count(*) FROM pg_class WHERE relname LIKE 'statements_new%'); END $$;
+SELECT q, t.* FROM unnest(ARRAY['CREATE TABLE statements_new AS SELECT * FROM statements_t', 'SELECT * INTO statements_new FROM statements_t',
+    'CREATE MATERIALIZED VIEW statements_new AS SELECT * FROM statements_t', 'CREATE TABLE statements_new AS EXECUTE q(5, NULL)']) AS q,
+    pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
+SELECT q, rows FROM unnest(ARRAY['CREATE TABLE statements_new AS SELECT * FROM statements_t',
+    'SELECT * INTO statements_new FROM statements_t', 'CREATE MATERIALIZED VIEW statements_new AS SELECT * FROM statements_t',
+    'CREATE UNLOGGED TABLE statements_new (a) AS EXECUTE q(5, $$x$$)', 'CREATE TEMP TABLE statements_new AS VALUES (1), (2)',
+    'CREATE TABLE IF NOT EXISTS statements_new AS TABLE statements_t']) AS q,
+    clock_explain(q, allow_writes => true) WHERE node = 1;
+-- seen while it was made: it is really made
+CREATE FUNCTION statements_seen() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% made', statements_made(); RETURN 1; END $$;
+SELECT rows FROM clock_explain('CREATE TABLE statements_new AS SELECT statements_seen()', allow_writes => true, method => 'full') WHERE node = 1;
+SELECT count(*) FROM clock_query_overhead('CREATE TABLE statements_new AS SELECT $1::int', 0.1, allow_writes => true, params => '{1}');
+SELECT statements_made();
+SELECT q, t.* FROM unnest(ARRAY['CREATE TABLE statements_t AS SELECT 1', 'CREATE TABLE IF NOT EXISTS statements_t AS SELECT 1',
+    'CREATE TABLE statements_new AS SELECT 1 AS x WITH NO DATA', 'CREATE TABLE statements_new AS EXECUTE w', 'CREATE TABLE nowhere.x AS SELECT 1',
+    'CREATE MATERIALIZED VIEW statements_new AS SELECT $1::int']) AS q,
+    pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, allow_writes => true, params => %L)', q, CASE WHEN q ~ '\$1' THEN '{1}' END)) AS t;
+BEGIN READ ONLY;
+SELECT count(*) FROM clock_explain('CREATE TABLE statements_new AS SELECT 1', allow_writes => true);
+ROLLBACK;
+
+-- a materialized view's query is executed, and the view stays
+CREATE MATERIALIZED VIEW statements_view AS SELECT i, current_user AS u FROM statements_t;
+DELETE FROM statements_t WHERE i > 90;
+SELECT rows FROM clock_explain('REFRESH MATERIALIZED VIEW statements_view') WHERE node = 1;
+SELECT DISTINCT node_calls FROM clock_query_overhead('REFRESH MATERIALIZED VIEW statements_view', 0.1);
+SELECT count(*) FROM statements_view;
+SELECT q, t.* FROM unnest(ARRAY['REFRESH MATERIALIZED VIEW statements_view WITH NO DATA', 'REFRESH MATERIALIZED VIEW CONCURRENTLY statements_view',
+    'REFRESH MATERIALIZED VIEW statements_t', 'REFRESH MATERIALIZED VIEW nothing']) AS q, pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('REFRESH MATERIALIZED VIEW statements_view', params => '{}')$$) AS t;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXPLAIN EXECUTE q(1, NULL)')$$) AS t;
+
+-- several runs: how many there are, and what is not supported
+CREATE FUNCTION statements_run() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'run'; RETURN 1; END $$;
+SELECT rows, loops, calls, plain_ms > 0 AS plain FROM clock_explain('SELECT statements_run()', runs => 3, verify => true);
+SELECT substring(l, 'sampling 1, runs 2') FROM clock_explain_text('EXECUTE q($$7$$, NULL)', 1, runs => 2) AS l WHERE l ~ '^Clock: ';
+SELECT clock_explain_json('SELECT 1', runs => 2) -> 0 -> 'Clock' ->> 'Runs';
+SELECT a, t.* FROM unnest(ARRAY['runs => 0', 'runs => 1001', 'runs => NULL', 'runs => 2, method => $$full$$', 'runs => 2, method => $$isolate$$',
+    'runs => 1, method => $$full$$']) AS a, pg_temp.try(format('SELECT count(*) FROM clock_explain($q$SELECT 1$q$, %s)', a)) AS t;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT 1 / (i - 50) FROM statements_t', runs => 3)$$) AS t;
+
+DEALLOCATE ALL;
+DROP MATERIALIZED VIEW statements_view;
+DROP TABLE statements_t;
+DROP FUNCTION statements_made, statements_seen, statements_run;
