@@ -18,6 +18,7 @@
 #   <!-- needs PostgreSQL 18 -->     or later
 #   <!-- needs auto_explain -->      a library that can be loaded
 #   <!-- needs source rdtscp -->     a clock source that can be read
+#   <!-- needs Linux -->
 #   <!-- rows vary -->               from server to server
 #   <!-- not run: reason -->
 
@@ -179,6 +180,7 @@ sub has
 	my $script;
 
 	if ($need =~ /^PostgreSQL (\d+)$/) { $script = "SELECT 'yes' WHERE current_setting('server_version_num')::int >= $1 * 10000;"; }
+	elsif ($need eq 'Linux') { return $^O eq 'linux'; }
 	elsif ($need =~ /^source (\w+)$/) { $script = "SELECT 'yes' FROM clock_sources WHERE source = '$1' AND available;"; }
 	elsif ($need =~ /^(\w+)$/) { $script = "LOAD '$1'; SELECT 'yes';"; }
 	else { die "unknown: needs $need\n"; }
