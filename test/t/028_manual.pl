@@ -141,7 +141,10 @@ foreach my $page (ManualPages::pages($top))
 
 	cmp_ok(scalar(@statements), '>=', $least{$page} // 0, "$page: has statements");
 	next unless @statements;
-	is_deeply([ map { "$page: $_" } grep { length > 120 } map { @{ $_->{shown} || [] } } @statements ], [], "$page: output fits 120 columns");
+
+	# of plans the lines are EXPLAIN's own
+	my @wide = grep { length > 120 } map { @{ $_->{shown} } } grep { $_->{shown} && ManualPages::shape(@{ $_->{shown} })->{kind} ne 'plan' } @statements;
+	is_deeply(\@wide, [], "$page: output fits 120 columns");
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	ManualPages::run_page($node->connstr($database), @statements);
 	foreach my $s (grep { !defined $_->{skipped} } @statements)

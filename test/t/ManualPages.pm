@@ -360,7 +360,8 @@ sub differences
 	return @wrong;
 }
 
-# What a page is to show of what came: all of it, or the first and last lines, as many as are shown before and after " ...".
+# What a page is to show of what came: all of it, or the first and last lines, as many as are shown before and after " ...";
+# and messages of the kinds that it shows (ERROR, HINT and so on).
 sub to_show
 {
 	my ($s) = @_;
@@ -370,7 +371,8 @@ sub to_show
 
 	@got = grep { !/^\(\d+ rows?\)$/ } @got unless grep { /^\(\d+ rows?\)$/ } @shown;
 	pop @got while @got && $got[-1] eq '';
-	unshift @got, @{ $s->{messages} } if message_lines(@shown);
+	my %kinds = map { /^([A-Z]+)/; $1 => 1 } message_lines(@shown);
+	unshift @got, grep { /^([A-Z]+)/ && $kinds{$1} } @{ $s->{messages} };
 	if (defined $cut && @got > @shown)
 	{
 		my $after = $#shown - $cut;
