@@ -4,7 +4,7 @@
  *	  From the calls of a plan node that were timed to the time of all.
  *
  * Times are in any unit, nanoseconds or ticks.  How the formulas come about is
- * in doc/explain.md.
+ * in doc/plans.md.
  *
  *-------------------------------------------------------------------------
  */

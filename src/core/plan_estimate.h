@@ -4,7 +4,7 @@
  *	  From calls that were counted and timed to the times of plan nodes.
  *
  * Knows neither the executor nor a clock.  Times are in nanoseconds.  How the
- * formulas come about is in doc/explain.md.
+ * formulas come about is in doc/plans.md.
  *
  *-------------------------------------------------------------------------
  */

@@ -23,7 +23,7 @@
 /*
  * What timing a call adds to a query, as against in the loops of
  * call_calibration.c: the processor has to end what it does ahead.  Measured, see
- * doc/measuring.md.
+ * doc/diary.md.
  */
 #define TIMED_IN_QUERY	3
 

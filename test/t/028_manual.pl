@@ -1,0 +1,162 @@
+
+# The manual is true: every statement of README.md and doc/*.md is run, each page in a database of its own, from top to
+# bottom, and what comes has the columns and the shape that the page shows.  Links lead somewhere.  How statements are
+# written so that they are found here: ManualPages.pm.  tools/refresh-manual puts real output into the pages.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename;
+use File::Find;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ManualPages;
+
+my $top = abs_path(dirname(__FILE__) . '/../..');
+
+# How many statements a page has at least; what is not listed may have none.
+my %least = (
+	'README.md' => 8,
+	'doc/tutorial.md' => 8,
+	'doc/howto.md' => 12,
+	'doc/reference.md' => 1,
+	'doc/troubleshooting.md' => 4);
+
+# What the page reader has to be able to do is seen on a page that has every kind of block.
+sub reader
+{
+	my ($text) = @_;
+	my $file = "$PostgreSQL::Test::Utils::tmp_check/page.md";
+
+	open(my $fh, '>', $file) or die "$file: $!\n";
+	print $fh $text;
+	close($fh);
+	return ManualPages::statements($file);
+}
+
+my @read = reader(<<'END');
+```sh
+SELECT 0;
+```
+```sql
+-- a comment; and more
+SELECT 'a;
+b' AS "x;", $$;
+$$;
+\set y 1
+SELECT 2 \gx
+```
+
+```
+-[ RECORD 1 ]
+?column? | 2
+```
+<!-- needs PostgreSQL 18, rows vary -->
+```
+=# SELECT 3
+   FROM t;
+ ?column?
+----------
+ ...
+=> SELECT 4;
+```
+Text.
+```
+no statement
+```
+<!-- not run: because -->
+```sql
+SELECT 5;
+```
+END
+is_deeply([ map { $_->{line} } @read ], [ 6, 9, 10, 19, 24, 32 ], 'statements are found, with their lines');
+is_deeply([ map { scalar(@{ $_->{shown} || [] }) } @read ], [ 0, 0, 2, 3, 0, 0 ], 'and their output');
+is($read[3]{sql}, "SELECT 3\n   FROM t;", 'without the prompt');
+is_deeply($read[4]{needs}, ['PostgreSQL 18'], 'what a block needs');
+is($read[5]{not_run}, 'because', 'what is not run');
+
+# A comparison that would pass whatever came is worth nothing.
+sub told
+{
+	my ($shown, $got, $messages, $failed) = @_;
+
+	return scalar(ManualPages::differences({ shown => [ split /\n/, $shown ], got => [ split /\n/, $got ],
+				messages => $messages || [], failed => $failed }));
+}
+my $table = " a | b\n---+---\n 1 | 2\n 3 | 4\n";
+my $plan = " QUERY PLAN\n------------\n Sort  (cost=1) (actual time=1)\n   Sort Key: a\n   ->  Seq Scan on t  (cost=1) (actual time=1)\n Execution Time: 2 ms\n";
+is(told($table, $table =~ s/4/5/r), 0, 'a figure may differ');
+is(told($table, $table =~ s/b/c/r), 1, 'a name may not');
+is(told($table, "$table 5 | 6\n"), 1, 'nor the number of rows');
+is(told($table . " ...\n", "$table 5 | 6\n"), 0, 'unless the page cuts them');
+is(told($plan, $plan =~ s/2 ms/3 ms/r), 0, "a plan's time may differ");
+is(told($plan, $plan =~ s/Seq Scan on t/Seq Scan on u/r), 1, "a plan's node may not");
+is(told($plan, $plan =~ s/   Sort Key: a\n//r), 1, 'nor may a line be missing');
+is(told("-[ RECORD 1 ]\na | 1\nb | 2\n", "-[ RECORD 1 ]\na | 1\nc | 2\n"), 1, "nor a record's field");
+is(told("-[ RECORD 1 ]\na | 1\n ...\nc | 2\n", "-[ RECORD 1 ]\na | 1\nb | 3\nc | 2\n"), 0, 'unless it is cut');
+is(told('CREATE TABLE', 'CREATE VIEW'), 1, 'nor a tag');
+is(told('ERROR:  no 1', '', ['ERROR:  no 2'], 'ERROR:  no 2'), 0, 'an error that is shown');
+is(told('ERROR:  no 1', '', ['ERROR:  yes 2'], 'ERROR:  yes 2'), 1, 'is that error');
+is(told($table, $table, ['ERROR:  no'], 'ERROR:  no'), 1, 'one that is not shown is a failure');
+
+# Links, of all Markdown there is
+my @markdown;
+find({ no_chdir => 1, wanted => sub {
+			$File::Find::prune = 1 if -d && m{/(?:tmp_check|build|\.git)$};
+			push @markdown, substr($_, length($top) + 1) if /\.md$/;
+		} }, $top);
+cmp_ok(scalar(@markdown), '>=', 8, 'there are pages');
+foreach my $page (sort @markdown)
+{
+	is_deeply([ ManualPages::broken_links($top, $page) ], [], "$page: its links lead somewhere");
+	is_deeply([ grep { m{/(?:home|root|tmp|work)/} } ManualPages::read_lines("$top/$page") ], [], "$page: names no directory of a machine");
+}
+
+# What the sources say of the manual's files
+my @stray;
+find({ no_chdir => 1, wanted => sub {
+			return unless -f && /\.(?:[chm]|pl|pm|sql|sh|json|control)$|Makefile$|\/(?:tools|bench)\/[\w-]+$/;
+			my $file = $_;
+			my $n = 0;
+			foreach my $line (ManualPages::read_lines($file))
+			{
+				$n++;
+				while ($line =~ m{\b(doc/\w+\.md)\b}g) { push @stray, "$file:$n: $1" unless -e "$top/$1"; }
+			}
+		} }, grep { -e } map { "$top/$_" } ('src', 'sql', 'tools', 'bench', 'test', 'META.json', 'Makefile'));
+is_deeply([ grep { !/028_manual\.pl/ } @stray ], [], 'the sources name pages that exist');
+
+# The statements
+my $node = PostgreSQL::Test::Cluster->new('manual');
+$node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+$node->start;
+foreach my $page (ManualPages::pages($top))
+{
+	my @statements = ManualPages::statements("$top/$page");
+	my $database = 'page_' . basename($page, '.md') =~ tr/A-Z-/a-z_/r;
+	my $began = time;
+
+	cmp_ok(scalar(@statements), '>=', $least{$page} // 0, "$page: has statements");
+	next unless @statements;
+
+	# of plans the lines are EXPLAIN's own
+	my @wide = grep { length > 120 } map { @{ $_->{shown} } } grep { $_->{shown} && ManualPages::shape(@{ $_->{shown} })->{kind} ne 'plan' } @statements;
+	is_deeply(\@wide, [], "$page: output fits 120 columns");
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	ManualPages::run_page($node->connstr($database), @statements);
+	foreach my $s (grep { !defined $_->{skipped} } @statements)
+	{
+		my @wrong = ManualPages::differences($s);
+		my ($first) = split /\n/, $s->{sql};
+
+		ok(!@wrong, "$page:$s->{line}: $first") or diag join("\n", "$page, line $s->{line}:", $s->{sql}, @wrong);
+	}
+	my @skipped = grep { defined $_->{skipped} } @statements;
+	note sprintf('%s: %d statements run, %d skipped, %d s', $page, @statements - @skipped, scalar(@skipped), time - $began);
+	note "$page:$_->{line}: $_->{skipped}" foreach @skipped;
+}
+$node->stop;
+done_testing();
