@@ -230,7 +230,7 @@ CREATE FUNCTION clock_durations(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT 99.99,
-    OUT ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+    OUT duration_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_durations_source';
@@ -250,7 +250,7 @@ CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     rate     double precision DEFAULT 200,
-    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT rate_reached numeric,
+    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT instants_per_s numeric,
     OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric, OUT cold_max_ns numeric,
     OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric, OUT warm_max_ns numeric,
     OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric, OUT late_max_us numeric,
@@ -327,7 +327,7 @@ COMMENT ON FUNCTION clock_histogram_plot(clock_sample, bigint) IS
 CREATE FUNCTION clock_durations(
     sample clock_sample,
     cutoff double precision DEFAULT 99.99,
-    OUT ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+    OUT duration_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'clock_durations_sample';

@@ -163,7 +163,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
 	put_estimate(&row, timing, ns, 2);
 	put_estimate(&row, sum, ns, 2);
-	row_put_number(&row, sum.value / plain_ms * 100, 1);
+	row_put_number(&row, sum.value / plain_ms * 100, 4);
 	row_put_text(&row, clock->reads(clock));
 	row_put_numbers(&row, 2, reading.ns, reading.margin_ns, 2 * reading.ns,
 					timing.value * ns / (2 * reading.ns));
@@ -203,7 +203,7 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 							stats_median(memcpy(palloc(size), ms, size), n),	/* which sorts */
 							stats_mean(ms, n), stats_stddev(ms, n));
 		put_estimate(&row, overhead, rows > 0 ? 1e6 / rows : 1, rows > 0 ? 2 : 4);
-		row_put_number(&row, overhead.value / rounds_ms(rounds, 0) * 100, 1);
+		row_put_number(&row, overhead.value / rounds_ms(rounds, 0) * 100, 4);
 		if (rows == 0)
 		{
 			/*

@@ -43,7 +43,7 @@ SELECT p50_ns, p90_ns FROM clock_summary(pg_temp.sample('{"ticks": [1, 2, 3], "c
 SELECT mean_ns, stddev_ns, min_ns, max_ns
 FROM clock_summary(pg_temp.sample('{"readings": 1, "ticks": [7], "counts": [1]}'));
 -- a pause of a month, and very many readings
-SELECT ns, percent, running_percent, count
+SELECT duration_ns, percent, running_percent, count
 FROM clock_durations(pg_temp.sample('{"readings": 4611686018427387905, "ticks": [20, 2592000000000000],
     "counts": [4611686018427387904, 1]}'));
 -- findings

@@ -76,20 +76,20 @@ SELECT pg_sleep(0.5);
 FETCH ALL FROM c;
 COMMIT;
 
-SELECT source, instants > 0 AS instants, wakeups BETWEEN 1 AND instants AS wakeups, rate_reached > 0 AS rate,
+SELECT source, instants > 0 AS instants, wakeups BETWEEN 1 AND instants AS wakeups, instants_per_s > 0 AS rate,
        cold_mean_ns > 0 AS cold, warm_mean_ns > 0 AS warm, late_mean_us >= 0 AS late, cpu_percent > 0 AS cpu
 FROM clock_throttled('System', 1, 100);
 SELECT source, readings > 0 AS readings, backward_steps FROM clock_summary(clock_measure('system', 1, 100));
 SELECT count(*) > 0 AS readings FROM clock_histogram(clock_measure(source => 'system', rate => 200, duration => 0.5));
 -- nothing was due
-SELECT source, instants, wakeups, rate_reached, cold_mean_ns, warm_mean_ns, late_max_us FROM clock_throttled('system', 0.000001, 0.001);
+SELECT source, instants, wakeups, instants_per_s, cold_mean_ns, warm_mean_ns, late_max_us FROM clock_throttled('system', 0.000001, 0.001);
 SELECT readings FROM clock_summary(clock_measure('system', 0.000001, 0.001));
 -- more than any clock can do
 \set VERBOSITY terse
 DO $$
 DECLARE r numeric;
 BEGIN
-    r := rate_reached FROM clock_throttled('system', 0.2, 1000000);
+    r := instants_per_s FROM clock_throttled('system', 0.2, 1000000);
     RAISE NOTICE 'some: %, not all: %', r > 0, r < 950000;
 END $$;
 \set VERBOSITY default
