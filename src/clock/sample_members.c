@@ -10,6 +10,7 @@
 #include "utils/datetime.h"
 
 #include "clock/sample_members.h"
+#include "compat.h"
 
 #define MEMBER(name, kind, member) {#name, MEMBER_##kind, offsetof(ClockSample, member)}
 
@@ -63,7 +64,7 @@ sample_check_version(int64 version, int sqlstate)
 	if (version > SAMPLE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("clock_sample value of version " INT64_FORMAT " cannot be read", version),
+				 errmsg("clock_sample value of version %lld cannot be read", (long long) version),
 				 errdetail("This clocktiming reads versions up to %d.", SAMPLE_VERSION),
 				 errhint("Install a newer clocktiming.")));
 	if (version < 1)

@@ -12,6 +12,7 @@
 #include "utils/lsyscache.h"
 
 #include "clock/subtransaction.h"
+#include "compat.h"
 #include "explain/plan_guard.h"
 
 /* Work that is done for a query. */

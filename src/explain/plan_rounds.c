@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "clock/progress.h"
+#include "compat.h"
 #include "core/reference.h"
 #include "core/stats.h"
 #include "explain/plan_rounds.h"

@@ -15,6 +15,7 @@
 
 #include "funcapi.h"
 
+#include "compat.h"
 #include "functions/args.h"
 #include "functions/clock_criteria.h"
 #include "functions/row.h"

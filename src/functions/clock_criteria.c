@@ -8,6 +8,7 @@
 
 #include "clock/instr_clock.h"
 #include "clock/subtransaction.h"
+#include "compat.h"
 #include "core/tsc.h"
 #include "functions/clock_criteria.h"
 

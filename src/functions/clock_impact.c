@@ -22,6 +22,7 @@
 
 #include "clock/reading_cost.h"
 #include "clock/subtransaction.h"
+#include "compat.h"
 #include "explain/plan_rounds.h"
 #include "functions/row.h"
 #include "functions/server_statistics.h"

@@ -13,6 +13,7 @@
 
 #include "clock/sample_binary.h"
 #include "clock/sample_json.h"
+#include "compat.h"
 
 PG_FUNCTION_INFO_V1(clock_sample_in);
 PG_FUNCTION_INFO_V1(clock_sample_out);
