@@ -64,7 +64,8 @@ SELECT ok(abs(c.median_ns - m.cost_ns) < 0.01, data || ': each run counts by its
 FROM stored AS c
 JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
       FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
-SELECT ok(verdict = 'difference' AND abs(p_value - 2 / 252.0) < 1e-9 AND difference_ns > 0 AND pooled_stddev_ns IS NULL,
+-- 2/252 exactly, or a bit more where two of the costs are equal
+SELECT ok(verdict = 'difference' AND p_value BETWEEN 0.0079 AND 0.02 AND difference_ns > 0 AND pooled_stddev_ns IS NULL,
           'runs of a call that costs more') FROM stored WHERE data = 'b';
 SELECT is((SELECT count(*)::int FROM clock_compare_plot(a, b) AS line WHERE line LIKE '%(Hodges-Lehmann shift, Mann-Whitney interval)'), 1,
           'the picture of runs')
