@@ -82,7 +82,7 @@ foreach my $run (@runs)
 		't|t|t|t|100.0000|t|t',
 		"$what: histogram");
 	is( $session->query(
-			q{SELECT min(ns) >= 0, max(ns) > 2500000000, min(percent) >= 0,
+			q{SELECT min(duration_ns) >= 0, max(duration_ns) > 2500000000, min(percent) >= 0,
 				min(count) > 0, sum(count) = (SELECT (clock_summary(s)).readings FROM run)
 				FROM run, clock_durations(s, 100)}
 		)->{out},

@@ -78,7 +78,7 @@ my $per_source = 200;
 foreach my $source (@sources)
 {
 	my $calls = qq{
-		SELECT sum((clock_measure('$source', 0.0001)).readings) > 0,
+		SELECT sum((clock_summary(clock_measure('$source', 0.0001))).readings) > 0,
 			sum((SELECT count(*) FROM clock_histogram('$source', 0.0001))) > 0
 			FROM generate_series(1, %d)};
 	my $before;
@@ -147,7 +147,7 @@ sub grown_while
 
 {
 	my $grown = grown_while(
-		q{SELECT count((clock_measure('system', 0.0005)).readings) FROM generate_series(1, 1000) AS i, generate_series(1, 1000) AS j}, 2);
+		q{SELECT count((clock_summary(clock_measure('system', 0.0005))).readings) FROM generate_series(1, 1000) AS i, generate_series(1, 1000) AS j}, 2);
 
 	cmp_ok($grown, '<', 2 * $megabyte,
 		'memory after many runs of a statement that goes on');
