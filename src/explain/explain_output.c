@@ -354,11 +354,31 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 		ExplainPropertyText("Clock Note", note, es);
 }
 
+static double
+preempted_percent(const PlanEstimate *plan)
+{
+	return plan->run_ns > 0 ? plan->preempted_ns / plan->run_ns * 100 : 0;
+}
+
+char *
+explain_disturbed(const PlanEstimate *plan)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (preempted_percent(plan) >= MUCH_PREEMPTED)
+		appendStringInfo(&text, "off the CPU for %.0f %% of the run", preempted_percent(plan));
+	if (plan->slower >= MUCH_SLOWER)
+		add(&text, ", ", psprintf("%.1f times slower than at best", plan->slower));
+	return text.len > 0 ? text.data : NULL;
+}
+
 /* Lines of text. */
 static void
-put_summary_text(ExplainState *es, const TimedPlan *timed, double percent)
+put_summary_text(ExplainState *es, const TimedPlan *timed)
 {
 	const PlanEstimate *plan = timed->estimate;
+	const char *disturbed = explain_disturbed(plan);
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -373,30 +393,19 @@ put_summary_text(ExplainState *es, const TimedPlan *timed, double percent)
 						 plan->preempted_ns / 1e6);
 	ExplainPropertyText("Clock", text.data, es);
 
-	/*
-	 * what makes the figures worth less than on an idle server, and what to
-	 * do
-	 */
-	resetStringInfo(&text);
-	if (percent >= MUCH_PREEMPTED)
-		appendStringInfo(&text, "off the CPU for %.0f %% of the run", percent);
-	if (plan->slower >= MUCH_SLOWER)
-		add(&text, ", ", psprintf("%.1f times slower than at best", plan->slower));
-	if (text.len == 0)
-		return;
-	add(&text, "; ", "run it again when the server is calmer");
-	ExplainPropertyText("Clock Disturbed", text.data, es);
+	if (disturbed != NULL)
+		ExplainPropertyText("Clock Disturbed", psprintf("%s; run it again when the server is calmer", disturbed),
+							es);
 }
 
 void
 explain_put_summary(ExplainState *es, const TimedPlan *timed)
 {
 	const PlanEstimate *plan = timed->estimate;
-	double		percent = plan->run_ns > 0 ? plan->preempted_ns / plan->run_ns * 100 : 0;
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
 
 	if (text)
-		put_summary_text(es, timed, percent);
+		put_summary_text(es, timed);
 	else
 	{
 		ExplainOpenGroup("Clock", "Clock", true, es);
@@ -409,7 +418,7 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		ExplainPropertyFloat("Timing Overhead", "ms", plan->overhead_ns / 1e6, 3, es);
 		ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
 		if (plan->run_ns > 0)
-			ExplainPropertyFloat("Preempted Percent", NULL, percent, 1, es);
+			ExplainPropertyFloat("Preempted Percent", NULL, preempted_percent(plan), 1, es);
 		if (!isnan(plan->slower))
 			ExplainPropertyFloat("Times Slower", NULL, plan->slower, 2, es);
 	}

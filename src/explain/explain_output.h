@@ -53,6 +53,12 @@ extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
  */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
+/*
+ * What makes the figures of a whole run worth less than on an idle server; NULL
+ * if nothing does.
+ */
+extern char *explain_disturbed(const PlanEstimate *plan);
+
 /* A copy of the next line of an output, which is passed by; NULL at the end. */
 extern char *explain_next_line(const char **text);
 

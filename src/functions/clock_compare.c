@@ -135,10 +135,11 @@ get_level(FunctionCallInfo fcinfo, int argno)
 															  NumericGetDatum(hundred),
 															  confidence)) / 100;
 	}
-	if (!(level.inside > 0 && level.outside > 0))
+	/* less is 0.95 for 95 %, rather than anybody's wish */
+	if (!(level.inside >= 0.5 && level.outside > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("confidence must be above 0 and below 100 percent"),
+				 errmsg("confidence must be at least 50 and below 100 percent"),
 				 errdetail("The confidence given is %s.",
 						   DatumGetCString(DirectFunctionCall1(numeric_out, confidence))),
 				 errhint("95, the default, is customary.")));

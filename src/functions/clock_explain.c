@@ -124,6 +124,15 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
+/* Either may be NULL. */
+static const char *
+note_of_row(const char *disturbed, const char *note)
+{
+	if (disturbed == NULL)
+		return note;
+	return psprintf("disturbed: %s%s%s", disturbed, note != NULL ? "; " : "", note != NULL ? note : "");
+}
+
 Datum
 clock_explain(PG_FUNCTION_ARGS)
 {
@@ -162,7 +171,7 @@ clock_explain(PG_FUNCTION_ARGS)
 						node->share_percent, node->share_margin_percent,
 						query->removed_ns == NULL ? NAN :
 						place < 0 ? 0 : query->removed_ns[place] * ms);
-		row_put_text(&row, explain_note(node, true));
+		row_put_text(&row, note_of_row(i == 0 ? explain_disturbed(plan) : NULL, explain_note(node, true)));
 		row_put_numbers(&row, 4, plan->root_estimate_ns / 1e6 * first,
 						plan->run_ns / 1e6 * first, query->plain_ms * first);
 		row_to_set(&row, fcinfo);

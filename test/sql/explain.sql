@@ -28,7 +28,7 @@ CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', samplin
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
                calls bigint, note text, others text) LANGUAGE sql AS $$
     -- which of the others are null, and signs
-    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(note, '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
+    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(regexp_replace(note, '^disturbed: [^;]*(; )?', ''), '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled
@@ -81,7 +81,7 @@ BEGIN
         line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
         line := regexp_replace(line, 'Clock: .*, (sampling|full|isolate)', 'Clock: CLOCK, \1');
-        line := regexp_replace(line, 'self unknown \(([^)]*)\)', 'self \1 (N %)');
+        line := regexp_replace(line, 'self unknown \(([^)]*)\)', 'self \1 (N +/- N %)');
         line := regexp_replace(line, '; reconciled by .*', '');
         line := regexp_replace(line, ', others had the processor .*', '');
         line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))', 'N', 'g');

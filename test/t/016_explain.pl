@@ -277,8 +277,8 @@ as_before('parallel plans');
 
 # Workers did take part, and are timed
 my $marks = $session->query(
-	q{SELECT string_agg(note, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE note LIKE 'mean%'});
-like($marks->{out}, qr/^(mean of 3 processes ?)+/, 'workers are timed');
+	q{SELECT string_agg(note, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE note LIKE '%mean of%'});
+like($marks->{out}, qr/mean of 3 processes/, 'workers are timed');
 is( $session->query(
 		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
 	't', 'all their calls with sampling => 1');
@@ -315,7 +315,7 @@ foreach my $function ('clock_explain', 'clock_explain_text', 'clock_explain_json
 {
 	my ($status, $stdout, $stderr) =
 	  $node->psql('postgres', "SELECT $function('SELECT 1')", extra_params => [ '-U', 'regress_ordinary' ]);
-	like($stderr, qr/permission denied for function $function/, "$function is not for an ordinary role");
+	is($status, 0, "$function is for an ordinary role");
 }
 my $watcher = ClockSession->new($node, user => 'regress_watcher');
 $watcher->query($parallel);
