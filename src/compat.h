@@ -83,10 +83,8 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
  * is executed under a search_path of its own.
  */
 #if PG_VERSION_NUM >= 170000
-#define RangeVarCallbackRefreshes RangeVarCallbackMaintainsTable
 #define compat_RestrictSearchPath() RestrictSearchPath()
 #else
-#define RangeVarCallbackRefreshes RangeVarCallbackOwnsTable
 #define compat_RestrictSearchPath() ((void) 0)
 #endif
 

@@ -108,12 +108,12 @@ check_cpus(const ClockSample *sample, int sqlstate)
 {
 	for (int i = 0; i < sample->ncpus; i++)
 	{
-		if (sample->cpus[i] < (i > 0 ? sample->cpus[i - 1] + 1 : 0))
+		if (sample->cpus[i] < 0 || (i > 0 && sample->cpus[i] <= sample->cpus[i - 1]))
 			sample_malformed(sqlstate, "The array \"cpus\" is not in ascending order, or has a negative value.");
+		if (sample->cpus[i] >= SAMPLE_MAX_CPUS)
+			sample_malformed(sqlstate, psprintf("The array \"cpus\" has a value above %d.",
+												SAMPLE_MAX_CPUS - 1));
 	}
-	if (sample->ncpus > 0 && sample->cpus[sample->ncpus - 1] >= SAMPLE_MAX_CPUS)
-		sample_malformed(sqlstate, psprintf("The array \"cpus\" has a value above %d.",
-											SAMPLE_MAX_CPUS - 1));
 }
 
 /* Entries of the sample, ascending and counted. */

@@ -30,6 +30,7 @@
 #include "utils/plancache.h"
 #include "utils/rel.h"
 
+#include "clock/subtransaction.h"
 #include "compat.h"
 #include "explain/plan_guard.h"
 #include "explain/plan_source.h"
@@ -124,7 +125,7 @@ param_error_callback(void *arg)
 static ParamListInfo
 read_params(ArrayType *values, const Oid *types, int ntypes)
 {
-	ParamListInfo params = makeParamList(ntypes);
+	ParamListInfo params;
 	int			number = 0;
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
@@ -144,6 +145,7 @@ read_params(ArrayType *values, const Oid *types, int ntypes)
 				 ntypes == 0 ? errhint("Leave params out.") :
 				 errhint("Give one value for each parameter, in order, for example params => '{42,abc}'.")));
 
+	params = makeParamList(ntypes);
 	error_context_stack = &callback;
 	for (int i = 0; i < n; i++)
 	{
@@ -163,6 +165,24 @@ read_params(ArrayType *values, const Oid *types, int ntypes)
 	return params;
 }
 
+/* Parameters of a query: their types, and what comes of the values. */
+typedef struct Parameters
+{
+	const Planning *planning;
+	Oid		   *types;
+	int			n;
+	const ExecuteStmt *execute; /* whose arguments they are, or NULL */
+	ParamListInfo params;
+}			Parameters;
+
+static void
+read_parameters(void *arg)
+{
+	Parameters *parameters = arg;
+
+	parameters->params = read_params(parameters->planning->values, parameters->types, parameters->n);
+}
+
 /*
  * The query with its parameters' types as PREPARE finds them, but text for
  * those that nothing is known of.
@@ -171,6 +191,7 @@ static Query *
 analyze(const Planning *planning, RawStmt *raw)
 {
 	const char *text = planning->query->text;
+	Parameters	parameters = {.planning = planning};
 	Oid		   *types = NULL;
 	int			n = 0;
 	bool		known;
@@ -190,7 +211,11 @@ analyze(const Planning *planning, RawStmt *raw)
 			known = false;
 		}
 	} while (!known);
-	planning->query->params = read_params(planning->values, types, n);
+	parameters.types = types;
+	parameters.n = n;
+	/* what input functions write is not part of any execution */
+	subtransaction_undone(read_parameters, &parameters);
+	planning->query->params = parameters.params;
 	return query;
 }
 
@@ -215,6 +240,16 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
+/* Rules make them of others, and prepared statements may be such. */
+static void
+refuse_utility(CmdType command, Node *utility)
+{
+	if (command == CMD_UTILITY)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure utility statements: %s", CreateCommandName(utility))));
+}
+
 static void
 plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
@@ -226,6 +261,7 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a statement that rules turn into %d statements",
 						list_length(queries))));
+	refuse_utility(linitial_node(Query, queries)->commandType, linitial_node(Query, queries)->utilityStmt);
 	take_plan(planning, compat_plan_query(linitial_node(Query, queries), planning->query->text,
 										  cursor_options,
 										  generic ? NULL : planning->query->params));
@@ -250,10 +286,11 @@ prepared_error_callback(void *arg)
 }
 
 /* The arguments of EXECUTE, as the server evaluates them. */
-static ParamListInfo
-evaluate_arguments(const Planning *planning, const PreparedStatement *prepared, List *arguments)
+static void
+evaluate_arguments(void *arg)
 {
-	CachedPlanSource *source = prepared->plansource;
+	Parameters *parameters = arg;
+	List	   *arguments = parameters->execute->params;
 	ParseState *pstate;
 	EState	   *estate;
 	List	   *expressions = NIL;
@@ -261,21 +298,11 @@ evaluate_arguments(const Planning *planning, const PreparedStatement *prepared, 
 	ListCell   *cell;
 	int			i = 0;
 
-	if (list_length(arguments) != source->num_params)
-		ereport(ERROR,
-				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("wrong number of parameters for prepared statement \"%s\"",
-						prepared->stmt_name),
-				 errdetail("Expected %d parameters but got %d.",
-						   source->num_params, list_length(arguments))));
-	if (arguments == NIL)
-		return NULL;
-
 	pstate = make_parsestate(NULL);
-	pstate->p_sourcetext = planning->query->text;
+	pstate->p_sourcetext = parameters->planning->query->text;
 	foreach(cell, arguments)
 	{
-		Oid			type = source->param_types[i++];
+		Oid			type = parameters->types[i++];
 		Node	   *given = transformExpr(pstate, copyObject(lfirst(cell)),
 										  EXPR_KIND_EXECUTE_PARAMETER);
 		Node	   *expression = coerce_to_target_type(pstate, given, exprType(given), type, -1,
@@ -302,17 +329,53 @@ evaluate_arguments(const Planning *planning, const PreparedStatement *prepared, 
 		int16		length;
 		bool		by_value;
 
-		param->ptype = source->param_types[i++];
+		param->ptype = parameters->types[i++];
 		param->pflags = PARAM_FLAG_CONST;
 		param->value = ExecEvalExprSwitchContext(lfirst(cell), GetPerTupleExprContext(estate),
 												 &param->isnull);
 		get_typlenbyval(param->ptype, &length, &by_value);
-		/* it is to outlive the state of the executor */
+		/* it is to outlive the state of the executor, and what is undone */
 		if (!param->isnull)
-			param->value = datumCopy(param->value, by_value, length);
+			param->value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(param->value)) :
+				datumCopy(param->value, by_value, length);
 	}
 	FreeExecutorState(estate);
-	return params;
+	parameters->params = params;
+}
+
+/*
+ * What the arguments of EXECUTE write is undone.  They may even do away with the
+ * prepared statement, so that it is looked up again.
+ */
+static CachedPlanSource *
+prepared_source(const Planning *planning, const ExecuteStmt *execute)
+{
+	CachedPlanSource *source = FetchPreparedStatement(execute->name, true)->plansource;
+	int			n = source->num_params;
+	Parameters	parameters = {.planning = planning, .execute = execute, .n = n};
+
+	if (list_length(execute->params) != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("wrong number of parameters for prepared statement \"%s\"",
+						execute->name),
+				 errdetail("Expected %d parameters but got %d.", n, list_length(execute->params))));
+	if (n == 0)
+		return source;
+
+	parameters.types = palloc(sizeof(Oid) * n);
+	memcpy(parameters.types, source->param_types, sizeof(Oid) * n);
+	subtransaction_undone(evaluate_arguments, &parameters);
+	planning->query->params = parameters.params;
+
+	source = FetchPreparedStatement(execute->name, true)->plansource;
+	if (source->num_params != n ||
+		memcmp(parameters.types, source->param_types, sizeof(Oid) * n) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the arguments of EXECUTE have changed prepared statement \"%s\"",
+						execute->name)));
+	return source;
 }
 
 /*
@@ -322,8 +385,7 @@ evaluate_arguments(const Planning *planning, const PreparedStatement *prepared, 
 static void
 plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 {
-	PreparedStatement *prepared = FetchPreparedStatement(execute->name, true);
-	CachedPlanSource *source = prepared->plansource;
+	CachedPlanSource *source = prepared_source(planning, execute);
 	char	   *source_text = pstrdup(source->query_string);
 	ErrorContextCallback callback = {
 		.callback = prepared_error_callback,
@@ -336,7 +398,6 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a prepared statement whose result may change its columns")));
-	planning->query->params = evaluate_arguments(planning, prepared, execute->params);
 	planning->query->source_text = source_text;
 
 	callback.previous = error_context_stack;
@@ -351,11 +412,7 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a statement that rules turn into %d statements",
 						list_length(plans))));
-	if (linitial_node(PlannedStmt, plans)->commandType == CMD_UTILITY)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure utility statements: %s",
-						CreateCommandName(linitial_node(PlannedStmt, plans)->utilityStmt))));
+	refuse_utility(linitial_node(PlannedStmt, plans)->commandType, linitial_node(PlannedStmt, plans)->utilityStmt);
 	take_plan(planning, linitial_node(PlannedStmt, plans));
 }
 
@@ -412,7 +469,11 @@ plan_view(void *arg)
 	plan_analyzed(view->planning, view->query, CURSOR_OPT_PARALLEL_OK);
 }
 
-/* The view's query is planned and executed as its owner, and the view stays. */
+/*
+ * The view's query is planned and executed as its owner, and the view stays.
+ * Whoever may only refresh it is not to see how many rows there are in tables that
+ * the owner alone may read.
+ */
 static void
 plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
 {
@@ -430,7 +491,7 @@ plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
 				 errhint("Leave CONCURRENTLY out.")));
 
 	relation = table_open(RangeVarGetRelidExtended(refresh->relation, AccessShareLock, 0,
-												   RangeVarCallbackRefreshes, NULL), NoLock);
+												   RangeVarCallbackOwnsRelation, NULL), NoLock);
 	if (relation->rd_rel->relkind != RELKIND_MATVIEW)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -97,10 +97,15 @@ add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node
 void
 run_series_add(RunSeries *series, const PlanEstimate *plan)
 {
-	if (series->nodes == NULL)
+	/* pruning may have left fewer nodes in the runs before */
+	if (plan->nids > series->nids)
 	{
+		NodeSeries *nodes = palloc0(sizeof(NodeSeries) * plan->nids);
+
+		if (series->nodes != NULL)
+			memcpy(nodes, series->nodes, sizeof(NodeSeries) * series->nids);
+		series->nodes = nodes;
 		series->nids = plan->nids;
-		series->nodes = palloc0(sizeof(NodeSeries) * plan->nids);
 	}
 	series->runs++;
 	series->run_ns += plan->run_ns;

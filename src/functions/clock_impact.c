@@ -278,6 +278,10 @@ cost_of_a_call(const PlanRounds *rounds, int mode)
 {
 	Estimate	overhead_ms = rounds_overhead_ms(rounds, mode, mode - 1);
 
+	if (isnan(overhead_ms.value))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the server was too busy to measure it")));
 	/* noise may make it less than nothing */
 	return (ReadingCost)
 	{

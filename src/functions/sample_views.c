@@ -303,7 +303,8 @@ merge_sample(MergeState *state, const ClockSample *from)
 	sample_add_findings(into, &findings);
 
 	/* independent runs: the error of the weighted mean of their means */
-	state->squared_error += pow(from->mean_margin_ns * (double) from->total, 2);
+	if (from->total > 0)
+		state->squared_error += pow(from->mean_margin_ns * (double) from->total, 2);
 	state->durations += (double) from->total;
 
 	for (int i = 0; i < from->n; i++)

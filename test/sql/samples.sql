@@ -84,6 +84,9 @@ SELECT s.mean_ns, s.readings, s.max_ns FROM (SELECT clock_merge(sample) AS m FRO
 SELECT clock_merge(sample) IS NULL AS nothing FROM samples WHERE false;
 SELECT clock_merge(sample) IS NULL AS nulls FROM samples WHERE day = 2;
 SELECT clock_merge(sample)::text = min(sample::text) AS one FROM samples WHERE day = 3;
+-- one without durations says nothing of the mean
+SELECT s.mean_margin_ns FROM (SELECT clock_merge(m) AS m FROM (VALUES (pg_temp.sample()),
+    (pg_temp.sample('{"readings": 5, "backward_steps": 5, "mean_margin_ns": null, "ticks": [], "counts": []}'))) v(m)) x, clock_summary(m) AS s;
 -- of two frequencies: ticks become those of the first sample
 SELECT m.* FROM (SELECT clock_merge(s ORDER BY n)::jsonb AS s
       FROM (VALUES (1, pg_temp.sample('{"ticks": [10, 20], "counts": [9, 1]}')),

@@ -125,6 +125,28 @@ SELECT a, t.* FROM unnest(ARRAY['runs => 0', 'runs => 1001', 'runs => NULL', 'ru
     'runs => 1, method => $$full$$']) AS a, pg_temp.try(format('SELECT count(*) FROM clock_explain($q$SELECT 1$q$, %s)', a)) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT 1 / (i - 50) FROM statements_t', runs => 3)$$) AS t;
 
+-- a rule that turns the statement into one that has no plan
+CREATE TABLE statements_rule (i int);
+CREATE RULE statements_notify AS ON UPDATE TO statements_rule DO INSTEAD NOTIFY statements;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('UPDATE statements_rule SET i = 1', allow_writes => true)$$) AS t;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_query_overhead('UPDATE statements_rule SET i = 1', 0.1, true)$$) AS t;
+-- arguments that do away with the statement, or put another one in its place
+CREATE FUNCTION statements_do(statement text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; RETURN 1; END $$;
+PREPARE gone(int, int) AS SELECT $1 + $2;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE gone(statements_do($q$DEALLOCATE gone$q$), 2)')$$) AS t;
+PREPARE other(int, int) AS SELECT $1 + $2;
+SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE other(statements_do($q$DEALLOCATE other; PREPARE other(text) AS SELECT $1$q$), 2)')$$) AS t;
+-- what arguments and input functions write is undone, too
+PREPARE ins(int) AS INSERT INTO statements_rule VALUES ($1);
+SELECT rows FROM clock_explain('EXECUTE ins(statements_do($q$INSERT INTO statements_rule VALUES (7)$q$))', allow_writes => true) WHERE node = 1;
+CREATE FUNCTION statements_checked(i int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO statements_rule VALUES (i); RETURN true; END $$;
+CREATE DOMAIN statements_domain AS int CHECK (statements_checked(VALUE));
+SELECT rows FROM clock_explain('SELECT $1::statements_domain', allow_writes => true, params => '{8}') WHERE node = 1;
+SELECT count(*) AS written FROM statements_rule;
+DROP DOMAIN statements_domain;
+DROP FUNCTION statements_do, statements_checked;
+DROP TABLE statements_rule;
+
 DEALLOCATE ALL;
 DROP MATERIALIZED VIEW statements_view;
 DROP TABLE statements_t;

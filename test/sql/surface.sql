@@ -46,8 +46,8 @@ LEFT JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisd
      LATERAL (SELECT d.classid, d.objid, 0 AS sub UNION SELECT 'pg_class'::regclass, r.oid, a.attnum WHERE a.attnum > 0) o
 LEFT JOIN pg_description c ON c.classoid = o.classid AND c.objoid = o.objid AND c.objsubid = o.sub,
      LATERAL pg_identify_object(o.classid, o.objid, o.sub) i
--- an array type comes with its element type
-WHERE t.typelem IS NULL OR t.typelem = 0 OR t.typlen <> -1
+-- an array type comes with its element type, and a view's row type with the view
+WHERE (t.typelem IS NULL OR t.typelem = 0 OR t.typlen <> -1) AND (t.typrelid IS NULL OR t.typrelid = 0 OR r.relkind = 'c')
 GROUP BY i.identity, c.description;
 SELECT count(*) > 30 AS many FROM described;
 SELECT identity AS without_comment FROM described WHERE description IS NULL ORDER BY identity COLLATE "C";

@@ -81,9 +81,9 @@ SKIP:
 {
 	skip 'MAINTAIN came with 17', 2 if $super->query('SHOW server_version_num')->{out} < 170000;
 	$super->query('GRANT MAINTAIN ON own.view TO regress_ordinary');
-	my $result = $ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''));
-	is($result->{state}, '00000', 'who may maintain it may');
-	like($result->{err}, qr/executed by regress_owner/, 'as its owner');
+	is($ordinary->query('REFRESH MATERIALIZED VIEW own.view')->{state}, '00000', 'who may maintain it may refresh it');
+	# which would count the rows of its owner's tables
+	is($ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''))->{state}, '42501', 'but not measure that');
 }
 
 # An ordinary role sees and does what it may
