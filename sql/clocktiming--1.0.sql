@@ -647,7 +647,7 @@ COMMENT ON FUNCTION clock_check(double precision, double precision, double preci
 'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows, for the expected output of tests';
 
 --
--- EXPLAIN ANALYZE without its own weight.
+-- EXPLAIN ANALYZE without the cost of timing.
 --
 CREATE FUNCTION clock_explain(
     query        text,

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * clock_explain.c
- *	  EXPLAIN ANALYZE without its own weight: clock_explain(),
+ *	  EXPLAIN ANALYZE without the cost of timing: clock_explain(),
  *	  clock_explain_text() and clock_explain_json().
  *
  *-------------------------------------------------------------------------
