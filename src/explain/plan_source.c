@@ -173,7 +173,7 @@ typedef struct Parameters
 	int			n;
 	const ExecuteStmt *execute; /* whose arguments they are, or NULL */
 	ParamListInfo params;
-}			Parameters;
+} Parameters;
 
 static void
 read_parameters(void *arg)
