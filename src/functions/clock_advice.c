@@ -199,7 +199,7 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 		ok(advice, "the server may run on one CPU only");
 		return;
 	}
-	advice->evidence = psprintf("%d CPUs; the farthest, CPU %d, is ahead by %+.0f to %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
+	advice->evidence = psprintf("%d CPUs; the farthest, CPU %d, differs by %+.0f to %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
 								skew->ncpus, skew->worst->cpu,
 								skew->worst->result.offset_min * skew->tick_ns,
 								skew->worst->result.offset_max * skew->tick_ns,

