@@ -367,7 +367,7 @@ explain_disturbed(const PlanEstimate *plan)
 
 	initStringInfo(&text);
 	if (preempted_percent(plan) >= MUCH_PREEMPTED)
-		appendStringInfo(&text, "off the CPU for %.0f %% of the run", preempted_percent(plan));
+		appendStringInfo(&text, "%.0f %% off the CPU", preempted_percent(plan));
 	if (plan->slower >= MUCH_SLOWER)
 		add(&text, ", ", psprintf("%.1f times slower than at best", plan->slower));
 	return text.len > 0 ? text.data : NULL;
