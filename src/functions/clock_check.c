@@ -65,6 +65,8 @@ clock_check_detail(PG_FUNCTION_ARGS)
 		given[i] = NAN;
 	for (int i = 0; i < (int) lengthof(thresholds); i++)
 		given[thresholds[i].check] = arg_threshold(fcinfo, 1 + i, thresholds[i].name);
+	/* a wrong frequency makes for a wrong rate */
+	given[CHECK_TSC_FREQUENCY] = given[CHECK_DRIFT];
 
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
