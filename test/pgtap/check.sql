@@ -25,9 +25,10 @@ SELECT is((SELECT check_name FROM advice WHERE n = 1), 'overall', 'which comes f
 SELECT is((SELECT rank FROM advice WHERE n = 1), (SELECT max(rank) FROM advice WHERE n > 1), 'and is that of the worst');
 SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding') FROM advice;
 SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank WHERE a.n > 1), 'the worst come first');
-SELECT matches(finding, format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
+SELECT matches(translate(finding, E'\n', ' '), format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
 FROM advice WHERE n = 1 AND severity = 'warning';
-SELECT matches(finding, format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
+-- (the text is broken into lines)
+SELECT matches(translate(finding, E'\n', ' '), format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
 FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1 AND severity = 'notice');
 SELECT is(action IS NOT NULL, severity <> 'ok', check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice WHERE action IS NOT NULL;
