@@ -18,12 +18,16 @@
 #include "utils/timestamp.h"
 
 #include "clock/clock_run.h"
+#include "clock/reading_cost.h"
 #include "compat.h"
 #include "core/cpu_usage.h"
 #include "core/random.h"
 
 /* CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding. */
 #define RATE_FINDING_PPM	600.0
+
+/* for the cost of a reading, where the run itself does not tell it */
+#define COST_DURATION_S		0.02
 
 /* less of the rate than this is worth a warning */
 #define REACHED				0.95
@@ -360,5 +364,17 @@ clock_run(const ClockSource *source, double rate, double duration_s)
 	clock_run_until(run, duration_s);
 	sample = clock_run_end(run);
 	pfree(costs);
+
+	/*
+	 * a run that is short, or throttled, or of a clock that mostly stands
+	 * still
+	 */
+	if (isnan(sample->cost_ns))
+	{
+		ReadingCost cost = reading_cost(source, COST_DURATION_S);
+
+		sample->cost_ns = cost.ns;
+		sample->cost_margin_ns = cost.margin_ns;
+	}
 	return sample;
 }

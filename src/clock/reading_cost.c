@@ -26,11 +26,6 @@
 /* So many batches of a sample are kept; one of the default duration has fewer. */
 #define SAMPLE_BATCHES	1000
 
-/* The fastest batches, whose mean counts, as for executions in plan_rounds.c. */
-#define FASTEST_SHARE	50
-#define FASTEST_MIN		5
-#define CONFIDENCE		0.95
-
 /* How long n readings take, the reference clock's own reading taken off. */
 static double
 batch_ns(const ClockSource *source, int n, double bracket_ns)
@@ -166,19 +161,12 @@ reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
 }
 
 static ReadingCost
-sum_up(const double *ns, int n)
+sum_up(double *ns, int n)
 {
-	double	   *zeros = palloc0(sizeof(double) * n);
 	double	   *work = palloc(sizeof(double) * n);
-	double		limit;
-	int			fastest = Max(n / FASTEST_SHARE, FASTEST_MIN);
 	ReadingCost cost;
 
-	memcpy(work, ns, sizeof(double) * n);
-	cost.ns = stats_low_mean(work, n, fastest, &limit);
-	cost.margin_ns = stats_low_mean_half_width(ns, limit, zeros, 0, n, fastest,
-											   CONFIDENCE, work);
-	pfree(zeros);
+	cost.ns = stats_undisturbed(ns, n, &cost.margin_ns, work);
 	pfree(work);
 	return cost;
 }

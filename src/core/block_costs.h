@@ -8,10 +8,13 @@
 #ifndef CLOCKTIMING_BLOCK_COSTS_H
 #define CLOCKTIMING_BLOCK_COSTS_H
 
-#include "core/sampler_loop.h"
+#include <stdint.h>
 
 /* Shorter blocks are not counted: the reference clock matters in them. */
 #define COST_BLOCK_NS	40000.0
+
+/* One block in so many is timed, which takes another reading of the reference clock. */
+#define COST_BLOCKS		8
 
 /* Blocks kept: each of all has the same chance. */
 #define BLOCK_COSTS		2048
@@ -26,18 +29,9 @@ typedef struct BlockCosts
 
 extern void block_costs_add(BlockCosts *costs, double ns);
 
-/* Whether there are enough of them for an estimate. */
-extern bool block_costs_suffice(const BlockCosts *costs);
-
 /*
- * Forgets all, and takes batches of bare readings instead, which takes some
- * milliseconds, but hardly ever more than 20.
- */
-extern void block_costs_of_batches(BlockCosts *costs, const ClockReader *reader);
-
-/*
- * The mean cost in the fastest fiftieth of the blocks, and half of its 95 %
- * confidence interval; NAN if there are too few.  Changes their order.
+ * The cost where nothing disturbs it, and half of its 95 % confidence interval;
+ * NAN if there are too few blocks.  Changes their order.
  */
 extern double block_costs_least(BlockCosts *costs, double *margin_ns);
 

@@ -11,12 +11,6 @@
 #include "core/plan_estimate.h"
 
 /*
- * How far a calibrated cost may be off within a query whose other work hides
- * it, or is delayed by it: this share of it, either way.
- */
-#define COST_UNCERTAINTY 0.5
-
-/*
  * How workers share out the work among them differs from run to run: this is
  * the least relative standard deviation of a process's part.
  */
@@ -298,6 +292,14 @@ estimate_share(const PlanEstimate *plan, NodeEstimate *node, double variance)
 			 2 * deviation * deviation * share * share * rest * rest);
 }
 
+bool
+node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	return node->kind != NODE_UNTIMED && node->loops > 0 &&
+		node->self_margin_ns > node->self_ns &&
+		node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
+}
+
 /*
  * A node's time without that of its children.  What timing the calls below the
  * children has cost was taken off them as well, so that an error of it is not
@@ -321,14 +323,12 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 		node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
 		cost_ns += node->gathers ? overhead(plan, child, leader) : child->cost_ns;
 		variance += node->gathers ? leader->variance +
-			squared_error((double) leader->calls * plan->cost.bound_ns) : own[c];
+			squared_error((double) leader->calls * plan->cost.margin_ns) : own[c];
 	}
 	node->self_ns = fmax(node->self_ns, 0);
 	variance += squared_error(COST_UNCERTAINTY * cost_ns);
 	node->self_margin_ns = margin(plan, node, variance, node->self_ns);
-	node->self_unknown = node->kind != NODE_UNTIMED && node->loops > 0 &&
-		node->self_margin_ns > node->self_ns &&
-		node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * node->processes;
+	node->self_unknown = node_self_unknown(plan, node);
 	estimate_share(plan, node, variance);
 }
 
@@ -353,7 +353,7 @@ plan_estimate(PlanEstimate *plan, double *work)
 	{
 		NodeEstimate *node = &plan->nodes[i];
 
-		own[i] += squared_error((double) node->calls * plan->cost.bound_ns);
+		own[i] += squared_error((double) node->calls * plan->cost.margin_ns);
 		variance[i] = own[i] + squared_error(COST_UNCERTAINTY * node->below_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);

@@ -17,6 +17,12 @@
 #include "core/call_series.h"
 #include "core/cpu_usage.h"
 
+/*
+ * How far a calibrated cost may be off within a query whose other work hides
+ * it, or is delayed by it: this share of it, either way.
+ */
+#define COST_UNCERTAINTY 0.5
+
 /* What timing a call costs. */
 typedef struct CallCost
 {
@@ -29,7 +35,7 @@ typedef struct CallCost
 								 * end to the start of the next */
 	double		whole_ns;		/* inside, where the server times */
 	double		server_ns;		/* what that takes in all */
-	double		bound_ns;		/* how far inside_ns may be from the truth, at
+	double		margin_ns;		/* how far inside_ns may be from the truth, at
 								 * 95 % */
 } CallCost;
 
@@ -144,6 +150,9 @@ typedef struct PlanEstimate
 	double		whole_ns;		/* run_ns without overhead_ns; given, if above
 								 * 0, where totals are as they are */
 } PlanEstimate;
+
+/* Whether self_ns is not known to within itself, nor next to nothing. */
+extern bool node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node);
 
 /*
  * Fills in what is out.  The root is the first node, and there is one.  "work"

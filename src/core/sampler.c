@@ -370,10 +370,9 @@ find_cost(SamplerRun *run)
 {
 	uint64_t	stalls = run->tally->direct[0][0] + run->tally->direct[1][0];
 
-	if (!block_costs_suffice(run->costs) ||
-		(double) stalls > COST_STALLS * (double) run->readings)
-		block_costs_of_batches(run->costs, run->reader);
-	run->cost_ns = block_costs_least(run->costs, &run->cost_margin_ns);
+	run->cost_ns = run->cost_margin_ns = NAN;
+	if (run->costs != NULL && (double) stalls <= COST_STALLS * (double) run->readings)
+		run->cost_ns = block_costs_least(run->costs, &run->cost_margin_ns);
 }
 
 /* What the stopwatch shows when there is nothing to time. */
@@ -437,7 +436,8 @@ sampler_until(SamplerRun *run, double until_s)
 		ReferencePair before = run->anchor;
 		ReferencePair now;
 		uint64_t	first;
-		uint64_t	start = run->reference();
+		bool		costed = run->costs != NULL && run->blocks.n % COST_BLOCKS == 0;
+		uint64_t	start = costed ? run->reference() : 0;
 		uint64_t	last = run->reader->block(run->tally, run->pairs, &first);
 		double		block_ns;
 
@@ -445,7 +445,7 @@ sampler_until(SamplerRun *run, double until_s)
 		run->last = last;
 		now = quick_look(run, last);
 		block_ns = (double) (int64_t) (now.reference_ns - start);
-		if (run->costs != NULL && block_ns >= COST_BLOCK_NS)
+		if (costed && block_ns >= COST_BLOCK_NS)
 			block_costs_add(run->costs, block_ns / (2.0 * run->pairs + 2));
 
 		/* blocks as short as the first ones are mostly overhead */
@@ -576,9 +576,7 @@ sampler_end(SamplerRun *run)
 	/* 1.96, since any run that is worth an error has hundreds of blocks */
 	run->mean_margin_ns = run->blocks.n < 30 ? NAN :
 		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
-	run->cost_ns = run->cost_margin_ns = NAN;
-	if (run->costs != NULL)
-		find_cost(run);
+	find_cost(run);
 }
 
 void

@@ -64,11 +64,7 @@ typedef struct SamplerRun
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
-	/*
-	 * All zeros; NULL: cost_ns is not asked for.  It may take sampler_end()
-	 * some milliseconds.
-	 */
-	BlockCosts *costs;
+	BlockCosts *costs;			/* all zeros; NULL: cost_ns is not asked for */
 
 	/* out */
 	Tally	   *tally;
@@ -80,7 +76,8 @@ typedef struct SamplerRun
 									 * elapsed_s, resolution included */
 	double		mean_margin_ns; /* half-width of the mean duration's 95 %
 								 * confidence interval, NAN if unknown */
-	double		cost_ns;		/* of a reading, undisturbed; NAN if unknown */
+	double		cost_ns;		/* of a reading, undisturbed; NAN where blocks
+								 * do not tell */
 	double		cost_margin_ns; /* half-width of its 95 % confidence interval */
 	double		granularity_ticks;	/* 0 if the clock did not show it */
 	Events		warps;			/* jumped ahead of the reference */

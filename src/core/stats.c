@@ -15,6 +15,8 @@
 #define SQRT_2			1.41421356237309504880
 #define NORMAL_DF		1e17	/* from here on, t is normal */
 #define FAR_OUT			1e8		/* 1 plus the square of it is the square */
+#define UNDISTURBED_SHARE 50	/* one in so many */
+#define UNDISTURBED_LEAST 5
 #define TINY			1e-300	/* what Lentz's method puts for 0 */
 #define MAX_TERMS		10000	/* some hundred are enough */
 #define MAX_STEPS		200
@@ -289,9 +291,21 @@ stats_low_mean_half_width(const double *a, double limit_a,
 	if (k < 2 || !(confidence > 0 && confidence < 1))
 		return NAN;
 	for (int i = 0; i < n; i++)
-		work[i] = (fmin(a[i], limit_a) - fmin(b[i], limit_b)) * n / k;
+		work[i] = (fmin(a[i], limit_a) - (b != NULL ? fmin(b[i], limit_b) : 0)) * n / k;
 	return two_sided_quantile(1 - confidence, confidence, k - 1) *
 		stats_stddev(work, n) / sqrt(n);
+}
+
+double
+stats_undisturbed(double *x, int n, double *margin, double *work)
+{
+	int			k = n / UNDISTURBED_SHARE > UNDISTURBED_LEAST ? n / UNDISTURBED_SHARE : UNDISTURBED_LEAST;
+	double		limit;
+	double		mean = stats_low_mean(x, n, k, &limit);
+
+	*margin = isnan(mean) ? NAN :
+		stats_low_mean_half_width(x, limit, NULL, 0, n, k, 0.95, work);
+	return mean;
 }
 
 /*

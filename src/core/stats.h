@@ -53,12 +53,20 @@ extern double stats_low_mean(double *x, int n, int k, double *limit);
  * which is min(x, limit) * n / k up to a constant: the standard error is that
  * of the mean of min(a[i], limit_a) - min(b[i], limit_b), times n / k.
  * Student's t with k - 1 degrees of freedom.  a and b are in their original
- * order; "work" has room for n.  NAN for k < 2.
+ * order; "work" has room for n; b may be NULL, for zeros.  NAN for k < 2.
  */
 extern double stats_low_mean_half_width(const double *a, double limit_a,
 										const double *b, double limit_b,
 										int n, int k, double confidence,
 										double *work);
+
+/*
+ * What n measurements of the same are where nothing has disturbed them, since
+ * what disturbs one only ever makes it larger: the mean of the fastest fiftieth,
+ * or of five; and half of its 95 % confidence interval.  NAN for fewer than five.
+ * Sorts x; "work" has room for n.
+ */
+extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 
 /*
  * A straight line through n points by ordinary least squares.  x and y may lie

@@ -200,7 +200,7 @@ calibrate(int gap, double *ticks_per_ns)
 	cost.timed_ns = Max(cost.counted_ns + median[TIMED] * tick_ns, cost.inside_ns);
 	cost.whole_ns = median[SERVER_INSIDE];
 	cost.server_ns = median[SERVER] * tick_ns;
-	cost.bound_ns = cost.inside_ns / 2;
+	cost.margin_ns = cost.inside_ns / 2;
 	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f unseen, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f",
 		 timing_clock_name(), gap, cost.counted_ns, cost.unseen_ns, cost.timed_ns,
 		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns, direct * tick_ns);

@@ -97,7 +97,7 @@ describe_run(const QueryTiming *query, PlanEstimate *plan)
 	plan->cost.counted_ns *= 1 + others.share;
 	plan->cost.unseen_ns *= 1 + others.share;
 	plan->cost.server_ns *= 1 + others.share;
-	plan->cost.bound_ns *= 1 + others.share;
+	plan->cost.margin_ns *= 1 + others.share;
 	plan->clock = timing_clock_name();
 	plan->run_ns = (double) (query->stop_ns - query->start_ns);
 	plan->preempted_ns = others.ns;

@@ -267,5 +267,5 @@ record_outside(const QueryTiming *query, PlanEstimate *plan)
 	plan->outside_ns += Max((mean * scale - query->cost.outside_ns) * (calls - 1), 0) *
 		(1 + query_preempted(query).share);
 	plan->outside_variance = calls * calls * square * scale * scale / n +
-		pow(query->cost.bound_ns / 2 * calls, 2);
+		pow(query->cost.margin_ns / 2 * calls, 2);
 }

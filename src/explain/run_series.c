@@ -9,10 +9,6 @@
 #include "core/stats.h"
 #include "explain/run_series.h"
 
-/* As plan_estimate.c has them. */
-#define COST_UNCERTAINTY	0.5
-#define NEXT_TO_NOTHING		0.01
-
 #define CONFIDENCE			0.95
 
 /* A time of one process, or a share in percent, in so many runs. */
@@ -60,14 +56,14 @@ add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 static double
 common_total_ns(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	return hypot((double) node->calls * plan->cost.bound_ns, COST_UNCERTAINTY * node->below_ns);
+	return hypot((double) node->calls * plan->cost.margin_ns, COST_UNCERTAINTY * node->below_ns);
 }
 
 /* The same for what they took without their children's. */
 static double
 common_self_ns(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	double		calls_ns = (double) node->calls * plan->cost.bound_ns;
+	double		calls_ns = (double) node->calls * plan->cost.margin_ns;
 	double		cost_ns = 0;
 
 	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
@@ -76,7 +72,7 @@ common_self_ns(const PlanEstimate *plan, const NodeEstimate *node)
 
 		if (child->kind == NODE_UNTIMED)
 			continue;
-		calls_ns = hypot(calls_ns, (double) child->calls * plan->cost.bound_ns);
+		calls_ns = hypot(calls_ns, (double) child->calls * plan->cost.margin_ns);
 		cost_ns += child->cost_ns;
 	}
 	return hypot(calls_ns, COST_UNCERTAINTY * cost_ns);
@@ -195,9 +191,7 @@ run_series_put(const RunSeries *series, PlanEstimate *plan)
 		node->untimed_rows = sums->untimed_rows / n;
 		node->untimed_loops = sums->untimed_loops / n;
 		node->adjusted_ns = sums->adjusted_ns / n * processes;
-		node->self_unknown = node->kind != NODE_UNTIMED && node->loops > 0 &&
-			node->self_margin_ns > node->self_ns &&
-			node->self_ns + node->self_margin_ns > NEXT_TO_NOTHING * plan->whole_ns * processes;
+		node->self_unknown = node_self_unknown(plan, node);
 		node->share_percent = mean_time(sums->share, n, &node->share_margin_percent);
 		if (node->kind == NODE_UNTIMED || node->self_unknown || sums->share.n == 0)
 			node->share_percent = node->share_margin_percent = NAN;

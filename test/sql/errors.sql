@@ -1,22 +1,9 @@
 --
 -- Bad input: what went wrong and what would work, in words, with the SQLSTATE.
 --
-CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
-DECLARE
-    message text;
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN QUERY VALUES ('00000', 'no error');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN QUERY SELECT t.state, v.line
-        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
-             (SELECT state) t
-        WHERE v.line IS NOT NULL;
-END $$;
+\getenv inputdir PG_ABS_SRCDIR
+\set file :inputdir '/sql/try.psql'
+\i :file
 
 \pset format unaligned
 \pset tuples_only on

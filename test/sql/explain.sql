@@ -125,22 +125,9 @@ SELECT j -> 0 -> 'Clock' ->> 'Method' AS method, j -> 0 -> 'Clock' ->> 'Sampling
 FROM clock_explain_json('TABLE explain_b', 1) AS j;
 
 -- errors
-CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
-DECLARE
-    message text;
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN QUERY VALUES ('00000', 'no error');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN QUERY SELECT t.state, v.line
-        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
-             (SELECT state) t
-        WHERE v.line IS NOT NULL;
-END $$;
+\getenv inputdir PG_ABS_SRCDIR
+\set file :inputdir '/sql/try.psql'
+\i :file
 \pset tuples_only on
 SELECT f, a, t.* FROM unnest(ARRAY['clock_explain', 'clock_explain_text', 'clock_explain_json']) AS f,
     unnest(ARRAY['NULL', $$'SELECT 1', NULL$$, $$'SELECT 1', method => NULL$$, $$'SELECT 1', verify => NULL$$,

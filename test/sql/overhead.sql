@@ -2,22 +2,9 @@
 -- What EXPLAIN ANALYZE costs: shapes, errors, and that nothing of the caller's
 -- is changed.  The figures themselves are in test/pgtap and in bench/.
 --
-CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
-DECLARE
-    message text;
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN QUERY VALUES ('00000', 'no error');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN QUERY SELECT t.state, v.line
-        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
-             (SELECT state) t
-        WHERE v.line IS NOT NULL;
-END $$;
+\getenv inputdir PG_ABS_SRCDIR
+\set file :inputdir '/sql/try.psql'
+\i :file
 CREATE TABLE overhead_test (id int PRIMARY KEY, v int);
 INSERT INTO overhead_test SELECT i, i % 10 FROM generate_series(1, 1000) AS i;
 CREATE TABLE overhead_settings AS

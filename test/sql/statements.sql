@@ -2,22 +2,9 @@
 -- What else EXPLAIN takes: parameters, EXECUTE, DECLARE CURSOR, CREATE TABLE
 -- AS, and REFRESH MATERIALIZED VIEW.
 --
-CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
-DECLARE
-    message text;
-    detail text;
-    hint text;
-BEGIN
-    EXECUTE statement;
-    RETURN QUERY VALUES ('00000', 'no error');
-EXCEPTION WHEN OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
-        detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    RETURN QUERY SELECT t.state, v.line
-        FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
-             (SELECT state) t
-        WHERE v.line IS NOT NULL;
-END $$;
+\getenv inputdir PG_ABS_SRCDIR
+\set file :inputdir '/sql/try.psql'
+\i :file
 CREATE TABLE statements_t (i int PRIMARY KEY, v text, d numeric);
 INSERT INTO statements_t SELECT i, 'v' || i, i / 2.0 FROM generate_series(1, 100) AS i;
 ANALYZE statements_t;

@@ -817,7 +817,7 @@ test_chances(void)
 static const CallCost no_cost = {0};
 static const CallCost some_cost = {
 	.inside_ns = 11, .timed_ns = 37, .counted_ns = 1.25, .outside_ns = 12,
-	.whole_ns = 23, .server_ns = 52, .bound_ns = 5.5
+	.whole_ns = 23, .server_ns = 52, .margin_ns = 5.5
 };
 
 /* Arrays end where their data do, so that ASan sees what goes beyond. */
@@ -998,7 +998,7 @@ test_truth(void)
 		for (int i = 0; i < n; i++)
 		{
 			NodeEstimate *node = &plan.nodes[i];
-			double		calls = node->leader.calls * some_cost.bound_ns;
+			double		calls = node->leader.calls * some_cost.margin_ns;
 			double		cost = 0;
 			double		variance = pow(NORMAL_975, 2) * node->leader.variance + calls * calls;
 			double		self_variance = variance;
@@ -1014,7 +1014,7 @@ test_truth(void)
 				{
 					self_cost += own;
 					self_variance += pow(NORMAL_975, 2) * plan.nodes[j].leader.variance +
-						pow(plan.nodes[j].leader.calls * some_cost.bound_ns, 2);
+						pow(plan.nodes[j].leader.calls * some_cost.margin_ns, 2);
 				}
 			}
 			/* the truth violates no condition, so that nothing is reconciled */

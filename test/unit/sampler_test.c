@@ -353,8 +353,6 @@ costs_of_runs(void)
 	reset();
 	sample(0.05);
 	ok(isnan(run.cost_ns), "no cost where none is asked for");
-	block_costs_of_batches(memset(&costs, 0, sizeof(costs)), &reader_fake);
-	ok(block_costs_suffice(&costs) && costs.seen <= 64, "batches of bare readings suffice");
 }
 
 int

@@ -599,6 +599,18 @@ low_means(void)
 	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
 	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);
 	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
+	{
+		double		many[500];
+		double		room[500];
+		double		margin;
+
+		ok(isnan(stats_undisturbed(many, 0, &margin, room)) && isnan(margin), "undisturbed: nothing is known of none");
+		for (int i = 0; i < 500; i++)
+			many[i] = (i * 7) % 500;
+		/* the ten smallest are 0 to 9 */
+		ok(stats_undisturbed(many, 500, &margin, room) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
+		ok(stats_undisturbed(many, 100, &margin, room) == 2, "undisturbed: the fastest five");
+	}
 
 	/* 95 % of intervals contain the truth, whatever the noise adds */
 	srand(3);
