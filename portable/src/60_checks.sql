@@ -103,7 +103,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
     FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc, (facts ->> 'cost_ns')::float8 AS system_ns,
                  (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns, (facts ->> 'backward_steps')::int AS steps) AS f,
          LATERAL (VALUES
-            ('cost', CASE WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200, 'ns',
+            ('cost', CASE WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
              CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN facts -> 'calls' ->> 'problem'
                   WHEN f.by_tsc THEN 'half of what timing adds to a call of a plan node, for which the TSC is read twice'
                   ELSE 'a reading of the system clock, which is what the server times by' END),
