@@ -1,0 +1,353 @@
+-- What EXPLAIN ANALYZE costs: its own "Execution Time", which leaves out planning and printing, against executions
+-- of the same query without it.
+
+-- count(*) over so many rows, several times in a statement, lest a microsecond, which is as exactly as EXPLAIN prints
+-- times, matters. A cursor executes without storing the result; its times without those of the same statement
+-- over no row are compared with EXPLAIN's without those over no row, so that what either does once cancels out.
+CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, duration double precision,
+    OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
+    OUT counting_ns double precision, OUT counting_margin_ns double precision,
+    OUT timing_ns double precision, OUT timing_margin_ns double precision,
+    OUT overhead_ns double precision, OUT overhead_margin_ns double precision,
+    OUT parallel boolean, OUT jit boolean)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET cursor_tuple_fraction = 1
+AS $$
+DECLARE
+    until constant timestamptz := clock_timestamp() + duration * interval '1 s';
+    copies constant integer := least(greatest(10000 / rows, 1), 20);
+    ns constant double precision := 1e6 / rows / copies;
+    -- half of what EXPLAIN rounds to, twice
+    printed_ms constant double precision := 0.001;
+    memory text := greatest(rows * 112 / 1024 * copies + 1024, pg_size_bytes(current_setting('work_mem')) / 1024)::text;
+    explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
+    many text;
+    none text := 'SELECT count(*) FROM generate_series(1, 0)';
+    times double precision[];
+    plain double precision[] := '{}'; plain_none double precision[] := '{}';
+    counting double precision[] := '{}'; counting_none double precision[] := '{}';
+    timing double precision[] := '{}'; timing_none double precision[] := '{}';
+    round integer := 0;
+    mode integer;
+    opened refcursor;
+    started timestamptz;
+    explained json;
+    statement text;
+    round_s double precision;
+    round_started timestamptz;
+BEGIN
+    IF workload = 'table' THEN
+        EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
+        many := 'SELECT count(*) FROM pg_temp.clock_overhead_rows';
+    ELSE
+        many := format('SELECT count(*) FROM generate_series(1, %s)', rows);
+    END IF;
+    many := many || repeat(' UNION ALL ' || many, copies - 1);
+    none := none || repeat(' UNION ALL ' || none, copies - 1);
+    -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the
+    -- system, for which the next execution would pay with page faults
+    PERFORM set_config('work_mem', memory, true), length(repeat(' ', 8000000));
+    LOOP
+        round_started := clock_timestamp();
+        times := '{}';
+        -- three modes over many rows, in every order; and now and then over none
+        FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
+            mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
+            IF mode IN (0, 3) THEN
+                statement := CASE mode WHEN 0 THEN many ELSE none END;
+                OPEN opened NO SCROLL FOR EXECUTE statement;
+                started := clock_timestamp();
+                MOVE FORWARD ALL FROM opened;
+                CLOSE opened;
+                times[mode] := extract(epoch FROM clock_timestamp() - started) * 1000;
+            ELSE
+                EXECUTE explain[mode % 3] || CASE WHEN mode < 3 THEN many ELSE none END INTO explained;
+                times[mode] := explained -> 0 ->> 'Execution Time';
+                IF mode = 2 AND parallel IS NULL THEN
+                    parallel := explained::text ~ '"Node Type": "Gather';
+                    jit := explained::text ~ '"JIT":';
+                END IF;
+            END IF;
+        END LOOP;
+        IF round > 0 THEN
+            plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
+            plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
+        END IF;
+        round := round + 1;
+        round_s := extract(epoch FROM clock_timestamp() - round_started);
+        EXIT WHEN clock_timestamp() + round_s * interval '1 s' >= until AND round >= 2;
+        EXIT WHEN round >= 20000;
+    END LOOP;
+    IF workload = 'table' THEN
+        DROP TABLE pg_temp.clock_overhead_rows;
+    END IF;
+
+    repetitions := cardinality(plain);
+    SELECT m.mean INTO analyze_ms FROM @extschema@.clock_portable_low_mean(timing) AS m;
+    SELECT p.mean - b.mean + c.mean INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain) AS p,
+        @extschema@.clock_portable_low_mean(plain_none) AS b, @extschema@.clock_portable_low_mean(counting_none) AS c;
+    SELECT (m.difference - n.difference) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
+    FROM @extschema@.clock_portable_difference(plain, counting) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - n.difference) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
+    FROM @extschema@.clock_portable_difference(counting, timing) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - n.difference) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
+    FROM @extschema@.clock_portable_difference(plain, timing) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    plain_ms := plain_ms / copies;
+    analyze_ms := analyze_ms / copies;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_overhead(bigint, text, double precision) IS
+'internal: what counting and timing cost in nanoseconds a row, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
+
+CREATE PROCEDURE @extschema@.clock_executor_overhead(
+    INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
+    INOUT repetitions bigint DEFAULT NULL, INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
+    INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
+    INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
+    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
+    INOUT clock text DEFAULT NULL, INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
+    INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
+    INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    o record;
+    cost record;
+BEGIN
+    workload := lower(workload);
+    IF rows IS NULL THEN
+        RAISE EXCEPTION 'rows must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF workload IS NULL THEN
+        RAISE EXCEPTION 'workload must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF rows NOT BETWEEN 1 AND 10000000 THEN
+        RAISE EXCEPTION 'rows must be between 1 and 10000000' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The number given is %s.', rows), HINT = '1000, the default, are enough for most purposes.';
+    ELSIF workload NOT IN ('generate_series', 'table') THEN
+        RAISE EXCEPTION 'unknown workload "%"', workload USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Workloads are generate_series and table.';
+    END IF;
+    duration := @extschema@.clock_portable_duration(duration);
+    clock := @extschema@.clock_portable_clock();
+    -- of the TSC nothing is known here
+    IF clock <> 'RDTSC' THEN
+        cost := @extschema@.clock_portable_cost(duration / 6);
+        reading_ns := round(cost.cost_ns::numeric, 2);
+        reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
+    END IF;
+    o := @extschema@.clock_portable_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    repetitions := o.repetitions;
+    plain_ms := round(o.plain_ms::numeric, 4);
+    analyze_ms := round(o.analyze_ms::numeric, 4);
+    counting_ns := round(o.counting_ns::numeric, 2);
+    counting_margin_ns := round(o.counting_margin_ns::numeric, 2);
+    timing_ns := round(o.timing_ns::numeric, 2);
+    timing_margin_ns := round(o.timing_margin_ns::numeric, 2);
+    overhead_ns := round(o.overhead_ns::numeric, 2);
+    overhead_margin_ns := round(o.overhead_margin_ns::numeric, 2);
+    slowdown_percent := round((o.overhead_ns * rows / 1e4 / o.plain_ms)::numeric, 4);
+    predicted_ns := 2 * reading_ns;
+    measured_per_predicted := round(timing_ns / predicted_ns, 2);
+    parallel := o.parallel;
+    jit := o.jit;
+END
+$$;
+COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
+'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
+
+
+-- A statement that no cursor can execute; its rows are stored, and parsing and planning count.
+CREATE FUNCTION @extschema@.clock_portable_executed(statement text, allow_writes boolean, path text) RETURNS double precision
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    started timestamptz;
+    stopped timestamptz;
+BEGIN
+    BEGIN
+        IF NOT allow_writes THEN
+            PERFORM set_config('transaction_read_only', 'on', true);
+        END IF;
+        PERFORM set_config('search_path', path, true);
+        -- one expression for both readings, since each is planned anew under another search_path
+        LOOP
+            stopped := pg_catalog.clock_timestamp();
+            EXIT WHEN started IS NOT NULL;
+            started := stopped;
+            EXECUTE statement;
+        END LOOP;
+        RAISE EXCEPTION USING ERRCODE = 'CT000';
+    EXCEPTION WHEN SQLSTATE 'CT000' THEN
+        RETURN extract(epoch FROM stopped - started) * 1000;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_executed(text, boolean, text) IS
+'internal: executes a statement, undoes what it did, and returns how many milliseconds it took, parsing and planning included';
+
+-- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
+-- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
+-- where there are many, it is looked at with count(*) as the root.
+CREATE FUNCTION @extschema@.clock_portable_query(query text, duration double precision, allow_writes boolean,
+    clock_sources text[], params text[], path text,
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT parallel boolean, OUT jit boolean)
+RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    names constant text[] := '{plain,timing off,timing on,"timing on, buffers"}';
+    explain constant text := 'EXPLAIN (ANALYZE, FORMAT JSON, BUFFERS %s, TIMING %s) ';
+    statement text;
+    plan jsonb;
+    as_cursor boolean;
+    source text;
+    part double precision;
+    until timestamptz;
+    elapsed double precision;
+    times double precision[];
+    plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
+    modes double precision[];
+    more double precision[];    -- start and end of the executor, in each round
+    round integer;
+    m integer;
+    executed integer := 0;
+    most constant integer := 20000;
+    set_before constant text := split_part(current_setting('timing_clock_source', true), ' ', 1);
+    plain_ms double precision;
+    start_end double precision;
+    difference double precision;
+    margin double precision;
+BEGIN
+    duration := @extschema@.clock_portable_duration(duration);
+    IF allow_writes IS NULL THEN
+        RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
+        RAISE EXCEPTION 'this server cannot choose the clock that it times with' USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.', HINT = 'Leave clock_sources out.';
+    ELSIF cardinality(clock_sources) = 0 THEN
+        RAISE EXCEPTION 'clock_sources must not be empty' USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Leave it out for the clock that is set.';
+    ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    statement := @extschema@.clock_portable_statement(query, allow_writes, params);
+    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output;
+    IF NOT allow_writes AND plan::text ~ '"Node Type": "(ModifyTable|LockRows)"' THEN
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = 'feature_not_supported',
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    END IF;
+    parallel := plan::text ~ '"Node Type": "Gather';
+    as_cursor := NOT parallel AND plan::text !~ '"Node Type": "(ModifyTable|LockRows)"'
+        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create)\M';
+    PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
+
+    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), '{NULL}'::text[]) LOOP
+        IF source IS NOT NULL THEN
+            PERFORM set_config('timing_clock_source', source, true);
+        END IF;
+        clock := @extschema@.clock_portable_clock();
+        part := duration / coalesce(cardinality(clock_sources), 1);
+        until := clock_timestamp() + part * interval '1 s';
+        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}';
+        node_calls := NULL;
+        round := 0;
+        elapsed := 0;
+        LOOP
+            times := '{}';
+            FOR turn IN 0 .. 3 LOOP
+                m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4 ELSE (round + 3 - turn) % 4 END;
+                IF m > 0 THEN
+                    plan := (@extschema@.clock_portable_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
+                        CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END), allow_writes, path)).output::jsonb -> 0;
+                    times[m] := plan ->> 'Execution Time';
+                    IF m = 2 THEN
+                        jit := plan ? 'JIT';
+                        IF node_calls IS NULL THEN
+                            SELECT sum((n ->> 'Actual Loops')::double precision
+                                       * (1 + CASE WHEN n ->> 'Node Type' IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr') THEN 0
+                                              ELSE (n ->> 'Actual Rows')::double precision END))
+                            INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
+                        END IF;
+                        IF as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
+                            plan := (@extschema@.clock_portable_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
+                                format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
+                        END IF;
+                        IF (plan #>> '{Plan,Actual Rows}')::double precision <= 10 THEN
+                            more := more || (plan ->> 'Execution Time')::double precision - (plan #>> '{Plan,Actual Total Time}')::double precision;
+                        END IF;
+                    END IF;
+                ELSIF as_cursor THEN
+                    times[m] := (@extschema@.clock_portable_execute(statement, NULL, allow_writes, path)).ms;
+                ELSE
+                    times[m] := @extschema@.clock_portable_executed(statement, allow_writes, path)
+                        - @extschema@.clock_portable_executed('EXPLAIN (COSTS OFF) ' || statement, allow_writes, path);
+                END IF;
+                executed := executed + 1;
+                EXIT WHEN clock_timestamp() > until;
+            END LOOP;
+            elapsed := extract(epoch FROM clock_timestamp() - until) + part;
+            round := round + 1;
+            -- the first round is for caches, unless there is no time for another
+            CONTINUE WHEN round = 1 AND elapsed * 3 < part;
+            plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
+            EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
+        END LOOP;
+
+        SELECT mean INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain);
+        SELECT greatest(coalesce(mean, 0), 0) INTO start_end FROM @extschema@.clock_portable_low_mean(more);
+        plain_ms := plain_ms + start_end;
+        FOR m IN 0 .. 3 LOOP
+            mode := names[m + 1];
+            modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
+            SELECT count(t), round(min(t)::numeric, 4), round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4), round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
+            INTO runs, min_ms, median_ms, mean_ms, stddev_ms
+            FROM (SELECT x + CASE m WHEN 0 THEN start_end ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
+            IF m > 0 THEN
+                SELECT d.difference - start_end, sqrt(d.margin ^ 2 + 0.002 ^ 2 + (start_end / 2) ^ 2) INTO difference, margin FROM @extschema@.clock_portable_difference(plain, modes) AS d;
+                overhead_ms := round(difference::numeric, 4);
+                overhead_margin_ms := round(margin::numeric, 4);
+                slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
+                overhead_ns_per_call := round((difference * 1e6 / node_calls)::numeric, 2);
+                overhead_margin_ns_per_call := round((margin * 1e6 / node_calls)::numeric, 2);
+            ELSE
+                overhead_ms := NULL; overhead_margin_ms := NULL; slowdown_percent := NULL;
+                overhead_ns_per_call := NULL; overhead_margin_ns_per_call := NULL;
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+        IF cardinality(plain) = 0 THEN
+            RAISE WARNING 'the duration was used up after % executions of the query', executed USING
+                DETAIL = format('The duration was %s s.', duration), HINT = 'Two rounds of all modes need a longer one.';
+        END IF;
+    END LOOP;
+    -- no session's setting is left changed by this
+    IF clock_sources IS NOT NULL THEN
+        PERFORM set_config('timing_clock_source', set_before, true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_query(text, double precision, boolean, text[], text[], text) IS
+'internal: clock_query_overhead() with the search_path that the statement is executed under';
+
+CREATE FUNCTION @extschema@.clock_query_overhead(
+    query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
+    clock_sources text[] DEFAULT NULL, params text[] DEFAULT NULL,
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT parallel boolean, OUT jit boolean)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 4
+AS $$
+    SELECT * FROM @extschema@.clock_portable_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
+$$;
+COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
