@@ -19,6 +19,7 @@ DECLARE
     slot int;
     fastest interval[] := array_fill(NULL::interval, '{10}');
     stops double precision[] := '{}';
+    stopped double precision[] := '{}';
 BEGIN
     readings := 0;
     backward_steps := 0;
@@ -43,6 +44,7 @@ BEGIN
                     gap_max_us := greatest(gap_max_us, 1e6 * extract(epoch FROM d));
                     IF d >= '2 ms' AND cardinality(stops) < 1000 THEN
                         stops := stops || extract(epoch FROM this - began)::double precision;
+                        stopped := stopped || extract(epoch FROM d)::double precision;
                     END IF;
                 END IF;
             END IF;
@@ -58,8 +60,9 @@ BEGIN
     -- A quota lets a process go on at the beginning of its next period, 100 ms as a rule; a scheduler, whenever others
     -- have had their turn, which is more often, or irregular.
     SELECT p.period INTO period_s
-    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY b - a) AS period, array_agg(b - a) AS distances
-          FROM unnest(stops, stops[2:]) AS s(a, b) WHERE b IS NOT NULL) AS p
+    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
+          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
+                WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
     -- the processor's own speed: its fastest blocks at first and in the end
