@@ -22,10 +22,11 @@ $node->safe_psql(
 	CREATE ROLE regress_nobody LOGIN;
 	CREATE DATABASE shut;
 	REVOKE TEMP ON DATABASE shut FROM PUBLIC;
-	REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 	CREATE SCHEMA shared;
 	CREATE SCHEMA "My Schema";
 	CREATE SCHEMA "o'clock"});
+
+$node->safe_psql('shut', 'REVOKE CREATE ON SCHEMA public FROM PUBLIC');
 
 my $session = ClockSession->new($node);
 my $text = slurp_file($PortableEdition::plain);
