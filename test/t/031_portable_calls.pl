@@ -84,10 +84,10 @@ $nobody->query('RESET ALL');
 # As they are called by default, under a timeout that leaves little time: a result in time, or a refusal that says what to do.
 foreach my $call (PortableEdition::calls($nobody, 'pg_temp', 1))
 {
-	my $result = $nobody->query_with_timeout(2000, $call);
+	my $result = $nobody->query_with_timeout(3000, $call);
 	my $helped = $result->{state} =~ /^(?:55000|57014)$/ && $result->{err} =~ /^HINT:/m;
 
-	ok($result->{state} eq '00000' || $helped, "within 2 s: $call") or diag "$result->{state} after $result->{seconds} s: $result->{err}";
+	ok($result->{state} eq '00000' || $helped, "within 3 s: $call") or diag "$result->{state} after $result->{seconds} s: $result->{err}";
 }
 $nobody->quit;
 
