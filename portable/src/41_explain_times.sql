@@ -35,6 +35,7 @@ DECLARE
     shown double precision[];
     below double precision[];
     rounding double precision[];
+    is_timed boolean[];
     deviation double precision[];
     variance double precision[];
     children double precision[];
@@ -132,6 +133,8 @@ BEGIN
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
+        -- asynchronous scans do their work while others are timed
+        is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
     -- what calls below have cost, in readings: those of one process
@@ -180,7 +183,7 @@ BEGIN
     -- what is left is the machine's speed, which was another
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
-        total[i] := total[i] * x;
+        total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
         deviation[i] := sqrt(rounding[i] ^ 2 / 12 + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2);
         variance[i] := deviation[i] ^ 2;
     END LOOP;
@@ -244,12 +247,16 @@ BEGIN
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
             CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1) THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
+        IF NOT is_timed[i] THEN
+            note := 'not timed';
+            total[i] := NULL; margin := NULL; self := NULL; self_margin := NULL; is_unknown := false;
+        END IF;
         nodes := nodes || jsonb_build_array(jsonb_build_object('depth', depth[i], 'line', lines[i], 'type', type[i],
             'relation', item[i] ->> 'Relation Name', 'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
             'processes', processes[i],
             'start_ms', CASE WHEN shown[i] > 0 AND loops[i] > 0 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i]) ELSE 0 END,
             'total_ms', total[i], 'total_margin_ms', margin, 'self_ms', self, 'self_margin_ms', self_margin,
-            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 AND loops[i] > 0 THEN 100 * self / whole END,
+            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self / whole END,
             'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
             'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
     END LOOP;
@@ -288,7 +295,8 @@ BEGIN
     each := 2 * reading - least(10, reading / 2);
     deviation := coalesce(greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each), 1e9);
     each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6);
+    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
+        || jsonb_build_object('clock', @extschema@.clock_portable_clock());
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, text, text) IS
