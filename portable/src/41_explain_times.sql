@@ -12,7 +12,7 @@ DECLARE
     -- how far a query differs from run to run for no reason, what is not known of costs and of self times
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
-    self_prior_ms constant double precision := 50e-6;
+    self_prior_ms constant double precision := 30e-6;
     timed jsonb;
     plain double precision[];
     roots double precision[];
@@ -36,7 +36,7 @@ DECLARE
     below double precision[];
     rounding double precision[];
     is_timed boolean[];
-    deviation double precision[];
+    rounding_variance double precision[];
     variance double precision[];
     children double precision[];
     children_variance double precision[];
@@ -184,12 +184,12 @@ BEGIN
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
-        deviation[i] := sqrt(rounding[i] ^ 2 / 12 + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2);
-        variance[i] := deviation[i] ^ 2;
+        rounding_variance[i] := rounding[i] ^ 2 / 12;
+        variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
     -- Of many short loops rounding has left little.  But the nodes above are known, and what a node takes itself is some
-    -- 50 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
+    -- 30 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
     -- left is shared out by variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
@@ -218,6 +218,7 @@ BEGIN
                 IF rounding[j] > 0.02 * total[j] THEN
                     x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
                     total[j] := greatest(least(x, total[j] + rounding[j] / 2), total[j] - rounding[j] / 2, 0);
+                    rounding_variance[j] := rounding_variance[j] * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
                 END IF;
             END IF;
         END LOOP;
@@ -234,15 +235,19 @@ BEGIN
     whole := total[1];
     FOR i IN 1..n LOOP
         -- what workers did is no part of a Gather's time
-        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0 THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0), coalesce(sum(rounding[j] ^ 2 / 12), 0) INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
+        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
+                                           THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
+               coalesce(sum(rounding_variance[j]), 0)
+            INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
         self := greatest(self, 0);
-        margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding[i] ^ 2 / 12
+        margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding_variance[i]
             + (cost_deviation * inside * calls[i] / processes[i] + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
         IF i = 1 THEN
             margin := 1.96 * noise * total[i];
         END IF;
-        self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding[i] ^ 2 / 12 + x
+        self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding_variance[i] + x
             + (cost_deviation * (inside * calls[i] / processes[i] + (each - inside) * children_cost[i])) ^ 2);
+        margin := least(margin, greatest(whole, total[i]));
         is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
