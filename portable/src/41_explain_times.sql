@@ -287,7 +287,7 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The value given is %s.', runs);
+        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The number given is %s.', runs);
     END IF;
     measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
