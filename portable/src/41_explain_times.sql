@@ -295,7 +295,7 @@ BEGIN
     overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
     IF @extschema@.clock_portable_clock() = 'RDTSC' THEN
-        reading := greatest(overhead.overhead_ns * 0.55, 5);
+        reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
     deviation := coalesce(greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each), 1e9);
