@@ -124,8 +124,8 @@ BEGIN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000', DETAIL = message,
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
-        RAISE EXCEPTION 'cannot measure a query that writes: it has taken a transaction ID' USING ERRCODE = '25006',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+        RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
+            DETAIL = 'A function in it has written something, or has asked for a transaction ID.';
     END IF;
     ms := extract(epoch FROM stopped - started) * 1000;
     output := array_to_string(lines, chr(10));
