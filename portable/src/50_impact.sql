@@ -25,7 +25,7 @@ BEGIN
              LATERAL (VALUES ('active ms', %s::float8),
                              ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
                              ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
-                             ('temporary files', d.temp_bytes::float8 / current_setting('block_size')::int)) AS v(counter, n)
+                             ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
         GROUP BY v.counter$$,
         CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
         CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'),
@@ -275,7 +275,7 @@ BEGIN
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
-        operations := counted ->> 'total';
+        operations := (counted ->> 'total')::double precision;
         operations_per_s := round((rate * share)::numeric, 3);
         operation_ns := round(op_ns::numeric, 2);
         operation_margin_ns := round(op_margin_ns::numeric, 2);
