@@ -25,7 +25,7 @@ BEGIN
              LATERAL (VALUES ('active ms', %s::float8),
                              ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
                              ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
-                             ('temporary files', d.temp_bytes::float8 / current_setting('block_size')::int)) AS v(counter, n)
+                             ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
         GROUP BY v.counter$$,
         CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
         CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'),
@@ -89,7 +89,7 @@ CREATE FUNCTION @extschema@.clock_impact_detail(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    by_tsc CONSTANT boolean := coalesce(current_setting('timing_clock_source', true) LIKE '%tsc%', false);
+    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
     -- (a setting that was never defined, but set and reset, is '')
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     started timestamptz;
@@ -138,31 +138,36 @@ BEGIN
 
     SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
     BEGIN
-        SELECT greatest(o.counting_ns, 0) AS counting_ns, o.counting_margin_ns, greatest(o.timing_ns, 0) AS timing_ns, o.timing_margin_ns
-        INTO STRICT calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
+        SELECT o.counting_ns, o.counting_margin_ns, o.timing_ns, o.timing_margin_ns
+        INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
+        IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
+            RAISE 'the server was too busy to measure it';
+        END IF;
     EXCEPTION WHEN OTHERS THEN
         why_not_calls := SQLERRM;
         SELECT NULL::float8 AS counting_ns, NULL::float8 AS counting_margin_ns,
                2 * system.cost_ns AS timing_ns, 2 * system.cost_margin_ns AS timing_margin_ns INTO calls;
     END;
 
-    FOR setting, work, statistics, blocks IN
-        SELECT w.setting, w.work, w.statistics, w.blocks
-        FROM (VALUES (1, 160000, 'track_io_timing', 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END),
-                     (2, 160000, 'track_io_timing', 'relation writes', 'pg_stat_io', 1),
-                     (3, 160000, 'track_io_timing', 'relation extends', 'pg_stat_io', CASE WHEN version < 180000 THEN 64 ELSE 1 END),
-                     (4, 160000, 'track_io_timing', 'relation writebacks', 'pg_stat_io', 256),
-                     (5, 160000, 'track_io_timing', 'relation fsyncs', 'pg_stat_io', 1),
-                     (1, -160000, 'track_io_timing', 'relation reads', 'pg_stat_database', 1),
-                     (2, -160000, 'track_io_timing', 'relation writes', 'pg_stat_bgwriter', 1),
-                     (6, 0, 'track_io_timing', 'temporary files', 'pg_stat_database', 1),
-                     (7, 0, 'track_wal_io_timing', 'WAL writes', CASE WHEN version >= 180000 THEN 'pg_stat_io' ELSE 'pg_stat_wal' END, 1),
-                     (8, 0, 'track_wal_io_timing', 'WAL fsyncs', CASE WHEN version >= 180000 THEN 'pg_stat_io' ELSE 'pg_stat_wal' END, 1),
-                     (9, 180000, 'track_wal_io_timing', 'WAL reads', 'pg_stat_io', 1),
-                     (10, 0, 'auto_explain.log_analyze', 'calls of plan nodes', 'pg_stat_database', 1),
-                     (11, 0, 'auto_explain.log_timing', 'calls of plan nodes', 'pg_stat_database', 1)
-             ) AS w(n, since, setting, work, statistics, blocks)
-        WHERE CASE WHEN w.since < 0 THEN version < -w.since ELSE version >= w.since END
+    FOR work, statistics, blocks, setting IN
+        SELECT w.work, w.statistics, w.blocks, coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing' ELSE 'track_io_timing' END)
+        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
+                     (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
+                     (3, 160000, 990000, 'relation extends', 'pg_stat_io', CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
+                     (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
+                     (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
+                     (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
+                     (2, 0, 159999, 'relation writes', 'pg_stat_bgwriter', 1, NULL),
+                     (6, 0, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
+                     (7, 180000, 990000, 'WAL writes', 'pg_stat_io', 1, NULL),
+                     (8, 180000, 990000, 'WAL fsyncs', 'pg_stat_io', 1, NULL),
+                     (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
+                     (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
+                     (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
+                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_analyze'),
+                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_timing')
+             ) AS w(n, since, until, work, statistics, blocks, setting)
+        WHERE version BETWEEN w.since AND w.until
         ORDER BY w.n
     LOOP
         counted := counts -> work;
@@ -233,10 +238,11 @@ BEGIN
         op_margin_ns := readings_per_operation * system.cost_margin_ns;
         reading_ns := round(system.cost_ns::numeric, 2);
         reading_margin_ns := round(system.cost_margin_ns::numeric, 2);
-        clock := CASE WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' END;
+        clock := @extschema@.clock_portable_clock();
         IF setting = 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
-            op_ns := calls.counting_ns;
+            -- noise may make it less than nothing; of NULL and 0, greatest() is 0
+            op_ns := CASE WHEN calls.counting_ns < 0 THEN 0 ELSE calls.counting_ns END;
             op_margin_ns := calls.counting_margin_ns;
             least_ns := op_ns;
             clock := NULL;
@@ -244,7 +250,7 @@ BEGIN
             reading_margin_ns := NULL;
             reason := coalesce('what counting a call costs is not known, because ' || why_not_calls, reason);
         ELSIF setting = 'auto_explain.log_timing' THEN
-            op_ns := calls.timing_ns;
+            op_ns := greatest(calls.timing_ns, 0);
             op_margin_ns := calls.timing_margin_ns;
             least_ns := op_ns;
             reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
@@ -253,8 +259,8 @@ BEGIN
         IF by_tsc AND reading_ns IS NOT NULL THEN
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            clock := CASE setting WHEN 'auto_explain.log_timing' THEN 'RDTSC' ELSE 'RDTSCP' END;
             IF setting LIKE 'track%' THEN
+                clock := 'RDTSCP';
                 least_ns := NULL;
                 bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most' ELSE 'estimate' END;
                 reason := concat_ws('; ', reason, 'what reading the TSC costs is not known without C: the system clock''s cost is taken, which is more as a rule');
@@ -269,7 +275,7 @@ BEGIN
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
-        operations := counted ->> 'total';
+        operations := (counted ->> 'total')::double precision;
         operations_per_s := round((rate * share)::numeric, 3);
         operation_ns := round(op_ns::numeric, 2);
         operation_margin_ns := round(op_margin_ns::numeric, 2);

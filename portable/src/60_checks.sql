@@ -77,7 +77,6 @@ COMMENT ON FUNCTION @extschema@.clock_portable_watch(double precision) IS
 CREATE FUNCTION @extschema@.clock_portable_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    by_tsc CONSTANT boolean := coalesce(current_setting('timing_clock_source', true) LIKE '%tsc%', false);
     seconds CONSTANT double precision := @extschema@.clock_portable_duration(duration);
     facts jsonb;
     calls jsonb;
@@ -90,7 +89,7 @@ BEGIN
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN facts || jsonb_build_object('by_tsc', by_tsc, 'calls', calls);
+    RETURN facts || jsonb_build_object('by_tsc', @extschema@.clock_portable_clock() = 'RDTSC', 'calls', calls);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_facts(double precision) IS
@@ -106,7 +105,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
     FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc, (facts ->> 'cost_ns')::float8 AS system_ns,
                  (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns, (facts ->> 'backward_steps')::int AS steps) AS f,
          LATERAL (VALUES
-            ('cost', CASE WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
+            ('cost', CASE WHEN f.by_tsc AND f.timing_ns < 0 THEN 0 WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
              CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
                   WHEN f.by_tsc THEN 'half of what timing adds to a call of a plan node, for which the TSC is read twice'
                   ELSE 'a reading of the system clock, which is what the server times by' END),

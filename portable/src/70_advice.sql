@@ -33,7 +33,7 @@ DECLARE
     facts jsonb;
     c record;
     source CONSTANT text := current_setting('timing_clock_source', true);
-    by_tsc CONSTANT boolean := coalesce(source LIKE '%tsc%', false);
+    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
     x86 CONSTANT boolean := version() LIKE '%x86_64%';
     lost numeric;
     period_ms numeric;
@@ -121,15 +121,18 @@ BEGIN
             ELSE
                 SELECT * INTO by_system FROM @extschema@.clock_portable_timing_by('system', duration / 4) AS t;
                 SELECT * INTO by_the_tsc FROM @extschema@.clock_portable_timing_by('tsc', duration / 4) AS t;
-                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node, with system %s, with tsc %s',
-                                  source, coalesce(timing_ns::text, '?'), coalesce(by_system.timing_ns::text, '? (' || by_system.problem || ')'),
-                                  coalesce(by_the_tsc.timing_ns::text, '? (' || by_the_tsc.problem || ')'));
+                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node; ', source,
+                                  coalesce(timing_ns::text, 'an unknown number of'))
+                    || CASE WHEN by_system.problem IS NULL THEN format('with system %s, with tsc %s', by_system.timing_ns, coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
+                            ELSE format('this role may not set it; a reading of the system clock takes %s ns', round((facts ->> 'cost_ns')::numeric, 1)) END;
                 IF by_tsc AND timing_ns > 1.1 * by_system.timing_ns THEN
                     severity := 'notice';
                     finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system clock' || finding;
                     provider := 'why reading the TSC takes so long, and whether RDTSC is intercepted';
                 ELSIF by_tsc THEN
                     finding := 'EXPLAIN ANALYZE reads the TSC' || finding;
+                ELSIF by_system.problem IS NULL AND by_the_tsc.problem IS NOT NULL THEN
+                    finding := 'EXPLAIN ANALYZE cannot read the TSC' || finding;
                 ELSIF by_the_tsc.timing_ns >= 0.9 * timing_ns THEN
                     finding := 'the TSC would be no faster' || finding;
                 ELSE
@@ -172,7 +175,7 @@ BEGIN
            @extschema@.clock_portable_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
          LATERAL (SELECT coalesce(max(length(l)), 6) AS width FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
-    ORDER BY n > 1, s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;
+    ORDER BY s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
