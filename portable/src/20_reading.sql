@@ -109,6 +109,7 @@ DECLARE
     until constant timestamptz := started_at + duration * interval '1 s';
     readings timestamptz[];
     stall bigint;
+    backward boolean;
     longest_stall bigint := 0;
     counts jsonb;
     of_blocks jsonb[] := '{}';
@@ -116,12 +117,24 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        SELECT max(n) - 1 INTO stall FROM (SELECT count(*) AS n FROM unnest(readings) AS t GROUP BY t) AS s;
+        -- equal readings first, for that is fast, and neighbours only if some are apart: a backward step
+        WITH same AS (
+            SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
+            FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
+        ), steps AS (
+            SELECT t - lag(t) OVER (ORDER BY first) AS d, 1 AS n FROM same
+            UNION ALL SELECT interval '0', sum(n) - count(*) FROM same
+        )
+        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n), (SELECT max(n) - 1 FROM same), (SELECT bool_or(apart) FROM same)
+        INTO counts, stall, backward
+        FROM (SELECT d, sum(n) AS n FROM steps WHERE d IS NOT NULL GROUP BY d) AS counted;
+        IF backward THEN
+            SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n) INTO counts
+            FROM (SELECT d, count(*) AS n
+                  FROM (SELECT t - lag(t) OVER () AS d FROM unnest(readings) AS t) AS differences
+                  WHERE d IS NOT NULL GROUP BY d) AS counted;
+        END IF;
         longest_stall := greatest(longest_stall, stall);
-        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n) INTO counts
-        FROM (SELECT d, count(*) AS n
-              FROM (SELECT t - lag(t) OVER () AS d FROM unnest(readings) AS t) AS differences
-              WHERE d IS NOT NULL GROUP BY d) AS counted;
         of_blocks := of_blocks || counts;
         EXIT WHEN clock_timestamp() >= until;
     END LOOP;
@@ -161,13 +174,13 @@ DECLARE
 BEGIN
     source := @extschema@.clock_portable_source(source);
     duration := @extschema@.clock_portable_duration(duration);
-    cost := @extschema@.clock_portable_cost(duration / 2);
-    RETURN @extschema@.clock_portable_durations(duration / 2)
+    cost := @extschema@.clock_portable_cost(duration / 5);
+    RETURN @extschema@.clock_portable_durations(duration * 0.8)
         || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns, 'cost_margin_ns', cost.cost_margin_ns);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads: for reading and looking half of the time each, the other half for what a reading costs';
+'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads; a fifth of the time goes into what a reading costs';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -266,7 +279,7 @@ AS $$
     ), buckets AS (
         SELECT length(ltrim(ns::bigint::bit(64)::text, '0')) AS bucket, sum(n) AS n FROM run GROUP BY 1
     )
-    SELECT 2::bigint ^ i - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
+    SELECT (2::numeric ^ i)::bigint - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
            round(sum(b.n) OVER (ORDER BY i) * 100 / sum(b.n) OVER (), 4), coalesce(b.n, 0)::bigint,
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
