@@ -160,7 +160,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     seconds constant double precision := 3;
-    most constant integer := 15;
+    most constant integer := 40;
     explain constant text := 'EXPLAIN (COSTS OFF, FORMAT JSON) ';
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
     -- VERBOSE: what of a Gather's child is the leader's
