@@ -62,7 +62,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind bench unit unit-programs shims indent
+.PHONY: help demo test test-matrix test-valgrind bench unit unit-programs shims indent portable
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -119,3 +119,7 @@ $(TEST_MODULES): %.so: %.c
 
 indent:
 	@tools/in-tree 19 tools/indent
+
+# The portable edition's two files, of portable/src.
+portable:
+	@portable/generate
