@@ -26,7 +26,8 @@
 #   <!-- not run: reason -->
 #
 # "<!-- page: portable edition -->" is the default for all blocks after it.  Either edition is installed before the page's first
-# statement unless the page installs it (CREATE EXTENSION clocktiming, \i portable/clocktiming.sql).  psql runs in the sources' directory.
+# statement unless the page installs it (CREATE EXTENSION clocktiming, \i portable/clocktiming.sql).  A page's blocks for the portable
+# edition run first, in one session, then those for the extension in another.  psql's directory is empty but for portable/.
 
 package ManualPages;
 
@@ -35,8 +36,11 @@ use warnings;
 
 use Cwd qw(abs_path);
 use File::Basename;
+use File::Temp qw(tempdir);
 
 my $top = abs_path(dirname(__FILE__) . '/../..');
+my $directory = tempdir(CLEANUP => 1);
+symlink("$top/portable", "$directory/portable") or die "$directory: $!\n";
 
 # The pages of the manual below a directory.
 sub pages
@@ -177,7 +181,7 @@ sub psql
 	local $ENV{PGCLIENTENCODING} = 'UTF8';
 	local $ENV{COLUMNS};
 	delete $ENV{COLUMNS};
-	system("cd '$top' && psql -X -P pager=off -d \"$connstr\" <$file.sql >$file.out 2>$file.err");
+	system("cd '$directory' && psql -X -P pager=off -d \"$connstr\" <$file.sql >$file.out 2>$file.err");
 	foreach ('out', 'err')
 	{
 		push @result, join('', map { "$_\n" } read_lines("$file.$_"));
@@ -209,12 +213,6 @@ sub run_page
 	my %of;
 
 	push @{ $of{ $_->{edition} } }, $_ foreach @statements;
-	if ($of{extension})
-	{
-		psql($connstr, "CREATE EXTENSION clocktiming;\n")
-		  unless grep { $_->{sql} =~ /CREATE EXTENSION clocktiming/i } @{ $of{extension} };
-		run_session($connstr, $connstr, @{ $of{extension} });
-	}
 	if ($of{portable})
 	{
 		my ($database) = $connstr =~ /dbname='?(\w+)/;
@@ -225,6 +223,12 @@ sub run_page
 		psql($owners, "\\i portable/clocktiming.sql\n")
 		  unless grep { $_->{sql} =~ m{\\i portable/clocktiming\.sql} } @{ $of{portable} };
 		run_session($connstr, $owners, @{ $of{portable} });
+	}
+	if ($of{extension})
+	{
+		psql($connstr, "CREATE EXTENSION clocktiming;\n")
+		  unless grep { $_->{sql} =~ /CREATE EXTENSION clocktiming/i } @{ $of{extension} };
+		run_session($connstr, $connstr, @{ $of{extension} });
 	}
 	return;
 }
@@ -267,6 +271,7 @@ sub run_session
 		my $messages = $err =~ s/\A(.*?)^=mark= $n\n//ms ? $1 : '';
 
 		s/[ \t]+$//mg foreach ($text, $messages);
+		$messages =~ s/^psql:[^:\n]+:\d+: //mg;
 		$s->{messages} = [ split /\n/, $messages ];
 		$s->{got} = [ split /\n/, $text ];
 		pop @{ $s->{got} } while @{ $s->{got} } && $s->{got}[-1] eq '';
