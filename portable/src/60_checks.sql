@@ -61,8 +61,8 @@ BEGIN
     -- have had their turn, which is more often, or irregular.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
-          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, d)
-                WHERE d > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
+          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
+                WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
     -- the processor's own speed: its fastest blocks at first and in the end
