@@ -18,7 +18,7 @@ DECLARE
     settings text[];
     before pg_catalog.oid[];
     former text;
-    cause text;
+    detail text;
     f record;
 BEGIN
     IF pg_catalog.current_setting('server_version_num')::int < 130000 THEN
@@ -34,8 +34,8 @@ BEGIN
 
     -- What a session may have set differently, put back below.  (SQL functions are checked when they are called.)
     settings := ARRAY(SELECT pg_catalog.current_setting(n) FROM pg_catalog.unnest(names) AS n);
-    PERFORM pg_catalog.set_config(n, v, true)
-        FROM pg_catalog.unnest(names, '{"pg_catalog, pg_temp",on,off}'::text[]) AS s(n, v);
+    PERFORM pg_catalog.set_config(names[i], (ARRAY['pg_catalog, pg_temp', 'on', 'off'])[i], true)
+        FROM pg_catalog.generate_series(1, 3) AS i;
 
     IF wanted IS NULL AND (target IS NULL OR left(target, 3) = 'pg_' OR NOT has_schema_privilege(target, 'CREATE')) THEN
         target := 'pg_temp';
@@ -55,18 +55,9 @@ BEGIN
         target := quote_ident(target);
     END IF;
 
-    before := ARRAY(SELECT oid FROM pg_proc WHERE pronamespace = to_regnamespace(target));
+    before := ARRAY(SELECT oid FROM pg_proc WHERE pronamespace = COALESCE(to_regnamespace(target), pg_my_temp_schema()));
     SELECT string_agg(oid::regprocedure::text, ', ') INTO former
         FROM pg_proc WHERE oid = ANY (before) AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]';
-    IF former IS NOT NULL THEN
-        BEGIN
-            EXECUTE 'DROP ROUTINE ' || former;
-        EXCEPTION WHEN dependent_objects_still_exist THEN
-            GET STACKED DIAGNOSTICS cause = PG_EXCEPTION_DETAIL;
-            RAISE EXCEPTION USING ERRCODE = 'dependent_objects_still_exist', DETAIL = cause,
-                MESSAGE = format('clocktiming in schema %s cannot be replaced, because other objects depend on it', target),
-                HINT = 'Drop these, run this again, and create them anew.';
-        END;
-    END IF;
-
-    EXECUTE replace($clocktiming_script$
+    BEGIN
+        EXECUTE COALESCE('DROP ROUTINE ' || former, '');
+        EXECUTE replace($clocktiming_script$
