@@ -6,7 +6,7 @@
 --   into a schema           CREATE SCHEMA clock; SET search_path = clock; then this file.  Where SET does not last until the
 --                           next statement, name the schema below, at "wanted".  For standbys: on the primary.
 --   without any privilege   this file alone.  It goes to pg_temp, for this session only, and its names are pg_temp.clock_...
---                           Through a transaction pooler: BEGIN; this file; what you call; COMMIT;
+--                           Through a transaction pooler: BEGIN; this file; what you call; ROLLBACK;
 -- To replace an older one, run it again.  To remove it: DROP SCHEMA clock CASCADE, or from a schema with more in it
 --   DO $$ BEGIN EXECUTE (SELECT 'DROP ROUTINE ' || string_agg(oid::regprocedure::text, ', ') FROM pg_proc
 --     WHERE pronamespace = 'public'::regnamespace AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]'); END $$;
