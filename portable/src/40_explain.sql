@@ -191,6 +191,8 @@ BEGIN
     as_cursor := statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create|insert|update|delete|merge)\M'
         AND NOT EXISTS (SELECT FROM @extschema@.clock_portable_nodes(shape)
             WHERE item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Node Type' LIKE 'Gather%' OR item ->> 'Operation' <> 'Select');
+    -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the system
+    PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
         -- in an order that changes
