@@ -144,11 +144,12 @@ BEGIN
     -- the query as it is, ExecutorRun alone
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO plain_ms FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
-    noise := variation;
+    -- times are known to a microsecond
+    noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
-        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / plain_ms INTO x FROM unnest(plain) AS v;
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - total[1])) / nullif(total[1], 0) INTO y FROM unnest(roots) AS v;
-        noise := sqrt(variation ^ 2 + greatest(x, y) ^ 2 / cardinality(plain));
+        noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
         -- Execution Time, and every call counted
@@ -160,7 +161,7 @@ BEGIN
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - plain_ms) / x;
-        z := greatest(noise * plain_ms * 1.4 / x, 1e-9);
+        z := greatest(noise * plain_ms * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
     END IF;
@@ -261,8 +262,9 @@ AS $body$
 DECLARE
     measured jsonb;
     overhead record;
+    reading double precision;
     each double precision;
-    inside double precision;
+    deviation double precision;
 BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
@@ -271,11 +273,16 @@ BEGIN
     END IF;
     measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
         allow_writes, runs, with_text, path);
+    -- Two readings a call, but what they wait for is hidden in part; measured on a busy machine that says little.
     overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
-    each := (overhead.counting_ns + overhead.timing_ns) / 1e6;
-    -- a reading is in the node's own time; of the TSC nothing is known here but that two are more than half of it all
-    inside := least((@extschema@.clock_portable_cost(0.05)).cost_ns / 1e6, each * 0.6);
-    RETURN @extschema@.clock_portable_times(measured, inside, each, overhead.counting_ns / 1e6);
+    reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
+    IF @extschema@.clock_portable_clock() = 'RDTSC' THEN
+        reading := greatest(overhead.overhead_ns * 0.55, 5);
+    END IF;
+    each := 2 * reading - least(10, reading / 2);
+    deviation := coalesce(greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each), 1e9);
+    each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
+    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, boolean, text) IS
