@@ -83,10 +83,10 @@ DECLARE
     calls jsonb;
 BEGIN
     -- (first, since the processor is fresh)
-    SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.5 * seconds) AS w;
-    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.25 * seconds) AS c;
+    SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.4 * seconds) AS w;
+    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.2 * seconds) AS c;
     BEGIN
-        SELECT to_jsonb(o) INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.25 * seconds) AS o;
+        SELECT to_jsonb(o) INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
@@ -107,7 +107,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
                  (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns, (facts ->> 'backward_steps')::int AS steps) AS f,
          LATERAL (VALUES
             ('cost', CASE WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
-             CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN facts -> 'calls' ->> 'problem'
+             CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
                   WHEN f.by_tsc THEN 'half of what timing adds to a call of a plan node, for which the TSC is read twice'
                   ELSE 'a reading of the system clock, which is what the server times by' END),
             ('backward_steps', f.steps, 0, 'steps', CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
