@@ -45,8 +45,8 @@ DECLARE
     until constant timestamptz := clock_timestamp() + duration * interval '1 s';
     copies constant integer := least(greatest(4000 / rows, 1), 20);
     ns constant double precision := 1e6 / rows / copies;
-    -- half of what EXPLAIN rounds to, twice
-    printed_ms constant double precision := 0.001;
+    -- times in microseconds: EXPLAIN rounds, the clock cuts off
+    printed_ms constant double precision := 0.002;
     memory text := greatest(rows * 112 / 1024 + 1024, pg_size_bytes(current_setting('work_mem')) / 1024)::text;
     explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
     copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);

@@ -14,11 +14,9 @@ DECLARE
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 50e-6;
     timed jsonb;
-    run jsonb;
     plain double precision[];
     roots double precision[];
     n integer;
-    used integer := 0;
     k integer;
     item jsonb[];
     parent integer[];          -- in whose time it is; NULL: in nobody's
@@ -31,9 +29,6 @@ DECLARE
     rows_bound double precision[];
     calls double precision[];
     processes double precision[];
-    one double precision[];
-    first double precision[];
-    others double precision[];
     total double precision[];
     start double precision[];
     leader double precision[];
@@ -50,7 +45,7 @@ DECLARE
     y double precision;
     z double precision;
     plain_ms double precision;
-    timed_ms double precision;
+    outside double precision;
     whole double precision;
     noise double precision;
     scale double precision := 1;
@@ -73,31 +68,30 @@ BEGIN
         FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- nodes' times: means of the fastest third of the runs
-    SELECT array_agg((r #>> '{Plan,Actual Total Time}')::double precision) INTO roots FROM jsonb_array_elements(timed) AS r;
-    total := array_fill(0::double precision, ARRAY[n]);
-    start := total;
-    leader := total;
-    timed_ms := 0;
-    k := (jsonb_array_length(timed) + 2) / 3;
-    FOR run IN SELECT r FROM jsonb_array_elements(timed) AS r ORDER BY (r #>> '{Plan,Actual Total Time}')::double precision LOOP
-        SELECT array_agg(coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
-               array_agg(coalesce((t.item ->> 'Actual Startup Time')::double precision, 0) ORDER BY node),
-               array_agg(coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision
-                - (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
-                   FROM jsonb_array_elements(t.item -> 'Workers') AS w), 0) ORDER BY node)
-            INTO one, first, others FROM @extschema@.clock_portable_nodes(run -> 'Plan') AS t;
-        CONTINUE WHEN cardinality(one) <> n;
-        used := used + 1;
-        timed_ms := timed_ms + (run ->> 'Execution Time')::double precision;
-        FOR i IN 1..n LOOP
-            total[i] := total[i] + one[i];
-            start[i] := start[i] + first[i];
-            leader[i] := leader[i] + others[i];
-        END LOOP;
-        EXIT WHEN used >= k;
-    END LOOP;
-    timed_ms := timed_ms / used;
+    -- The mean of the fastest third of the runs, of each node: what is disturbed is so for a while only.  Thus a node's time
+    -- is no less than that of its children, as in each run.
+    WITH run AS (
+        SELECT i, explained, (SELECT count(*) FROM @extschema@.clock_portable_nodes(explained -> 'Plan')) AS size
+        FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
+    ), node AS (
+        SELECT i, node, coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
+               (t.item ->> 'Actual Startup Time')::double precision AS first,
+               (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
+                FROM jsonb_array_elements(t.item -> 'Workers') AS w) AS workers
+        FROM run, @extschema@.clock_portable_nodes(explained -> 'Plan') AS t WHERE run.size = n
+    ), ordered AS (
+        SELECT *, row_number() OVER (PARTITION BY node ORDER BY time) <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast FROM node
+    ), mean AS (
+        SELECT node, avg(time) AS time, coalesce(avg(first), 0) AS first, avg(time - coalesce(workers, 0)) AS leader
+        FROM ordered WHERE is_fast GROUP BY node
+    )
+    SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
+           (SELECT array_agg(time) FROM node WHERE node = 1)
+        INTO total, start, leader, roots FROM mean;
+    -- and what is in no node: the executor's start and end, and triggers at the end
+    SELECT avg(fastest.ms) INTO outside FROM (
+        SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
+        FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
 
     FOR i IN 1..n LOOP
         parent[i] := shown_parent[i];
@@ -136,9 +130,7 @@ BEGIN
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
                 THEN greatest(loops[i], rows[i])
             ELSE loops[i] + rows[i] END;
-        total[i] := total[i] / used / processes[i];
-        start[i] := start[i] / used;
-        leader[i] := leader[i] / used;
+        total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
     END LOOP;
 
@@ -166,7 +158,7 @@ BEGIN
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
         -- Execution Time, and every call counted
-        plain_ms := greatest(plain_ms - (timed_ms - total[1]) - counting * (below[1] + calls[1]), plain_ms / 2);
+        plain_ms := greatest(plain_ms - outside - counting * (below[1] + calls[1]), plain_ms / 2);
     END IF;
 
     -- by how much the costs of calls differ from what they are elsewhere: what was measured, combined with what is likely
@@ -261,7 +253,7 @@ BEGIN
             'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
             'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
     END LOOP;
-    RETURN jsonb_build_object('nodes', nodes, 'run_ms', timed_ms, 'plain_ms', plain_ms,
+    RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
         'estimate_ms', shown[1], 'runs', cardinality(plain), 'removed_ms', inside * calls[1] + each * below[1],
         'scale', scale, 'printed', measured ->> 'printed');
 END

@@ -93,7 +93,7 @@ FROM portable.clock_advice(2) ORDER BY check_name <> 'overall', check_name COLLA
 \pset tuples_only on
 SELECT s, t.* FROM unnest(ARRAY[
     $$clock_measure(NULL, 1)$$, $$clock_measure('sundial', 1)$$, $$clock_measure('rdtsc', 1)$$, $$clock_measure('system', -1)$$,
-    $$clock_summary('system', NULL)$$, $$clock_summary('sundial', 1)$$, $$clock_histogram('system', 'NaN')$$, $$clock_histogram(NULL::jsonb)$$,
+    $$clock_summary('system', NULL)$$, $$clock_summary('sundial', 1)$$, $$clock_histogram('system', 'NaN')$$,
     $$clock_report(0)$$, $$clock_report(1, 101)$$, $$clock_query_overhead('VACUUM')$$, $$clock_query_overhead(NULL)$$,
     $$clock_explain('VACUUM')$$, $$clock_explain('DELETE FROM pg_class')$$, $$clock_explain('')$$, $$clock_explain(NULL)$$,
     $$clock_explain('SELECT $1')$$, $$clock_explain('SELECT $1', params => '{1,2}')$$, $$clock_explain('SELECT 1', runs => 0)$$,
