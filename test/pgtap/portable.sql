@@ -1,7 +1,10 @@
 -- The edition without C beside the extension, in one database: the same names, columns and words, and figures that
--- follow from each other.
+-- follow from each other.  On PostgreSQL 13 and 14 it is alone.
 SET client_min_messages = warning;
+SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'clocktiming') AS with_c \gset
+\if :with_c
 SET stats_fetch_consistency = snapshot;
+\endif
 BEGIN;
 SELECT * FROM no_plan();
 CREATE TEMP TABLE settings AS SELECT name, setting FROM pg_settings;
@@ -36,6 +39,7 @@ WHERE n.nspname IN ('public', 'portable') AND p.proname LIKE 'clock\_%';
 SELECT is((SELECT array_agg(DISTINCT name ORDER BY name) FROM surface WHERE schema = 'portable' AND NOT internal),
           '{clock_advice,clock_check,clock_check_detail,clock_executor_overhead,clock_explain,clock_explain_json,clock_explain_text,clock_histogram,clock_impact,clock_impact_detail,clock_measure,clock_query_overhead,clock_report,clock_summary}'::name[],
           'the functions that there are to be');
+\if :with_c
 SELECT ok(EXISTS (SELECT FROM surface AS c
                   WHERE c.schema = 'public' AND c.name = p.name AND c.kind = p.kind AND c.is_set = p.is_set
                         -- arguments may be left out, and are in the same order
@@ -44,6 +48,7 @@ SELECT ok(EXISTS (SELECT FROM surface AS c
           format('%s: arguments and columns are those of the extension', p.signature))
 FROM surface AS p LEFT JOIN (VALUES ('clock_histogram', 'note text')) AS e(name, extra) USING (name)
 WHERE p.schema = 'portable' AND NOT p.internal ORDER BY p.signature;
+\endif
 SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND coalesce(comment, '') = ''), NULL, 'each has a comment');
 SELECT is((SELECT string_agg(signature, ', ') FROM surface WHERE schema = 'portable' AND internal <> (comment LIKE 'internal: %')), NULL,
           'those that are not for users say so, and no other');
@@ -59,10 +64,13 @@ SELECT is((SELECT count(*)::int FROM pg_class WHERE relnamespace = 'portable'::r
 -- One clock
 --
 CREATE TEMP TABLE sample AS SELECT portable.clock_measure('system', 0.3) AS s;
+\if :with_c
 SELECT lives_ok('SELECT s::clock_sample FROM sample', 'the extension reads the sample');
 SELECT is((s::clock_sample)::jsonb -> k, s -> k, k || ': as it was') FROM sample, unnest('{source,readings,ticks,counts,gaps,backward_steps}'::text[]) AS k;
+\endif
 SELECT is((SELECT sum(c::numeric) FROM jsonb_array_elements_text(s -> 'counts') AS c), (s ->> 'readings')::numeric - (s ->> 'backward_steps')::numeric,
           'each reading is counted') FROM sample;
+\if :with_c
 SELECT set_eq('SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, portable.clock_histogram(s) AS h',
               'SELECT h.le_ns, h.percent, h.running_percent, h.count FROM sample, public.clock_histogram(s::clock_sample) AS h',
               'the histogram is that of the extension');
@@ -73,6 +81,7 @@ SELECT is(ARRAY[p.max_ns, p.gap_max_ns, p.lost_ms], ARRAY[c.max_ns, c.gap_max_ns
 FROM sample, portable.clock_summary(s) AS p, public.clock_summary(s::clock_sample) AS c;
 SELECT is((clock_summary(clock_merge(s::clock_sample))).readings, 2 * (SELECT (s ->> 'readings')::bigint FROM sample), 'samples can be merged at home')
 FROM (SELECT s FROM sample UNION ALL SELECT s FROM sample) AS twice;
+\endif
 
 CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, note, n);
 SELECT cmp_ok(count(*), '>', 9::bigint, 'buckets up to a microsecond at least') FROM histogram;
@@ -99,11 +108,14 @@ SELECT cmp_ok(:o_plain_ms::numeric, '>', 0::numeric, 'a query takes time');
 SELECT cmp_ok(:o_repetitions, '>', 0, 'it was executed');
 SELECT cmp_ok(abs(:o_counting_ns::numeric + :o_timing_ns - :o_overhead_ns), '<=', 0.02 + 0.02 * abs(:o_overhead_ns), 'the whole is the sum of its parts');
 CREATE TEMP TABLE overhead AS SELECT * FROM portable.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.5);
+\if :with_c
 SELECT is((SELECT array_agg(mode ORDER BY mode) FROM overhead), (SELECT array_agg(mode ORDER BY mode) FROM public.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.2)),
           'levels of instrumentation are the extension''s');
+\endif
 SELECT ok(min_ms <= median_ms AND runs > 0, mode || ': executed, and the fastest is not above the median') FROM overhead;
 
 CREATE TEMP TABLE detail AS SELECT * FROM portable.clock_impact_detail();
+\if :with_c
 CREATE TEMP TABLE by_c AS SELECT * FROM public.clock_impact_detail();
 SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effect, value FROM detail', 'SELECT setting, work, operations, period, statistics, in_effect, value FROM by_c',
                   'the work is that which the extension sees');
@@ -112,6 +124,7 @@ SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING
 -- (of the TSC's cost only bounds are known)
 SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail', 'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
+\endif
 SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE abs(cpu_percent - operations_per_s * operation_ns / 1e7) > 0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7),
           NULL, 'the cost is that of the operations');
 SELECT is((SELECT string_agg(work, ', ') FROM detail WHERE least_cpu_percent > cpu_percent), NULL, 'the least is no more');
@@ -123,7 +136,7 @@ SELECT results_eq('SELECT setting, statistics, bound FROM impact',
                    ORDER BY array_position(''{track_io_timing,track_wal_io_timing,auto_explain.log_analyze,auto_explain.log_timing}'', setting)',
                   'a row a setting, of these statistics');
 SELECT is((SELECT count(*)::int FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS n FROM detail GROUP BY setting) AS d USING (setting)
-           WHERE abs(i.operations_per_s - d.n) <= 0.01 + 0.1 * d.n), 4, 'each the sum of its parts');
+           WHERE abs(i.operations_per_s - d.n) <= 0.01 + 0.5 * d.n), 4, 'each the sum of its parts, up to the time in between');
 SELECT is((SELECT array_agg(DISTINCT period) FROM portable.clock_impact(0.1)), '{observed}', 'in so many seconds');
 
 --
@@ -144,10 +157,12 @@ SELECT is((SELECT string_agg(format('%s: %s', t.line, t.self_ms), '; ') FROM tre
 SELECT cmp_ok(sum(share_percent), '<=', 100.1, 'shares are of the whole') FROM tree;
 SELECT cmp_ok(sum(share_percent), '>', 50::numeric, 'and most of it') FROM tree;
 SELECT is((SELECT count(*)::int FROM tree WHERE total_ms IS NULL OR total_margin_ms < 0 OR self_margin_ms < 0 OR total_ms < 0 OR self_ms < 0), 0, 'times, with margins');
+\if :with_c
 SELECT results_eq('SELECT node, depth, node_type, loops, rows FROM plan ORDER BY node',
                   $q$SELECT node, depth, node_type, loops, rows
                      FROM public.clock_explain('SELECT a, count(*) FROM generate_series(1, 20000) AS a JOIN generate_series(1, 20000) AS b ON a = b GROUP BY a ORDER BY a DESC') ORDER BY node$q$,
                   'nodes, loops and rows are the extension''s');
+\endif
 SELECT is((SELECT count(*)::int FROM portable.clock_explain_text('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1') AS t WHERE t."QUERY PLAN" ~ 'actual time'), 2,
           'the text has each node''s time');
 SELECT is((SELECT count(*)::int FROM jsonb_path_query(portable.clock_explain_json('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1')::jsonb, 'strict $.**."Actual Total Time"')), 2,
@@ -163,8 +178,10 @@ SELECT is((SELECT count(*)::int FROM public.named), 1, 'is undone');
 -- Verdicts
 --
 CREATE TEMP TABLE checks AS SELECT * FROM portable.clock_check_detail() WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
+\if :with_c
 CREATE TEMP TABLE c_checks AS SELECT * FROM public.clock_check_detail(0.1, max_skew_ns => 'infinity') WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
 SELECT results_eq('SELECT check_name, unit FROM checks ORDER BY n', 'SELECT check_name, unit FROM c_checks ORDER BY n', 'the checks are the extension''s, in its order');
+\endif
 SELECT results_eq('SELECT check_name FROM portable.clock_check(0.01)', 'SELECT check_name FROM checks ORDER BY n', 'and those of clock_check');
 SELECT is(ok, CASE WHEN threshold IS NULL THEN true ELSE figure <= threshold END, check_name || ': passed if within its threshold, not known without a figure') FROM checks;
 SELECT is((SELECT string_agg(check_name, ', ') FROM checks WHERE ok IS NULL AND coalesce(detail, '') = ''), NULL, 'what is not known says why');
@@ -211,8 +228,9 @@ SELECT throws_ok($$SELECT * FROM portable.clock_query_overhead('SELECT 1/0')$$, 
 SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors WHERE name NOT LIKE '<unnamed%'), 0, 'after an error neither');
 SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name) WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
           'nor are settings changed');
-SELECT is((SELECT array_agg(relname ORDER BY relname) FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'v') AND relname NOT LIKE '\_\_%'),
-          '{advice,by_c,c_checks,checks,detail,histogram,impact,made_up,overhead,plan,sample,settings,summary,surface,tree,watched}', 'and no temporary table is left');
+SELECT is((SELECT array_agg(relname ORDER BY relname) FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'v') AND relname NOT LIKE '\_\_%'
+           AND relname NOT IN ('by_c', 'c_checks')),
+          '{advice,checks,detail,histogram,impact,made_up,overhead,plan,sample,settings,summary,surface,tree,watched}', 'and no temporary table is left');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -48,14 +48,19 @@ SELECT :o_rows AS rows, :'o_workload' AS workload, :o_repetitions > 0 AS repetit
 SELECT e.mode, e.runs > 0 AS runs, e.mean_ms > 0 AS mean FROM portable.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.3) AS e;
 SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent > cpu_percent IS NOT TRUE AS least,
        operations_per_s >= 0 AS operations, statistics <> '' AS statistics, period_s > 0 AS period_s, period
-FROM portable.clock_impact();
+FROM portable.clock_impact() WHERE setting <> 'track_wal_io_timing';
+-- (which came with PostgreSQL 14)
+SELECT value = 'off' IS TRUE = new AS value, in_effect, cpu_percent >= 0 IS TRUE = new AS cost, operations_per_s >= 0 IS TRUE = new AS operations,
+       statistics <> '' IS TRUE = new AS statistics, period
+FROM portable.clock_impact(), (SELECT current_setting('server_version_num')::int >= 140000 AS new) AS v WHERE setting = 'track_wal_io_timing';
 SELECT setting, work, clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings, operation_ns >= 0 AS cost
 FROM portable.clock_impact_detail()
 WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
 SELECT count(*) AS silent FROM portable.clock_impact_detail() WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
-SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM portable.clock_impact(0.1);
+SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM portable.clock_impact(0.1)
+WHERE setting <> 'track_wal_io_timing';
 SET track_io_timing = on;
-SELECT setting, value, in_effect FROM portable.clock_impact() WHERE setting LIKE 'track%';
+SELECT setting, value, in_effect FROM portable.clock_impact() WHERE setting = 'track_io_timing';
 RESET track_io_timing;
 SET track_counts = off;
 SELECT setting, cpu_percent, bound, operations_per_s, reason FROM portable.clock_impact() WHERE setting LIKE 'auto_explain.%';
@@ -134,6 +139,7 @@ DROP SCHEMA shadow CASCADE;
 RESET client_min_messages;
 
 -- as on a standby, nothing is written
+SET client_min_messages = error;
 BEGIN READ ONLY;
 SELECT clock_measure('system', 0.1) IS NOT NULL AS measured;
 CALL portable.clock_executor_overhead(100, duration => 0.2) \gset o_
@@ -144,6 +150,7 @@ SELECT count(*) FROM portable.clock_check(0.1);
 SELECT count(*) FROM portable.clock_advice(0.1);
 SELECT pg_current_xact_id_if_assigned() IS NULL AS no_transaction_id;
 COMMIT;
+RESET client_min_messages;
 
 -- nothing remains
 SELECT name, b.setting AS before, s.setting AS after FROM pg_settings AS s FULL JOIN before AS b USING (name)
@@ -163,6 +170,7 @@ SET client_min_messages = warning;
 RESET client_min_messages;
 \set ECHO all
 SELECT count(*) > 10 AS installed FROM pg_proc WHERE pronamespace = pg_my_temp_schema() AND proname LIKE 'clock%';
+SET client_min_messages = error;
 -- (not those of the schema)
 SELECT count(*) FROM portable.clock_check(0.1);
 SELECT s.cost_ns > 0 AS cost FROM pg_temp.clock_summary('system', 0.2) AS s;
