@@ -174,6 +174,10 @@ BEGIN
          (SELECT @extschema@.clock_portable_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
           FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
                 FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
+    IF (result ->> 'backward_steps')::bigint > 0 THEN
+        RAISE WARNING 'clock source "system" went backwards' USING DETAIL = format('Backward steps: %s, the largest of %s ns, in %s readings.',
+            result ->> 'backward_steps', (result ->> 'backward_max_ticks')::bigint * 1000, result ->> 'readings');
+    END IF;
     RETURN result;
 END
 $$;
