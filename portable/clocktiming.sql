@@ -160,6 +160,10 @@ COMMENT ON FUNCTION @extschema@.clock_portable_duration(double precision) IS
 -- It still is gettimeofday() with its conversion to microseconds and to PostgreSQL's epoch, some 0.3 calls
 -- of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() 23), which
 -- are taken off, and stand as the margin since they are not known of this processor.
+--
+-- Where the kernel's clock cannot be read but by a system call, the one for gettimeofday() is another and may be the cheaper
+-- one by a fifth.  Nothing overlaps then, and half of what EXPLAIN takes to time a call is a reading, but for
+-- a twentieth.
 CREATE FUNCTION @extschema@.clock_portable_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -184,6 +188,7 @@ DECLARE
         )
         SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
         $q$, clock, rtrim(repeat(clock || ',', 100), ','), rtrim(repeat(clock || ',' || other || ',', 50), ','), rtrim(repeat(other || ',', 100), ','));
+    system_call_ns constant integer := 100;
     rows integer := 20;
     until timestamptz := clock_timestamp() + duration * interval '1 s';
     started timestamptz;
@@ -202,12 +207,22 @@ BEGIN
             calls := calls || c / 100;
         END IF;
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
-        EXIT WHEN clock_timestamp() >= until AND cardinality(costs) >= 5;
+        EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
     -- the faster half: the rest was under way while the processor was slow
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.clock_portable_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
+    IF cost_ns > system_call_ns THEN
+        cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
+        IF @extschema@.clock_portable_clock() <> 'RDTSC' THEN
+            -- unless it is too disturbed to tell more
+            SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
+            INTO cost_ns, cost_margin_ns
+            FROM @extschema@.clock_portable_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
+            WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
+        END IF;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_cost(double precision) IS
@@ -310,6 +325,10 @@ BEGIN
          (SELECT @extschema@.clock_portable_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
           FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
                 FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
+    IF (result ->> 'backward_steps')::bigint > 0 THEN
+        RAISE WARNING 'clock source "system" went backwards' USING DETAIL = format('Backward steps: %s, the largest of %s ns, in %s readings.',
+            result ->> 'backward_steps', (result ->> 'backward_max_ticks')::bigint * 1000, result ->> 'readings');
+    END IF;
     RETURN result;
 END
 $$;
@@ -420,10 +439,15 @@ COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
     OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
 RETURNS SETOF record
-LANGUAGE sql IMMUTABLE ROWS 20
+LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
+BEGIN
+    IF sample IS NULL THEN
+        RAISE EXCEPTION 'sample must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    RETURN QUERY
     WITH run AS (
         SELECT round(t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, n::numeric AS n
         FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
@@ -436,7 +460,8 @@ AS $$
                 WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
                 WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
     FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i LEFT JOIN buckets AS b ON b.bucket = i
-    ORDER BY i
+    ORDER BY i;
+END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
 'counts the durations of a run in buckets of powers of two nanoseconds; note says what the clock is too coarse for';
@@ -506,6 +531,23 @@ COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision)
 -- What EXPLAIN ANALYZE costs: its own "Execution Time", which leaves out planning and printing, against executions
 -- of the same query without it.
 
+-- What is executed here is a nested statement.
+CREATE FUNCTION @extschema@.clock_portable_alone() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF current_setting('auto_explain.log_analyze', true) = 'on' AND current_setting('auto_explain.log_nested_statements', true) = 'on'
+        AND current_setting('auto_explain.log_min_duration', true) <> '-1' THEN
+        RAISE EXCEPTION 'another extension instruments the query, too' USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
+            HINT = 'If you may: SET auto_explain.log_nested_statements = off.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_alone() IS
+'internal: an error if auto_explain counts or times what is executed';
+
 -- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
 -- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
 CREATE FUNCTION @extschema@.clock_portable_once(explain text, statement text, depth integer, pad text) RETURNS double precision
@@ -564,11 +606,13 @@ DECLARE
     timing double precision[] := '{}'; timing_none double precision[] := '{}';
     round integer := 0;
     executions integer := 0;
+    places integer[];
     mode integer;
     explained json;
     round_s double precision;
     round_started timestamptz;
 BEGIN
+    PERFORM @extschema@.clock_portable_alone();
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
@@ -585,9 +629,11 @@ BEGIN
         -- three modes over many rows, in every order; and now and then over none
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
-            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', (random() * 4000)::integer),
-                (random() * 12)::integer, repeat(' ', (random() * 60000)::integer));
             executions := executions + 1;
+            -- not random(), which may have been given a seed
+            places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
+            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
+                places[2] % 13, repeat(' ', places[3] % 60000));
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
@@ -776,7 +822,7 @@ BEGIN
         AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create)\M';
     PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
 
-    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), '{NULL}'::text[]) LOOP
+    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
             PERFORM set_config('timing_clock_source', source, true);
         END IF;
@@ -969,6 +1015,7 @@ DECLARE
     message text;
     state text;
 BEGIN
+    PERFORM @extschema@.clock_portable_alone();
     BEGIN
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);

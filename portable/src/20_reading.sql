@@ -288,10 +288,15 @@ COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
     OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
 RETURNS SETOF record
-LANGUAGE sql IMMUTABLE ROWS 20
+LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
+BEGIN
+    IF sample IS NULL THEN
+        RAISE EXCEPTION 'sample must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    RETURN QUERY
     WITH run AS (
         SELECT round(t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, n::numeric AS n
         FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
@@ -304,7 +309,8 @@ AS $$
                 WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
                 WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
     FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i LEFT JOIN buckets AS b ON b.bucket = i
-    ORDER BY i
+    ORDER BY i;
+END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
 'counts the durations of a run in buckets of powers of two nanoseconds; note says what the clock is too coarse for';

@@ -1,6 +1,23 @@
 -- What EXPLAIN ANALYZE costs: its own "Execution Time", which leaves out planning and printing, against executions
 -- of the same query without it.
 
+-- What is executed here is a nested statement.
+CREATE FUNCTION @extschema@.clock_portable_alone() RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF current_setting('auto_explain.log_analyze', true) = 'on' AND current_setting('auto_explain.log_nested_statements', true) = 'on'
+        AND current_setting('auto_explain.log_min_duration', true) <> '-1' THEN
+        RAISE EXCEPTION 'another extension instruments the query, too' USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'auto_explain.log_analyze and auto_explain.log_nested_statements are on.',
+            HINT = 'If you may: SET auto_explain.log_nested_statements = off.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_alone() IS
+'internal: an error if auto_explain counts or times what is executed';
+
 -- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
 -- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
 CREATE FUNCTION @extschema@.clock_portable_once(explain text, statement text, depth integer, pad text) RETURNS double precision
@@ -59,11 +76,13 @@ DECLARE
     timing double precision[] := '{}'; timing_none double precision[] := '{}';
     round integer := 0;
     executions integer := 0;
+    places integer[];
     mode integer;
     explained json;
     round_s double precision;
     round_started timestamptz;
 BEGIN
+    PERFORM @extschema@.clock_portable_alone();
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
@@ -80,9 +99,11 @@ BEGIN
         -- three modes over many rows, in every order; and now and then over none
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
-            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', (random() * 4000)::integer),
-                (random() * 12)::integer, repeat(' ', (random() * 60000)::integer));
             executions := executions + 1;
+            -- not random(), which may have been given a seed
+            places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
+            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
+                places[2] % 13, repeat(' ', places[3] % 60000));
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
@@ -270,7 +291,7 @@ BEGIN
         AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create)\M';
     PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
 
-    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), '{NULL}'::text[]) LOOP
+    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
             PERFORM set_config('timing_clock_source', source, true);
         END IF;

@@ -86,6 +86,7 @@ DECLARE
     message text;
     state text;
 BEGIN
+    PERFORM @extschema@.clock_portable_alone();
     BEGIN
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
