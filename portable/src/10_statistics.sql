@@ -1,0 +1,88 @@
+-- Statistics that hold on a busy machine: what counts is what nothing disturbed.
+
+-- Student's t for 95 % (two-sided), by the Cornish-Fisher expansion: within 1 % from 3 degrees of freedom on.
+CREATE FUNCTION @extschema@.clock_portable_t(df double precision) RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN df >= 3 THEN 1.959964 + 2.372272 / df + 2.822499 / df ^ 2 + 2.555851 / df ^ 3 + 1.589536 / df ^ 4
+                WHEN df >= 2 THEN 4.303 WHEN df >= 1 THEN 12.706 END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_t(double precision) IS
+'internal: by how many standard errors a mean may be off with 95 % confidence';
+
+-- The mean of the fastest fiftieth, of 5 at least: the C extension's "undisturbed" mean.  Its margin is that of the
+-- mean of values cut off at the slowest of these, which is the influence that each value has on it.
+CREATE FUNCTION @extschema@.clock_portable_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH ordered AS (
+        SELECT x, row_number() OVER (ORDER BY x) AS i, count(*) OVER () AS n,
+               least(greatest(count(*) OVER () / 50, 5), count(*) OVER ()) AS k
+        FROM unnest(measured) AS x WHERE x IS NOT NULL
+    ), cut AS (
+        SELECT avg(x) FILTER (WHERE i <= k) AS mean, max(x) FILTER (WHERE i = k) AS at FROM ordered
+    )
+    SELECT max(cut.mean), @extschema@.clock_portable_t(max(k) - 1) * stddev_samp(least(x, cut.at)) * max(n) / max(k) / sqrt(max(n))
+    FROM ordered, cut
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_low_mean(double precision[]) IS
+'internal: the mean of the fastest fiftieth of what was measured, with its 95 % margin';
+
+CREATE FUNCTION @extschema@.clock_portable_difference(a double precision[], b double precision[],
+    OUT difference double precision, OUT margin double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH ordered AS (
+        SELECT x, y, row_number() OVER (ORDER BY x) AS i, row_number() OVER (ORDER BY y) AS j, count(*) OVER () AS n,
+               least(greatest(count(*) OVER () / 50, 5), count(*) OVER ()) AS k
+        FROM unnest(a, b) AS u(x, y) WHERE x IS NOT NULL AND y IS NOT NULL
+    ), cut AS (
+        SELECT avg(x) FILTER (WHERE i <= k) AS x_mean, max(x) FILTER (WHERE i = k) AS x_at,
+               avg(y) FILTER (WHERE j <= k) AS y_mean, max(y) FILTER (WHERE j = k) AS y_at FROM ordered
+    )
+    SELECT max(y_mean - x_mean),
+           @extschema@.clock_portable_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at)) * max(n) / max(k) / sqrt(max(n))
+    FROM ordered, cut
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
+'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
+
+-- What every function does with its duration.  Only those that users call do it: what they call takes what it is given.
+CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    setting text;
+    left_s double precision;
+BEGIN
+    IF duration IS NULL THEN
+        RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    -- NaN is above everything
+    IF NOT duration BETWEEN 0.000001 AND 86400 THEN
+        RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
+    END IF;
+    FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
+        -- a fifth, and a tenth of a second, are for what is done at the end
+        left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
+            - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
+        IF left_s < least(duration, 0.2) THEN
+            RAISE EXCEPTION '% would end the measurement', setting USING ERRCODE = 'object_not_in_prerequisite_state',
+                DETAIL = format('It is %s.', current_setting(setting)), HINT = format('Raise it: SET %s = ''10s''.', setting);
+        ELSIF left_s < duration THEN
+            RAISE NOTICE '% is %: measuring for % s instead of % s', setting, current_setting(setting), round(left_s::numeric, 1), duration;
+            duration := left_s;
+        END IF;
+    END LOOP;
+    RETURN duration;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_duration(double precision) IS
+'internal: checks a duration in seconds, and cuts it to what statement_timeout and transaction_timeout leave';

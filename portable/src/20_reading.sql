@@ -1,0 +1,340 @@
+-- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is the same kernel
+-- clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to PostgreSQL 18.
+
+-- Two expressions are timed by turns in each row of a query: 100 calls of clock_timestamp(), and 50 of them with
+-- a call of statement_timestamp(), which reads no clock, between any two.  A fiftieth of the difference is what a reading
+-- costs.  That half of the calls are the same matters: a processor executes the code of a call while it waits for
+-- the clock of the one before, so that against calls of statement_timestamp() alone a reading seems 2 to 3 ns cheaper.
+--
+-- It still is gettimeofday() with its conversion to microseconds and to PostgreSQL's epoch, some 0.3 calls
+-- of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() 23), which
+-- are taken off, and stand as the margin since they are not known of this processor.
+CREATE FUNCTION @extschema@.clock_portable_cost(duration double precision,
+    OUT cost_ns double precision, OUT cost_margin_ns double precision)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+DECLARE
+    clock constant text := 'clock_timestamp()';
+    other constant text := 'statement_timestamp()';
+    -- Times in microseconds are right in the mean only, as long as all of them count; but rows that something disturbed
+    -- for more than some microseconds do not.
+    block constant text := format($q$
+        WITH readings AS MATERIALIZED (
+            SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
+            FROM generate_series(1, $1)
+        ), times AS (
+            SELECT extract(epoch FROM t1 - t0)::double precision * 1e9 AS a, extract(epoch FROM t2 - t1)::double precision * 1e9 AS b,
+                   extract(epoch FROM t3 - t2)::double precision * 1e9 AS c FROM readings
+        ), most AS (
+            SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY a) * 1.1 + 2000 AS a, percentile_disc(0.5) WITHIN GROUP (ORDER BY b) * 1.1 + 2000 AS b,
+                   percentile_disc(0.5) WITHIN GROUP (ORDER BY c) * 1.1 + 2000 AS c FROM times
+        )
+        SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
+        $q$, clock, rtrim(repeat(clock || ',', 100), ','), rtrim(repeat(clock || ',' || other || ',', 50), ','), rtrim(repeat(other || ',', 100), ','));
+    rows integer := 20;
+    until timestamptz := clock_timestamp() + duration * interval '1 s';
+    started timestamptz;
+    took double precision;
+    a double precision; b double precision; c double precision;
+    sums double precision[] := '{}'; costs double precision[] := '{}'; calls double precision[] := '{}';
+BEGIN
+    LOOP
+        started := clock_timestamp();
+        EXECUTE block INTO a, b, c USING rows;
+        took := extract(epoch FROM clock_timestamp() - started);
+        -- the first, small one tells how many rows take some 20 ms
+        IF rows > 20 OR took > 0.02 THEN
+            sums := sums || a + b;
+            costs := costs || (a - b) / 50;
+            calls := calls || c / 100;
+        END IF;
+        rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
+        EXIT WHEN clock_timestamp() >= until AND cardinality(costs) >= 5;
+    END LOOP;
+    -- the faster half: the rest was under way while the processor was slow
+    SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.clock_portable_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
+    INTO cost_ns, cost_margin_ns
+    FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_cost(double precision) IS
+'internal: what reading the system clock costs, in nanoseconds, as EXPLAIN reads it up to PostgreSQL 18';
+
+CREATE FUNCTION @extschema@.clock_portable_source(source text) RETURNS text
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    tsc constant boolean := @extschema@.clock_portable_clock() <> 'system';
+BEGIN
+    IF source IS NULL THEN
+        RAISE EXCEPTION 'source must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF source IN ('system', 'gettimeofday') OR source = 'instr_time' AND NOT tsc THEN
+        RETURN source;
+    ELSIF source = ANY ('{instr_time,rdtsc,rdtscp,realtime,realtime_coarse,monotonic,monotonic_coarse,monotonic_raw,boottime,tai,process_cputime,thread_cputime,clock,getrusage,times,time,cntvct}') THEN
+        RAISE EXCEPTION 'clock source "%" is not available on this server', source USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'It cannot be read because that needs the C extension; SQL can read the clock of clock_timestamp() only.',
+            HINT = 'Sources that can be read are system and gettimeofday.';
+    END IF;
+    RAISE EXCEPTION 'unknown clock source "%"', source USING ERRCODE = 'invalid_parameter_value',
+        HINT = 'Sources that can be read are system and gettimeofday.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_source(text) IS
+'internal: checks the name of a clock source that is to be read';
+
+CREATE FUNCTION @extschema@.clock_portable_clock() RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN current_setting('server_version_num')::integer < 190000 OR current_setting('timing_clock_source', true) = 'system' THEN 'system'
+                WHEN current_setting('timing_clock_source', true) = 'tsc' THEN 'tsc' ELSE 'auto' END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_clock() IS
+'internal: the clock that EXPLAIN reads: system; on PostgreSQL 19 also tsc, or auto where the server has chosen and does not say';
+
+-- Readings are taken 100 a row, with some nanoseconds of work in between, a block at a time, which then is looked
+-- at. Looking takes longer than reading: duration_s is the time of reading only.
+CREATE FUNCTION @extschema@.clock_portable_durations(duration double precision) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+DECLARE
+    block constant text := format('SELECT array_agg(ARRAY[%s]) FROM generate_series(1, 200)', rtrim(repeat('clock_timestamp(),', 100), ','));
+    started_at constant timestamptz := clock_timestamp();
+    until constant timestamptz := started_at + duration * interval '1 s';
+    readings timestamptz[];
+    stall bigint;
+    longest_stall bigint := 0;
+    counts jsonb;
+    of_blocks jsonb[] := '{}';
+    result jsonb;
+BEGIN
+    LOOP
+        EXECUTE block INTO readings;
+        SELECT max(n) - 1 INTO stall FROM (SELECT count(*) AS n FROM unnest(readings) AS t GROUP BY t) AS s;
+        longest_stall := greatest(longest_stall, stall);
+        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n) INTO counts
+        FROM (SELECT d, count(*) AS n
+              FROM (SELECT t - lag(t) OVER () AS d FROM unnest(readings) AS t) AS differences
+              WHERE d IS NOT NULL GROUP BY d) AS counted;
+        of_blocks := of_blocks || counts;
+        EXIT WHEN clock_timestamp() >= until;
+    END LOOP;
+    SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
+        'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        -- no other clock is there to tell by how much this one may be off
+        'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
+        'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
+        'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
+        'backward_steps', back, 'backward_max_ticks', back_max,
+        'warps', 0, 'warp_max_ns', 0, 'warp_total_ns', 0, 'lags', 0, 'lag_max_ns', 0, 'lag_total_ns', 0,
+        'gaps', gaps, 'gap_max_ns', gap_max * 1000, 'gap_total_ns', gap_total * 1000,
+        'cpus', '[]'::jsonb, 'migrations', 0, 'precision_bits', 64, 'ticks', ticks, 'counts', ns)
+    INTO result
+    FROM (SELECT greatest(sum(us * n) / 1000000, 0) AS s, sum(n) AS n,
+                 coalesce(sum(n) FILTER (WHERE us < 0), 0) AS back, coalesce(-min(us) FILTER (WHERE us < 0), 0) AS back_max,
+                 coalesce(sum(n) FILTER (WHERE us >= 10), 0) AS gaps, coalesce(max(us) FILTER (WHERE us >= 10), 0) AS gap_max,
+                 coalesce(sum(us * n) FILTER (WHERE us >= 10), 0) AS gap_total,
+                 jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks, jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
+          FROM (SELECT key::numeric::bigint AS us, sum(value::bigint) AS n
+                FROM unnest(of_blocks) AS b, jsonb_each_text(b) GROUP BY 1) AS per_us) AS run,
+         (SELECT @extschema@.clock_portable_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
+          FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
+                FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
+    RETURN result;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_durations(double precision) IS
+'internal: a run of successive readings of clock_timestamp() as the text of a clock_sample';
+
+CREATE FUNCTION @extschema@.clock_measure(source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    cost record;
+BEGIN
+    source := @extschema@.clock_portable_source(source);
+    duration := @extschema@.clock_portable_duration(duration);
+    cost := @extschema@.clock_portable_cost(duration / 2);
+    RETURN @extschema@.clock_portable_durations(duration / 2)
+        || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns, 'cost_margin_ns', cost.cost_margin_ns);
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
+'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads: for reading and looking half of the time each, the other half for what a reading costs';
+
+CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
+    OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
+    OUT loop_ns numeric, OUT mean_ns numeric, OUT mean_margin_ns numeric, OUT stddev_ns numeric,
+    OUT min_ns numeric, OUT p50_ns numeric, OUT p90_ns numeric, OUT p99_ns numeric, OUT p999_ns numeric, OUT p9999_ns numeric, OUT max_ns numeric,
+    OUT granularity_ticks numeric, OUT granularity_ns numeric, OUT stalls bigint, OUT longest_stall bigint,
+    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric, OUT lags bigint, OUT lag_max_ns numeric,
+    OUT gaps bigint, OUT gap_max_ns numeric, OUT lost_ms numeric, OUT lost_percent numeric, OUT rate_ppm numeric, OUT rate_bound_ppm numeric,
+    OUT cpus integer[], OUT migrations bigint, OUT warp_total_ns numeric, OUT lag_total_ns numeric, OUT resolution_ns numeric,
+    OUT precision_bits integer, OUT frequency_hz double precision, OUT started_at timestamptz)
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+DECLARE
+    ns constant numeric := 1000000000 / (sample ->> 'frequency_hz')::numeric;
+    ticks constant numeric[] := ARRAY(SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'ticks') AS t);
+    counts constant numeric[] := ARRAY(SELECT t::numeric FROM jsonb_array_elements_text(sample -> 'counts') AS t);
+    quantiles numeric[];
+BEGIN
+    IF sample IS NULL THEN
+        RAISE EXCEPTION 'sample must not be null' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    source := sample ->> 'source';
+    clock := sample ->> 'clock';
+    cost_ns := round((sample ->> 'cost_ns')::numeric, 2);
+    cost_margin_ns := round((sample ->> 'cost_margin_ns')::numeric, 2);
+    duration_s := round((sample ->> 'duration_s')::numeric, 3);
+    readings := sample ->> 'readings';
+    loop_ns := round((sample ->> 'duration_s')::numeric * 1000000000 / nullif(readings, 0), 2);
+    mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
+    SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
+    FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
+    -- what is below a tick is 0 or 1 of them by chance
+    SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
+                      FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
+                      WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
+    INTO quantiles FROM unnest('{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 1}'::numeric[]) AS q;
+    min_ns := quantiles[1]; p50_ns := quantiles[2]; p90_ns := quantiles[3]; p99_ns := quantiles[4]; p999_ns := quantiles[5];
+    p9999_ns := quantiles[6]; max_ns := quantiles[7];
+    granularity_ticks := round((sample ->> 'granularity_ticks')::numeric, 2);
+    granularity_ns := round((sample ->> 'granularity_ticks')::numeric * ns, 2);
+    stalls := CASE ticks[1] WHEN 0 THEN counts[1] ELSE 0 END;
+    longest_stall := sample ->> 'longest_stall';
+    backward_steps := sample ->> 'backward_steps';
+    backward_max_ns := round((sample ->> 'backward_max_ticks')::numeric * ns, 2);
+    gaps := sample ->> 'gaps';
+    gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
+    lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
+    lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
+    -- without another clock beside it nothing is known of these, nor of its rate
+    IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
+        warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
+        lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);
+        rate_ppm := round(((sample ->> 'advance_s')::numeric / (sample ->> 'duration_s')::numeric - 1) * 1000000, 3);
+        rate_bound_ppm := round((sample ->> 'reference_bound_ns')::numeric / (sample ->> 'duration_s')::numeric / 1000, 3);
+        cpus := ARRAY(SELECT c::integer FROM jsonb_array_elements_text(sample -> 'cpus') AS c);
+        migrations := sample ->> 'migrations';
+    END IF;
+    resolution_ns := round((sample ->> 'resolution_ns')::numeric, 2);
+    precision_bits := sample ->> 'precision_bits';
+    frequency_hz := sample ->> 'frequency_hz';
+    started_at := sample ->> 'started_at';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
+'sums up a run in one row: cost of a reading in nanoseconds, and what was found; a quantile of less than two ticks of the clock is null, and so is what would need another clock beside it';
+
+CREATE FUNCTION @extschema@.clock_summary(source text DEFAULT 'system', duration double precision DEFAULT 3,
+    OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
+    OUT loop_ns numeric, OUT mean_ns numeric, OUT mean_margin_ns numeric, OUT stddev_ns numeric,
+    OUT min_ns numeric, OUT p50_ns numeric, OUT p90_ns numeric, OUT p99_ns numeric, OUT p999_ns numeric, OUT p9999_ns numeric, OUT max_ns numeric,
+    OUT granularity_ticks numeric, OUT granularity_ns numeric, OUT stalls bigint, OUT longest_stall bigint,
+    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric, OUT lags bigint, OUT lag_max_ns numeric,
+    OUT gaps bigint, OUT gap_max_ns numeric, OUT lost_ms numeric, OUT lost_percent numeric, OUT rate_ppm numeric, OUT rate_bound_ppm numeric,
+    OUT cpus integer[], OUT migrations bigint, OUT warp_total_ns numeric, OUT lag_total_ns numeric, OUT resolution_ns numeric,
+    OUT precision_bits integer, OUT frequency_hz double precision, OUT started_at timestamptz)
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT * FROM @extschema@.clock_summary(@extschema@.clock_measure($1, $2))
+$$;
+COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
+'reads clock_timestamp() for a number of seconds (3) and sums up in one row: cost of a reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and what was found';
+
+CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
+RETURNS SETOF record
+LANGUAGE sql IMMUTABLE ROWS 20
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH run AS (
+        SELECT round(t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, n::numeric AS n
+        FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+    ), buckets AS (
+        SELECT length(ltrim(ns::bigint::bit(64)::text, '0')) AS bucket, sum(n) AS n FROM run GROUP BY 1
+    )
+    SELECT 2::bigint ^ i - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
+           round(sum(b.n) OVER (ORDER BY i) * 100 / sum(b.n) OVER (), 4), coalesce(b.n, 0)::bigint,
+           CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
+                WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
+                WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
+    FROM generate_series(0, (SELECT max(bucket) FROM buckets)) AS i LEFT JOIN buckets AS b ON b.bucket = i
+    ORDER BY i
+$$;
+COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
+'counts the durations of a run in buckets of powers of two nanoseconds; note says what the clock is too coarse for';
+
+CREATE FUNCTION @extschema@.clock_histogram(source text DEFAULT 'system', duration double precision DEFAULT 3,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 20
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT * FROM @extschema@.clock_histogram(@extschema@.clock_measure(source, duration))
+$$;
+COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
+'reads clock_timestamp() for a number of seconds (3) and counts durations in buckets of powers of two nanoseconds; note says that below a microsecond only the mean is known';
+
+CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE ROWS 30
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+DECLARE
+    head constant text := '   % of total  running %      count';
+    sample jsonb;
+    r record;
+BEGIN
+    IF cutoff IS NULL THEN
+        RAISE EXCEPTION 'cutoff must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF NOT cutoff BETWEEN 0 AND 100 THEN
+        RAISE EXCEPTION 'cutoff must be between 0 and 100 percent' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The cutoff given is %s.', cutoff),
+            HINT = 'Durations are listed until this share of all is reached; 99.99 is the default.';
+    END IF;
+    sample := @extschema@.clock_portable_durations(@extschema@.clock_portable_duration(duration));
+    RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
+    RETURN NEXT '';
+    RETURN NEXT format('System clock source: %s', sample ->> 'clock');
+    RETURN NEXT format('Average loop time including overhead: %s ns',
+                       round((sample ->> 'duration_s')::numeric * 1000000000 / (sample ->> 'readings')::numeric, 2));
+    RETURN NEXT 'Histogram of timing durations:';
+    RETURN NEXT lpad('<= ns', 19) || head;
+    FOR r IN SELECT * FROM @extschema@.clock_histogram(sample) LOOP
+        RETURN NEXT lpad(r.le_ns::text, 19) || '   ' || lpad(r.percent::text, 10) || ' ' || lpad(r.running_percent::text, 10) || ' ' || lpad(r.count::text, 10);
+    END LOOP;
+    RETURN NEXT '';
+    RETURN NEXT format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000'));
+    RETURN NEXT lpad('ns', 19) || head;
+    FOR r IN
+        SELECT t, n, n * 100 / total AS percent, running * 100 / total AS running, before * 100 / total < cutoff OR before = 0 AS shown, max(t) OVER () AS largest
+        FROM (SELECT t::numeric AS t, n::numeric AS n, sum(n::numeric) OVER () AS total, sum(n::numeric) OVER (ORDER BY t::numeric) AS running,
+                     sum(n::numeric) OVER (ORDER BY t::numeric) - n::numeric AS before
+              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)) AS d
+        ORDER BY t
+    LOOP
+        IF NOT r.shown AND r.t = r.largest THEN
+            RETURN NEXT '...';
+        END IF;
+        IF r.shown OR r.t = r.largest THEN
+            RETURN NEXT lpad((r.t * 1000)::text, 19) || '   ' || lpad(round(r.percent, 4)::text, 10) || ' ' || lpad(round(r.running, 4)::text, 10) || ' ' || lpad(r.n::text, 10);
+        END IF;
+    END LOOP;
+    RETURN NEXT '';
+    RETURN NEXT 'TSC clock source is not usable. The reason is that reading it needs the C extension.';
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
+'reads clock_timestamp() for a number of seconds (3) and returns the lines of pg_test_timing of PostgreSQL 19, as far as known';
