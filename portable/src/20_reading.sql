@@ -62,12 +62,23 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_cost(double precision) IS
 'internal: what reading the system clock costs, in nanoseconds, as EXPLAIN reads it up to PostgreSQL 18';
 
+-- PostgreSQL 19 shows "auto (tsc)".
+CREATE FUNCTION @extschema@.clock_portable_clock() RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN current_setting('timing_clock_source', true) LIKE '%tsc%' THEN 'RDTSC'
+                WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' ELSE 'system clock' END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_clock() IS
+'internal: the clock that EXPLAIN reads, RDTSC or the system clock';
+
 CREATE FUNCTION @extschema@.clock_portable_source(source text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    tsc constant boolean := @extschema@.clock_portable_clock() <> 'system';
+    tsc constant boolean := @extschema@.clock_portable_clock() = 'RDTSC';
 BEGIN
     IF source IS NULL THEN
         RAISE EXCEPTION 'source must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -84,16 +95,6 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_source(text) IS
 'internal: checks the name of a clock source that is to be read';
-
-CREATE FUNCTION @extschema@.clock_portable_clock() RETURNS text
-LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT CASE WHEN current_setting('server_version_num')::integer < 190000 OR current_setting('timing_clock_source', true) = 'system' THEN 'system'
-                WHEN current_setting('timing_clock_source', true) = 'tsc' THEN 'tsc' ELSE 'auto' END
-$$;
-COMMENT ON FUNCTION @extschema@.clock_portable_clock() IS
-'internal: the clock that EXPLAIN reads: system; on PostgreSQL 19 also tsc, or auto where the server has chosen and does not say';
 
 -- Readings are taken 100 a row, with some nanoseconds of work in between, a block at a time, which then is looked
 -- at. Looking takes longer than reading: duration_s is the time of reading only.

@@ -1,0 +1,223 @@
+-- clock_explain(): executions of a query, with and without the server's instrumentation.
+
+-- Says in the C extension's words what cannot be measured.  That it is one statement is found out by the server.
+CREATE FUNCTION @extschema@.clock_portable_statement(query text, allow_writes boolean, params text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    -- up to the first word: space, comments, parentheses
+    words text[] := regexp_match(query, '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
+    word text := upper(words[1]);
+    rest text := query;
+    result text := '';
+    part text;
+    largest integer := 0;
+BEGIN
+    IF query IS NULL THEN
+        RAISE EXCEPTION 'query must not be null' USING ERRCODE = '22004';
+    ELSIF coalesce(word, '') = '' AND query !~ '[^\s;]' THEN
+        RAISE EXCEPTION 'there is no statement to measure' USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
+    ELSIF word = 'EXPLAIN' THEN
+        RAISE EXCEPTION 'cannot measure EXPLAIN itself'
+            USING ERRCODE = '0A000', HINT = 'Give the statement without EXPLAIN.';
+    ELSIF word IN ('INSERT', 'UPDATE', 'DELETE', 'MERGE', 'CREATE') AND NOT allow_writes THEN
+        RAISE EXCEPTION 'cannot measure a statement that modifies data: %', word USING ERRCODE = '0A000',
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    ELSIF word NOT IN ('SELECT', 'VALUES', 'TABLE', 'WITH', 'EXECUTE', 'DECLARE', 'INSERT', 'UPDATE', 'DELETE', 'MERGE')
+        AND NOT (word = 'CREATE' AND query ~* '\mAS\M') AND word <> '' THEN
+        RAISE EXCEPTION 'cannot measure utility statements: %', concat_ws(' ', word, CASE WHEN word IN ('CREATE', 'ALTER', 'DROP', 'REFRESH') THEN upper(nullif(words[2], '')) END)
+            USING ERRCODE = '0A000',
+            HINT = 'SELECT, VALUES, TABLE, WITH, EXECUTE and DECLARE CURSOR can be measured, and with allow_writes => true also INSERT, UPDATE, DELETE, MERGE and CREATE TABLE AS.';
+    END IF;
+    IF params IS NULL THEN
+        RETURN (query);
+    ELSIF word = 'EXECUTE' THEN
+        RAISE EXCEPTION 'params cannot be given with EXECUTE' USING ERRCODE = '22023',
+            HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
+    END IF;
+
+    -- Values as literals in the place of $1, $2: their types are found as PREPARE finds them, the plan is a custom one,
+    -- and nothing is left in the session.
+    WHILE rest <> '' LOOP
+        part := coalesce(
+            substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
+            substring(rest FROM '^\$[0-9]+'),
+            substring(rest FROM '^(?:[[:alpha:]_\u0080-\uffff][[:alnum:]_$\u0080-\uffff]*|\s+|[0-9]+)'),
+            substring(rest FROM '^\$[[:alpha:]_]*[[:alnum:]_]*\$'),
+            left(rest, 1));
+        IF part ~ '^\$[0-9]' THEN
+            largest := greatest(largest, substr(part, 2)::integer);
+            result := result || coalesce(quote_nullable(params[substr(part, 2)::integer]), 'NULL');
+        ELSE
+            IF part ~ '^\$.*\$$' AND strpos(substr(rest, length(part) + 1), part) > 0 THEN
+                part := part || split_part(substr(rest, length(part) + 1), part, 1) || part;
+            END IF;
+            result := result || part;
+        END IF;
+        rest := substr(rest, length(part) + 1);
+    END LOOP;
+    IF cardinality(params) <> largest THEN
+        RAISE EXCEPTION 'wrong number of values in params' USING ERRCODE = '22023',
+            DETAIL = format('Expected %s values but got %s.', largest, cardinality(params)),
+            HINT = CASE WHEN largest = 0 THEN 'Leave params out.'
+                   ELSE 'Give one value for each parameter, in order, for example params => ''{42,abc}''.' END;
+    END IF;
+    RETURN result;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_statement(text, boolean, text[]) IS
+'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
+
+-- The function runs under a search_path of its own, the statement under the caller's.  What has been executed is
+-- undone: an error ends the block, and variables keep their values.
+CREATE FUNCTION @extschema@.clock_portable_execute(statement text, how text, allow_writes boolean, path text,
+    OUT ms double precision, OUT output text)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    opened refcursor;
+    started timestamptz;
+    stopped timestamptz;
+    is_second boolean := false;
+    line text;
+    lines text[];
+    had_id boolean := pg_current_xact_id_if_assigned() IS NOT NULL;
+    has_id boolean;
+    message text;
+    state text;
+BEGIN
+    BEGIN
+        IF NOT allow_writes THEN
+            PERFORM set_config('transaction_read_only', 'on', true);
+        END IF;
+        PERFORM set_config('cursor_tuple_fraction', '1', true), set_config('search_path', path, true);
+        IF how IS NULL THEN
+            OPEN opened NO SCROLL FOR EXECUTE statement;
+            -- one expression for both readings, since each is planned anew under another search_path
+            LOOP
+                stopped := pg_catalog.clock_timestamp();
+                EXIT WHEN is_second;
+                is_second := true;
+                started := stopped;
+                MOVE FORWARD ALL FROM opened;
+            END LOOP;
+        ELSE
+            -- as a cursor's query, which must be a single one
+            FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
+                lines := pg_catalog.array_append(lines, line);
+            END LOOP;
+        END IF;
+        has_id := pg_catalog.pg_current_xact_id_if_assigned() IS NOT NULL;
+        RAISE EXCEPTION USING ERRCODE = 'CT000';
+    EXCEPTION
+        WHEN SQLSTATE 'CT000' THEN NULL;
+        WHEN invalid_cursor_definition OR undefined_parameter THEN
+            GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, state = RETURNED_SQLSTATE;
+    END;
+    IF state = '42P02' THEN
+        RAISE EXCEPTION '%', message
+            USING ERRCODE = state, HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
+    ELSIF message ~ 'multi' OR message IS NOT NULL AND how IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot measure several statements at once'
+            USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
+    ELSIF message IS NOT NULL THEN
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000', DETAIL = message,
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
+        RAISE EXCEPTION 'cannot measure a query that writes: it has taken a transaction ID' USING ERRCODE = '25006',
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    END IF;
+    ms := extract(epoch FROM stopped - started) * 1000;
+    output := array_to_string(lines, chr(10));
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_execute(text, text, boolean, text) IS
+'internal: executes a statement, undoes what it did, and returns the time of the executor alone, or what EXPLAIN in how printed';
+
+-- In the order in which EXPLAIN lists them.
+CREATE FUNCTION @extschema@.clock_portable_nodes(plan jsonb,
+    OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $body$
+    WITH RECURSIVE tree AS (
+        SELECT ARRAY[]::integer[] AS place, $1 AS whole
+        UNION ALL
+        SELECT place || child.n::integer, child.whole
+        FROM tree, jsonb_array_elements(tree.whole -> 'Plans') WITH ORDINALITY AS child (whole, n)),
+    numbered AS (
+        SELECT row_number() OVER (ORDER BY place)::integer AS n, place, whole - 'Plans' AS item FROM tree)
+    SELECT own.n, above.n, cardinality(own.place), own.item
+    FROM numbered AS own
+    LEFT JOIN numbered AS above ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
+    ORDER BY own.n;
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
+'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
+
+-- Executes it in turn, as it is and with every call timed, as often as the time allows, once at least.
+CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, with_text boolean, path text) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    seconds constant double precision := 3;
+    most constant integer := 15;
+    explain constant text := 'EXPLAIN (COSTS OFF, FORMAT JSON) ';
+    analyze_text constant text := 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF) ';
+    analyze_json constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, FORMAT JSON) ';
+    began timestamptz := clock_timestamp();
+    timeout interval := nullif(current_setting('statement_timeout')::interval, '0');
+    json text;
+    shape jsonb;
+    lines text;
+    as_cursor boolean;
+    plain double precision[];
+    timed jsonb := '[]';
+    printed text;
+    one record;
+    elapsed double precision;
+    n integer := 0;
+BEGIN
+    shape := (@extschema@.clock_portable_execute(statement, explain, allow_writes, path)).output::jsonb -> 0 -> 'Plan';
+    IF shape IS NULL THEN
+        RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
+    END IF;
+    IF NOT allow_writes AND EXISTS (SELECT FROM @extschema@.clock_portable_nodes(shape)
+            WHERE item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select') THEN
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    END IF;
+    lines := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
+    -- a cursor's rows are thrown away as EXPLAIN's are, but it is never parallel
+    as_cursor := statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create|insert|update|delete|merge)\M'
+        AND NOT EXISTS (SELECT FROM @extschema@.clock_portable_nodes(shape)
+            WHERE item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Node Type' LIKE 'Gather%' OR item ->> 'Operation' <> 'Select');
+    LOOP
+        n := n + 1;
+        -- in an order that changes
+        FOR turn IN 0..1 LOOP
+            IF (turn + n) % 2 = 0 THEN
+                one := @extschema@.clock_portable_execute(statement, analyze_json, allow_writes, path);
+                timed := timed || jsonb_build_array(one.output::jsonb -> 0);
+                json := one.output;
+            ELSIF as_cursor THEN
+                one := @extschema@.clock_portable_execute(statement, NULL, allow_writes, path);
+                plain := plain || one.ms;
+            ELSE
+                printed := (@extschema@.clock_portable_execute(statement, analyze_text, allow_writes, path)).output;
+                plain := plain || substring(printed FROM '\n *Execution Time: ([0-9.]+) ms')::double precision;
+            END IF;
+        END LOOP;
+        elapsed := extract(epoch FROM clock_timestamp() - began);
+        EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
+            -- what is measured is better than nothing
+            OR clock_timestamp() + (elapsed * 1.5 / n + CASE WHEN with_text AND printed IS NULL THEN elapsed * 1.5 / n ELSE 0 END) * interval '1 s'
+               > statement_timestamp() + timeout;
+    END LOOP;
+    IF with_text AND printed IS NULL THEN
+        printed := (@extschema@.clock_portable_execute(statement, analyze_text, allow_writes, path)).output;
+    END IF;
+    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', as_cursor, 'shape', shape, 'lines', lines, 'text', printed, 'json', json);
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, boolean, text) IS
+'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times';

@@ -1,0 +1,277 @@
+-- clock_explain(): times of plan nodes without what timing them has cost.
+
+-- What is known of a node's time, in ms, all of it for one process on average:
+--   measured = true + calls * inside + (all calls below) * (inside + outside)
+-- where a call is timed by two readings of the clock, and "inside" of that falls into the node's own time.  The sum of
+-- all costs is what the root took longer than the query as it is.
+CREATE FUNCTION @extschema@.clock_portable_explain(query text, allow_writes boolean, params text[], runs integer, with_text boolean, path text)
+RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    -- how far a query differs from run to run for no reason, what is not known of costs and of self times
+    variation constant double precision := 0.03;
+    cost_deviation constant double precision := 0.25;
+    self_prior_ms constant double precision := 50e-6;
+    measured jsonb;
+    timed jsonb;
+    run jsonb;
+    plain double precision[];
+    roots double precision[];
+    inside double precision;   -- ms a call
+    each double precision;     -- inside and outside, and counting
+    counting double precision;
+    n integer;
+    used integer := 0;
+    k integer;
+    item jsonb[];
+    parent integer[];          -- in whose time it is; NULL: in nobody's
+    shown_parent integer[];
+    depth integer[];
+    type text[];
+    lines text[];
+    loops double precision[];
+    rows double precision[];
+    rows_bound double precision[];
+    calls double precision[];
+    processes double precision[];
+    one double precision[];
+    first double precision[];
+    total double precision[];
+    start double precision[];
+    shown double precision[];
+    below double precision[];
+    rounding double precision[];
+    deviation double precision[];
+    variance double precision[];
+    children double precision[];
+    children_variance double precision[];
+    children_cost double precision[];
+    self double precision;
+    x double precision;
+    y double precision;
+    z double precision;
+    plain_ms double precision;
+    timed_ms double precision;
+    whole double precision;
+    noise double precision;
+    scale double precision := 1;
+    scale_deviation double precision;
+    note text;
+    is_unknown boolean;
+    margin double precision;
+    self_margin double precision;
+    nodes jsonb := '[]';
+BEGIN
+    IF allow_writes IS NULL THEN
+        RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
+    ELSIF runs NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = format('The value given is %s.', runs);
+    END IF;
+    measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
+        allow_writes, runs, with_text, path);
+    SELECT reading.cost_ns / 1e6, overhead.counting_ns / 1e6, (overhead.counting_ns + overhead.timing_ns) / 1e6
+        INTO inside, counting, each
+        FROM @extschema@.clock_portable_cost(0.05) AS reading,
+             @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15) AS overhead;
+    each := greatest(each, inside);
+    timed := measured -> 'timed';
+    lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
+
+    -- the shape, by the last run; a CTE is called by what scans it, an InitPlan by what first uses its value
+    SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
+           array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
+           array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
+        INTO item, shown_parent, depth, type, loops, rows
+        FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
+    n := cardinality(item);
+
+    -- nodes' times: means of the faster half of the runs
+    SELECT array_agg((r #>> '{Plan,Actual Total Time}')::double precision) INTO roots FROM jsonb_array_elements(timed) AS r;
+    total := array_fill(0::double precision, ARRAY[n]);
+    start := total;
+    timed_ms := 0;
+    k := (jsonb_array_length(timed) + 1) / 2;
+    FOR run IN SELECT r FROM jsonb_array_elements(timed) AS r ORDER BY (r #>> '{Plan,Actual Total Time}')::double precision LOOP
+        SELECT array_agg(coalesce((t.item ->> 'Actual Total Time')::double precision, 0) ORDER BY node),
+               array_agg(coalesce((t.item ->> 'Actual Startup Time')::double precision, 0) ORDER BY node)
+            INTO one, first FROM @extschema@.clock_portable_nodes(run -> 'Plan') AS t;
+        CONTINUE WHEN cardinality(one) <> n;
+        used := used + 1;
+        timed_ms := timed_ms + (run ->> 'Execution Time')::double precision;
+        FOR i IN 1..n LOOP
+            total[i] := total[i] + one[i] * loops[i];
+            start[i] := start[i] + first[i];
+        END LOOP;
+        EXIT WHEN used >= k;
+    END LOOP;
+    timed_ms := timed_ms / used;
+
+    FOR i IN 1..n LOOP
+        parent[i] := shown_parent[i];
+        IF item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN
+            parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
+                WHERE type[j] = 'CTE Scan' AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
+                ORDER BY total[j] DESC LIMIT 1), shown_parent[i]);
+        END IF;
+        -- as many processes as execute a Gather's child once
+        processes[i] := CASE WHEN i = 1 THEN 1
+            WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
+            ELSE processes[shown_parent[i]] END;
+        -- EXPLAIN's rows and times are those of one loop, rounded
+        rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
+            WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
+        rows[i] := rows[i] * loops[i];
+        -- an inner join's rows are those of its inner side, less what is removed
+        IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop' AND item[i] ->> 'Parent Relationship' = 'Inner'
+            AND item[shown_parent[i]] ->> 'Join Type' = 'Inner' AND rows_bound[shown_parent[i]] = 0
+            AND NOT item[shown_parent[i]] ? 'Rows Removed by Filter' THEN
+            x := rows[shown_parent[i]] + coalesce((item[shown_parent[i]] ->> 'Rows Removed by Join Filter')::double precision, 0);
+            IF abs(x - rows[i]) <= rows_bound[i] THEN
+                rows[i] := x;
+                rows_bound[i] := 0;
+            END IF;
+        END IF;
+        rows[i] := round(rows[i]);
+        calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
+            -- a first match ends it
+            WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
+                AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
+                OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
+                THEN greatest(loops[i], rows[i])
+            ELSE loops[i] + rows[i] END;
+        total[i] := total[i] / used / processes[i];
+        start[i] := start[i] / used;
+        rounding[i] := 0.001 * loops[i] / processes[i];
+    END LOOP;
+
+    -- what calls below have cost, in readings: those of one process
+    below := array_fill(0::double precision, ARRAY[n]);
+    children_cost := below;
+    FOR pass IN 1..2 LOOP
+        FOR i IN REVERSE n..2 LOOP
+            -- InitPlans and CTEs have parents that come later
+            CONTINUE WHEN (parent[i] > i) <> (pass = 1);
+            IF pass = 1 THEN
+                SELECT sum(calls[j] / processes[j]) INTO x FROM generate_series(i, n) AS j
+                    WHERE j = i OR depth[j] > depth[i] AND NOT EXISTS (SELECT FROM generate_series(i + 1, j) AS h WHERE depth[h] <= depth[i]);
+                below[parent[i]] := below[parent[i]] + x;
+            ELSE
+                below[parent[i]] := below[parent[i]] + below[i] + calls[i] / processes[i];
+            END IF;
+            children_cost[parent[i]] := children_cost[parent[i]] + calls[i] / processes[i];
+        END LOOP;
+    END LOOP;
+
+    -- the query as it is, ExecutorRun alone
+    plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
+    SELECT avg(v) INTO plain_ms FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 1) / 2) AS faster;
+    noise := variation;
+    IF cardinality(plain) >= 3 THEN
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / plain_ms INTO x FROM unnest(plain) AS v;
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - total[1])) / nullif(total[1], 0) INTO y FROM unnest(roots) AS v;
+        noise := sqrt(variation ^ 2 + greatest(x, y) ^ 2 / cardinality(plain));
+    END IF;
+    IF NOT (measured ->> 'cursor')::boolean THEN
+        -- Execution Time, and every call counted
+        plain_ms := greatest(plain_ms - (timed_ms - total[1]) - counting * (below[1] + calls[1]), plain_ms / 2);
+    END IF;
+
+    -- by how much the costs of calls differ from what they are elsewhere: what was measured, combined with what is likely
+    x := inside * calls[1] + each * below[1];
+    scale_deviation := cost_deviation;
+    IF x > 0 THEN
+        y := (total[1] - plain_ms) / x;
+        z := greatest(noise * plain_ms * 1.4 / x, 1e-9);
+        scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
+        scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
+    END IF;
+    inside := inside * scale;
+    each := each * scale;
+
+    shown := total;
+    FOR i IN 1..n LOOP
+        total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
+    END LOOP;
+    -- what is left is the machine's speed, which was another
+    x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
+    FOR i IN 1..n LOOP
+        total[i] := total[i] * x;
+        deviation[i] := sqrt(rounding[i] ^ 2 / 12 + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2);
+        variance[i] := deviation[i] ^ 2;
+    END LOOP;
+
+    -- Of many short loops rounding has left little.  But the nodes above are known, and what a node takes itself is some
+    -- 50 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
+    -- left is shared out by variances.
+    children := array_fill(0::double precision, ARRAY[n]);
+    children_variance := children;
+    FOR i IN REVERSE n..1 LOOP
+        IF children[i] > 0 AND type[i] NOT LIKE 'Gather%' THEN
+            x := self_prior_ms * (calls[i] / processes[i] + children_cost[i]);
+            y := children_variance[i] + x ^ 2;
+            z := greatest(variance[i], 1e-12);
+            IF rounding[i] > 0.05 * total[i] THEN
+                total[i] := (total[i] / z + (children[i] + x) / y) / (1 / z + 1 / y);
+                variance[i] := 1 / (1 / z + 1 / y);
+            END IF;
+        END IF;
+        IF parent[i] < i AND type[parent[i]] NOT LIKE 'Gather%' THEN
+            children[parent[i]] := children[parent[i]] + total[i];
+            children_variance[parent[i]] := children_variance[parent[i]] + variance[i];
+        END IF;
+    END LOOP;
+    total[1] := plain_ms;
+    FOR i IN 1..n LOOP
+        CONTINUE WHEN children[i] = 0;
+        y := self_prior_ms * (calls[i] / processes[i] + children_cost[i]);
+        z := total[i] - children[i] - y;
+        FOR j IN i + 1..n LOOP
+            IF parent[j] = i AND type[i] NOT LIKE 'Gather%' THEN
+                IF rounding[j] > 0.02 * total[j] THEN
+                    x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
+                    total[j] := greatest(least(x, total[j] + rounding[j] / 2), total[j] - rounding[j] / 2, 0);
+                END IF;
+            END IF;
+        END LOOP;
+        SELECT sum(total[j]) INTO x FROM generate_series(i + 1, n) AS j WHERE parent[j] = i;
+        IF x > total[i] AND type[i] NOT LIKE 'Gather%' THEN
+            FOR j IN i + 1..n LOOP
+                IF parent[j] = i THEN
+                    total[j] := total[j] * total[i] / x;
+                END IF;
+            END LOOP;
+        END IF;
+    END LOOP;
+
+    whole := total[1];
+    FOR i IN 1..n LOOP
+        SELECT total[i] - coalesce(sum(total[j]), 0), coalesce(sum(rounding[j] ^ 2 / 12), 0) INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
+        self := greatest(self, 0);
+        margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding[i] ^ 2 / 12
+            + (cost_deviation * inside * calls[i] / processes[i] + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
+        IF i = 1 THEN
+            margin := 1.96 * noise * total[i];
+        END IF;
+        self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding[i] ^ 2 / 12 + x
+            + (cost_deviation * (inside * calls[i] / processes[i] + (each - inside) * children_cost[i])) ^ 2);
+        is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
+        note := nullif(concat_ws(', ',
+            CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
+            CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1) THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
+        nodes := nodes || jsonb_build_array(jsonb_build_object('depth', depth[i], 'line', lines[i], 'type', type[i],
+            'relation', item[i] ->> 'Relation Name', 'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
+            'processes', processes[i],
+            'start_ms', CASE WHEN shown[i] > 0 AND loops[i] > 0 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i]) ELSE 0 END,
+            'total_ms', total[i], 'total_margin_ms', margin, 'self_ms', self, 'self_margin_ms', self_margin,
+            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 AND loops[i] > 0 THEN 100 * self / whole END,
+            'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
+            'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
+    END LOOP;
+    RETURN jsonb_build_object('nodes', nodes, 'run_ms', timed_ms, 'plain_ms', plain_ms,
+        'estimate_ms', shown[1], 'runs', cardinality(plain), 'removed_ms', inside * calls[1] + each * below[1],
+        'scale', scale, 'text', measured ->> 'text', 'json', measured ->> 'json');
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, boolean, text) IS
+'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';

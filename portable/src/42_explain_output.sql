@@ -1,0 +1,140 @@
+-- clock_explain(): what users call.
+
+CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
+    OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
+    OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
+    OUT total_ms numeric, OUT total_margin_ms numeric, OUT self_ms numeric, OUT self_margin_ms numeric,
+    OUT share_percent numeric, OUT share_margin_percent numeric, OUT removed_ms numeric, OUT note text,
+    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric) RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 10
+AS $body$
+    SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
+           (x ->> 'loops')::bigint, (x ->> 'rows')::bigint, (x ->> 'calls')::bigint, (x ->> 'calls')::bigint,
+           pg_catalog.round((x ->> 'total_ms')::numeric, 4), pg_catalog.round((x ->> 'total_margin_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'self_ms')::numeric, 4), pg_catalog.round((x ->> 'self_margin_ms')::numeric, 4),
+           pg_catalog.round((x ->> 'share_percent')::numeric, 4), pg_catalog.round((x ->> 'share_margin_percent')::numeric, 4),
+           pg_catalog.round((x ->> 'removed_ms')::numeric, 4),
+           nullif(pg_catalog.concat_ws(', ', x ->> 'note', CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
+           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
+           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
+           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END
+    FROM @extschema@.clock_portable_explain($1, $2, $3, $4, false, pg_catalog.current_setting('search_path')) AS e,
+         pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
+    ORDER BY n;
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
+'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
+
+-- EXPLAIN's text of a run without timing has no times, which are put where EXPLAIN has them.  What belongs to a node ends
+-- where another node begins, or a heading, or what belongs to none.
+CREATE FUNCTION @extschema@.clock_portable_explain_text(result jsonb) RETURNS SETOF text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    line text;
+    pending text;
+    node jsonb;
+    n integer := 0;
+    end_of_plan boolean := false;
+    loops double precision;
+BEGIN
+    FOREACH line IN ARRAY string_to_array(result ->> 'text', chr(10)) LOOP
+        IF pending IS NOT NULL AND (line ~ '^ *-> ' OR line ~ '^ *((InitPlan|SubPlan) [0-9]+|CTE [^:]+)( \(returns .*\))?$' OR line ~ '^\S') THEN
+            RETURN NEXT pending;
+            pending := NULL;
+        END IF;
+        IF NOT end_of_plan AND (n = 0 OR line ~ '^ *-> ') THEN
+            node := result -> 'nodes' -> n;
+            n := n + 1;
+            loops := (node ->> 'loops')::double precision;
+            IF loops > 0 THEN
+                line := regexp_replace(line, '\(actual rows=', format('(actual time=%s..%s rows=',
+                    round((node ->> 'start_ms')::numeric, 3),
+                    round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3)));
+                pending := format('%sClock: total %s +/- %s ms, self %s%s +/- %s ms%s%s, %s of %s calls timed%s',
+                    repeat(' ', CASE WHEN n = 1 THEN 2 ELSE position('-> ' IN line) + 5 END),
+                    round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
+                    CASE WHEN (node ->> 'unknown')::boolean THEN 'unknown (' END,
+                    round((node ->> 'self_ms')::numeric, 3), round((node ->> 'self_margin_ms')::numeric, 3),
+                    CASE WHEN (node ->> 'unknown')::boolean THEN ')' END,
+                    ' (' || round((node ->> 'share_percent')::numeric, 1) || ' +/- ' || round((node ->> 'share_margin_percent')::numeric, 1) || ' %)',
+                    node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
+            END IF;
+        ELSIF line ~ '^Execution Time:' THEN
+            RETURN NEXT format('Clock: correction, runs %s, timing took %s ms', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
+            RETURN NEXT format('Plain Execution Time: %s ms', round((result ->> 'plain_ms')::numeric, 3));
+            line := format('Execution Time: %s ms', round((result ->> 'run_ms')::numeric, 3));
+        ELSIF line ~ '^\S' THEN
+            end_of_plan := true;
+        END IF;
+        RETURN NEXT line;
+    END LOOP;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_explain_text(jsonb) IS
+'internal: EXPLAIN''s text with the times of clock_portable_explain';
+
+CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
+RETURNS TABLE ("QUERY PLAN" text)
+LANGUAGE sql VOLATILE ROWS 20
+AS $body$
+    SELECT @extschema@.clock_portable_explain_text(
+        @extschema@.clock_portable_explain($1, $2, $3, $4, true, pg_catalog.current_setting('search_path')));
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
+'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
+
+-- EXPLAIN's JSON has a key a line, which keeps their order.
+CREATE FUNCTION @extschema@.clock_portable_explain_json(result jsonb) RETURNS json
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
+AS $body$
+DECLARE
+    line text;
+    lines text[];
+    node jsonb;
+    n integer := 0;
+    head text;
+    loops double precision;
+    processes double precision;
+BEGIN
+    FOREACH line IN ARRAY string_to_array(result ->> 'json', chr(10)) LOOP
+        head := substring(line FROM '^ *"([^"]*)": ');
+        IF head = 'Node Type' THEN
+            node := result -> 'nodes' -> n;
+            n := n + 1;
+            loops := nullif((node ->> 'loops')::double precision, 0);
+        ELSIF head = 'Actual Startup Time' AND loops IS NOT NULL THEN
+            line := regexp_replace(line, '[0-9.]+(,?)$', round((node ->> 'start_ms')::numeric, 3) || '\1');
+        ELSIF head = 'Actual Total Time' AND loops IS NOT NULL THEN
+            line := regexp_replace(line, '[0-9.]+(,?)$',
+                round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3) || '\1');
+        ELSIF head = 'Actual Loops' AND loops IS NOT NULL THEN
+            lines := lines || format('%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
+                substring(line FROM '^ *'),
+                round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
+                round((node ->> 'self_ms')::numeric, 3), round((node ->> 'self_margin_ms')::numeric, 3),
+                ' "Clock Self Percent": ' || round((node ->> 'share_percent')::numeric, 1) || ', "Clock Self Percent Margin": '
+                    || round((node ->> 'share_margin_percent')::numeric, 1) || ',',
+                node ->> 'calls', node ->> 'calls',
+                ' "Clock Note": ' || to_json(nullif(concat_ws(', ', node ->> 'note', CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END), '')) || ',');
+        ELSIF line ~ '^    "Execution Time": ' THEN
+            lines := lines || format('    "Clock": {"Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
+                result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3), round((result ->> 'plain_ms')::numeric, 3));
+        END IF;
+        lines := lines || line;
+    END LOOP;
+    RETURN array_to_string(lines, chr(10))::json;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_explain_json(jsonb) IS
+'internal: EXPLAIN''s JSON with the times of clock_portable_explain';
+
+CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
+RETURNS json
+LANGUAGE sql VOLATILE
+AS $body$
+    SELECT @extschema@.clock_portable_explain_json(
+        @extschema@.clock_portable_explain($1, $2, $3, $4, false, pg_catalog.current_setting('search_path')));
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
+'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
