@@ -156,3 +156,198 @@ $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
 'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
 
+
+-- A statement that no cursor can execute; its rows are stored, and parsing and planning count.
+CREATE FUNCTION @extschema@.clock_portable_executed(statement text, allow_writes boolean, path text) RETURNS double precision
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    started timestamptz;
+    stopped timestamptz;
+BEGIN
+    BEGIN
+        IF NOT allow_writes THEN
+            PERFORM set_config('transaction_read_only', 'on', true);
+        END IF;
+        PERFORM set_config('search_path', path, true);
+        -- one expression for both readings, since each is planned anew under another search_path
+        LOOP
+            stopped := pg_catalog.clock_timestamp();
+            EXIT WHEN started IS NOT NULL;
+            started := stopped;
+            EXECUTE statement;
+        END LOOP;
+        RAISE EXCEPTION USING ERRCODE = 'CT000';
+    EXCEPTION WHEN SQLSTATE 'CT000' THEN
+        RETURN extract(epoch FROM stopped - started) * 1000;
+    END;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_executed(text, boolean, text) IS
+'internal: executes a statement, undoes what it did, and returns how many milliseconds it took, parsing and planning included';
+
+-- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
+-- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
+-- where there are many, it is looked at with count(*) as the root.
+CREATE FUNCTION @extschema@.clock_portable_query(query text, duration double precision, allow_writes boolean,
+    clock_sources text[], params text[], path text,
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT parallel boolean, OUT jit boolean)
+RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    names constant text[] := '{plain,timing off,timing on,"timing on, buffers"}';
+    explain constant text := 'EXPLAIN (ANALYZE, FORMAT JSON, BUFFERS %s, TIMING %s) ';
+    statement text;
+    plan jsonb;
+    as_cursor boolean;
+    source text;
+    part double precision;
+    until timestamptz;
+    elapsed double precision;
+    times double precision[];
+    plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
+    modes double precision[];
+    more double precision[];    -- start and end of the executor, in each round
+    round integer;
+    m integer;
+    executed integer := 0;
+    most constant integer := 20000;
+    set_before constant text := split_part(current_setting('timing_clock_source', true), ' ', 1);
+    plain_ms double precision;
+    start_end double precision;
+    difference double precision;
+    margin double precision;
+BEGIN
+    duration := @extschema@.clock_portable_duration(duration);
+    IF allow_writes IS NULL THEN
+        RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
+        RAISE EXCEPTION 'this server cannot choose the clock that it times with' USING ERRCODE = 'feature_not_supported',
+            DETAIL = 'PostgreSQL 19 and later have the setting timing_clock_source.', HINT = 'Leave clock_sources out.';
+    ELSIF cardinality(clock_sources) = 0 THEN
+        RAISE EXCEPTION 'clock_sources must not be empty' USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Leave it out for the clock that is set.';
+    ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    statement := @extschema@.clock_portable_statement(query, allow_writes, params);
+    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output;
+    IF NOT allow_writes AND plan::text ~ '"Node Type": "(ModifyTable|LockRows)"' THEN
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = 'feature_not_supported',
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    END IF;
+    parallel := plan::text ~ '"Node Type": "Gather';
+    as_cursor := NOT parallel AND plan::text !~ '"Node Type": "(ModifyTable|LockRows)"'
+        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create)\M';
+    PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
+
+    FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), '{NULL}'::text[]) LOOP
+        IF source IS NOT NULL THEN
+            PERFORM set_config('timing_clock_source', source, true);
+        END IF;
+        clock := @extschema@.clock_portable_clock();
+        part := duration / coalesce(cardinality(clock_sources), 1);
+        until := clock_timestamp() + part * interval '1 s';
+        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}';
+        node_calls := NULL;
+        round := 0;
+        elapsed := 0;
+        LOOP
+            times := '{}';
+            FOR turn IN 0 .. 3 LOOP
+                m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4 ELSE (round + 3 - turn) % 4 END;
+                IF m > 0 THEN
+                    plan := (@extschema@.clock_portable_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
+                        CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END), allow_writes, path)).output::jsonb -> 0;
+                    times[m] := plan ->> 'Execution Time';
+                    IF m = 2 THEN
+                        jit := plan ? 'JIT';
+                        IF node_calls IS NULL THEN
+                            SELECT sum((n ->> 'Actual Loops')::double precision
+                                       * (1 + CASE WHEN n ->> 'Node Type' IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr') THEN 0
+                                              ELSE (n ->> 'Actual Rows')::double precision END))
+                            INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
+                        END IF;
+                        IF as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
+                            plan := (@extschema@.clock_portable_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
+                                format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
+                        END IF;
+                        IF (plan #>> '{Plan,Actual Rows}')::double precision <= 10 THEN
+                            more := more || (plan ->> 'Execution Time')::double precision - (plan #>> '{Plan,Actual Total Time}')::double precision;
+                        END IF;
+                    END IF;
+                ELSIF as_cursor THEN
+                    times[m] := (@extschema@.clock_portable_execute(statement, NULL, allow_writes, path)).ms;
+                ELSE
+                    times[m] := @extschema@.clock_portable_executed(statement, allow_writes, path)
+                        - @extschema@.clock_portable_executed('EXPLAIN (COSTS OFF) ' || statement, allow_writes, path);
+                END IF;
+                executed := executed + 1;
+                EXIT WHEN clock_timestamp() > until;
+            END LOOP;
+            elapsed := extract(epoch FROM clock_timestamp() - until) + part;
+            round := round + 1;
+            -- the first round is for caches, unless there is no time for another
+            CONTINUE WHEN round = 1 AND elapsed * 3 < part;
+            plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
+            EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
+        END LOOP;
+
+        SELECT mean INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain);
+        SELECT greatest(coalesce(mean, 0), 0) INTO start_end FROM @extschema@.clock_portable_low_mean(more);
+        plain_ms := plain_ms + start_end;
+        FOR m IN 0 .. 3 LOOP
+            mode := names[m + 1];
+            modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
+            SELECT count(t), round(min(t)::numeric, 4), round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4), round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
+            INTO runs, min_ms, median_ms, mean_ms, stddev_ms
+            FROM (SELECT x + CASE m WHEN 0 THEN start_end ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
+            IF m > 0 THEN
+                SELECT d.difference - start_end, sqrt(d.margin ^ 2 + 0.002 ^ 2 + (start_end / 2) ^ 2) INTO difference, margin FROM @extschema@.clock_portable_difference(plain, modes) AS d;
+                overhead_ms := round(difference::numeric, 4);
+                overhead_margin_ms := round(margin::numeric, 4);
+                slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
+                overhead_ns_per_call := round((difference * 1e6 / node_calls)::numeric, 2);
+                overhead_margin_ns_per_call := round((margin * 1e6 / node_calls)::numeric, 2);
+            ELSE
+                overhead_ms := NULL; overhead_margin_ms := NULL; slowdown_percent := NULL;
+                overhead_ns_per_call := NULL; overhead_margin_ns_per_call := NULL;
+            END IF;
+            RETURN NEXT;
+        END LOOP;
+        IF cardinality(plain) = 0 THEN
+            RAISE WARNING 'the duration was used up after % executions of the query', executed USING
+                DETAIL = format('The duration was %s s.', duration), HINT = 'Two rounds of all modes need a longer one.';
+        END IF;
+    END LOOP;
+    -- no session's setting is left changed by this
+    IF clock_sources IS NOT NULL THEN
+        PERFORM set_config('timing_clock_source', set_before, true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_query(text, double precision, boolean, text[], text[], text) IS
+'internal: clock_query_overhead() with the search_path that the statement is executed under';
+
+CREATE FUNCTION @extschema@.clock_query_overhead(
+    query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
+    clock_sources text[] DEFAULT NULL, params text[] DEFAULT NULL,
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT parallel boolean, OUT jit boolean)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 4
+AS $$
+    SELECT * FROM @extschema@.clock_portable_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
+$$;
+COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
