@@ -1,8 +1,35 @@
 -- What EXPLAIN ANALYZE costs: its own "Execution Time", which leaves out planning and printing, against executions
 -- of the same query without it.
 
--- count(*) over so many rows, several times in a statement, lest a microsecond, which is as exactly as EXPLAIN prints
--- times, matters. A cursor executes without storing the result; its times without those of the same statement
+-- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
+-- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
+CREATE FUNCTION @extschema@.clock_portable_once(explain text, statement text, depth integer, pad text) RETURNS double precision
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    explained json;
+    opened refcursor;
+    started timestamptz;
+BEGIN
+    IF depth > 0 THEN
+        RETURN @extschema@.clock_portable_once(explain, statement, depth - 1, pad);
+    ELSIF explain IS NOT NULL THEN
+        EXECUTE explain || statement INTO explained;
+        RETURN explained -> 0 ->> 'Execution Time';
+    END IF;
+    OPEN opened NO SCROLL FOR EXECUTE statement;
+    started := clock_timestamp();
+    MOVE FORWARD ALL FROM opened;
+    CLOSE opened;
+    RETURN extract(epoch FROM clock_timestamp() - started) * 1000;
+END
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_once(text, text, integer, text) IS
+'internal: how many milliseconds an execution of a query takes, plain or by what EXPLAIN says of it';
+
+-- count(*) over so many rows, several times in a statement by a subquery that depends on each row of another one,
+-- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the result; its times without those of the same statement
 -- over no row are compared with EXPLAIN's without those over no row, so that what either does once cancels out.
 CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
@@ -16,59 +43,42 @@ SET cursor_tuple_fraction = 1
 AS $$
 DECLARE
     until constant timestamptz := clock_timestamp() + duration * interval '1 s';
-    copies constant integer := least(greatest(10000 / rows, 1), 20);
+    copies constant integer := least(greatest(4000 / rows, 1), 20);
     ns constant double precision := 1e6 / rows / copies;
-    -- half of what EXPLAIN rounds to, twice
-    printed_ms constant double precision := 0.001;
-    memory text := greatest(rows * 112 / 1024 * copies + 1024, pg_size_bytes(current_setting('work_mem')) / 1024)::text;
+    -- times in microseconds: EXPLAIN rounds, the clock cuts off
+    printed_ms constant double precision := 0.002;
+    memory text := greatest(rows * 112 / 1024 + 1024, pg_size_bytes(current_setting('work_mem')) / 1024)::text;
     explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
-    many text;
-    none text := 'SELECT count(*) FROM generate_series(1, 0)';
+    copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
+    many constant text := format(copied, CASE workload WHEN 'table' THEN 'pg_temp.clock_overhead_rows' ELSE format('generate_series(1, %s + 0 * g)', rows) END);
+    none constant text := format(copied, 'generate_series(1, 0 * g)');
     times double precision[];
     plain double precision[] := '{}'; plain_none double precision[] := '{}';
     counting double precision[] := '{}'; counting_none double precision[] := '{}';
     timing double precision[] := '{}'; timing_none double precision[] := '{}';
     round integer := 0;
     mode integer;
-    opened refcursor;
-    started timestamptz;
     explained json;
-    statement text;
     round_s double precision;
     round_started timestamptz;
 BEGIN
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
-        many := 'SELECT count(*) FROM pg_temp.clock_overhead_rows';
-    ELSE
-        many := format('SELECT count(*) FROM generate_series(1, %s)', rows);
     END IF;
-    many := many || repeat(' UNION ALL ' || many, copies - 1);
-    none := none || repeat(' UNION ALL ' || none, copies - 1);
     -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the
     -- system, for which the next execution would pay with page faults
     PERFORM set_config('work_mem', memory, true), length(repeat(' ', 8000000));
+    EXECUTE explain[2] || many INTO explained;
+    parallel := explained::text ~ '"Node Type": "Gather';
+    jit := explained::text ~ '"JIT":';
     LOOP
         round_started := clock_timestamp();
         times := '{}';
         -- three modes over many rows, in every order; and now and then over none
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
-            IF mode IN (0, 3) THEN
-                statement := CASE mode WHEN 0 THEN many ELSE none END;
-                OPEN opened NO SCROLL FOR EXECUTE statement;
-                started := clock_timestamp();
-                MOVE FORWARD ALL FROM opened;
-                CLOSE opened;
-                times[mode] := extract(epoch FROM clock_timestamp() - started) * 1000;
-            ELSE
-                EXECUTE explain[mode % 3] || CASE WHEN mode < 3 THEN many ELSE none END INTO explained;
-                times[mode] := explained -> 0 ->> 'Execution Time';
-                IF mode = 2 AND parallel IS NULL THEN
-                    parallel := explained::text ~ '"Node Type": "Gather';
-                    jit := explained::text ~ '"JIT":';
-                END IF;
-            END IF;
+            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', (random() * 4000)::integer),
+                (random() * 12)::integer, repeat(' ', (random() * 60000)::integer));
         END LOOP;
         IF round > 0 THEN
             plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];

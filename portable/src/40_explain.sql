@@ -155,18 +155,18 @@ COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
 'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
 
 -- Executes it in turn, as it is and with every call timed, as often as the time allows, once at least.
-CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, with_text boolean, path text) RETURNS jsonb
+CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     seconds constant double precision := 3;
     most constant integer := 15;
     explain constant text := 'EXPLAIN (COSTS OFF, FORMAT JSON) ';
-    analyze_text constant text := 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF) ';
-    analyze_json constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, FORMAT JSON) ';
+    count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
+    -- VERBOSE: what of a Gather's child is the leader's
+    time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
-    json text;
     shape jsonb;
     lines text;
     as_cursor boolean;
@@ -205,27 +205,26 @@ BEGIN
                     HINT = 'SET statement_timeout to four times as much or more.';
             END IF;
             IF (turn + n) % 2 = 0 THEN
-                one := @extschema@.clock_portable_execute(statement, analyze_json, allow_writes, path);
+                one := @extschema@.clock_portable_execute(statement, time_calls, allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
-                json := one.output;
             ELSIF as_cursor THEN
                 one := @extschema@.clock_portable_execute(statement, NULL, allow_writes, path);
                 plain := plain || one.ms;
             ELSE
-                printed := (@extschema@.clock_portable_execute(statement, analyze_text, allow_writes, path)).output;
-                plain := plain || substring(printed FROM '\n *Execution Time: ([0-9.]+) ms')::double precision;
+                printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
+                plain := plain || substring(printed FROM '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
         -- until the time is used up, or the server's patience: what has been measured is better than nothing
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
-            OR clock_timestamp() + elapsed / n * CASE WHEN with_text AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
+            OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;
-    IF with_text AND printed IS NULL THEN
-        printed := (@extschema@.clock_portable_execute(statement, analyze_text, allow_writes, path)).output;
+    IF format IS NOT NULL AND printed IS NULL THEN
+        printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
     END IF;
-    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', as_cursor, 'shape', shape, 'lines', lines, 'text', printed, 'json', json);
+    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', as_cursor, 'shape', shape, 'lines', lines, 'printed', printed);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, boolean, text) IS
-'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times';
+COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, text, text) IS
+'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times, and what EXPLAIN prints in a format';

@@ -14,11 +14,9 @@ DECLARE
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 50e-6;
     timed jsonb;
-    run jsonb;
     plain double precision[];
     roots double precision[];
     n integer;
-    used integer := 0;
     k integer;
     item jsonb[];
     parent integer[];          -- in whose time it is; NULL: in nobody's
@@ -31,10 +29,9 @@ DECLARE
     rows_bound double precision[];
     calls double precision[];
     processes double precision[];
-    one double precision[];
-    first double precision[];
     total double precision[];
     start double precision[];
+    leader double precision[];
     shown double precision[];
     below double precision[];
     rounding double precision[];
@@ -48,12 +45,13 @@ DECLARE
     y double precision;
     z double precision;
     plain_ms double precision;
-    timed_ms double precision;
+    outside double precision;
     whole double precision;
     noise double precision;
     scale double precision := 1;
     scale_deviation double precision;
     note text;
+    pattern text;
     is_unknown boolean;
     margin double precision;
     self_margin double precision;
@@ -70,26 +68,30 @@ BEGIN
         FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- nodes' times: means of the fastest third of the runs
-    SELECT array_agg((r #>> '{Plan,Actual Total Time}')::double precision) INTO roots FROM jsonb_array_elements(timed) AS r;
-    total := array_fill(0::double precision, ARRAY[n]);
-    start := total;
-    timed_ms := 0;
-    k := (jsonb_array_length(timed) + 2) / 3;
-    FOR run IN SELECT r FROM jsonb_array_elements(timed) AS r ORDER BY (r #>> '{Plan,Actual Total Time}')::double precision LOOP
-        SELECT array_agg(coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
-               array_agg(coalesce((t.item ->> 'Actual Startup Time')::double precision, 0) ORDER BY node)
-            INTO one, first FROM @extschema@.clock_portable_nodes(run -> 'Plan') AS t;
-        CONTINUE WHEN cardinality(one) <> n;
-        used := used + 1;
-        timed_ms := timed_ms + (run ->> 'Execution Time')::double precision;
-        FOR i IN 1..n LOOP
-            total[i] := total[i] + one[i];
-            start[i] := start[i] + first[i];
-        END LOOP;
-        EXIT WHEN used >= k;
-    END LOOP;
-    timed_ms := timed_ms / used;
+    -- The mean of the fastest third of the runs, of each node: what is disturbed is so for a while only.  Thus a node's time
+    -- is no less than that of its children, as in each run.
+    WITH run AS (
+        SELECT i, explained, (SELECT count(*) FROM @extschema@.clock_portable_nodes(explained -> 'Plan')) AS size
+        FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
+    ), node AS (
+        SELECT i, node, coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
+               (t.item ->> 'Actual Startup Time')::double precision AS first,
+               (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
+                FROM jsonb_array_elements(t.item -> 'Workers') AS w) AS workers
+        FROM run, @extschema@.clock_portable_nodes(explained -> 'Plan') AS t WHERE run.size = n
+    ), ordered AS (
+        SELECT *, row_number() OVER (PARTITION BY node ORDER BY time) <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast FROM node
+    ), mean AS (
+        SELECT node, avg(time) AS time, coalesce(avg(first), 0) AS first, avg(time - coalesce(workers, 0)) AS leader
+        FROM ordered WHERE is_fast GROUP BY node
+    )
+    SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
+           (SELECT array_agg(time) FROM node WHERE node = 1)
+        INTO total, start, leader, roots FROM mean;
+    -- and what is in no node: the executor's start and end, and triggers at the end
+    SELECT avg(fastest.ms) INTO outside FROM (
+        SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
+        FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
 
     FOR i IN 1..n LOOP
         parent[i] := shown_parent[i];
@@ -97,6 +99,10 @@ BEGIN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
                 WHERE type[j] = 'CTE Scan' AND item[j] ->> 'CTE Name' = substr(item[i] ->> 'Subplan Name', 5)
                 ORDER BY total[j] DESC LIMIT 1), shown_parent[i]);
+        ELSIF item[i] ->> 'Subplan Name' LIKE 'InitPlan %' THEN
+            pattern := coalesce('\' || substring(item[i] ->> 'Subplan Name' FROM '\$[0-9]+') || '\M', (item[i] ->> 'Subplan Name') || '\)');
+            parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
+                WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
         -- as many processes as execute a Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
@@ -124,8 +130,7 @@ BEGIN
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
                 THEN greatest(loops[i], rows[i])
             ELSE loops[i] + rows[i] END;
-        total[i] := total[i] / used / processes[i];
-        start[i] := start[i] / used;
+        total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
     END LOOP;
 
@@ -153,7 +158,7 @@ BEGIN
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
         -- Execution Time, and every call counted
-        plain_ms := greatest(plain_ms - (timed_ms - total[1]) - counting * (below[1] + calls[1]), plain_ms / 2);
+        plain_ms := greatest(plain_ms - outside - counting * (below[1] + calls[1]), plain_ms / 2);
     END IF;
 
     -- by how much the costs of calls differ from what they are elsewhere: what was measured, combined with what is likely
@@ -225,7 +230,8 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        SELECT total[i] - coalesce(sum(total[j]), 0), coalesce(sum(rounding[j] ^ 2 / 12), 0) INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
+        -- what workers did is no part of a Gather's time
+        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0 THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0), coalesce(sum(rounding[j] ^ 2 / 12), 0) INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
         self := greatest(self, 0);
         margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding[i] ^ 2 / 12
             + (cost_deviation * inside * calls[i] / processes[i] + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
@@ -247,15 +253,15 @@ BEGIN
             'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
             'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
     END LOOP;
-    RETURN jsonb_build_object('nodes', nodes, 'run_ms', timed_ms, 'plain_ms', plain_ms,
+    RETURN jsonb_build_object('nodes', nodes, 'run_ms', shown[1] + outside, 'plain_ms', plain_ms,
         'estimate_ms', shown[1], 'runs', cardinality(plain), 'removed_ms', inside * calls[1] + each * below[1],
-        'scale', scale, 'text', measured ->> 'text', 'json', measured ->> 'json');
+        'scale', scale, 'printed', measured ->> 'printed');
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_times(jsonb, double precision, double precision, double precision) IS
 'internal: times of plan nodes without what timing has cost, of what clock_portable_rounds returned and the cost of a call in milliseconds, in the node''s own time, in all, and counted only';
 
-CREATE FUNCTION @extschema@.clock_portable_explain(query text, allow_writes boolean, params text[], runs integer, with_text boolean, path text)
+CREATE FUNCTION @extschema@.clock_portable_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -269,10 +275,10 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = format('The value given is %s.', runs);
+        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The value given is %s.', runs);
     END IF;
     measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
-        allow_writes, runs, with_text, path);
+        allow_writes, runs, format, path);
     -- Two readings a call, but what they wait for is hidden in part; measured on a busy machine that says little.
     overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
@@ -285,5 +291,5 @@ BEGIN
     RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, boolean, text) IS
+COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, text, text) IS
 'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';

@@ -18,7 +18,7 @@ AS $body$
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END
-    FROM @extschema@.clock_portable_explain($1, $2, $3, $4, false, pg_catalog.current_setting('search_path')) AS e,
+    FROM @extschema@.clock_portable_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
 $body$;
@@ -38,8 +38,8 @@ DECLARE
     end_of_plan boolean := false;
     loops double precision;
 BEGIN
-    FOREACH line IN ARRAY string_to_array(result ->> 'text', chr(10)) LOOP
-        IF pending IS NOT NULL AND (line ~ '^ *-> ' OR line ~ '^ *((InitPlan|SubPlan) [0-9]+|CTE [^:]+)( \(returns .*\))?$' OR line ~ '^\S') THEN
+    FOREACH line IN ARRAY string_to_array(result ->> 'printed', chr(10)) LOOP
+        IF pending IS NOT NULL AND (line ~ '^ *-> ' OR line ~ '^ *(InitPlan|SubPlan|CTE) [^:]*$' OR line ~ '^\S') THEN
             RETURN NEXT pending;
             pending := NULL;
         END IF;
@@ -79,7 +79,7 @@ RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $body$
     SELECT @extschema@.clock_portable_explain_text(
-        @extschema@.clock_portable_explain($1, $2, $3, $4, true, pg_catalog.current_setting('search_path')));
+        @extschema@.clock_portable_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
@@ -95,20 +95,19 @@ DECLARE
     n integer := 0;
     head text;
     loops double precision;
-    processes double precision;
 BEGIN
-    FOREACH line IN ARRAY string_to_array(result ->> 'json', chr(10)) LOOP
+    FOREACH line IN ARRAY string_to_array(result ->> 'printed', chr(10)) LOOP
         head := substring(line FROM '^ *"([^"]*)": ');
         IF head = 'Node Type' THEN
             node := result -> 'nodes' -> n;
             n := n + 1;
             loops := nullif((node ->> 'loops')::double precision, 0);
-        ELSIF head = 'Actual Startup Time' AND loops IS NOT NULL THEN
-            line := regexp_replace(line, '[0-9.]+(,?)$', round((node ->> 'start_ms')::numeric, 3) || '\1');
-        ELSIF head = 'Actual Total Time' AND loops IS NOT NULL THEN
-            line := regexp_replace(line, '[0-9.]+(,?)$',
-                round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3) || '\1');
+        ELSIF head = 'Actual Rows' AND loops IS NOT NULL THEN
+            lines := lines || format('%s"Actual Startup Time": %s,', substring(line FROM '^ *'), round((node ->> 'start_ms')::numeric, 3))
+                || format('%s"Actual Total Time": %s,', substring(line FROM '^ *'),
+                    round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3));
         ELSIF head = 'Actual Loops' AND loops IS NOT NULL THEN
+            loops := NULL;
             lines := lines || format('%s"Clock Total Time": %s, "Clock Total Margin": %s, "Clock Self Time": %s, "Clock Self Margin": %s,%s "Clock Calls": %s, "Clock Timed Calls": %s,%s',
                 substring(line FROM '^ *'),
                 round((node ->> 'total_ms')::numeric, 3), round((node ->> 'total_margin_ms')::numeric, 3),
@@ -134,7 +133,7 @@ RETURNS json
 LANGUAGE sql VOLATILE
 AS $body$
     SELECT @extschema@.clock_portable_explain_json(
-        @extschema@.clock_portable_explain($1, $2, $3, $4, false, pg_catalog.current_setting('search_path')));
+        @extschema@.clock_portable_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
