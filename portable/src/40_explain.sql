@@ -124,8 +124,8 @@ BEGIN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000', DETAIL = message,
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
     ELSIF has_id AND NOT had_id AND NOT allow_writes THEN
-        RAISE EXCEPTION 'cannot measure a query that writes: it has taken a transaction ID' USING ERRCODE = '25006',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+        RAISE EXCEPTION 'cannot measure a query that writes' USING ERRCODE = '25006',
+            DETAIL = 'A function in it has written something, or has asked for a transaction ID.';
     END IF;
     ms := extract(epoch FROM stopped - started) * 1000;
     output := array_to_string(lines, chr(10));
@@ -160,7 +160,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     seconds constant double precision := 3;
-    most constant integer := 15;
+    most constant integer := 40;
     explain constant text := 'EXPLAIN (COSTS OFF, FORMAT JSON) ';
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
     -- VERBOSE: what of a Gather's child is the leader's

@@ -12,7 +12,7 @@ DECLARE
     -- how far a query differs from run to run for no reason, what is not known of costs and of self times
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
-    self_prior_ms constant double precision := 50e-6;
+    self_prior_ms constant double precision := 30e-6;
     timed jsonb;
     plain double precision[];
     roots double precision[];
@@ -35,7 +35,8 @@ DECLARE
     shown double precision[];
     below double precision[];
     rounding double precision[];
-    deviation double precision[];
+    is_timed boolean[];
+    rounding_variance double precision[];
     variance double precision[];
     children double precision[];
     children_variance double precision[];
@@ -132,6 +133,8 @@ BEGIN
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
+        -- asynchronous scans do their work while others are timed
+        is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
     -- what calls below have cost, in readings: those of one process
@@ -180,13 +183,13 @@ BEGIN
     -- what is left is the machine's speed, which was another
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
-        total[i] := total[i] * x;
-        deviation[i] := sqrt(rounding[i] ^ 2 / 12 + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2);
-        variance[i] := deviation[i] ^ 2;
+        total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
+        rounding_variance[i] := rounding[i] ^ 2 / 12;
+        variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
     -- Of many short loops rounding has left little.  But the nodes above are known, and what a node takes itself is some
-    -- 50 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
+    -- 30 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
     -- left is shared out by variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
@@ -215,6 +218,7 @@ BEGIN
                 IF rounding[j] > 0.02 * total[j] THEN
                     x := total[j] + z * variance[j] / nullif(children_variance[i] + y ^ 2, 0);
                     total[j] := greatest(least(x, total[j] + rounding[j] / 2), total[j] - rounding[j] / 2, 0);
+                    rounding_variance[j] := rounding_variance[j] * greatest(1 - variance[j] / nullif(children_variance[i] + y ^ 2, 0), 0);
                 END IF;
             END IF;
         END LOOP;
@@ -231,25 +235,33 @@ BEGIN
     whole := total[1];
     FOR i IN 1..n LOOP
         -- what workers did is no part of a Gather's time
-        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0 THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0), coalesce(sum(rounding[j] ^ 2 / 12), 0) INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
+        SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
+                                           THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
+               coalesce(sum(rounding_variance[j]), 0)
+            INTO self, x FROM generate_series(1, n) AS j WHERE parent[j] = i;
         self := greatest(self, 0);
-        margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding[i] ^ 2 / 12
+        margin := 1.96 * sqrt((noise * total[i]) ^ 2 + rounding_variance[i]
             + (cost_deviation * inside * calls[i] / processes[i] + greatest(scale_deviation, 0.1) * each * below[i]) ^ 2);
         IF i = 1 THEN
             margin := 1.96 * noise * total[i];
         END IF;
-        self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding[i] ^ 2 / 12 + x
+        self_margin := 1.96 * sqrt((noise * self) ^ 2 + rounding_variance[i] + x
             + (cost_deviation * (inside * calls[i] / processes[i] + (each - inside) * children_cost[i])) ^ 2);
+        margin := least(margin, greatest(whole, total[i]));
         is_unknown := loops[i] > 0 AND self_margin > self AND self + self_margin > 0.01 * whole;
         note := nullif(concat_ws(', ',
             CASE WHEN processes[i] > 1 THEN format('mean of %s processes', processes[i]) END,
             CASE WHEN rows_bound[i] > greatest(0.02 * rows[i], 1) THEN format('rows +/- %s', ceil(rows_bound[i])) END), '');
+        IF NOT is_timed[i] THEN
+            note := 'not timed';
+            total[i] := NULL; margin := NULL; self := NULL; self_margin := NULL; is_unknown := false;
+        END IF;
         nodes := nodes || jsonb_build_array(jsonb_build_object('depth', depth[i], 'line', lines[i], 'type', type[i],
             'relation', item[i] ->> 'Relation Name', 'loops', loops[i], 'rows', rows[i], 'calls', calls[i],
             'processes', processes[i],
             'start_ms', CASE WHEN shown[i] > 0 AND loops[i] > 0 THEN least(start[i] * total[i] / shown[i], total[i] * processes[i] / loops[i]) ELSE 0 END,
             'total_ms', total[i], 'total_margin_ms', margin, 'self_ms', self, 'self_margin_ms', self_margin,
-            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 AND loops[i] > 0 THEN 100 * self / whole END,
+            'share_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self / whole END,
             'share_margin_percent', CASE WHEN NOT is_unknown AND whole > 0 THEN 100 * self_margin / whole END,
             'removed_ms', shown[i] - total[i], 'unknown', is_unknown, 'note', note));
     END LOOP;
@@ -275,7 +287,7 @@ BEGIN
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = '22004';
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
-        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The value given is %s.', runs);
+        RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The number given is %s.', runs);
     END IF;
     measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
@@ -283,12 +295,13 @@ BEGIN
     overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
     IF @extschema@.clock_portable_clock() = 'RDTSC' THEN
-        reading := greatest(overhead.overhead_ns * 0.55, 5);
+        reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
     deviation := coalesce(greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each), 1e9);
     each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6);
+    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
+        || jsonb_build_object('clock', @extschema@.clock_portable_clock());
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, text, text) IS

@@ -47,7 +47,9 @@ BEGIN
             node := result -> 'nodes' -> n;
             n := n + 1;
             loops := (node ->> 'loops')::double precision;
-            IF loops > 0 THEN
+            IF node ->> 'note' = 'not timed' THEN
+                pending := repeat(' ', position('-> ' IN line) + 5) || 'Clock: not timed';
+            ELSIF loops > 0 THEN
                 line := regexp_replace(line, '\(actual rows=', format('(actual time=%s..%s rows=',
                     round((node ->> 'start_ms')::numeric, 3),
                     round(((node ->> 'total_ms')::double precision * (node ->> 'processes')::double precision / loops)::numeric, 3)));
@@ -61,7 +63,7 @@ BEGIN
                     node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
             END IF;
         ELSIF line ~ '^Execution Time:' THEN
-            RETURN NEXT format('Clock: correction, runs %s, timing took %s ms', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
+            RETURN NEXT format('Clock: %s, correction, runs %s, timing took %s ms', result ->> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
             RETURN NEXT format('Plain Execution Time: %s ms', round((result ->> 'plain_ms')::numeric, 3));
             line := format('Execution Time: %s ms', round((result ->> 'run_ms')::numeric, 3));
         ELSIF line ~ '^\S' THEN
@@ -101,7 +103,7 @@ BEGIN
         IF head = 'Node Type' THEN
             node := result -> 'nodes' -> n;
             n := n + 1;
-            loops := nullif((node ->> 'loops')::double precision, 0);
+            loops := CASE WHEN node ->> 'note' = 'not timed' THEN NULL ELSE nullif((node ->> 'loops')::double precision, 0) END;
         ELSIF head = 'Actual Rows' AND loops IS NOT NULL THEN
             lines := lines || format('%s"Actual Startup Time": %s,', substring(line FROM '^ *'), round((node ->> 'start_ms')::numeric, 3))
                 || format('%s"Actual Total Time": %s,', substring(line FROM '^ *'),
@@ -117,8 +119,8 @@ BEGIN
                 node ->> 'calls', node ->> 'calls',
                 ' "Clock Note": ' || to_json(nullif(concat_ws(', ', node ->> 'note', CASE WHEN (node ->> 'unknown')::boolean THEN 'self time unknown' END), '')) || ',');
         ELSIF line ~ '^    "Execution Time": ' THEN
-            lines := lines || format('    "Clock": {"Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
-                result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3), round((result ->> 'plain_ms')::numeric, 3));
+            lines := lines || format('    "Clock": {"Source": %s, "Method": "correction", "Runs": %s, "Timing Overhead": %s, "Plain Execution Time": %s},',
+                result -> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3), round((result ->> 'plain_ms')::numeric, 3));
         END IF;
         lines := lines || line;
     END LOOP;
