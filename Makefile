@@ -9,6 +9,8 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 # PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
+# Not the portable edition's files: it is for other servers than this one, and clocktiming--1.0-tle.sql would be taken for the
+# script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
 
 # pg_regress takes its input from test/sql, and the expected output from expected.
@@ -62,19 +64,20 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind bench unit unit-programs shims indent
+.PHONY: help demo test test-matrix test-valgrind bench unit unit-programs shims indent portable
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
 	@echo 'make demo           see it work: builds it, runs tools/demo.sql on a throwaway server   1 min'
-	@echo 'make test           all tests, on a throwaway server                                   10 min'
+	@echo 'make test           all tests, on a throwaway server                                   16 min'
 	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
-	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     20 min'
+	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     25 min'
 	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
 	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
-	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, and of the'
-	@echo '                    layout of src/                                                      1 min'
+	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
+	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
+	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
 	@echo 'make indent         format src/ with pgindent'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
 	@echo 'demo, test, test-matrix, test-valgrind and bench install packages that are missing, if they'
@@ -97,7 +100,7 @@ bench:
 	@tools/bench $(BENCH_ARGS)
 
 unit: unit-programs
-	@tools/prove --exec '' tools/rooms tools/formatted test/unit/plan_shape.pl test/unit/translation.pl $(UNIT_PROGRAMS)
+	@tools/prove --exec '' tools/rooms tools/formatted tools/fresh test/unit/plan_shape.pl test/unit/translation.pl $(UNIT_PROGRAMS)
 
 unit-programs: $(UNIT_PROGRAMS)
 
@@ -119,3 +122,7 @@ $(TEST_MODULES): %.so: %.c
 
 indent:
 	@tools/in-tree 19 tools/indent
+
+# The portable edition's two files, of portable/src.
+portable:
+	@portable/generate

@@ -9,6 +9,10 @@
 -- It still is gettimeofday() with its conversion to microseconds and to PostgreSQL's epoch, some 0.3 calls
 -- of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() 23), which
 -- are taken off, and stand as the margin since they are not known of this processor.
+--
+-- Where the kernel's clock cannot be read but by a system call, the one for gettimeofday() is another and may be the cheaper
+-- one by a fifth.  Nothing overlaps then, and half of what EXPLAIN takes to time a call is a reading, but for
+-- a twentieth.
 CREATE FUNCTION @extschema@.clock_portable_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -33,6 +37,7 @@ DECLARE
         )
         SELECT avg(t.a), avg(t.b), avg(t.c) FROM times AS t, most WHERE t.a BETWEEN 0 AND most.a AND t.b BETWEEN 0 AND most.b AND t.c BETWEEN 0 AND most.c
         $q$, clock, rtrim(repeat(clock || ',', 100), ','), rtrim(repeat(clock || ',' || other || ',', 50), ','), rtrim(repeat(other || ',', 100), ','));
+    system_call_ns constant integer := 100;
     rows integer := 20;
     until timestamptz := clock_timestamp() + duration * interval '1 s';
     started timestamptz;
@@ -51,12 +56,22 @@ BEGIN
             calls := calls || c / 100;
         END IF;
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
-        EXIT WHEN clock_timestamp() >= until AND cardinality(costs) >= 5;
+        EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
     -- the faster half: the rest was under way while the processor was slow
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.clock_portable_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
+    IF cost_ns > system_call_ns THEN
+        cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
+        IF @extschema@.clock_portable_clock() <> 'RDTSC' THEN
+            -- unless it is too disturbed to tell more
+            SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
+            INTO cost_ns, cost_margin_ns
+            FROM @extschema@.clock_portable_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
+            WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
+        END IF;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_cost(double precision) IS
@@ -109,6 +124,7 @@ DECLARE
     until constant timestamptz := started_at + duration * interval '1 s';
     readings timestamptz[];
     stall bigint;
+    backward boolean;
     longest_stall bigint := 0;
     counts jsonb;
     of_blocks jsonb[] := '{}';
@@ -116,12 +132,24 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        SELECT max(n) - 1 INTO stall FROM (SELECT count(*) AS n FROM unnest(readings) AS t GROUP BY t) AS s;
+        -- equal readings first, for that is fast, and neighbours only if some are apart: a backward step
+        WITH same AS (
+            SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
+            FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
+        ), steps AS (
+            SELECT t - lag(t) OVER (ORDER BY first) AS d, 1 AS n FROM same
+            UNION ALL SELECT interval '0', sum(n) - count(*) FROM same
+        )
+        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n), (SELECT max(n) - 1 FROM same), (SELECT bool_or(apart) FROM same)
+        INTO counts, stall, backward
+        FROM (SELECT d, sum(n) AS n FROM steps WHERE d IS NOT NULL GROUP BY d) AS counted;
+        IF backward THEN
+            SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n) INTO counts
+            FROM (SELECT d, count(*) AS n
+                  FROM (SELECT t - lag(t) OVER () AS d FROM unnest(readings) AS t) AS differences
+                  WHERE d IS NOT NULL GROUP BY d) AS counted;
+        END IF;
         longest_stall := greatest(longest_stall, stall);
-        SELECT jsonb_object_agg(extract(epoch FROM d)::numeric * 1000000, n) INTO counts
-        FROM (SELECT d, count(*) AS n
-              FROM (SELECT t - lag(t) OVER () AS d FROM unnest(readings) AS t) AS differences
-              WHERE d IS NOT NULL GROUP BY d) AS counted;
         of_blocks := of_blocks || counts;
         EXIT WHEN clock_timestamp() >= until;
     END LOOP;
@@ -146,6 +174,10 @@ BEGIN
          (SELECT @extschema@.clock_portable_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
           FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
                 FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
+    IF (result ->> 'backward_steps')::bigint > 0 THEN
+        RAISE WARNING 'clock source "system" went backwards' USING DETAIL = format('Backward steps: %s, the largest of %s ns, in %s readings.',
+            result ->> 'backward_steps', (result ->> 'backward_max_ticks')::bigint * 1000, result ->> 'readings');
+    END IF;
     RETURN result;
 END
 $$;
@@ -161,13 +193,13 @@ DECLARE
 BEGIN
     source := @extschema@.clock_portable_source(source);
     duration := @extschema@.clock_portable_duration(duration);
-    cost := @extschema@.clock_portable_cost(duration / 2);
-    RETURN @extschema@.clock_portable_durations(duration / 2)
+    cost := @extschema@.clock_portable_cost(duration / 5);
+    RETURN @extschema@.clock_portable_durations(duration * 0.8)
         || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns, 'cost_margin_ns', cost.cost_margin_ns);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads: for reading and looking half of the time each, the other half for what a reading costs';
+'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads; a fifth of the time goes into what a reading costs';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -266,7 +298,7 @@ AS $$
     ), buckets AS (
         SELECT length(ltrim(ns::bigint::bit(64)::text, '0')) AS bucket, sum(n) AS n FROM run GROUP BY 1
     )
-    SELECT 2::bigint ^ i - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
+    SELECT (2::numeric ^ i)::bigint - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
            round(sum(b.n) OVER (ORDER BY i) * 100 / sum(b.n) OVER (), 4), coalesce(b.n, 0)::bigint,
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)

@@ -29,8 +29,9 @@ COMMENT ON FUNCTION @extschema@.clock_portable_once(text, text, integer, text) I
 'internal: how many milliseconds an execution of a query takes, plain or by what EXPLAIN says of it';
 
 -- count(*) over so many rows, several times in a statement by a subquery that depends on each row of another one,
--- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the result; its times without those of the same statement
--- over no row are compared with EXPLAIN's without those over no row, so that what either does once cancels out.
+-- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the
+-- result; its times without those of the same statement over no row are compared with EXPLAIN's without those over no
+-- row, so that what either does once cancels out.
 CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
@@ -40,6 +41,7 @@ CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, 
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET cursor_tuple_fraction = 1
+SET work_mem = '4MB'
 AS $$
 DECLARE
     until constant timestamptz := clock_timestamp() + duration * interval '1 s';
@@ -47,7 +49,6 @@ DECLARE
     ns constant double precision := 1e6 / rows / copies;
     -- times in microseconds: EXPLAIN rounds, the clock cuts off
     printed_ms constant double precision := 0.002;
-    memory text := greatest(rows * 112 / 1024 + 1024, pg_size_bytes(current_setting('work_mem')) / 1024)::text;
     explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
     copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
     many constant text := format(copied, CASE workload WHEN 'table' THEN 'pg_temp.clock_overhead_rows' ELSE format('generate_series(1, %s + 0 * g)', rows) END);
@@ -57,6 +58,7 @@ DECLARE
     counting double precision[] := '{}'; counting_none double precision[] := '{}';
     timing double precision[] := '{}'; timing_none double precision[] := '{}';
     round integer := 0;
+    executions integer := 0;
     mode integer;
     explained json;
     round_s double precision;
@@ -67,8 +69,9 @@ BEGIN
     END IF;
     -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the
     -- system, for which the next execution would pay with page faults
-    PERFORM set_config('work_mem', memory, true), length(repeat(' ', 8000000));
-    EXECUTE explain[2] || many INTO explained;
+    -- and what does not fit into work_mem would be written to files
+    PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true), length(repeat(' ', 8000000));
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || many INTO explained;
     parallel := explained::text ~ '"Node Type": "Gather';
     jit := explained::text ~ '"JIT":';
     LOOP
@@ -79,29 +82,35 @@ BEGIN
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
             times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', (random() * 4000)::integer),
                 (random() * 12)::integer, repeat(' ', (random() * 60000)::integer));
+            executions := executions + 1;
+            EXIT WHEN clock_timestamp() >= until;
         END LOOP;
-        IF round > 0 THEN
-            plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
-            plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
-        END IF;
-        round := round + 1;
         round_s := extract(epoch FROM clock_timestamp() - round_started);
-        EXIT WHEN clock_timestamp() + round_s * interval '1 s' >= until AND round >= 2;
-        EXIT WHEN round >= 20000;
+        round := round + 1;
+        plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
+        -- the first round is for caches, unless there is hardly time for another one
+        CONTINUE WHEN round = 1 AND clock_timestamp() + 2 * round_s * interval '1 s' < until;
+        EXIT WHEN times[0] IS NULL OR times[1] IS NULL OR times[2] IS NULL;
+        plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
+        EXIT WHEN clock_timestamp() + round_s * interval '1 s' >= until OR round >= 20000;
     END LOOP;
     IF workload = 'table' THEN
         DROP TABLE pg_temp.clock_overhead_rows;
     END IF;
 
     repetitions := cardinality(plain);
+    IF repetitions = 0 THEN
+        RAISE WARNING 'the duration was used up after % execution% of the query', executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
+            USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)), HINT = 'Two rounds of all modes need a longer one.';
+    END IF;
     SELECT m.mean INTO analyze_ms FROM @extschema@.clock_portable_low_mean(timing) AS m;
-    SELECT p.mean - b.mean + c.mean INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain) AS p,
+    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain) AS p,
         @extschema@.clock_portable_low_mean(plain_none) AS b, @extschema@.clock_portable_low_mean(counting_none) AS c;
-    SELECT (m.difference - n.difference) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
     FROM @extschema@.clock_portable_difference(plain, counting) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
-    SELECT (m.difference - n.difference) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
     FROM @extschema@.clock_portable_difference(counting, timing) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
-    SELECT (m.difference - n.difference) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
     FROM @extschema@.clock_portable_difference(plain, timing) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
@@ -224,6 +233,7 @@ DECLARE
     times double precision[];
     plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
     modes double precision[];
+    planning double precision[];    -- what a statement that is not a cursor's takes besides execution
     more double precision[];    -- start and end of the executor, in each round
     round integer;
     m integer;
@@ -231,7 +241,9 @@ DECLARE
     most constant integer := 20000;
     set_before constant text := split_part(current_setting('timing_clock_source', true), ' ', 1);
     plain_ms double precision;
-    start_end double precision;
+    shift double precision;
+    shift_margin double precision;
+    planning_margin double precision;
     difference double precision;
     margin double precision;
 BEGIN
@@ -265,7 +277,7 @@ BEGIN
         clock := @extschema@.clock_portable_clock();
         part := duration / coalesce(cardinality(clock_sources), 1);
         until := clock_timestamp() + part * interval '1 s';
-        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}';
+        plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}'; planning := '{}';
         node_calls := NULL;
         round := 0;
         elapsed := 0;
@@ -296,8 +308,8 @@ BEGIN
                 ELSIF as_cursor THEN
                     times[m] := (@extschema@.clock_portable_execute(statement, NULL, allow_writes, path)).ms;
                 ELSE
-                    times[m] := @extschema@.clock_portable_executed(statement, allow_writes, path)
-                        - @extschema@.clock_portable_executed('EXPLAIN (COSTS OFF) ' || statement, allow_writes, path);
+                    times[m] := @extschema@.clock_portable_executed(statement, allow_writes, path);
+                    planning := planning || @extschema@.clock_portable_executed('EXPLAIN (COSTS OFF) ' || statement, allow_writes, path);
                 END IF;
                 executed := executed + 1;
                 EXIT WHEN clock_timestamp() > until;
@@ -310,17 +322,18 @@ BEGIN
             EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
         END LOOP;
 
-        SELECT mean INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain);
-        SELECT greatest(coalesce(mean, 0), 0) INTO start_end FROM @extschema@.clock_portable_low_mean(more);
-        plain_ms := plain_ms + start_end;
+        SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
+        FROM @extschema@.clock_portable_low_mean(more) AS s, @extschema@.clock_portable_low_mean(planning) AS p;
+        SELECT mean + shift INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain);
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
             modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
             SELECT count(t), round(min(t)::numeric, 4), round(percentile_cont(0.5) WITHIN GROUP (ORDER BY t)::numeric, 4), round(avg(t)::numeric, 4), round(stddev_samp(t)::numeric, 4)
             INTO runs, min_ms, median_ms, mean_ms, stddev_ms
-            FROM (SELECT x + CASE m WHEN 0 THEN start_end ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
+            FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
-                SELECT d.difference - start_end, sqrt(d.margin ^ 2 + 0.002 ^ 2 + (start_end / 2) ^ 2) INTO difference, margin FROM @extschema@.clock_portable_difference(plain, modes) AS d;
+                SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
+                FROM @extschema@.clock_portable_difference(plain, modes) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
                 slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
@@ -333,7 +346,7 @@ BEGIN
             RETURN NEXT;
         END LOOP;
         IF cardinality(plain) = 0 THEN
-            RAISE WARNING 'the duration was used up after % executions of the query', executed USING
+            RAISE WARNING 'the duration was used up after % execution% of the query', executed, CASE WHEN executed > 1 THEN 's' ELSE '' END USING
                 DETAIL = format('The duration was %s s.', duration), HINT = 'Two rounds of all modes need a longer one.';
         END IF;
     END LOOP;

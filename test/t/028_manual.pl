@@ -22,6 +22,7 @@ my %least = (
 	'README.md' => 8,
 	'doc/tutorial.md' => 8,
 	'doc/howto.md' => 12,
+	'doc/managed.md' => 8,
 	'doc/reference.md' => 1,
 	'doc/troubleshooting.md' => 4);
 
@@ -77,6 +78,24 @@ is_deeply([ map { scalar(@{ $_->{shown} || [] }) } @read ], [ 0, 0, 2, 3, 0, 0 ]
 is($read[3]{sql}, "SELECT 3\n   FROM t;", 'without the prompt');
 is_deeply($read[4]{needs}, ['PostgreSQL 18'], 'what a block needs');
 is($read[5]{not_run}, 'because', 'what is not run');
+@read = reader(<<'END');
+<!-- portable edition, rows vary -->
+```sql
+SELECT 1;
+```
+```sql
+SELECT 2;
+```
+<!-- page: portable edition -->
+```sql
+SELECT 3;
+```
+<!-- C extension -->
+```sql
+SELECT 4;
+```
+END
+is_deeply([ map { $_->{edition} } @read ], [ 'portable', 'extension', 'portable', 'extension' ], 'which edition a block is for');
 
 # A comparison that would pass whatever came is worth nothing.
 sub told

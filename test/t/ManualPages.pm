@@ -20,14 +20,27 @@
 #   <!-- needs source rdtscp -->     a clock source that can be read
 #   <!-- needs Linux -->
 #   <!-- rows vary -->               from server to server
+#   <!-- portable edition -->        runs in a database that has the edition without C (portable/) and not the extension, as the
+#                                    database's owner, who is no superuser
+#   <!-- C extension -->             the opposite, which is what a page has if it does not say otherwise
 #   <!-- not run: reason -->
+#
+# "<!-- page: portable edition -->" is the default for all blocks after it.  Either edition is installed before the page's first
+# statement unless the page installs it (CREATE EXTENSION clocktiming, \i portable/clocktiming.sql).  A page's blocks for the portable
+# edition run first, in one session, then those for the extension in another.  psql's directory is empty but for portable/.
 
 package ManualPages;
 
 use strict;
 use warnings;
 
+use Cwd qw(abs_path);
 use File::Basename;
+use File::Temp qw(tempdir);
+
+my $top = abs_path(dirname(__FILE__) . '/../..');
+my $directory = tempdir(CLEANUP => 1);
+symlink("$top/portable", "$directory/portable") or die "$directory: $!\n";
 
 # The pages of the manual below a directory.
 sub pages
@@ -78,20 +91,22 @@ sub split_statements
 	return @statements;
 }
 
-# A page's statements, in order.  Of each: line (of the file, from 1), sql, needs, not_run, rows_vary and, where the page shows its
+# A page's statements, in order.  Of each: line (of the file, from 1), sql, edition, needs, not_run, rows_vary and, where the page shows its
 # output, from and to (the output's lines, to exclusive, from 0) and shown.
 sub statements
 {
 	my ($file) = @_;
 	my @lines = read_lines($file);
 	my (@found, $last, $special, $reset);
+	my $edition = 'extension';
 
 	for (my $i = 0; $i < @lines; $i++)
 	{
+		if ($lines[$i] =~ /^<!-- page: portable edition -->$/) { $edition = 'portable'; next; }
 		if ($lines[$i] =~ /^<!-- (.*) -->$/) { $special = $1; $reset = $i + 1; next; }
 		if ($lines[$i] !~ /^```+(\w*)/) { undef $last if $lines[$i] =~ /\S/; next; }
 		my ($language, $begin) = ($1, $i + 1);
-		my %of = (defined $special && $reset == $i) ? special($special, $i) : ();
+		my %of = (edition => $edition, (defined $special && $reset == $i) ? special($special, $i) : ());
 
 		$i++;
 		$i++ until $i >= @lines || $lines[$i] =~ /^```/;
@@ -145,6 +160,8 @@ sub special
 		if (/^needs (.+)$/) { push @{ $of{needs} }, $1; }
 		elsif (/^not run: (.+)$/) { $of{not_run} = $1; }
 		elsif (/^rows vary$/) { $of{rows_vary} = 1; }
+		elsif (/^portable edition$/) { $of{edition} = 'portable'; }
+		elsif (/^C extension$/) { $of{edition} = 'extension'; }
 		else { die "line $line: unknown comment before a block: $text\n"; }
 	}
 	return %of;
@@ -164,7 +181,7 @@ sub psql
 	local $ENV{PGCLIENTENCODING} = 'UTF8';
 	local $ENV{COLUMNS};
 	delete $ENV{COLUMNS};
-	system("psql -X -P pager=off -d '$connstr' <$file.sql >$file.out 2>$file.err");
+	system("cd '$directory' && psql -X -P pager=off -d \"$connstr\" <$file.sql >$file.out 2>$file.err");
 	foreach ('out', 'err')
 	{
 		push @result, join('', map { "$_\n" } read_lines("$file.$_"));
@@ -188,16 +205,41 @@ sub has
 	return $out =~ /yes/;
 }
 
-# Runs a page's statements, one after the other in one session.  Adds to each: got (lines), messages (lines of stderr),
+# Runs a page's statements, one after the other in one session an edition.  Adds to each: got (lines), messages (lines of stderr),
 # failed; or skipped, with the reason.
 sub run_page
 {
 	my ($connstr, @statements) = @_;
+	my %of;
+
+	push @{ $of{ $_->{edition} } }, $_ foreach @statements;
+	if ($of{portable})
+	{
+		my ($database) = $connstr =~ /dbname='?(\w+)/;
+		my $owners = "$connstr dbname=${database}_portable user=${database}_owner";
+
+		psql($connstr, "DROP DATABASE IF EXISTS ${database}_portable;\nDROP ROLE IF EXISTS ${database}_owner;\n"
+			  . "CREATE ROLE ${database}_owner LOGIN;\nCREATE DATABASE ${database}_portable OWNER ${database}_owner;\n");
+		psql($owners, "\\i portable/clocktiming.sql\n")
+		  unless grep { $_->{sql} =~ m{\\i portable/clocktiming\.sql} } @{ $of{portable} };
+		run_session($connstr, $owners, @{ $of{portable} });
+	}
+	if ($of{extension})
+	{
+		psql($connstr, "CREATE EXTENSION clocktiming;\n")
+		  unless grep { $_->{sql} =~ /CREATE EXTENSION clocktiming/i } @{ $of{extension} };
+		run_session($connstr, $connstr, @{ $of{extension} });
+	}
+	return;
+}
+
+# The same for the statements of one edition, on a connection; what they need is looked for on another, a superuser's.
+sub run_session
+{
+	my ($superuser, $connstr, @statements) = @_;
 	my $script = '';
 	my %has;
 
-	psql($connstr, "CREATE EXTENSION clocktiming;\n")
-	  unless grep { $_->{sql} =~ /CREATE EXTENSION clocktiming/i } @statements;
 	foreach my $n (0 .. $#statements)
 	{
 		my $s = $statements[$n];
@@ -206,7 +248,7 @@ sub run_page
 		# the extension is there for those of a page that creates it, too
 		foreach (@{ $s->{needs} || [] })
 		{
-			$has{$_} //= has($connstr, $_) ? 1 : 0;
+			$has{$_} //= has($superuser, $_) ? 1 : 0;
 			push @lacks, $_ unless $has{$_};
 		}
 		$s->{skipped} = defined $s->{not_run} ? "not run: $s->{not_run}" : @lacks ? "needs $lacks[0]" : undef;
@@ -229,6 +271,7 @@ sub run_page
 		my $messages = $err =~ s/\A(.*?)^=mark= $n\n//ms ? $1 : '';
 
 		s/[ \t]+$//mg foreach ($text, $messages);
+		$messages =~ s/^psql:[^:\n]+:\d+: //mg;
 		$s->{messages} = [ split /\n/, $messages ];
 		$s->{got} = [ split /\n/, $text ];
 		pop @{ $s->{got} } while @{ $s->{got} } && $s->{got}[-1] eq '';

@@ -1,0 +1,175 @@
+--
+-- What to think of the clock.
+--
+
+-- Watches the clock without a pause.  A PL/pgSQL loop reads it some 3 times in a microsecond.
+CREATE FUNCTION @extschema@.clock_portable_watch(
+    duration double precision,
+    OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
+    OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision, OUT period_s double precision, OUT slowdown double precision
+)
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    began CONSTANT timestamptz := clock_timestamp();
+    ends timestamptz := began + duration * interval '1 s';
+    last timestamptz := began;
+    this timestamptz;
+    d interval;
+    block_began timestamptz;
+    slot int;
+    fastest interval[] := array_fill(NULL::interval, '{10}');
+    stops double precision[] := '{}';
+    stopped double precision[] := '{}';
+BEGIN
+    readings := 0;
+    backward_steps := 0;
+    backward_max_us := 0;
+    gaps := 0;
+    lost_s := 0;
+    gap_max_us := 0;
+    LOOP
+        block_began := last;
+        FOR i IN 1..500 LOOP
+            this := clock_timestamp();
+            d := this - last;
+            IF d >= '10 us' OR d < '0' THEN
+                IF d < '0' THEN
+                    backward_steps := backward_steps + 1;
+                    backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
+                    -- or it would watch for longer
+                    ends := ends + d;
+                ELSE
+                    gaps := gaps + 1;
+                    lost_s := lost_s + extract(epoch FROM d);
+                    gap_max_us := greatest(gap_max_us, 1e6 * extract(epoch FROM d));
+                    IF d >= '2 ms' AND cardinality(stops) < 1000 THEN
+                        stops := stops || extract(epoch FROM this - began)::double precision;
+                        stopped := stopped || extract(epoch FROM d)::double precision;
+                    END IF;
+                END IF;
+            END IF;
+            last := this;
+        END LOOP;
+        readings := readings + 500;
+        slot := least(1 + floor(10 * extract(epoch FROM last - began) / duration), 10);
+        fastest[slot] := least(fastest[slot], last - block_began);
+        EXIT WHEN last >= ends;
+    END LOOP;
+    seconds := extract(epoch FROM last - began);
+
+    -- A quota lets a process go on at the beginning of its next period, 100 ms as a rule; a scheduler, whenever others
+    -- have had their turn, which is more often, or irregular.
+    SELECT p.period INTO period_s
+    FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
+          FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
+                WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
+    WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
+          AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
+    -- the processor's own speed: its fastest blocks at first and in the end
+    SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
+    FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_watch(double precision) IS
+'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
+
+-- All that is measured, in so many seconds.
+CREATE FUNCTION @extschema@.clock_portable_facts(duration double precision) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    seconds CONSTANT double precision := @extschema@.clock_portable_duration(duration);
+    facts jsonb;
+    calls jsonb;
+BEGIN
+    -- (first, since the processor is fresh)
+    SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.4 * seconds) AS w;
+    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.2 * seconds) AS c;
+    BEGIN
+        SELECT to_jsonb(o) INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+    EXCEPTION WHEN OTHERS THEN
+        calls := jsonb_build_object('problem', SQLERRM);
+    END;
+    RETURN facts || jsonb_build_object('by_tsc', @extschema@.clock_portable_clock() = 'RDTSC', 'calls', calls);
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_facts(double precision) IS
+'internal: all that clock_advice() and clock_check() measure in a number of seconds';
+
+-- What was found in a check, and what is allowed.
+CREATE FUNCTION @extschema@.clock_portable_criteria(
+    facts jsonb,
+    OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
+) RETURNS SETOF record
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT v.*
+    FROM (SELECT (facts ->> 'by_tsc')::boolean AS by_tsc, (facts ->> 'cost_ns')::float8 AS system_ns,
+                 (facts -> 'calls' ->> 'timing_ns')::float8 AS timing_ns, (facts ->> 'backward_steps')::int AS steps) AS f,
+         LATERAL (VALUES
+            ('cost', CASE WHEN f.by_tsc AND f.timing_ns < 0 THEN 0 WHEN f.by_tsc THEN f.timing_ns / 2 ELSE f.system_ns END, 200::float8, 'ns',
+             CASE WHEN f.by_tsc AND f.timing_ns IS NULL THEN coalesce(facts -> 'calls' ->> 'problem', 'not known: the time was too short')
+                  WHEN f.by_tsc THEN 'half of what timing adds to a call of a plan node, for which the TSC is read twice'
+                  ELSE 'a reading of the system clock, which is what the server times by' END),
+            ('backward_steps', f.steps, 0, 'steps', CASE WHEN f.steps > 0 THEN 'clock_timestamp(), unless the time was set meanwhile' END),
+            ('warps', NULL, 0, 'jumps', 'not known without C: SQL can read one clock only, and a jump of that looks like time off the CPU'),
+            ('lags', NULL, 0, 'times', 'not known without C: SQL can read one clock only'),
+            ('drift', NULL, 600, 'ppm', 'not known without C: SQL can read one clock only'),
+            ('skew', NULL, 0, 'ns', 'not known without C: SQL cannot choose a CPU'),
+            ('gaps', 100 * (facts ->> 'lost_s')::float8 / (facts ->> 'seconds')::float8, 'infinity', 'percent',
+             format('%s gaps, the longest of %s us', facts ->> 'gaps', round((facts ->> 'gap_max_us')::numeric, 1))),
+            ('tsc_frequency', CASE WHEN NOT f.by_tsc THEN 0 END, 600, 'ppm',
+             CASE WHEN f.by_tsc THEN 'not known without C: the TSC cannot be read' ELSE 'the server does not time by the TSC' END),
+            ('invariant_tsc', CASE WHEN NOT f.by_tsc THEN 0 END, 0, 'clocks',
+             CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed' ELSE 'the server does not time by the TSC' END)
+         ) AS v(check_name, figure, threshold, unit, detail)
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_criteria(jsonb) IS
+'internal: what was found in each check, and the most that is allowed';
+
+CREATE FUNCTION @extschema@.clock_check_detail(
+    duration         double precision DEFAULT 1,
+    max_cost_ns      double precision DEFAULT NULL,
+    max_skew_ns      double precision DEFAULT NULL,
+    max_drift_ppm    double precision DEFAULT NULL,
+    max_lost_percent double precision DEFAULT NULL,
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    given CONSTANT jsonb := jsonb_build_object('cost', max_cost_ns::text, 'skew', max_skew_ns::text, 'drift', max_drift_ppm::text,
+                                               'gaps', max_lost_percent::text, 'tsc_frequency', max_drift_ppm::text);
+    wrong text;
+BEGIN
+    SELECT a.name INTO wrong
+    FROM (VALUES (1, 'max_cost_ns', max_cost_ns), (2, 'max_skew_ns', max_skew_ns), (3, 'max_drift_ppm', max_drift_ppm),
+                 (4, 'max_lost_percent', max_lost_percent)) AS a(n, name, value)
+    WHERE NOT a.value BETWEEN 0 AND 'infinity' ORDER BY a.n LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '% must not be negative or NaN', wrong USING ERRCODE = 'invalid_parameter_value',
+            HINT = '''infinity'' leaves the check out: it is passed in any case.';
+    END IF;
+    RETURN QUERY
+    SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
+           round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
+    FROM @extschema@.clock_portable_criteria(@extschema@.clock_portable_facts(duration)) AS c,
+         LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most) AS t;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_check_detail(double precision, double precision, double precision, double precision, double precision) IS
+'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded, with the figure, the threshold and the unit of each; ok is null where SQL alone cannot tell, and detail says why';
+
+CREATE FUNCTION @extschema@.clock_check(
+    duration         double precision DEFAULT 1,
+    max_cost_ns      double precision DEFAULT NULL,
+    max_skew_ns      double precision DEFAULT NULL,
+    max_drift_ppm    double precision DEFAULT NULL,
+    max_lost_percent double precision DEFAULT NULL,
+    OUT check_name text, OUT ok boolean
+) RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT d.check_name, d.ok
+    FROM @extschema@.clock_check_detail(duration, max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent)
+         WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n)
+    ORDER BY d.n
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
+'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows; ok is null where SQL alone cannot tell, which bool_and(ok) passes over';

@@ -1,0 +1,182 @@
+-- Texts are broken into lines between words; not within a command, which stands in backquotes that are not shown.
+CREATE FUNCTION @extschema@.clock_portable_lines(t text, width int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
+                                          format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
+    FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_lines(text, int) IS
+'internal: breaks a text into lines of so many columns';
+
+-- What timing adds to a call of a plan node while the server times by another clock; the setting is as before afterwards.
+CREATE FUNCTION @extschema@.clock_portable_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+    PERFORM set_config('timing_clock_source', source, true);
+    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.clock_portable_overhead(1000, 'generate_series', duration) AS o;
+    -- rolls the setting back, whoever had set it and how; the figure stays
+    RAISE EXCEPTION USING ERRCODE = 'CT000';
+EXCEPTION
+    WHEN SQLSTATE 'CT000' THEN RETURN;
+    WHEN OTHERS THEN problem := SQLERRM;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_timing_by(text, double precision) IS
+'internal: what timing adds to a call of a plan node, in nanoseconds, with a setting of timing_clock_source';
+
+CREATE FUNCTION @extschema@.clock_advice(
+    duration double precision DEFAULT 1,
+    OUT check_name text, OUT severity text, OUT finding text, OUT action text
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE ROWS 12 SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    facts jsonb;
+    c record;
+    source CONSTANT text := current_setting('timing_clock_source', true);
+    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    x86 CONSTANT boolean := version() LIKE '%x86_64%';
+    lost numeric;
+    period_ms numeric;
+    slowdown numeric;
+    timing_ns numeric;
+    figures text;
+    by_system record;
+    by_the_tsc record;
+    now_ text;
+    for_good text;
+    provider text;
+    said jsonb[] := '{}';
+    case_ text := '';
+BEGIN
+    duration := @extschema@.clock_portable_duration(duration);
+    facts := @extschema@.clock_portable_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
+    timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
+    lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
+    period_ms := round(1000 * (facts ->> 'period_s')::numeric);
+    slowdown := round((facts ->> 'slowdown')::numeric, 2);
+    figures := format('a reading of the system clock takes %s ns, within %s', round((facts ->> 'cost_ns')::numeric, 1),
+                      round((facts ->> 'cost_margin_ns')::numeric, 1))
+        || coalesce(format('; timing adds %s ns to a call of a plan node, within %s', timing_ns,
+                           round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
+
+    FOR c IN
+        SELECT k.* FROM @extschema@.clock_portable_criteria(facts) AS k
+        UNION ALL VALUES ('explain_clock', 0::float8, 0::float8, '', '')
+    LOOP
+        check_name := c.check_name;
+        severity := CASE WHEN c.figure > c.threshold THEN 'warning' ELSE 'ok' END;
+        now_ := NULL;
+        for_good := NULL;
+        provider := NULL;
+        CASE
+        WHEN c.figure IS NULL THEN
+            severity := NULL;
+            finding := c.detail;
+        WHEN check_name = 'cost' THEN
+            IF c.figure > 60 THEN
+                finding := CASE WHEN severity = 'ok' THEN 'each reading of the clock costs what a system call or a slow device does: '
+                                ELSE 'each reading of the clock is expensive: ' END || figures;
+                severity := CASE severity WHEN 'ok' THEN 'notice' ELSE severity END;
+                now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which takes the cost of timing off';
+                for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() says that they cost much';
+                provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page)';
+            ELSE
+                finding := 'reading the clock is cheap: ' || figures;
+            END IF;
+        WHEN check_name = 'backward_steps' THEN
+            IF severity = 'ok' THEN
+                finding := format('the clock did not go backwards: %s readings of clock_timestamp()', facts ->> 'readings');
+            ELSE
+                finding := format('clock_timestamp() went backwards: durations can be negative or huge: %s in %s readings, by up to %s us',
+                                  facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
+                now_ := 'see whether it happens again; a single step may be the time being set';
+                provider := 'why the time goes backwards, and for a host whose time-stamp counters are synchronised';
+            END IF;
+        WHEN check_name = 'gaps' THEN
+            finding := format(': %s %% of %s s, in %s', lost, round((facts ->> 'seconds')::numeric, 2), c.detail);
+            IF period_ms IS NOT NULL THEN
+                severity := 'notice';
+                finding := format('the CPU is throttled, as by a quota or for want of CPU credits: it is taken away every %s ms', period_ms) || finding;
+                now_ := 'take no measurement of the time of day for the query''s own; look at the provider''s graph of CPU credits or CPU limits';
+                for_good := 'an instance type that is not burstable, or a higher CPU limit';
+                provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
+            ELSIF lost >= 1 THEN
+                severity := 'notice';
+                finding := 'others take some of the CPU''s time; clocks are not to blame' || finding;
+                now_ := 'see who of the server''s own: `SELECT * FROM pg_stat_activity WHERE state = ''active''`';
+                provider := 'how much of the CPU''s time the hypervisor takes (steal)';
+            ELSE
+                finding := 'the CPU is there when it is needed' || finding;
+            END IF;
+            IF slowdown > 1.25 THEN
+                severity := 'notice';
+                finding := finding || format('; and it became slower meanwhile, by a factor of %s', slowdown);
+                now_ := coalesce(now_, 'measure again: the processor''s speed changes');
+            END IF;
+        WHEN check_name = 'explain_clock' THEN
+            IF source IS NULL THEN
+                finding := 'before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock' || CASE WHEN x86 THEN '; 19 can read the TSC' ELSE '' END;
+            ELSIF NOT x86 THEN
+                finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
+            ELSE
+                SELECT * INTO by_system FROM @extschema@.clock_portable_timing_by('system', duration / 4) AS t;
+                SELECT * INTO by_the_tsc FROM @extschema@.clock_portable_timing_by('tsc', duration / 4) AS t;
+                finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node; ', source,
+                                  coalesce(timing_ns::text, 'an unknown number of'))
+                    || CASE WHEN by_system.problem IS NULL THEN format('with system %s, with tsc %s', by_system.timing_ns, coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
+                            ELSE format('this role may not set it; a reading of the system clock takes %s ns', round((facts ->> 'cost_ns')::numeric, 1)) END;
+                IF by_tsc AND timing_ns > 1.1 * by_system.timing_ns THEN
+                    severity := 'notice';
+                    finding := 'EXPLAIN ANALYZE reads the TSC, which is slower than the system clock' || finding;
+                    provider := 'why reading the TSC takes so long, and whether RDTSC is intercepted';
+                ELSIF by_tsc THEN
+                    finding := 'EXPLAIN ANALYZE reads the TSC' || finding;
+                ELSIF by_system.problem IS NULL AND by_the_tsc.problem IS NOT NULL THEN
+                    finding := 'EXPLAIN ANALYZE cannot read the TSC' || finding;
+                ELSIF by_the_tsc.timing_ns >= 0.9 * timing_ns THEN
+                    finding := 'the TSC would be no faster' || finding;
+                ELSE
+                    severity := 'notice';
+                    finding := 'EXPLAIN ANALYZE reads the system clock' || finding;
+                    now_ := CASE WHEN by_the_tsc.timing_ns IS NOT NULL THEN '`SET timing_clock_source = ''tsc''`' END;
+                    provider := 'whether the TSC of this instance is reliable, and if so to have timing_clock_source set to tsc';
+                END IF;
+            END IF;
+        ELSE
+            finding := c.detail;
+        END CASE;
+        IF provider IS NOT NULL THEN
+            case_ := case_ || E'\n' || @extschema@.clock_portable_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
+        END IF;
+        said := said || jsonb_build_object('n', cardinality(said), 'check_name', check_name, 'severity', severity, 'finding', finding,
+            'action', nullif(concat_ws(E'\n', @extschema@.clock_portable_lines('now: ' || now_, 49),
+                                       @extschema@.clock_portable_lines('for good: ' || for_good, 49),
+                                       @extschema@.clock_portable_lines('ask the provider: ' || provider, 49)), ''));
+    END LOOP;
+
+    -- all of it in one sentence, first
+    SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+           string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, s -> 'n') FILTER (WHERE s ->> 'severity' <> 'ok') AS names INTO c
+    FROM unnest(said) AS s;
+    said := jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
+                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+                        ELSE 'the clock is all right, so far as SQL can tell' || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || coalesce(': ' || c.names, ''))
+        || said
+        || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
+                ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',
+                    'action', @extschema@.clock_portable_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
+                              || @extschema@.clock_portable_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
+                              || case_) END;
+    RETURN QUERY
+    SELECT s ->> 'check_name', s ->> 'severity',
+           @extschema@.clock_portable_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
+    FROM unnest(said) WITH ORDINALITY AS u(s, n),
+         LATERAL (SELECT coalesce(max(length(l)), 6) AS width FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
+    ORDER BY s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
+'what to think of this server''s clock, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning; null where SQL alone cannot tell), what was found with the figures, and what helps now and for good, or what to ask the provider for; at last the text for a support case';
