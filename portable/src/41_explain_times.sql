@@ -46,6 +46,7 @@ DECLARE
     y double precision;
     z double precision;
     plain_ms double precision;
+    undisturbed double precision;
     outside double precision;
     whole double precision;
     noise double precision;
@@ -149,27 +150,31 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- the query as it is, ExecutorRun alone
+    -- The query as it is, ExecutorRun alone: undisturbed, to be compared with what timing has made of it, and as it mostly is.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
-    SELECT avg(v) INTO plain_ms FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
-    -- times are known to a microsecond
+    SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
+    -- times are known to a microsecond; what disturbs may do so for a second, so that of 3 s no more than 4 executions tell
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
-        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - total[1])) / nullif(total[1], 0) INTO y FROM unnest(roots) AS v;
-        noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO z FROM unnest(roots) AS v;
+        SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - z)) / nullif(z, 0) INTO y FROM unnest(roots) AS v;
+        noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
         -- Execution Time, and every call counted
-        plain_ms := greatest(plain_ms - outside - counting * (below[1] + calls[1]), plain_ms / 2);
+        x := outside + counting * (below[1] + calls[1]);
+        plain_ms := greatest(plain_ms - x, plain_ms / 2);
+        undisturbed := greatest(undisturbed - x, undisturbed / 2);
     END IF;
 
     -- by how much the costs of calls differ from what they are elsewhere: what was measured, combined with what is likely
     x := inside * calls[1] + each * below[1];
     scale_deviation := cost_deviation;
     IF x > 0 THEN
-        y := (total[1] - plain_ms) / x;
-        z := greatest(noise * plain_ms * 1.4 / x, 1e-3);
+        y := (total[1] - undisturbed) / x;
+        z := greatest(noise * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
     END IF;
@@ -184,6 +189,7 @@ BEGIN
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
+        rounding[i] := rounding[i] * x;
         rounding_variance[i] := rounding[i] ^ 2 / 12;
         variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
