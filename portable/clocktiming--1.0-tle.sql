@@ -1423,7 +1423,7 @@ BEGIN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
-    deviation := coalesce(greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each), 1e9);
+    deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
     each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
     RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
         || jsonb_build_object('clock', @extschema@.clock_portable_clock());
@@ -2188,7 +2188,7 @@ BEGIN
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
                 finding := format('the CPU is throttled, as by a quota or for want of CPU credits: it is taken away every %s ms', period_ms) || finding;
-                now_ := 'take no measurement of the time of day for the query''s own; look at the provider''s graph of CPU credits or CPU limits';
+                now_ := 'times of queries contain the waiting: measure later, and look at the provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
                 provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
             ELSIF lost >= 1 THEN

@@ -97,7 +97,7 @@ BEGIN
             IF period_ms IS NOT NULL THEN
                 severity := 'notice';
                 finding := format('the CPU is throttled, as by a quota or for want of CPU credits: it is taken away every %s ms', period_ms) || finding;
-                now_ := 'take no measurement of the time of day for the query''s own; look at the provider''s graph of CPU credits or CPU limits';
+                now_ := 'times of queries contain the waiting: measure later, and look at the provider''s graph of CPU credits or CPU limits';
                 for_good := 'an instance type that is not burstable, or a higher CPU limit';
                 provider := format('whether a CPU quota or a lack of CPU credits takes the CPU away every %s ms', period_ms);
             ELSIF lost >= 1 THEN
