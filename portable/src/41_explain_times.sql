@@ -50,6 +50,7 @@ DECLARE
     outside double precision;
     whole double precision;
     noise double precision;
+    noise_of_difference double precision;
     scale double precision := 1;
     scale_deviation double precision;
     note text;
@@ -160,6 +161,7 @@ BEGIN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO z FROM unnest(roots) AS v;
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - z)) / nullif(z, 0) INTO y FROM unnest(roots) AS v;
+        noise_of_difference := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / cardinality(plain));
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
@@ -174,7 +176,8 @@ BEGIN
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        z := greatest(noise * undisturbed * 1.4 / x, 1e-3);
+        -- (they were by turns, so that what disturbs both is no part of it)
+        z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
     END IF;
