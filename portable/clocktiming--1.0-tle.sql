@@ -682,37 +682,6 @@ $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
 'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
 
-
--- A statement that no cursor can execute; its rows are stored, and parsing and planning count.
-CREATE FUNCTION @extschema@.clock_portable_executed(statement text, allow_writes boolean, path text) RETURNS double precision
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    started timestamptz;
-    stopped timestamptz;
-BEGIN
-    BEGIN
-        IF NOT allow_writes THEN
-            PERFORM set_config('transaction_read_only', 'on', true);
-        END IF;
-        PERFORM set_config('search_path', path, true);
-        -- one expression for both readings, since each is planned anew under another search_path
-        LOOP
-            stopped := pg_catalog.clock_timestamp();
-            EXIT WHEN started IS NOT NULL;
-            started := stopped;
-            EXECUTE statement;
-        END LOOP;
-        RAISE EXCEPTION USING ERRCODE = 'CT000';
-    EXCEPTION WHEN SQLSTATE 'CT000' THEN
-        RETURN extract(epoch FROM stopped - started) * 1000;
-    END;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.clock_portable_executed(text, boolean, text) IS
-'internal: executes a statement, undoes what it did, and returns how many milliseconds it took, parsing and planning included';
-
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
 -- where there are many, it is looked at with count(*) as the root.
@@ -733,7 +702,7 @@ DECLARE
     explain constant text := 'EXPLAIN (ANALYZE, FORMAT JSON, BUFFERS %s, TIMING %s) ';
     statement text;
     plan jsonb;
-    as_cursor boolean;
+    shape record;
     source text;
     part double precision;
     until timestamptz;
@@ -768,14 +737,8 @@ BEGIN
         RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     statement := @extschema@.clock_portable_statement(query, allow_writes, params);
-    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output;
-    IF NOT allow_writes AND plan::text ~ '"Node Type": "(ModifyTable|LockRows)"' THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = 'feature_not_supported',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
-    END IF;
-    parallel := plan::text ~ '"Node Type": "Gather';
-    as_cursor := NOT parallel AND plan::text !~ '"Node Type": "(ModifyTable|LockRows)"'
-        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create)\M';
+    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
+    parallel := shape.plan::text ~ '"Node Type": "Gather';
     PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
 
     FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
@@ -805,7 +768,7 @@ BEGIN
                                               ELSE (n ->> 'Actual Rows')::double precision END))
                             INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
                         END IF;
-                        IF as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
+                        IF shape.as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
                             plan := (@extschema@.clock_portable_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
                                 format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
                         END IF;
@@ -813,11 +776,11 @@ BEGIN
                             more := more || (plan ->> 'Execution Time')::double precision - (plan #>> '{Plan,Actual Total Time}')::double precision;
                         END IF;
                     END IF;
-                ELSIF as_cursor THEN
-                    times[m] := (@extschema@.clock_portable_execute(statement, NULL, allow_writes, path)).ms;
                 ELSE
-                    times[m] := @extschema@.clock_portable_executed(statement, allow_writes, path);
-                    planning := planning || @extschema@.clock_portable_executed('EXPLAIN (COSTS OFF) ' || statement, allow_writes, path);
+                    times[m] := (@extschema@.clock_portable_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
+                    IF NOT shape.as_cursor THEN
+                        planning := planning || (@extschema@.clock_portable_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
+                    END IF;
                 END IF;
                 executed := executed + 1;
                 EXIT WHEN clock_timestamp() > until;
@@ -960,6 +923,8 @@ CREATE FUNCTION @extschema@.clock_portable_execute(statement text, how text, all
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
+    as_cursor constant boolean := how = 'as a cursor';
+    is_plain constant boolean := as_cursor OR how = 'as it is';
     opened refcursor;
     started timestamptz;
     stopped timestamptz;
@@ -977,15 +942,21 @@ BEGIN
             PERFORM set_config('transaction_read_only', 'on', true);
         END IF;
         PERFORM set_config('cursor_tuple_fraction', '1', true), set_config('search_path', path, true);
-        IF how IS NULL THEN
+        IF as_cursor THEN
             OPEN opened NO SCROLL FOR EXECUTE statement;
+        END IF;
+        IF is_plain THEN
             -- one expression for both readings, since each is planned anew under another search_path
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
                 is_second := true;
                 started := stopped;
-                MOVE FORWARD ALL FROM opened;
+                IF as_cursor THEN
+                    MOVE FORWARD ALL FROM opened;
+                ELSE
+                    EXECUTE statement;
+                END IF;
             END LOOP;
         ELSE
             -- as a cursor's query, which must be a single one
@@ -1003,7 +974,7 @@ BEGIN
     IF state = '42P02' THEN
         RAISE EXCEPTION '%', message
             USING ERRCODE = state, HINT = 'Give the parameters'' values, for example params => ''{42,abc}''.';
-    ELSIF message ~ 'multi' OR message IS NOT NULL AND how IS NOT NULL THEN
+    ELSIF message ~ 'multi' OR message IS NOT NULL AND NOT as_cursor THEN
         RAISE EXCEPTION 'cannot measure several statements at once'
             USING ERRCODE = '42601', HINT = 'Give exactly one statement.';
     ELSIF message IS NOT NULL THEN
@@ -1018,7 +989,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_execute(text, text, boolean, text) IS
-'internal: executes a statement, undoes what it did, and returns the time of the executor alone, or what EXPLAIN in how printed';
+'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
 
 -- In the order in which EXPLAIN lists them.
 CREATE FUNCTION @extschema@.clock_portable_nodes(plan jsonb,
@@ -1040,6 +1011,33 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
 'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
 
+-- A cursor's rows are thrown away as EXPLAIN's are, but it is never parallel.
+CREATE FUNCTION @extschema@.clock_portable_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $body$
+DECLARE
+    writes boolean;
+BEGIN
+    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
+    IF plan IS NULL THEN
+        RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
+    END IF;
+    SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select'), false),
+           NOT coalesce(bool_or(item ->> 'Node Type' LIKE 'Gather%'), false)
+    INTO writes, as_cursor FROM @extschema@.clock_portable_nodes(plan);
+    IF writes AND NOT allow_writes THEN
+        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
+            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
+    END IF;
+    as_cursor := as_cursor AND NOT writes
+        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create|insert|update|delete|merge)\M'
+        AND NOT (allow_writes AND statement ~* '\minto\M');
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.clock_portable_shape(text, boolean, text) IS
+'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
+
 -- Executes it in turn, as it is and with every call timed, as often as the time allows, once at least.
 CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -1049,15 +1047,13 @@ DECLARE
     seconds constant double precision := 3;
     -- what writes leaves dead rows, although it is rolled back, and so slows down what follows
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
-    explain constant text := 'EXPLAIN (COSTS OFF, FORMAT JSON) ';
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
     -- VERBOSE: what of a Gather's child is the leader's
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
-    shape jsonb;
+    shape record;
     lines text;
-    as_cursor boolean;
     plain double precision[];
     timed jsonb := '[]';
     printed text;
@@ -1065,21 +1061,8 @@ DECLARE
     elapsed double precision;
     n integer := 0;
 BEGIN
-    shape := (@extschema@.clock_portable_execute(statement, explain, allow_writes, path)).output::jsonb -> 0 -> 'Plan';
-    IF shape IS NULL THEN
-        RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
-    END IF;
-    IF NOT allow_writes AND EXISTS (SELECT FROM @extschema@.clock_portable_nodes(shape)
-            WHERE item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select') THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
-    END IF;
+    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
     lines := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- a cursor's rows are thrown away as EXPLAIN's are, but it is never parallel
-    as_cursor := statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create|insert|update|delete|merge)\M'
-        AND NOT (allow_writes AND statement ~* '\minto\M')
-        AND NOT EXISTS (SELECT FROM @extschema@.clock_portable_nodes(shape)
-            WHERE item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Node Type' LIKE 'Gather%' OR item ->> 'Operation' <> 'Select');
     -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the system
     PERFORM length(repeat(' ', 8000000));
     LOOP
@@ -1095,8 +1078,8 @@ BEGIN
             IF (turn + n) % 2 = 0 THEN
                 one := @extschema@.clock_portable_execute(statement, time_calls, allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
-            ELSIF as_cursor THEN
-                one := @extschema@.clock_portable_execute(statement, NULL, allow_writes, path);
+            ELSIF shape.as_cursor THEN
+                one := @extschema@.clock_portable_execute(statement, 'as a cursor', allow_writes, path);
                 plain := plain || one.ms;
             ELSE
                 printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
@@ -1111,7 +1094,7 @@ BEGIN
     IF format IS NOT NULL AND printed IS NULL THEN
         printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
     END IF;
-    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', as_cursor, 'shape', shape, 'lines', lines, 'printed', printed);
+    RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor, 'lines', lines, 'printed', printed);
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, text, text) IS

@@ -196,37 +196,6 @@ $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
 'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
 
-
--- A statement that no cursor can execute; its rows are stored, and parsing and planning count.
-CREATE FUNCTION @extschema@.clock_portable_executed(statement text, allow_writes boolean, path text) RETURNS double precision
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    started timestamptz;
-    stopped timestamptz;
-BEGIN
-    BEGIN
-        IF NOT allow_writes THEN
-            PERFORM set_config('transaction_read_only', 'on', true);
-        END IF;
-        PERFORM set_config('search_path', path, true);
-        -- one expression for both readings, since each is planned anew under another search_path
-        LOOP
-            stopped := pg_catalog.clock_timestamp();
-            EXIT WHEN started IS NOT NULL;
-            started := stopped;
-            EXECUTE statement;
-        END LOOP;
-        RAISE EXCEPTION USING ERRCODE = 'CT000';
-    EXCEPTION WHEN SQLSTATE 'CT000' THEN
-        RETURN extract(epoch FROM stopped - started) * 1000;
-    END;
-END
-$$;
-COMMENT ON FUNCTION @extschema@.clock_portable_executed(text, boolean, text) IS
-'internal: executes a statement, undoes what it did, and returns how many milliseconds it took, parsing and planning included';
-
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
 -- where there are many, it is looked at with count(*) as the root.
@@ -246,7 +215,7 @@ DECLARE
     explain constant text := 'EXPLAIN (ANALYZE, FORMAT JSON, BUFFERS %s, TIMING %s) ';
     statement text;
     plan jsonb;
-    as_cursor boolean;
+    shape record;
     source text;
     part double precision;
     until timestamptz;
@@ -281,14 +250,8 @@ BEGIN
         RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     statement := @extschema@.clock_portable_statement(query, allow_writes, params);
-    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output;
-    IF NOT allow_writes AND plan::text ~ '"Node Type": "(ModifyTable|LockRows)"' THEN
-        RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = 'feature_not_supported',
-            HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
-    END IF;
-    parallel := plan::text ~ '"Node Type": "Gather';
-    as_cursor := NOT parallel AND plan::text !~ '"Node Type": "(ModifyTable|LockRows)"'
-        AND statement !~* '^(\s|--[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*(execute|declare|create)\M';
+    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
+    parallel := shape.plan::text ~ '"Node Type": "Gather';
     PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
 
     FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
@@ -318,7 +281,7 @@ BEGIN
                                               ELSE (n ->> 'Actual Rows')::double precision END))
                             INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
                         END IF;
-                        IF as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
+                        IF shape.as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
                             plan := (@extschema@.clock_portable_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
                                 format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
                         END IF;
@@ -326,11 +289,11 @@ BEGIN
                             more := more || (plan ->> 'Execution Time')::double precision - (plan #>> '{Plan,Actual Total Time}')::double precision;
                         END IF;
                     END IF;
-                ELSIF as_cursor THEN
-                    times[m] := (@extschema@.clock_portable_execute(statement, NULL, allow_writes, path)).ms;
                 ELSE
-                    times[m] := @extschema@.clock_portable_executed(statement, allow_writes, path);
-                    planning := planning || @extschema@.clock_portable_executed('EXPLAIN (COSTS OFF) ' || statement, allow_writes, path);
+                    times[m] := (@extschema@.clock_portable_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
+                    IF NOT shape.as_cursor THEN
+                        planning := planning || (@extschema@.clock_portable_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
+                    END IF;
                 END IF;
                 executed := executed + 1;
                 EXIT WHEN clock_timestamp() > until;
