@@ -1,0 +1,147 @@
+
+# What the benchmarks share: psql, statistics, the queries of bench/explain.sql, and the
+# library that executes them.
+
+package Bench;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use File::Temp;
+use List::Util qw(sum0);
+use POSIX qw(ceil);
+
+our @EXPORT = qw(psql median low_mean ninth_decile defined_only number show read_queries settings_of make_schema drop_schema);
+
+our $schema = 'clocktiming_bench';
+our $directory = $ENV{TMPDIR} // '/tmp';
+my $library = "$directory/clocktiming-execute-$$.so";
+my $owner = $$;
+
+END { unlink $library, "$directory/clocktiming-foreign.csv" if $$ == $owner }
+
+# Lines that psql prints for a script, errors among them, against the server that it finds.
+sub psql
+{
+	my ($script, $may_fail) = @_;
+	my $file = File::Temp->new(SUFFIX => '.sql');
+	my $stop = $may_fail ? 0 : 1;
+
+	print $file $script;
+	close $file;
+	my @lines = qx{psql -X -q -A -t -v ON_ERROR_STOP=$stop -f $file 2>&1};
+	die "psql failed:\n@lines" if $? != 0 && !$may_fail;
+	chomp @lines;
+	return @lines;
+}
+
+#
+# Statistics
+#
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	return @sorted ? ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2 : undef;
+}
+
+# Mean of the fastest third.
+sub low_mean
+{
+	my @sorted = sort { $a <=> $b } @_;
+	my $n = ceil(@sorted / 3);
+	return $n ? sum0(@sorted[ 0 .. $n - 1 ]) / $n : undef;
+}
+
+# Nine in ten are no larger.
+sub ninth_decile
+{
+	my @sorted = sort { $a <=> $b } @_;
+	return @sorted ? $sorted[ ceil(0.9 * @sorted) - 1 ] : undef;
+}
+
+sub defined_only { return grep { defined } @_; }
+
+# Finite numbers: NULL and NaN are none.
+sub number
+{
+	my ($value) = @_;
+	return defined $value && $value =~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/i ? $value + 0 : undef;
+}
+
+sub show
+{
+	my ($format, $value) = @_;
+	my ($width) = $format =~ /([0-9]+)/;
+	return defined $value ? sprintf($format, $value) : sprintf("%${width}s", '-');
+}
+
+#
+# The queries
+#
+
+# What makes their tables, and the queries: name, group, text, set (settings), shape (nodes that the plan is to have),
+# alone (nodes that are queries of their own), and whether it writes, is parallel, or has work outside of its nodes.
+sub read_queries
+{
+	my ($tables, $group, @queries) = ('', '');
+
+	open(my $in, '<', 'bench/explain.sql') or die "bench/explain.sql: $!\n";
+	while (my $line = <$in>)
+	{
+		if ($line =~ /^-- query: (.*)/)
+		{
+			push @queries, { name => $1, group => $group, shape => '', set => '', alone => [], text => '' };
+		}
+		elsif ($line =~ /^-- group: (.*)/) { $group = $1; }
+		elsif (!@queries) { $tables .= $line; }
+		elsif ($line =~ /^-- (shape|set): (.*)/) { $queries[-1]{$1} = $2; }
+		elsif ($line =~ /^-- alone ([^:]+): (.*)/) { push @{ $queries[-1]{alone} }, { node => $1, text => $2 }; }
+		elsif ($line =~ /^-- (writes|parallel|outside)$/) { $queries[-1]{$1} = 1; }
+		elsif ($line !~ /^--/) { $queries[-1]{text} .= $line; }
+	}
+	s/\s+\z// for map { $_->{text} } @queries;
+	return ($tables, @queries);
+}
+
+# Statements for a session in which the query gets its plan.
+sub settings_of
+{
+	my ($query) = @_;
+	my @settings = ("search_path = $schema, public", "work_mem = '64MB'",
+		$query->{parallel}
+		? ('max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0')
+		: 'max_parallel_workers_per_gather = 0');
+
+	return join '', map { "SET $_;\n" } @settings, split /, (?=\w+ = )/, $query->{set};
+}
+
+# The tables, and the functions of bench/execute.c, which executes plans by the extension's own code.
+sub make_schema
+{
+	my ($tables) = @_;
+	my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+	# (which is not to be found in the extension's library in its place)
+	my $sources = join ' ', 'bench/execute.c', map { "src/$_.c" }
+	  qw(explain/plan_guard explain/plan_rounds explain/plan_run explain/plan_shape explain/plan_source explain/server_instr
+	  clock/progress clock/subtransaction core/reference core/stats);
+
+	system("cc -O2 -fPIC -shared -Wl,-Bsymbolic -Isrc -isystem \$($pg_config --includedir-server) -o $library $sources -lm") == 0
+	  or die "cannot build bench/execute.c\n";
+	psql("\\set directory '$directory'\nSET client_min_messages = warning;\nCREATE EXTENSION IF NOT EXISTS clocktiming;\n"
+		  . "DROP SCHEMA IF EXISTS $schema CASCADE;\nCREATE SCHEMA $schema;\nSET search_path = $schema;\n"
+		  . "CREATE FUNCTION bench_execute(text, text, boolean, OUT run_ms double precision,"
+		  . " OUT root_ms double precision, OUT calls double precision) LANGUAGE c AS '$library';\n"
+		  . "CREATE FUNCTION bench_apart(text, boolean) RETURNS text LANGUAGE c AS '$library';\n"
+		  . "CREATE FUNCTION bench_keep_heap() RETURNS void LANGUAGE c AS '$library';\n$tables");
+	return;
+}
+
+sub drop_schema
+{
+	psql("SET client_min_messages = warning; DROP SCHEMA IF EXISTS $schema CASCADE;");
+	return;
+}
+
+1;
