@@ -71,7 +71,7 @@ help:
 	@echo 'make demo           see it work: builds it, runs tools/demo.sql on a throwaway server   1 min'
 	@echo 'make test           all tests, on a throwaway server                                   15 min'
 	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
-	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     25 min'
+	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     30 min'
 	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
 	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
