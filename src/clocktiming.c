@@ -9,12 +9,16 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
 #include "utils/guc.h"
 
 #include "clock/progress.h"
 #include "compat.h"
-#include "explain/explain_option.h"
-#include "explain/node_timing.h"
+#include "explain/call_calibration.h"
+#include "explain/executor_hooks.h"
+#include "explain/parallel_timing.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -24,6 +28,28 @@ PG_MODULE_MAGIC;
 #endif
 
 void		_PG_init(void);
+
+static shmem_request_hook_type previous_shmem_request = NULL;
+static shmem_startup_hook_type previous_shmem_startup = NULL;
+
+/* What all backends have in common. */
+static void
+request_shmem(void)
+{
+	if (previous_shmem_request != NULL)
+		previous_shmem_request();
+	RequestAddinShmemSpace(call_calibration_shmem_size());
+}
+
+static void
+start_shmem(void)
+{
+	if (previous_shmem_startup != NULL)
+		previous_shmem_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	call_calibration_shmem_init();
+	LWLockRelease(AddinShmemInitLock);
+}
 
 void
 _PG_init(void)
@@ -38,7 +64,14 @@ _PG_init(void)
 							PGC_USERSET,
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
-	node_timing_init();
-	explain_option_init();
+	parallel_timing_init();
+	executor_hooks_init();
+	if (process_shared_preload_libraries_in_progress)
+	{
+		previous_shmem_request = shmem_request_hook;
+		shmem_request_hook = request_shmem;
+		previous_shmem_startup = shmem_startup_hook;
+		shmem_startup_hook = start_shmem;
+	}
 	MarkGUCPrefixReserved("clocktiming");
 }
