@@ -9,12 +9,14 @@
 
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/ipc.h"
 #include "utils/guc.h"
 
 #include "clock/progress.h"
 #include "compat.h"
 #include "explain/explain_option.h"
 #include "explain/node_timing.h"
+#include "stats/plan_store.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -24,6 +26,36 @@ PG_MODULE_MAGIC;
 #endif
 
 void		_PG_init(void);
+
+static shmem_request_hook_type next_shmem_request = NULL;
+static shmem_startup_hook_type next_shmem_startup = NULL;
+
+static void
+request_shmem(void)
+{
+	if (next_shmem_request)
+		next_shmem_request();
+	plan_store_shmem_request();
+}
+
+static void
+start_shmem(void)
+{
+	if (next_shmem_startup)
+		next_shmem_startup();
+	plan_store_shmem_init();
+}
+
+/* What there is only with clocktiming in shared_preload_libraries. */
+static void
+init_preloaded(void)
+{
+	plan_store_define_settings();
+	next_shmem_request = shmem_request_hook;
+	shmem_request_hook = request_shmem;
+	next_shmem_startup = shmem_startup_hook;
+	shmem_startup_hook = start_shmem;
+}
 
 void
 _PG_init(void)
@@ -40,5 +72,7 @@ _PG_init(void)
 							NULL, NULL, NULL);
 	node_timing_init();
 	explain_option_init();
+	if (process_shared_preload_libraries_in_progress)
+		init_preloaded();
 	MarkGUCPrefixReserved("clocktiming");
 }

@@ -46,9 +46,12 @@ extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
  */
 extern void plan_store_add_failed(const PlanKey *key, double weight);
 
-/* For shared_preload_libraries: how much shared memory, and its beginning. */
+/*
+ * For shared_preload_libraries only: clocktiming.track_max, what is called by
+ * shmem_request_hook, and by shmem_startup_hook.
+ */
 extern void plan_store_define_settings(void);
-extern Size plan_store_shmem_size(void);
+extern void plan_store_shmem_request(void);
 extern void plan_store_shmem_init(void);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */
