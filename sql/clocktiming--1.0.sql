@@ -772,6 +772,241 @@ END;
 COMMENT ON FUNCTION clock_impact(double precision) IS
 'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
+--
+-- Statistics of plans that are timed all the time.
+--
+CREATE FUNCTION clock_list_plan_stats(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint, OUT failed_executions bigint,
+    OUT total_ms double precision, OUT total_margin_ms double precision,
+    OUT mean_ms double precision, OUT mean_margin_ms double precision,
+    OUT first_seen timestamptz, OUT last_seen timestamptz, OUT nodes integer, OUT plan text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000
+AS 'MODULE_PATHNAME', 'clock_list_plan_stats';
+COMMENT ON FUNCTION clock_list_plan_stats() IS
+'lists the plans of which statistics are kept, a row each, as the view clock_plan_stats shows them';
+
+CREATE VIEW clock_plan_stats AS
+    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions, s.failed_executions,
+           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes, s.first_seen, s.last_seen,
+           d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
+    FROM clock_list_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+COMMENT ON VIEW clock_plan_stats IS
+'plans that were executed while clocktiming.track was on, a row for each plan of a query of a user in a database, with how often and how long they were executed, estimated from a random part of the executions';
+COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; null if it may not be seen';
+COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree; null if it may not be seen';
+COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
+COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
+COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
+COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error, whose times are not counted';
+COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions, in milliseconds, without what timing them has cost';
+COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';
+COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS 'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than two timed executions';
+COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions';
+COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 if none is known, as no execution has succeeded';
+COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
+COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
+COMMENT ON COLUMN clock_plan_stats.dbname IS 'name of the database; null if it has been dropped';
+COMMENT ON COLUMN clock_plan_stats.username IS 'name of the user who has executed the plan';
+COMMENT ON COLUMN clock_plan_stats.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_plan_stats.userid IS 'OID of the user who has executed the plan';
+
+CREATE FUNCTION clock_list_node_stats(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
+    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint, OUT timed_calls bigint,
+    OUT total_ms double precision, OUT total_margin_ms double precision,
+    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
+AS 'MODULE_PATHNAME', 'clock_list_node_stats';
+COMMENT ON FUNCTION clock_list_node_stats() IS
+'lists the nodes of plans of which statistics are kept, a row each, as the view clock_node_stats shows them';
+
+CREATE VIEW clock_node_stats AS
+    SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
+           s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
+           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor, s.calls, s.timed_calls,
+           d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
+    FROM clock_list_node_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+COMMENT ON VIEW clock_node_stats IS
+'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
+COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; null if it may not be seen';
+COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree; null if it may not be seen';
+COMMENT ON COLUMN clock_node_stats.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN';
+COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_stats.relation IS 'relation that the node scans or modifies, by its name when the plan was first seen; null if none';
+COMMENT ON COLUMN clock_node_stats.index_name IS 'index that the node scans, by its name when the plan was first seen; null if none';
+COMMENT ON COLUMN clock_node_stats.self_ms IS 'estimated time of the node itself in all executions and processes, without the nodes below, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.share_percent IS 'share that a process''s time of the node itself has in the time of all executions of the plan, in percent';
+COMMENT ON COLUMN clock_node_stats.total_ms IS 'estimated time of the node and those below it in all executions and processes, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.loops IS 'estimated number of loops in all executions and processes';
+COMMENT ON COLUMN clock_node_stats.estimated_rows IS 'mean number of rows that the planner has expected of a loop';
+COMMENT ON COLUMN clock_node_stats.actual_rows IS 'mean number of rows that a loop has returned; null if there was none';
+COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS 'how many times too many or too few the expected rows were, on the geometric mean of the executions, neither number being taken for less than 1; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS 'how many times too many or too few the expected rows were in the execution where they were furthest off; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.calls IS 'estimated number of calls of the node in all executions';
+COMMENT ON COLUMN clock_node_stats.timed_calls IS 'estimated number of calls that would have been timed, had all executions been';
+COMMENT ON COLUMN clock_node_stats.dbname IS 'name of the database; null if it has been dropped';
+COMMENT ON COLUMN clock_node_stats.username IS 'name of the user who has executed the plan';
+COMMENT ON COLUMN clock_node_stats.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_node_stats.userid IS 'OID of the user who has executed the plan';
+
+CREATE FUNCTION clock_stats_reset(
+    userid  oid    DEFAULT 0,
+    dbid    oid    DEFAULT 0,
+    queryid bigint DEFAULT 0
+) RETURNS void
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_stats_reset';
+COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
+'forgets the statistics of a user''s, a database''s or a query''s plans, 0 being all of them; snapshots remain';
+
+--
+-- What has changed since a snapshot of them.
+--
+CREATE TABLE clock_node_snapshots (
+    taken_at   timestamptz        NOT NULL,
+    dbid       oid                NOT NULL,
+    userid     oid                NOT NULL,
+    queryid    bigint             NOT NULL,
+    planid     bigint             NOT NULL,
+    node       integer            NOT NULL,
+    depth      integer            NOT NULL,
+    node_type  text               NOT NULL,
+    relation   text,
+    index_name text,
+    first_seen timestamptz        NOT NULL,
+    total_sums double precision[] NOT NULL,
+    self_sums  double precision[] NOT NULL,
+    PRIMARY KEY (taken_at, dbid, userid, queryid, planid, node)
+);
+SELECT pg_catalog.pg_extension_config_dump('clock_node_snapshots', '');
+COMMENT ON TABLE clock_node_snapshots IS
+'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; rows that are no longer needed may be deleted';
+COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
+COMMENT ON COLUMN clock_node_snapshots.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_node_snapshots.userid IS 'OID of the user who has executed the plan';
+COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
+COMMENT ON COLUMN clock_node_snapshots.planid IS 'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_snapshots.node IS 'number of the node in the plan, from 1; 0 is the whole plan';
+COMMENT ON COLUMN clock_node_snapshots.depth IS 'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_snapshots.node_type IS 'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_snapshots.relation IS 'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_node_snapshots.index_name IS 'index that the node scans; null if none';
+COMMENT ON COLUMN clock_node_snapshots.first_seen IS 'time since when the sums are of the same plan without a reset';
+COMMENT ON COLUMN clock_node_snapshots.total_sums IS 'weighted sums of the times of the node and those below it, in nanoseconds';
+COMMENT ON COLUMN clock_node_snapshots.self_sums IS 'weighted sums of the times of the node itself, in nanoseconds';
+
+CREATE FUNCTION clock_list_node_sums(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT first_seen timestamptz, OUT total_sums double precision[], OUT self_sums double precision[]
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
+AS 'MODULE_PATHNAME', 'clock_list_node_sums';
+COMMENT ON FUNCTION clock_list_node_sums() IS
+'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
+
+CREATE FUNCTION clock_compare_sums(
+    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
+    OUT before_total_ms double precision, OUT after_total_ms double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_compare_sums';
+COMMENT ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
+'internal: compares the mean times of two sums of clock_list_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
+
+CREATE FUNCTION clock_check_changes(
+    confidence double precision, taken_at timestamptz
+) RETURNS void
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_check_changes';
+COMMENT ON FUNCTION clock_check_changes(double precision, timestamptz) IS
+'internal: an error unless that is a confidence, and there is a snapshot';
+
+CREATE FUNCTION clock_stats_snapshot() RETURNS timestamptz
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    INSERT INTO clock_node_snapshots
+        SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
+               s.first_seen, s.total_sums, s.self_sums
+        FROM (SELECT clock_timestamp() AS now OFFSET 0) t, clock_list_node_sums() s;
+    SELECT max(s.taken_at) FROM clock_node_snapshots s;
+END;
+COMMENT ON FUNCTION clock_stats_snapshot() IS
+'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), and returns the time of the latest snapshot; null if there is none';
+
+-- The rate of false discoveries is held below 1 - confidence by the procedure of Benjamini and Hochberg (Journal of the
+-- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
+CREATE FUNCTION clock_node_changes(
+    since      timestamptz      DEFAULT NULL,
+    confidence double precision DEFAULT 0.95
+) RETURNS TABLE (
+    change text, queryid bigint, planid bigint, node integer, depth integer, node_type text, relation text,
+    before_ms double precision, after_ms double precision, difference_ms double precision, difference_margin_ms double precision,
+    p_value double precision, before_timed bigint, after_timed bigint, before_planid bigint,
+    index_name text, dbid oid, userid oid, snapshot timestamptz
+)
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT clock_check_changes(clock_node_changes.confidence,
+                               (SELECT max(s.taken_at) FROM clock_node_snapshots s
+                                WHERE s.taken_at <= coalesce(since, 'infinity')));
+    WITH was AS MATERIALIZED (
+        SELECT s.* FROM clock_node_snapshots s
+        WHERE s.taken_at = (SELECT max(l.taken_at) FROM clock_node_snapshots l WHERE l.taken_at <= coalesce(since, 'infinity'))
+    ), compared AS MATERIALIZED (
+        SELECT i.dbid, i.userid, i.queryid, i.planid, i.node, i.depth, i.node_type, i.relation, i.index_name, w.taken_at, c.*
+        FROM clock_list_node_sums() i
+        LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid AND w.queryid = i.queryid AND w.planid = i.planid
+                           AND w.node = i.node AND w.node_type = i.node_type,
+             LATERAL clock_compare_sums(coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
+                                        coalesce(w.first_seen = i.first_seen, false), confidence) c
+    ), ranked AS (
+        SELECT c.*, c.p_value * count(*) OVER () / rank() OVER (ORDER BY c.p_value) AS scaled
+        FROM compared c WHERE c.p_value IS NOT NULL
+    ), adjusted AS (
+        SELECT r.*, least(1, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted FROM ranked r
+    ), mostly_before AS (
+        -- (a plan that has been given up since then is compared by its snapshot alone)
+        SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid, w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
+        FROM was w, LATERAL clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, confidence) c
+        WHERE w.node = 0 AND c.after_timed > 0
+        ORDER BY w.dbid, w.userid, w.queryid, c.after_total_ms DESC, w.planid
+    ), mostly_after AS (
+        SELECT DISTINCT ON (c.dbid, c.userid, c.queryid) c.dbid, c.userid, c.queryid, c.planid, c.node_type, c.after_ms AS mean_ms, c.after_timed AS timed
+        FROM compared c
+        WHERE c.node = 0 AND c.after_timed > 0
+        ORDER BY c.dbid, c.userid, c.queryid, c.after_total_ms DESC, c.planid
+    )
+    SELECT v.change, v.queryid, v.planid, v.node, v.depth, v.node_type, v.relation,
+           v.before_ms, v.after_ms, v.difference_ms, v.difference_margin_ms, v.adjusted, v.before_timed, v.after_timed, v.before_planid,
+           v.index_name, v.dbid, v.userid, v.taken_at
+    FROM (SELECT 'other plan' AS change, a.queryid, a.planid, 0 AS node, 0 AS depth, a.node_type, NULL::text AS relation,
+                 b.mean_ms AS before_ms, a.mean_ms AS after_ms, a.mean_ms - b.mean_ms AS difference_ms,
+                 NULL::double precision AS difference_margin_ms, NULL::double precision AS adjusted,
+                 b.timed AS before_timed, a.timed AS after_timed,
+                 b.planid AS before_planid, NULL::text AS index_name, a.dbid, a.userid, b.taken_at
+          FROM mostly_before b JOIN mostly_after a ON a.dbid = b.dbid AND a.userid = b.userid AND a.queryid = b.queryid
+          WHERE a.planid <> b.planid
+          UNION ALL
+          SELECT CASE WHEN d.difference_ms > 0 THEN 'slower' ELSE 'faster' END, d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
+                 d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted, d.before_timed, d.after_timed,
+                 d.planid, d.index_name, d.dbid, d.userid, d.taken_at
+          FROM adjusted d WHERE d.adjusted < 1 - confidence) v
+    ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed) DESC, v.queryid, v.planid, v.node;
+END;
+COMMENT ON FUNCTION clock_node_changes(timestamptz, double precision) IS
+'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
 
 --
 -- Privileges: measuring and looking at the machine is for those who monitor
@@ -828,3 +1063,14 @@ REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
+-- as of pg_stat_statements: who may not see a plan finds out that there is one
+GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
+GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
+REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION clock_list_node_sums() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_node_sums() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_stats_snapshot() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_stats_snapshot() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, double precision) TO pg_monitor;
+GRANT SELECT, INSERT, DELETE ON TABLE clock_node_snapshots TO pg_monitor;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * clocktiming.c
- *	  Module magic and settings.
+ *	  Module magic, settings, and shared memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,6 +19,8 @@
 #include "explain/call_calibration.h"
 #include "explain/executor_hooks.h"
 #include "explain/parallel_timing.h"
+#include "stats/plan_draw.h"
+#include "stats/plan_store.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -32,13 +34,14 @@ void		_PG_init(void);
 static shmem_request_hook_type previous_shmem_request = NULL;
 static shmem_startup_hook_type previous_shmem_startup = NULL;
 
-/* What all backends have in common. */
 static void
 request_shmem(void)
 {
 	if (previous_shmem_request != NULL)
 		previous_shmem_request();
 	RequestAddinShmemSpace(call_calibration_shmem_size());
+	RequestAddinShmemSpace(plan_draw_shmem_size());
+	plan_store_shmem_request();
 }
 
 static void
@@ -48,7 +51,21 @@ start_shmem(void)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	call_calibration_shmem_init();
+	plan_draw_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
+	plan_store_shmem_init();
+}
+
+/* What there is only with clocktiming in shared_preload_libraries. */
+static void
+init_preloaded(void)
+{
+	plan_store_define_settings();
+	EnableQueryId();
+	previous_shmem_request = shmem_request_hook;
+	shmem_request_hook = request_shmem;
+	previous_shmem_startup = shmem_startup_hook;
+	shmem_startup_hook = start_shmem;
 }
 
 void
@@ -66,12 +83,8 @@ _PG_init(void)
 							NULL, NULL, NULL);
 	parallel_timing_init();
 	executor_hooks_init();
+	plan_draw_init();
 	if (process_shared_preload_libraries_in_progress)
-	{
-		previous_shmem_request = shmem_request_hook;
-		shmem_request_hook = request_shmem;
-		previous_shmem_startup = shmem_startup_hook;
-		shmem_startup_hook = start_shmem;
-	}
+		init_preloaded();
 	MarkGUCPrefixReserved("clocktiming");
 }

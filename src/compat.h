@@ -16,7 +16,13 @@
 #endif
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/queryjumble.h"
+#else
+#include "utils/queryjumble.h"
+#endif
 #include "portability/instr_time.h"
+#include "storage/shmem.h"
 #include "tcop/tcopprot.h"
 
 #if PG_VERSION_NUM < 150000
@@ -75,6 +81,17 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 	return pg_plan_query(query, text, cursor_options, params, NULL);
 #else
 	return pg_plan_query(query, text, cursor_options, params);
+#endif
+}
+
+/* Of so many elements at most, all of which are allocated at once: so since 19. */
+static inline HTAB *
+compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
+{
+#if PG_VERSION_NUM >= 190000
+	return ShmemInitHash(name, n, info, flags);
+#else
+	return ShmemInitHash(name, n, n, info, flags);
 #endif
 }
 

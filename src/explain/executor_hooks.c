@@ -20,6 +20,7 @@
 #include "explain/explain_option.h"
 #include "explain/parallel_timing.h"
 #include "explain/plan_run.h"
+#include "explain/timing_clock.h"
 
 typedef enum SampledTiming
 {
@@ -95,25 +96,35 @@ is_asked_for(const QueryDesc *desc, bool explained)
 }
 
 /*
- * Before an execution's first ExecutorRun(): NULL if it is not to be timed.  "whole":
- * it goes on until there are no more rows.
+ * Before an execution's first ExecutorRun(): NULL if its nodes are not to be timed.
+ * "whole": it goes on until there are no more rows.  "of_class" is set if how long it
+ * takes is to be told the sampler.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool whole)
+begin_execution(QueryDesc *desc, bool whole, uint64 *of_class)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	const ExplainOption *option = explained ? explain_at_work->option : NULL;
 	bool		asked = option != NULL || is_asked_for(desc, explained);
+	DrawResult	result = NOT_DRAWN;
 	ExecutionDraw drawn = {0};
 	uint64		start_ns;
 	TimedExecution *execution;
 
 	/* what EXPLAIN executes is not what the server does */
 	if (execution_sampler != NULL && !explained &&
-		(asked || (desc->instrument_options & INSTRUMENT_TIMER) == 0) &&
-		!execution_sampler->draw(desc, &drawn))
+		(asked || (desc->instrument_options & INSTRUMENT_TIMER) == 0))
+	{
+		result = execution_sampler->draw(desc, &drawn);
+		if (result == DRAWN_BEFORE && !asked)
+		{
+			*of_class = drawn.class;
+			return NULL;
+		}
+	}
+	if (result != DRAWN)
 		drawn.weight = 0;
-	if (!asked && drawn.weight == 0)
+	if (!asked && result != DRAWN)
 		return NULL;
 
 	start_ns = reference_ns();
@@ -230,7 +241,7 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
 
 /* Of all but the common case that nothing is to be done. */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count)
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, uint64 *of_class)
 {
 	TimedExecution *execution;
 
@@ -247,23 +258,36 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count)
 		node_timing_resume(execution->run.timing);
 		return execution;
 	}
-	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction));
+	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction), of_class);
 }
 
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
+	uint64		of_class = 0;
+	uint64		start_ticks;
 
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_join(desc);
 	else if (execution_sampler != NULL || desc->instrument_options != 0 || !dlist_is_empty(&executions) ||
 			 plan_run_desc != NULL)
-		execution = before_run(desc, direction, count);
+		execution = before_run(desc, direction, count, &of_class);
+	if (likely(execution == NULL && of_class == 0))
+	{
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		return;
+	}
 
+	start_ticks = now_ticks();
 	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
-	if (unlikely(execution != NULL))
+	if (execution == NULL)
+		execution_sampler->ran_before(of_class, now_ticks() - start_ticks);
+	else
+	{
+		execution->run_ticks = now_ticks() - start_ticks;
 		sampled_after_run(desc, &execution->run);
+	}
 }
 
 static void

@@ -20,10 +20,19 @@
  * ExecutorRun() he says whether it is one; then he is told that it has finished, or,
  * while a transaction is being aborted, that it has failed.
  */
+typedef enum DrawResult
+{
+	NOT_DRAWN,
+	DRAWN_BEFORE,				/* the next one of its like will be: this one's
+								 * ExecutorRun() is timed, but no node */
+	DRAWN
+} DrawResult;
+
 typedef struct ExecutionSampler
 {
-	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
+	DrawResult	(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
 	double		max_overhead;	/* percent, within an execution */
+	void		(*ran_before) (uint64 class, uint64 ticks);
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;

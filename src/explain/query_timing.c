@@ -102,10 +102,10 @@ query_ns_per_tick(const QueryTiming *query)
 double
 query_run_ns(const QueryTiming *query)
 {
-	double		ns = (double) (query->stop_ns - query->start_ns) -
-		(double) query->paused_ticks * query_ns_per_tick(query);
+	double		ticks = (double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
 
-	return Max(ns, 0);
+	/* not by the reference, of which a reading may be a system call */
+	return Max(ticks, 0) * query_ns_per_tick(query);
 }
 
 Preempted

@@ -32,6 +32,7 @@ typedef struct TimedExecution
 	SampledRun	run;			/* run.plan is NULL until it has finished */
 	ExecutionDraw drawn;
 	double		attach_ns;		/* that it took to have it timed */
+	uint64		run_ticks;		/* the latest ExecutorRun() */
 	uint64		stop_ns;		/* when it was over, as reference_ns() */
 	dlist_node	link;
 	MemoryContextCallback at_end;

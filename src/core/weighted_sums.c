@@ -1,0 +1,112 @@
+/*
+ * weighted_sums.c
+ *	  See weighted_sums.h.
+ */
+#include <math.h>
+
+#include "core/stats.h"
+#include "core/weighted_sums.h"
+
+#define NORMAL_95		1.959963984540054
+
+/* Variances that differences of sums leave below 0 are rounding errors. */
+static double
+root(double variance)
+{
+	return variance > 0 ? sqrt(variance) : 0;
+}
+
+void
+weighted_add(WeightedSums *sums, double w, double x, double variance)
+{
+	sums->n += 1;
+	sums->w += w;
+	sums->w2 += w * w;
+	sums->wx += w * x;
+	sums->wxx += w * x * x;
+	sums->w2x += w * w * x;
+	sums->w2xx += w * w * x * x;
+	sums->wv += w * variance;
+}
+
+void
+weighted_subtract(WeightedSums *sums, const WeightedSums *before)
+{
+	sums->n -= before->n;
+	sums->w -= before->w;
+	sums->w2 -= before->w2;
+	sums->wx -= before->wx;
+	sums->wxx -= before->wxx;
+	sums->w2x -= before->w2x;
+	sums->w2xx -= before->w2xx;
+	sums->wv -= before->wv;
+}
+
+double
+weighted_count_margin(const WeightedSums *sums)
+{
+	return NORMAL_95 * root(sums->w2 - sums->w);
+}
+
+double
+weighted_total_margin(const WeightedSums *sums)
+{
+	return NORMAL_95 * root(sums->w2xx - sums->wxx + sums->wv);
+}
+
+double
+weighted_mean(const WeightedSums *sums)
+{
+	return sums->n >= 1 && sums->w > 0 ? sums->wx / sums->w : NAN;
+}
+
+double
+weighted_mean_stderr(const WeightedSums *sums)
+{
+	double		mean = weighted_mean(sums);
+	double		squares = sums->w2xx - 2 * mean * sums->w2x + mean * mean * sums->w2;
+
+	if (!(sums->n >= 2))
+		return NAN;
+	/* values that are all equal leave a rounding error, of either sign */
+	if (fabs(squares) <= 1e-12 * sums->w2xx)
+		return 0;
+	return root(squares * sums->n / (sums->n - 1)) / sums->w;
+}
+
+double
+weighted_df(const WeightedSums *sums)
+{
+	return sums->w * sums->w / sums->w2 - 1;
+}
+
+double
+weighted_mean_margin(const WeightedSums *sums)
+{
+	if (!(sums->n >= 2))
+		return NAN;
+	return stats_t_critical(0.95, 0.05, weighted_df(sums)) * weighted_mean_stderr(sums);
+}
+
+WeightedTest
+weighted_test(const WeightedSums *a, const WeightedSums *b, double confidence)
+{
+	WeightedTest test = {
+		.difference = weighted_mean(b) - weighted_mean(a),
+		.margin = NAN,
+		.p_value = NAN
+	};
+	double		error_a = weighted_mean_stderr(a);
+	double		error_b = weighted_mean_stderr(b);
+	double		variance = error_a * error_a + error_b * error_b;
+	double		df;
+
+	/* written so that NaN is no variance */
+	if (!(variance > 0))
+		return test;
+	df = variance * variance /
+		(pow(error_a, 4) / weighted_df(a) + pow(error_b, 4) / weighted_df(b));
+	test.margin = stats_t_critical(confidence, 1 - confidence, df) * sqrt(variance);
+	test.p_value = stats_t_p_value(test.difference / sqrt(variance), df);
+	return test;
+}

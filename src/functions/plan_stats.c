@@ -1,0 +1,326 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_stats.c
+ *	  What is behind the views clock_plan_stats and clock_node_stats, and
+ *	  behind clock_node_changes().
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "functions/args.h"
+#include "functions/row.h"
+#include "stats/store_read.h"
+
+PG_FUNCTION_INFO_V1(clock_list_plan_stats);
+PG_FUNCTION_INFO_V1(clock_list_node_stats);
+PG_FUNCTION_INFO_V1(clock_list_node_sums);
+PG_FUNCTION_INFO_V1(clock_stats_reset);
+PG_FUNCTION_INFO_V1(clock_compare_sums);
+PG_FUNCTION_INFO_V1(clock_check_changes);
+
+static const double ms = 1e-6;
+
+static void
+check_ready(void)
+{
+	const char *others = shared_preload_libraries_string;
+
+	if (plan_store_ready())
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("clocktiming must be loaded via shared_preload_libraries"),
+			 others == NULL || others[0] == '\0' ?
+			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = clocktiming, and restart the server.") :
+			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, clocktiming, and restart the server.", others)));
+}
+
+/* Whether all that is known of a user's plans may be seen: as of pg_stat_statements. */
+static bool
+may_see(const PlanEntry *entry)
+{
+	return entry->key.userid == GetUserId() ||
+		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+/* A number that is not known is null. */
+static void
+put_double(Row *row, double value)
+{
+	if (isnan(value))
+		row_put_null(row);
+	else
+		row_put(row, Float8GetDatum(value));
+}
+
+static void
+put_rounded(Row *row, double count)
+{
+	row_put_count(row, (int64) rint(count));
+}
+
+static void
+put_name(Row *row, const PlanEntry *entry, const NameData *name)
+{
+	row_put_text(row, NameStr(*name)[0] == '\0' ? NULL : store_name(entry, NameStr(*name)));
+}
+
+static void
+put_key(Row *row, const PlanEntry *entry, bool seen)
+{
+	row_put(row, ObjectIdGetDatum(entry->key.dbid));
+	row_put(row, ObjectIdGetDatum(entry->key.userid));
+	if (seen)
+		row_put_counts(row, (int64) entry->key.queryid, (int64) entry->key.planid);
+	else
+		row_put_nulls(row, 2);
+}
+
+/* What has been seen of executions that did not fail: of others nothing was timed. */
+static void
+put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
+{
+	const PlanEntry *entry = &plan->entry;
+	const WeightedSums *whole = &entry->whole;
+	bool		seen = may_see(entry);
+	Row			row = row_of_set(fcinfo);
+
+	put_key(&row, entry, seen);
+	put_rounded(&row, whole->w);
+	put_double(&row, weighted_count_margin(whole));
+	put_rounded(&row, whole->n);
+	put_rounded(&row, entry->failed.w);
+	put_double(&row, whole->wx * ms);
+	put_double(&row, weighted_total_margin(whole) * ms);
+	put_double(&row, weighted_mean(whole) * ms);
+	put_double(&row, weighted_mean_margin(whole) * ms);
+	row_put(&row, TimestampTzGetDatum(entry->first_seen));
+	row_put(&row, TimestampTzGetDatum(entry->last_seen));
+	row_put(&row, Int32GetDatum(entry->nnodes));
+	row_put_text(&row, seen ? store_plan_text(plan) : "<insufficient privilege>");
+	row_to_set(&row, fcinfo);
+}
+
+Datum
+clock_list_plan_stats(PG_FUNCTION_ARGS)
+{
+	PlanCopy   *plans;
+	int			n;
+
+	check_ready();
+	InitMaterializedSRF(fcinfo, 0);
+	plans = store_copy(&n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_plan(fcinfo, &plans[i]);
+	}
+	return (Datum) 0;
+}
+
+/* What is a number only if the node was executed at all. */
+static double
+per(double sum, double of)
+{
+	return of > 0 ? sum / of : NAN;
+}
+
+static void
+put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
+{
+	bool		seen = may_see(entry);
+	Row			row = row_of_set(fcinfo);
+
+	put_key(&row, entry, seen);
+	row_put(&row, Int32GetDatum(node->place + 1));
+	row_put(&row, Int32GetDatum(node->depth));
+	row_put_text(&row, seen ? store_name(entry, node->type) : "<insufficient privilege>");
+	if (seen)
+	{
+		put_name(&row, entry, &node->relation);
+		put_name(&row, entry, &node->index);
+	}
+	else
+		row_put_nulls(&row, 2);
+	put_rounded(&row, node->loops);
+	put_double(&row, per(node->estimated_rows, node->total.w));
+	put_double(&row, per(node->rows, node->loops));
+	put_double(&row, exp(per(node->log_factor, node->begun)));
+	put_double(&row, node->begun > 0 ? node->worst_factor : NAN);
+	put_rounded(&row, node->calls);
+	put_rounded(&row, node->timed_calls);
+	put_double(&row, node->total.wx * ms);
+	put_double(&row, weighted_total_margin(&node->total) * ms);
+	put_double(&row, node->self.wx * ms);
+	put_double(&row, weighted_total_margin(&node->self) * ms);
+	put_double(&row, per(node->share_ns, entry->whole.wx) * 100);
+	row_to_set(&row, fcinfo);
+}
+
+Datum
+clock_list_node_stats(PG_FUNCTION_ARGS)
+{
+	PlanCopy   *plans;
+	int			n;
+
+	check_ready();
+	InitMaterializedSRF(fcinfo, 0);
+	plans = store_copy(&n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < plans[i].entry.nslots; k++)
+			put_node(fcinfo, &plans[i].entry, &plans[i].nodes[k]);
+	}
+	return (Datum) 0;
+}
+
+static void
+put_sums(Row *row, const WeightedSums *sums)
+{
+	const double numbers[WEIGHTED_SUMS_MEMBERS] = {
+		sums->n, sums->w, sums->w2, sums->wx, sums->wxx, sums->w2x, sums->w2xx, sums->wv
+	};
+	Datum		elements[WEIGHTED_SUMS_MEMBERS];
+
+	for (int i = 0; i < WEIGHTED_SUMS_MEMBERS; i++)
+		elements[i] = Float8GetDatum(numbers[i]);
+	row_put(row, PointerGetDatum(construct_array(elements, WEIGHTED_SUMS_MEMBERS, FLOAT8OID,
+												 sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+}
+
+/* The whole plan, which has the number 0, or one of its nodes. */
+static void
+put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
+{
+	Row			row = row_of_set(fcinfo);
+
+	put_key(&row, entry, true);
+	row_put(&row, Int32GetDatum(node == NULL ? 0 : node->place + 1));
+	row_put(&row, Int32GetDatum(node == NULL ? 0 : node->depth));
+	row_put_text(&row, node == NULL ? "whole plan" : store_name(entry, node->type));
+	if (node == NULL)
+		row_put_nulls(&row, 2);
+	else
+	{
+		put_name(&row, entry, &node->relation);
+		put_name(&row, entry, &node->index);
+	}
+	row_put(&row, TimestampTzGetDatum(entry->first_seen));
+	put_sums(&row, node == NULL ? &entry->whole : &node->total);
+	put_sums(&row, node == NULL ? &entry->whole : &node->self);
+	row_to_set(&row, fcinfo);
+}
+
+/* What may be seen only, as it is kept for others to see. */
+Datum
+clock_list_node_sums(PG_FUNCTION_ARGS)
+{
+	PlanCopy   *plans;
+	int			n;
+
+	check_ready();
+	InitMaterializedSRF(fcinfo, 0);
+	plans = store_copy(&n);
+	for (int i = 0; i < n; i++)
+	{
+		const PlanEntry *entry = &plans[i].entry;
+
+		CHECK_FOR_INTERRUPTS();
+		if (entry->nslots == 0 || !may_see(entry))
+			continue;
+		put_node_sums(fcinfo, entry, NULL);
+		for (int k = 0; k < entry->nslots; k++)
+			put_node_sums(fcinfo, entry, &plans[i].nodes[k]);
+	}
+	return (Datum) 0;
+}
+
+Datum
+clock_stats_reset(PG_FUNCTION_ARGS)
+{
+	Oid			userid = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
+	Oid			dbid = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
+	int64		queryid = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT64(2);
+
+	check_ready();
+	store_reset(userid, dbid, (uint64) queryid);
+	PG_RETURN_VOID();
+}
+
+static WeightedSums
+sums_of(ArrayType *array)
+{
+	const double *x = (const double *) ARR_DATA_PTR(array);
+
+	if (ARR_NDIM(array) != 1 || ARR_DIMS(array)[0] != WEIGHTED_SUMS_MEMBERS ||
+		ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("these are no sums that clock_list_node_sums() has returned")));
+	return (WeightedSums)
+	{
+		x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
+	};
+}
+
+/*
+ * Whether times until a snapshot and times since then differ.  The second sums
+ * continue the first, or began anew.
+ */
+Datum
+clock_compare_sums(PG_FUNCTION_ARGS)
+{
+	WeightedSums before = sums_of(PG_GETARG_ARRAYTYPE_P(0));
+	WeightedSums after = sums_of(PG_GETARG_ARRAYTYPE_P(1));
+	double		confidence = PG_GETARG_FLOAT8(3);
+	WeightedTest test;
+	Row			row = row_of_result(fcinfo);
+
+	if (PG_GETARG_BOOL(2))
+		weighted_subtract(&after, &before);
+	test = weighted_test(&before, &after, confidence);
+	put_rounded(&row, before.n);
+	put_rounded(&row, after.n);
+	put_double(&row, weighted_mean(&before) * ms);
+	put_double(&row, weighted_mean(&after) * ms);
+	put_double(&row, test.difference * ms);
+	put_double(&row, test.margin * ms);
+	put_double(&row, test.p_value);
+	put_double(&row, before.wx * ms);
+	put_double(&row, after.wx * ms);
+	return row_result(&row);
+}
+
+/* ERROR unless changes can be looked for. */
+Datum
+clock_check_changes(PG_FUNCTION_ARGS)
+{
+	double		confidence = PG_ARGISNULL(0) ? NAN : PG_GETARG_FLOAT8(0);
+
+	check_ready();
+	/* written so that NaN fails, too */
+	if (!(confidence > 0 && confidence < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("confidence must be greater than 0 and less than 1"),
+				 errhint("0.95, the default, is 95 percent.")));
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there is no snapshot of that time or before"),
+				 errhint("SELECT clock_stats_snapshot() takes one; compare with it later.")));
+	PG_RETURN_VOID();
+}

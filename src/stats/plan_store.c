@@ -1,0 +1,323 @@
+/*
+ * plan_store.c
+ *	  See plan_store.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "explain/node_timing.h"
+#include "stats/store_memory.h"
+
+/* Margins are half of a 95 % confidence interval. */
+#define NORMAL_95	1.96
+
+uint64
+plan_store_planid(const PlannedStmt *plan)
+{
+#if PG_VERSION_NUM >= 180000
+	if (plan->planId != 0)
+		return (uint64) plan->planId;
+#endif
+	return plan_tree_hash(plan);
+}
+
+/* An execution, as it is added. */
+typedef struct Execution
+{
+	const PlanEstimate *estimate;
+	PlanTree	tree;
+	double		weight;
+	TimestampTz now;
+} Execution;
+
+/* What is found out of a new plan before locks are held. */
+typedef struct NewNode
+{
+	int			place;
+	int			depth;
+	int			parent;			/* index */
+	char		type[NODE_TYPE_LENGTH];
+	NameData	relation;
+	NameData	index;
+} NewNode;
+
+/* By how many times the planner's rows per loop are off, either way. */
+static double
+rows_factor(const NodeEstimate *node, double estimated)
+{
+	double		actual = Max(node->rows / node->loops, 1);
+
+	estimated = Max(estimated, 1);
+	return Max(actual / estimated, estimated / actual);
+}
+
+static double
+variance_of(double margin)
+{
+	return isfinite(margin) ? (margin / NORMAL_95) * (margin / NORMAL_95) : 0;
+}
+
+static void
+add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
+{
+	const PlanEstimate *estimate = execution->estimate;
+	int			place = node_estimate_place(estimate, plan->plan_node_id);
+	double		w = execution->weight;
+	const NodeEstimate *node;
+
+	/* where another extension says which plans are the same, they need not be */
+	if (slot->tag != (int32) nodeTag(plan))
+		return;
+	slot->estimated_rows += w * plan->plan_rows;
+	node = place >= 0 ? &estimate->nodes[place] : NULL;
+	/* one that was pruned has taken no time */
+	if (node == NULL || !isfinite(node->total_ns) || !isfinite(node->self_ns) || node->loops <= 0)
+	{
+		weighted_add(&slot->total, w, 0, 0);
+		weighted_add(&slot->self, w, 0, 0);
+		return;
+	}
+	weighted_add(&slot->total, w, node->total_ns, variance_of(node->total_margin_ns));
+	weighted_add(&slot->self, w, node->self_ns, variance_of(node->self_margin_ns));
+	slot->share_ns += w * node->self_ns / Max(node->processes, 1);
+	slot->rows += w * node->rows;
+	slot->loops += w * node->loops;
+	slot->calls += w * (double) node->calls;
+	slot->timed_calls += w * (double) node->timed;
+	slot->begun += w;
+	slot->log_factor += w * log(rows_factor(node, plan->plan_rows));
+	slot->worst_factor = Max(slot->worst_factor, rows_factor(node, plan->plan_rows));
+}
+
+static void
+add_to_entry(PlanEntry *entry, const Execution *execution)
+{
+	double		whole_ns = execution->estimate->whole_ns;
+	int			i = 0;
+
+	if (!isfinite(whole_ns) || whole_ns < 0)
+		whole_ns = 0;
+	if (entry->first_seen == 0)
+		entry->first_seen = execution->now;
+	entry->last_seen = Max(entry->last_seen, execution->now);
+	entry->value += execution->weight * whole_ns;
+	weighted_add(&entry->whole, execution->weight, whole_ns, 0);
+	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree.nkept;
+		 slot = plan_store->slots[slot].next)
+		add_to_slot(&plan_store->slots[slot], execution->tree.nodes[i++].plan, execution);
+}
+
+/* Adds to an entry that is there, and has nodes if it should; false if there is none. */
+static bool
+add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
+{
+	PlanEntry  *entry;
+	bool		added = false;
+
+	LWLockAcquire(store_lock(), LW_SHARED);
+	entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+	if (entry != NULL && entry->nnodes > 0)
+	{
+		LWLockAcquire(partition_lock(hash), LW_EXCLUSIVE);
+		add_to_entry(entry, execution);
+		LWLockRelease(partition_lock(hash));
+		added = true;
+	}
+	LWLockRelease(store_lock());
+	return added;
+}
+
+/* The parent of a subplan of an expression, by what the execution says; -1: unknown. */
+static int
+subplan_parent(const Execution *execution, int i)
+{
+	const PlanEstimate *estimate = execution->estimate;
+	const PlanTree *tree = &execution->tree;
+	int			place = node_estimate_place(estimate, tree->nodes[i].plan->plan_node_id);
+
+	if (place < 0 || estimate->nodes[place].parent < 0)
+		return -1;
+	for (int k = 0; k < tree->nkept; k++)
+	{
+		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) == estimate->nodes[place].parent)
+			return k;
+	}
+	return -1;
+}
+
+/*
+ * Puts a node, and what is below it, at the next places.  Subplans of expressions come
+ * after the node's inputs, as in EXPLAIN's output.
+ */
+static void
+put_at_place(const PlanTree *tree, NewNode *nodes, int i, int depth, int *place)
+{
+	nodes[i].place = (*place)++;
+	nodes[i].depth = depth;
+	for (int subplans = 0; subplans <= 1; subplans++)
+	{
+		for (int k = i + 1; k < tree->nkept; k++)
+		{
+			if (nodes[k].parent == i && tree->nodes[k].is_subplan == (subplans == 1) && nodes[k].place < 0)
+				put_at_place(tree, nodes, k, depth + 1, place);
+		}
+	}
+}
+
+static void
+copy_name(NameData *name, const char *from)
+{
+	memset(name, 0, sizeof(NameData));
+	if (from != NULL)
+		namestrcpy(name, from);
+}
+
+static NewNode *
+new_nodes(const Execution *execution, const List *rtable)
+{
+	const PlanTree *tree = &execution->tree;
+	NewNode    *nodes = palloc0(sizeof(NewNode) * tree->nkept);
+	int			place = 0;
+
+	for (int i = 0; i < tree->nkept; i++)
+	{
+		const Plan *plan = tree->nodes[i].plan;
+		Oid			relation = plan_node_relation(plan, rtable);
+		Oid			index = plan_node_index(plan);
+
+		plan_node_type(plan, nodes[i].type);
+		copy_name(&nodes[i].relation, OidIsValid(relation) ? get_rel_name(relation) : NULL);
+		copy_name(&nodes[i].index, OidIsValid(index) ? get_rel_name(index) : NULL);
+		nodes[i].place = -1;
+		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) : tree->nodes[i].parent;
+	}
+	for (int i = 0; i < tree->nkept; i++)
+	{
+		/* a subplan of which nothing is known is shown below the root */
+		if (nodes[i].place < 0 && nodes[i].parent < 0)
+			put_at_place(tree, nodes, i, i == 0 ? 0 : 1, &place);
+	}
+	/* what is left is a subplan of one after it */
+	for (int i = 0; i < tree->nkept; i++)
+	{
+		if (nodes[i].place < 0)
+			put_at_place(tree, nodes, i, 1, &place);
+	}
+	return nodes;
+}
+
+static void
+fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
+{
+	int			i = 0;
+
+	for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+	{
+		NodeSlot   *to = &plan_store->slots[slot];
+		const NewNode *from = &nodes[i];
+
+		to->tag = nodeTag(tree->nodes[i++].plan);
+		to->place = from->place;
+		to->depth = from->depth;
+		to->parent = from->parent < 0 ? -1 : nodes[from->parent].place;
+		memcpy(to->type, from->type, NODE_TYPE_LENGTH);
+		to->relation = from->relation;
+		to->index = from->index;
+	}
+}
+
+/*
+ * An entry, and room for so many slots more; with the lock of all held exclusively.
+ * NULL if there is no room, which should not be.
+ */
+static PlanEntry *
+find_or_make(const PlanKey *key, uint32 hash, int nslots)
+{
+	PlanEntry  *entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+
+	/* one that is there may itself be given up */
+	if (entry == NULL || plan_store->nfree < nslots)
+	{
+		store_make_room(nslots);
+		entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+	}
+	return entry != NULL ? entry : store_new_entry(key);
+}
+
+void
+plan_store_add(QueryDesc *desc, const PlanKey *key,
+			   const PlanEstimate *estimate, double weight)
+{
+	Execution	execution = {.estimate = estimate,.weight = weight,.now = GetCurrentTimestamp()};
+	const PlanTree *tree = &execution.tree;
+	uint32		hash;
+	NewNode    *nodes;
+	PlanEntry  *entry;
+
+	if (!plan_store_ready() || estimate->nnodes == 0)
+		return;
+	hash = get_hash_value(plan_store_hash, key);
+	plan_tree(desc->plannedstmt, &execution.tree);
+	if (tree->n == 0 || add_to_found(key, hash, &execution))
+		return;
+
+	nodes = new_nodes(&execution, desc->plannedstmt->rtable);
+	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
+	entry = find_or_make(key, hash, tree->nkept);
+	/* (one of which executions have only failed has no nodes) */
+	if (entry != NULL && entry->nnodes == 0 && store_give_slots(entry, tree->nkept))
+	{
+		entry->nnodes = tree->n;
+		entry->encoding = GetDatabaseEncoding();
+		fill_slots(entry, tree, nodes);
+	}
+	if (entry != NULL)
+		add_to_entry(entry, &execution);
+	LWLockRelease(store_lock());
+	pfree(nodes);
+}
+
+static void
+add_failed(PlanEntry *entry, double weight, TimestampTz now)
+{
+	weighted_add(&entry->failed, weight, 0, 0);
+	if (entry->first_seen == 0)
+		entry->first_seen = now;
+	entry->last_seen = Max(entry->last_seen, now);
+}
+
+void
+plan_store_add_failed(const PlanKey *key, double weight)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	PlanEntry  *entry;
+	uint32		hash;
+
+	if (!plan_store_ready())
+		return;
+	hash = get_hash_value(plan_store_hash, key);
+	LWLockAcquire(store_lock(), LW_SHARED);
+	entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
+	if (entry != NULL)
+	{
+		LWLockAcquire(partition_lock(hash), LW_EXCLUSIVE);
+		add_failed(entry, weight, now);
+		LWLockRelease(partition_lock(hash));
+	}
+	LWLockRelease(store_lock());
+	if (entry != NULL)
+		return;
+
+	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
+	entry = find_or_make(key, hash, 0);
+	if (entry != NULL)
+		add_failed(entry, weight, now);
+	LWLockRelease(store_lock());
+}

@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_store.h
+ *	  Statistics of plans and their nodes, in shared memory.
+ *
+ * An entry is a plan of a query of a user in a database.  Executions of which a
+ * random part is timed are added up in it, each timed one standing for 1/p
+ * executions, where p was its chance of being timed (Horvitz and Thompson, JASA
+ * 47, 1952).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_PLAN_STORE_H
+#define CLOCKTIMING_PLAN_STORE_H
+
+#include "datatype/timestamp.h"
+#include "executor/execdesc.h"
+
+#include "core/plan_estimate.h"
+
+/* No padding: it is hashed as bytes. */
+typedef struct PlanKey
+{
+	Oid			dbid;
+	Oid			userid;
+	uint64		queryid;
+	uint64		planid;
+} PlanKey;
+
+/* The plan's id: 18's planId if it is set, else a hash of its tree. */
+extern uint64 plan_store_planid(const PlannedStmt *plan);
+
+/* Whether there is a store: clocktiming is in shared_preload_libraries. */
+extern bool plan_store_ready(void);
+
+/*
+ * Adds an execution that was timed, of whose like one in "weight" is.  Called between
+ * ExecutorFinish() and ExecutorEnd().
+ */
+extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
+						   const PlanEstimate *estimate, double weight);
+
+/*
+ * Adds one that has failed.  Called while a transaction is being aborted: takes
+ * locks, but allocates nothing, and raises no error.
+ */
+extern void plan_store_add_failed(const PlanKey *key, double weight);
+
+/*
+ * For shared_preload_libraries only: clocktiming.track_max, what is called by
+ * shmem_request_hook, and by shmem_startup_hook.
+ */
+extern void plan_store_define_settings(void);
+extern void plan_store_shmem_request(void);
+extern void plan_store_shmem_init(void);
+
+#endif							/* CLOCKTIMING_PLAN_STORE_H */

@@ -1,0 +1,430 @@
+/*
+ * plan_tree.c
+ *	  See plan_tree.h.
+ *
+ * The tree is that of the plan, not of its execution: where partitions are pruned as
+ * it begins, each execution has others.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "parser/parsetree.h"
+
+#include "compat.h"
+#include "stats/plan_tree.h"
+
+/* While the tree is walked. */
+typedef struct TreeWalk
+{
+	const PlannedStmt *stmt;
+	PlanTree   *tree;			/* NULL: only the hash is wanted */
+	Bitmapset  *seen;			/* plan_ids of subplans */
+	int			n;
+	uint64		hash;
+} TreeWalk;
+
+/* What of a node makes another plan of it. */
+typedef struct NodeIdentity
+{
+	int32		tag;
+	int32		depth;
+	int32		variant;		/* type of join, strategy, command */
+	int32		split;
+	int32		parallel;
+	Oid			relation;
+	Oid			index;
+} NodeIdentity;
+
+Oid
+plan_node_relation(const Plan *plan, const List *rtable)
+{
+	Index		rti = 0;
+	RangeTblEntry *rte;
+
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_SampleScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_TidScan:
+		case T_TidRangeScan:
+		case T_ForeignScan:
+		case T_CustomScan:
+			rti = ((const Scan *) plan)->scanrelid;
+			break;
+		case T_ModifyTable:
+			rti = ((const ModifyTable *) plan)->nominalRelation;
+			break;
+		default:
+			break;
+	}
+	if (rti == 0 || rti > (Index) list_length(rtable))
+		return InvalidOid;
+	rte = rt_fetch(rti, rtable);
+	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
+}
+
+Oid
+plan_node_index(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_IndexScan:
+			return ((const IndexScan *) plan)->indexid;
+		case T_IndexOnlyScan:
+			return ((const IndexOnlyScan *) plan)->indexid;
+		case T_BitmapIndexScan:
+			return ((const BitmapIndexScan *) plan)->indexid;
+		default:
+			return InvalidOid;
+	}
+}
+
+static void
+add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
+{
+	NodeIdentity id = {
+		.tag = nodeTag(plan),
+		.depth = depth,
+		.parallel = plan->parallel_aware,
+		.relation = plan_node_relation(plan, walk->stmt->rtable),
+		.index = plan_node_index(plan)
+	};
+
+	switch (nodeTag(plan))
+	{
+		case T_NestLoop:
+		case T_MergeJoin:
+		case T_HashJoin:
+			id.variant = ((const Join *) plan)->jointype;
+			break;
+		case T_Agg:
+			id.variant = ((const Agg *) plan)->aggstrategy;
+			id.split = ((const Agg *) plan)->aggsplit;
+			break;
+		case T_SetOp:
+			id.variant = ((const SetOp *) plan)->strategy;
+			id.split = ((const SetOp *) plan)->cmd;
+			break;
+		case T_ModifyTable:
+			id.variant = ((const ModifyTable *) plan)->operation;
+			break;
+		case T_IndexScan:
+			id.variant = ((const IndexScan *) plan)->indexorderdir;
+			break;
+		case T_IndexOnlyScan:
+			id.variant = ((const IndexOnlyScan *) plan)->indexorderdir;
+			break;
+		default:
+			break;
+	}
+	walk->hash = hash_combine64(walk->hash,
+								hash_bytes_extended((const unsigned char *) &id, sizeof(id), 0));
+}
+
+static void walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subplan);
+
+static void
+walk_list(TreeWalk *walk, const List *plans, int depth, int parent)
+{
+	ListCell   *cell;
+
+	foreach(cell, plans)
+		walk_node(walk, lfirst(cell), depth, parent, false);
+}
+
+/* What is below a node otherwise than by lefttree and righttree. */
+static void
+walk_special(TreeWalk *walk, const Plan *plan, int depth, int parent)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Append:
+			walk_list(walk, ((const Append *) plan)->appendplans, depth, parent);
+			break;
+		case T_MergeAppend:
+			walk_list(walk, ((const MergeAppend *) plan)->mergeplans, depth, parent);
+			break;
+		case T_BitmapAnd:
+			walk_list(walk, ((const BitmapAnd *) plan)->bitmapplans, depth, parent);
+			break;
+		case T_BitmapOr:
+			walk_list(walk, ((const BitmapOr *) plan)->bitmapplans, depth, parent);
+			break;
+		case T_SubqueryScan:
+			walk_node(walk, ((const SubqueryScan *) plan)->subplan, depth, parent, false);
+			break;
+		case T_CustomScan:
+			walk_list(walk, ((const CustomScan *) plan)->custom_plans, depth, parent);
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subplan)
+{
+	int			self;
+	ListCell   *cell;
+
+	if (plan == NULL)
+		return;
+	check_stack_depth();
+	self = walk->n++;
+	if (walk->tree == NULL)
+		add_to_hash(walk, plan, depth);
+	else if (self < PLAN_TREE_MAX)
+		walk->tree->nodes[self] = (PlanTreeNode)
+	{
+		.plan = plan,
+			.parent = parent,
+			.is_subplan = is_subplan
+	};
+
+	foreach(cell, plan->initPlan)
+	{
+		int			id = lfirst_node(SubPlan, cell)->plan_id;
+
+		if (bms_is_member(id, walk->seen))
+			continue;
+		walk->seen = bms_add_member(walk->seen, id);
+		walk_node(walk, list_nth(walk->stmt->subplans, id - 1), depth + 1, self, false);
+	}
+	walk_node(walk, plan->lefttree, depth + 1, self, false);
+	walk_node(walk, plan->righttree, depth + 1, self, false);
+	walk_special(walk, plan, depth + 1, self);
+}
+
+static void
+walk_plan(TreeWalk *walk)
+{
+	int			id = 0;
+	ListCell   *cell;
+
+	walk_node(walk, walk->stmt->planTree, 0, -1, false);
+	foreach(cell, walk->stmt->subplans)
+	{
+		if (!bms_is_member(++id, walk->seen))
+		{
+			walk->seen = bms_add_member(walk->seen, id);
+			walk_node(walk, lfirst(cell), 1, -1, true);
+		}
+	}
+	bms_free(walk->seen);
+}
+
+void
+plan_tree(const PlannedStmt *plan, PlanTree *tree)
+{
+	TreeWalk	walk = {.stmt = plan,.tree = tree};
+
+	walk_plan(&walk);
+	tree->n = walk.n;
+	tree->nkept = Min(walk.n, PLAN_TREE_MAX);
+}
+
+uint64
+plan_tree_hash(const PlannedStmt *plan)
+{
+	TreeWalk	walk = {.stmt = plan};
+
+	walk_plan(&walk);
+	return walk.hash;
+}
+
+/*
+ * EXPLAIN's names of types that always have the same.  Where a plan's node is not
+ * here, nor below, it is called by its number.
+ */
+static const struct
+{
+	NodeTag		tag;
+	const char *name;
+}			names[] = {
+	{T_Result, "Result"},
+	{T_ProjectSet, "ProjectSet"},
+	{T_Append, "Append"},
+	{T_MergeAppend, "Merge Append"},
+	{T_RecursiveUnion, "Recursive Union"},
+	{T_BitmapAnd, "BitmapAnd"},
+	{T_BitmapOr, "BitmapOr"},
+	{T_SeqScan, "Seq Scan"},
+	{T_SampleScan, "Sample Scan"},
+	{T_Gather, "Gather"},
+	{T_GatherMerge, "Gather Merge"},
+	{T_IndexScan, "Index Scan"},
+	{T_IndexOnlyScan, "Index Only Scan"},
+	{T_BitmapIndexScan, "Bitmap Index Scan"},
+	{T_BitmapHeapScan, "Bitmap Heap Scan"},
+	{T_TidScan, "Tid Scan"},
+	{T_TidRangeScan, "Tid Range Scan"},
+	{T_SubqueryScan, "Subquery Scan"},
+	{T_FunctionScan, "Function Scan"},
+	{T_TableFuncScan, "Table Function Scan"},
+	{T_ValuesScan, "Values Scan"},
+	{T_CteScan, "CTE Scan"},
+	{T_NamedTuplestoreScan, "Named Tuplestore Scan"},
+	{T_WorkTableScan, "WorkTable Scan"},
+	{T_Material, "Materialize"},
+	{T_Memoize, "Memoize"},
+	{T_Sort, "Sort"},
+	{T_IncrementalSort, "Incremental Sort"},
+	{T_Group, "Group"},
+	{T_WindowAgg, "WindowAgg"},
+	{T_Unique, "Unique"},
+	{T_LockRows, "LockRows"},
+	{T_Limit, "Limit"},
+	{T_Hash, "Hash"},
+};
+
+static const char *
+join_name(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_LEFT:
+			return " Left";
+		case JOIN_FULL:
+			return " Full";
+		case JOIN_RIGHT:
+			return " Right";
+		case JOIN_SEMI:
+			return " Semi";
+		case JOIN_ANTI:
+			return " Anti";
+#if PG_VERSION_NUM >= 160000
+		case JOIN_RIGHT_ANTI:
+			return " Right Anti";
+#endif
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+			return " Right Semi";
+#endif
+		default:
+			return "";
+	}
+}
+
+static const char *
+command_name(CmdType operation)
+{
+	switch (operation)
+	{
+		case CMD_INSERT:
+			return "Insert";
+		case CMD_UPDATE:
+			return "Update";
+		case CMD_DELETE:
+			return "Delete";
+		case CMD_MERGE:
+			return "Merge";
+		default:
+			return "Scan";
+	}
+}
+
+static const char *
+aggregate_name(AggStrategy strategy)
+{
+	switch (strategy)
+	{
+		case AGG_PLAIN:
+			break;
+		case AGG_SORTED:
+			return "GroupAggregate";
+		case AGG_HASHED:
+			return "HashAggregate";
+		case AGG_MIXED:
+			return "MixedAggregate";
+	}
+	return "Aggregate";
+}
+
+static const char *
+setop_name(SetOpCmd cmd)
+{
+	switch (cmd)
+	{
+		case SETOPCMD_INTERSECT:
+			return " Intersect";
+		case SETOPCMD_INTERSECT_ALL:
+			return " Intersect All";
+		case SETOPCMD_EXCEPT:
+			return " Except";
+		case SETOPCMD_EXCEPT_ALL:
+			return " Except All";
+	}
+	return "";
+}
+
+static bool
+is_backward(const Plan *plan)
+{
+	return (IsA(plan, IndexScan) && ScanDirectionIsBackward(((const IndexScan *) plan)->indexorderdir)) ||
+		(IsA(plan, IndexOnlyScan) && ScanDirectionIsBackward(((const IndexOnlyScan *) plan)->indexorderdir));
+}
+
+void
+plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
+{
+	const char *before = plan->parallel_aware ? "Parallel " : plan->async_capable ? "Async " : "";
+	const char *split = "";
+	const char *name = NULL;
+	const char *after = "";
+	const char *end = "";
+
+	switch (nodeTag(plan))
+	{
+		case T_NestLoop:
+			name = "Nested Loop";
+			after = join_name(((const Join *) plan)->jointype);
+			end = after[0] != '\0' ? " Join" : "";
+			break;
+		case T_MergeJoin:
+		case T_HashJoin:
+			name = IsA(plan, HashJoin) ? "Hash" : "Merge";
+			after = join_name(((const Join *) plan)->jointype);
+			end = " Join";
+			break;
+		case T_Agg:
+			if (DO_AGGSPLIT_SKIPFINAL(((const Agg *) plan)->aggsplit))
+				split = "Partial ";
+			else if (DO_AGGSPLIT_COMBINE(((const Agg *) plan)->aggsplit))
+				split = "Finalize ";
+			name = aggregate_name(((const Agg *) plan)->aggstrategy);
+			break;
+		case T_SetOp:
+			name = ((const SetOp *) plan)->strategy == SETOP_HASHED ? "HashSetOp" : "SetOp";
+			after = setop_name(((const SetOp *) plan)->cmd);
+			break;
+		case T_ModifyTable:
+			name = command_name(((const ModifyTable *) plan)->operation);
+			break;
+		case T_ForeignScan:
+			name = "Foreign ";
+			after = command_name(((const ForeignScan *) plan)->operation);
+			break;
+		case T_CustomScan:
+			name = "Custom Scan (";
+			after = ((const CustomScan *) plan)->methods->CustomName;
+			end = ")";
+			break;
+		default:
+			for (int i = 0; i < (int) lengthof(names); i++)
+			{
+				if (names[i].tag == nodeTag(plan))
+					name = names[i].name;
+			}
+			end = is_backward(plan) ? " Backward" : "";
+			break;
+	}
+	if (name == NULL)
+		snprintf(type, NODE_TYPE_LENGTH, "node type %d", (int) nodeTag(plan));
+	else
+		snprintf(type, NODE_TYPE_LENGTH, "%s%s%s%s%s", before, split, name, after, end);
+}

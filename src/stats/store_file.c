@@ -1,0 +1,265 @@
+/*
+ * store_file.c
+ *	  Statistics of plans in a file, while no server runs.
+ *
+ * It is written when the server is shut down in order, and removed once it has been
+ * read, so that after a crash nothing comes back that is older than what was lost.
+ * A file that is not as it should be is reported, and the statistics start anew.
+ */
+#include "postgres.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mb/pg_wchar.h"
+#include "pgstat.h"
+#include "port/pg_crc32c.h"
+#include "storage/fd.h"
+
+#include "compat.h"
+#include "stats/store_memory.h"
+
+#define STORE_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/clocktiming.stat"
+#define STORE_MAGIC		0x43544d47
+
+/* To be changed with the structures' meaning. */
+#define STORE_LAYOUT	1
+
+typedef struct StoreHeader
+{
+	uint32		magic;
+	uint32		layout;
+	uint32		server;			/* major version, whose node types are stored */
+	uint32		entry_size;
+	uint32		slot_size;
+	uint32		nentries;
+	int64		evicted;
+	TimestampTz reset_at;
+} StoreHeader;
+
+/* A file that is written, and the checksum so far. */
+typedef struct StoreWriter
+{
+	FILE	   *file;
+	pg_crc32c	crc;
+	bool		ok;
+} StoreWriter;
+
+static StoreHeader
+store_header(int nentries)
+{
+	return (StoreHeader)
+	{
+		.magic = STORE_MAGIC,
+			.layout = STORE_LAYOUT,
+			.server = PG_VERSION_NUM / 100,
+			.entry_size = sizeof(PlanEntry),
+			.slot_size = sizeof(NodeSlot),
+			.nentries = nentries,
+			.evicted = plan_store->evicted,
+			.reset_at = plan_store->reset_at
+	};
+}
+
+static void
+put(StoreWriter *writer, const void *data, Size size)
+{
+	COMP_CRC32C(writer->crc, data, size);
+	writer->ok = writer->ok && fwrite(data, size, 1, writer->file) == 1;
+}
+
+/* Most valuable first: after a restart there may be room for fewer. */
+static void
+put_all(StoreWriter *writer)
+{
+	int			n = store_by_value();
+	StoreHeader header = store_header(n);
+
+	put(writer, &header, sizeof(header));
+	while (n-- > 0)
+	{
+		const PlanEntry *entry = plan_store->candidates[n].entry;
+
+		put(writer, entry, sizeof(PlanEntry));
+		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+			put(writer, &plan_store->slots[slot], sizeof(NodeSlot));
+	}
+	FIN_CRC32C(writer->crc);
+	writer->ok = writer->ok && fwrite(&writer->crc, sizeof(writer->crc), 1, writer->file) == 1;
+}
+
+/* As the postmaster exits, after all others. */
+void
+store_save(int code, Datum arg)
+{
+	StoreWriter writer = {.ok = true};
+
+	(void) arg;
+	/* after a crash shared memory is not to be trusted */
+	if (code != 0 || !plan_store_ready())
+		return;
+
+	/*
+	 * Nor is it where a process was told to exit at once while it changed
+	 * something: then the lock is still held.
+	 */
+	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
+		return;
+	writer.file = AllocateFile(STORE_FILE ".tmp", PG_BINARY_W);
+	if (writer.file == NULL)
+		writer.ok = false;
+	else
+	{
+		INIT_CRC32C(writer.crc);
+		put_all(&writer);
+		if (FreeFile(writer.file) != 0)
+			writer.ok = false;
+	}
+	LWLockRelease(store_lock());
+	if (!writer.ok)
+	{
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", STORE_FILE ".tmp")));
+		unlink(STORE_FILE ".tmp");
+		return;
+	}
+	(void) durable_rename(STORE_FILE ".tmp", STORE_FILE, LOG);
+}
+
+/* The next so many bytes of what is left, NULL if there are not. */
+static const void *
+take(const char **data, Size *left, Size size)
+{
+	const char *taken = *data;
+
+	if (*left < size)
+		return NULL;
+	*data += size;
+	*left -= size;
+	return taken;
+}
+
+/* Puts a plan and its slots back; false if they cannot be right. */
+static bool
+restore_entry(const char **data, Size *left)
+{
+	PlanEntry	entry;
+	const void *from = take(data, left, sizeof(PlanEntry));
+	const void *slots;
+	PlanEntry  *to;
+
+	if (from == NULL)
+		return false;
+	memcpy(&entry, from, sizeof(entry));
+	if (entry.nslots < 0 || entry.nslots > PLAN_TREE_MAX || entry.nslots > entry.nnodes ||
+		!PG_VALID_ENCODING(entry.encoding))
+		return false;
+	slots = take(data, left, sizeof(NodeSlot) * entry.nslots);
+	if (slots == NULL)
+		return false;
+
+	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans || plan_store->nfree < entry.nslots)
+		return true;
+	to = store_new_entry(&entry.key);
+	if (to == NULL)
+		return false;
+	if (!store_give_slots(to, entry.nslots))
+		return false;
+	entry.first_node = to->first_node;
+	*to = entry;
+	for (int32 slot = to->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+	{
+		NodeSlot   *into = &plan_store->slots[slot];
+		int32		next = into->next;
+
+		memcpy(into, slots, sizeof(NodeSlot));
+		slots = (const char *) slots + sizeof(NodeSlot);
+		into->next = next;
+		if (into->place < 0 || into->place >= to->nslots)
+			return false;
+		into->type[NODE_TYPE_LENGTH - 1] = '\0';
+		NameStr(into->relation)[NAMEDATALEN - 1] = '\0';
+		NameStr(into->index)[NAMEDATALEN - 1] = '\0';
+	}
+	return true;
+}
+
+/* Fills the store with what was read; false if it cannot be right. */
+static bool
+restore_all(const char *data, Size size)
+{
+	StoreHeader header,
+				mine = store_header(0);
+	pg_crc32c	crc,
+				stored;
+	const void *from;
+
+	if (size < sizeof(header) + sizeof(crc))
+		return false;
+	size -= sizeof(crc);
+	memcpy(&stored, data + size, sizeof(crc));
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, data, size);
+	FIN_CRC32C(crc);
+	if (!EQ_CRC32C(crc, stored))
+		return false;
+
+	from = take(&data, &size, sizeof(header));
+	memcpy(&header, from, sizeof(header));
+	if (header.magic != mine.magic || header.layout != mine.layout || header.server != mine.server ||
+		header.entry_size != mine.entry_size || header.slot_size != mine.slot_size)
+		return false;
+	plan_store->evicted = header.evicted;
+	plan_store->reset_at = header.reset_at;
+	for (uint32 i = 0; i < header.nentries; i++)
+	{
+		if (!restore_entry(&data, &size))
+			return false;
+	}
+	return size == 0;
+}
+
+static void
+remove_all(void)
+{
+	int			n = store_by_value();
+
+	while (n-- > 0)
+		store_remove(plan_store->candidates[n].entry);
+	plan_store->evicted = 0;
+}
+
+void
+store_load(void)
+{
+	FILE	   *file = AllocateFile(STORE_FILE, PG_BINARY_R);
+	struct stat info;
+	char	   *data = NULL;
+	bool		ok = false;
+
+	if (file == NULL)
+	{
+		if (errno != ENOENT)
+			ereport(LOG,
+					(errcode_for_file_access(),
+					 errmsg("could not read file \"%s\": %m", STORE_FILE)));
+		return;
+	}
+	if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode))
+		data = palloc_extended(Max(info.st_size, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	if (data != NULL && fread(data, 1, info.st_size, file) == (size_t) info.st_size)
+		ok = restore_all(data, info.st_size);
+	if (!ok)
+	{
+		remove_all();
+		ereport(LOG,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("ignoring invalid data in file \"%s\"", STORE_FILE),
+				 errdetail("Statistics of plans start anew.")));
+	}
+	if (data != NULL)
+		pfree(data);
+	FreeFile(file);
+	unlink(STORE_FILE);
+}

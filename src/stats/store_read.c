@@ -1,0 +1,143 @@
+/*
+ * store_read.c
+ *	  See store_read.h.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "stats/store_read.h"
+
+/*
+ * Copies plans and their nodes while the lock of all is held; false if memory does
+ * not suffice.  An error would not do: who catches it may want the lock.
+ */
+static bool
+copy_all(PlanCopy **copies, int *n)
+{
+	int			nplans = hash_get_num_entries(plan_store_hash);
+	int			nused = plan_store->nslots - plan_store->nfree;
+	int			flags = MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM;
+	NodeSlot   *nodes = palloc_extended(sizeof(NodeSlot) * (nused + 1), flags);
+	HASH_SEQ_STATUS all;
+	PlanEntry  *entry;
+
+	*copies = palloc_extended(sizeof(PlanCopy) * (nplans + 1), flags);
+	*n = 0;
+	if (nodes == NULL || *copies == NULL)
+		return false;
+
+	hash_seq_init(&all, plan_store_hash);
+	while ((entry = hash_seq_search(&all)) != NULL)
+	{
+		PlanCopy   *copy = &(*copies)[(*n)++];
+		LWLock	   *lock = partition_lock(get_hash_value(plan_store_hash, &entry->key));
+
+		LWLockAcquire(lock, LW_SHARED);
+		copy->entry = *entry;
+		copy->nodes = nodes;
+		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+			nodes[plan_store->slots[slot].place] = plan_store->slots[slot];
+		LWLockRelease(lock);
+		nodes += entry->nslots;
+	}
+	return true;
+}
+
+PlanCopy *
+store_copy(int *n)
+{
+	PlanCopy   *copies;
+	bool		copied;
+
+	LWLockAcquire(store_lock(), LW_SHARED);
+	copied = copy_all(&copies, n);
+	LWLockRelease(store_lock());
+	if (!copied)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory")));
+	return copies;
+}
+
+void
+store_reset(Oid userid, Oid dbid, uint64 queryid)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int			n;
+
+	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
+	n = store_by_value();
+	while (n-- > 0)
+	{
+		PlanEntry  *entry = plan_store->candidates[n].entry;
+
+		if ((userid == 0 || entry->key.userid == userid) &&
+			(dbid == 0 || entry->key.dbid == dbid) &&
+			(queryid == 0 || entry->key.queryid == queryid))
+			store_remove(entry);
+	}
+	if (userid == 0 && dbid == 0 && queryid == 0)
+	{
+		plan_store->evicted = 0;
+		plan_store->reset_at = now;
+	}
+	LWLockRelease(store_lock());
+}
+
+char *
+store_name(const PlanEntry *entry, const char *name)
+{
+	char	   *copy = pstrdup(name);
+
+	/* a conversion may fail, and then nothing would be shown at all */
+	if (entry->encoding != GetDatabaseEncoding())
+	{
+		for (char *c = copy; *c != '\0'; c++)
+		{
+			if (IS_HIGHBIT_SET(*c))
+				*c = '?';
+		}
+	}
+	return copy;
+}
+
+char *
+store_node_line(const PlanEntry *entry, const NodeSlot *node)
+{
+	StringInfoData line;
+	bool		is_bitmap = node->tag == T_BitmapIndexScan;
+
+	initStringInfo(&line);
+	appendStringInfoString(&line, store_name(entry, node->type));
+	if (NameStr(node->index)[0] != '\0')
+		appendStringInfo(&line, is_bitmap ? " on %s" : " using %s",
+						 store_name(entry, NameStr(node->index)));
+	if (NameStr(node->relation)[0] != '\0')
+		appendStringInfo(&line, " on %s", store_name(entry, NameStr(node->relation)));
+	return line.data;
+}
+
+char *
+store_plan_text(const PlanCopy *plan)
+{
+	StringInfoData text;
+	int			left = plan->entry.nnodes - plan->entry.nslots;
+
+	initStringInfo(&text);
+	for (int i = 0; i < plan->entry.nslots; i++)
+	{
+		const NodeSlot *node = &plan->nodes[i];
+
+		if (i > 0)
+			appendStringInfo(&text, "\n%*s->  ", (node->depth - 1) * 6 + 2, "");
+		appendStringInfoString(&text, store_node_line(&plan->entry, node));
+	}
+	if (left > 0)
+		appendStringInfo(&text, "\n  ... (%d more)", left);
+	return text.data;
+}
