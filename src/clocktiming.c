@@ -61,7 +61,6 @@ static void
 init_preloaded(void)
 {
 	plan_store_define_settings();
-	EnableQueryId();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
 	previous_shmem_startup = shmem_startup_hook;

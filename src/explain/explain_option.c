@@ -176,7 +176,8 @@ printed_execution(const ExplainState *es, const PlannedStmt *plan)
 	const TimedExecution *execution = explain_at_work == NULL || explain_at_work->es != es ?
 		NULL : explain_at_work->execution;
 
-	if (execution == NULL || execution->run.plan == NULL || execution->desc->plannedstmt != plan)
+	if (execution == NULL || execution->run.plan == NULL || execution->desc->plannedstmt != plan ||
+		!es->timing)
 		return NULL;
 	return execution;
 }
@@ -271,6 +272,8 @@ explain_option_finished(void)
 {
 	ExplainState *es = explain_at_work->es;
 
+	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) == 0)
+		return;
 	if (es == NULL)
 	{
 		ereport(NOTICE,
@@ -293,7 +296,7 @@ explain_option_ends(void)
 	TimedExecution *execution = explain_at_work->execution;
 	TimedPlan	timed;
 
-	if (es == NULL || execution == NULL || execution->run.plan == NULL)
+	if (es == NULL || !es->timing || execution == NULL || execution->run.plan == NULL)
 		return;
 	timed = timed_plan(execution);
 	if (explain_at_work->marked_from >= 0)

@@ -27,6 +27,7 @@
 #include "storage/shmem.h"
 #include "utils/guc.h"
 
+#include "compat.h"
 #include "core/random.h"
 #include "core/reference.h"
 #include "core/stats.h"
@@ -365,6 +366,8 @@ static void
 assign_track(bool newval, void *extra)
 {
 	(void) extra;
+	if (newval)
+		EnableQueryId();
 	execution_sampler = newval && classes != NULL ? &sampler : NULL;
 }
 
