@@ -59,6 +59,12 @@ why_not_timed_by_tsc(void)
 	return tsc_why_not_trusted();
 }
 
+int
+server_clock_setting(void)
+{
+	return SET_TO(SYSTEM) ? 1 : SET_TO(TSC) ? 2 : 0;
+}
+
 double
 server_tsc_hz(void)
 {

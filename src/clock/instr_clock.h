@@ -29,6 +29,9 @@ extern bool server_defaults_to_tsc(void);
  */
 extern const char *why_not_timed_by_tsc(void);
 
+/* A number for what timing_clock_source says, to see whether it has changed. */
+extern int	server_clock_setting(void);
+
 /* The TSC frequency that the server reckons with; 0 if it has none. */
 extern double server_tsc_hz(void);
 

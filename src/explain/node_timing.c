@@ -43,7 +43,7 @@ node_timing_calibrate(void)
 	double		ticks_per_ns;
 
 	call_samples_prepare();
-	timing_clock_choose();
+	timing_clock_choose(false);
 	(void) call_cost(false, &ticks_per_ns);
 }
 
@@ -53,7 +53,7 @@ node_timing_prepare(const NodeTimingOptions *options)
 	double		ticks_per_ns;
 
 	call_samples_prepare();
-	timing_clock_choose();
+	timing_clock_choose(false);
 	(void) call_cost(options->sampling == 1, &ticks_per_ns);
 	yardstick_take(YARDSTICKS);
 }
@@ -66,7 +66,7 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	double		ticks_per_ns;
 
 	call_samples_prepare();
-	timing_clock_choose();
+	timing_clock_choose(options->in_passing);
 	query = plan_attach(desc, options);
 	cost = call_cost(options->sampling == 1, &ticks_per_ns);
 	query_set_cost(query, cost, ticks_per_ns);

@@ -8,7 +8,11 @@
 #include "postgres.h"
 
 #include "clock/instr_clock.h"
+#include "core/reference.h"
 #include "explain/timing_clock.h"
+
+/* It takes 60 us to ask the kernel which clock it trusts. */
+#define VALID_NS		UINT64CONST(10000000000)
 
 bool		timing_by_tsc = false;
 
@@ -20,10 +24,21 @@ static int	holders = 0;
  * setting: which a function in a query that is being timed may change.
  */
 void
-timing_clock_choose(void)
+timing_clock_choose(bool in_passing)
 {
-	if (holders == 0)
-		timing_by_tsc = why_not_timed_by_tsc() == NULL;
+	static uint64 chosen_ns = 0;
+	static int	chosen_for = 0;
+	uint64		now_ns;
+
+	if (holders > 0)
+		return;
+	now_ns = reference_ns();
+	if (in_passing && chosen_ns != 0 && now_ns - chosen_ns < VALID_NS &&
+		chosen_for == server_clock_setting())
+		return;
+	timing_by_tsc = why_not_timed_by_tsc() == NULL;
+	chosen_ns = now_ns;
+	chosen_for = server_clock_setting();
 }
 
 void

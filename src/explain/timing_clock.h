@@ -16,9 +16,9 @@ extern bool timing_by_tsc;
 
 /*
  * Chooses the cheapest clock that can be trusted.  It stays as it is from
- * timing_clock_hold() to timing_clock_release(), which count.
+ * timing_clock_hold() to timing_clock_release(), which count.  "in_passing": unless that was done in the last 10 s.
  */
-extern void timing_clock_choose(void);
+extern void timing_clock_choose(bool in_passing);
 extern void timing_clock_hold(void);
 extern void timing_clock_release(void);
 
