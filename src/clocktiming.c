@@ -16,7 +16,7 @@
 #include "compat.h"
 #include "explain/explain_option.h"
 #include "explain/node_timing.h"
-#include "stats/plan_store.h"
+#include "stats/store_memory.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -35,7 +35,7 @@ request_shmem(void)
 {
 	if (next_shmem_request)
 		next_shmem_request();
-	plan_store_shmem_request();
+	store_shmem_request();
 }
 
 static void
@@ -43,14 +43,14 @@ start_shmem(void)
 {
 	if (next_shmem_startup)
 		next_shmem_startup();
-	plan_store_shmem_init();
+	store_shmem_init();
 }
 
 /* What there is only with clocktiming in shared_preload_libraries. */
 static void
 init_preloaded(void)
 {
-	plan_store_define_settings();
+	store_define_settings();
 	next_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
 	next_shmem_startup = shmem_startup_hook;

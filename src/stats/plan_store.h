@@ -13,19 +13,10 @@
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H
 
-#include "datatype/timestamp.h"
 #include "executor/execdesc.h"
 
 #include "core/plan_estimate.h"
-
-/* No padding: it is hashed as bytes. */
-typedef struct PlanKey
-{
-	Oid			dbid;
-	Oid			userid;
-	uint64		queryid;
-	uint64		planid;
-} PlanKey;
+#include "stats/plan_key.h"
 
 /* The plan's id: 18's planId if it is set, else a hash of its tree. */
 extern uint64 plan_store_planid(const PlannedStmt *plan);
@@ -37,21 +28,13 @@ extern bool plan_store_ready(void);
  * Adds an execution that was timed, of whose like one in "weight" is.  Called between
  * ExecutorFinish() and ExecutorEnd().
  */
-extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
+extern void plan_store_add(QueryDesc *desc, const PlanKey * key,
 						   const PlanEstimate *estimate, double weight);
 
 /*
  * Adds one that has failed.  Called while a transaction is being aborted: takes
  * locks, but allocates nothing, and raises no error.
  */
-extern void plan_store_add_failed(const PlanKey *key, double weight);
-
-/*
- * For shared_preload_libraries only: clocktiming.track_max, what is called by
- * shmem_request_hook, and by shmem_startup_hook.
- */
-extern void plan_store_define_settings(void);
-extern void plan_store_shmem_request(void);
-extern void plan_store_shmem_init(void);
+extern void plan_store_add_failed(const PlanKey * key, double weight);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

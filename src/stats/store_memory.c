@@ -30,7 +30,7 @@ HTAB	   *plan_store_hash = NULL;
 static int	track_max = TRACK_MAX_DEFAULT;
 
 void
-plan_store_define_settings(void)
+store_define_settings(void)
 {
 	DefineCustomIntVariable("clocktiming.track_max",
 							gettext_noop("Number of plans of which statistics are kept."),
@@ -54,7 +54,7 @@ store_size(Size *slots, Size *candidates)
 }
 
 void
-plan_store_shmem_request(void)
+store_shmem_request(void)
 {
 	Size		slots,
 				candidates;
@@ -73,12 +73,12 @@ free_slot(int32 slot)
 }
 
 void
-plan_store_shmem_init(void)
+store_shmem_init(void)
 {
 	Size		slots,
 				candidates,
 				size = store_size(&slots, &candidates);
-	HASHCTL		info = {.keysize = sizeof(PlanKey),.entrysize = sizeof(PlanEntry)};
+	HASHCTL		info = {.keysize = sizeof(PlanKey), .entrysize = sizeof(PlanEntry)};
 	bool		found;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
@@ -104,12 +104,6 @@ plan_store_shmem_init(void)
 		on_shmem_exit(store_save, (Datum) 0);
 	if (!found)
 		store_load();
-}
-
-bool
-plan_store_ready(void)
-{
-	return plan_store != NULL && plan_store_hash != NULL;
 }
 
 static int
@@ -147,7 +141,7 @@ store_by_value(void)
 }
 
 void
-store_remove(PlanEntry *entry)
+store_remove(PlanEntry * entry)
 {
 	int32		slot = entry->first_node;
 
@@ -184,7 +178,7 @@ store_make_room(int nslots)
 }
 
 PlanEntry *
-store_new_entry(const PlanKey *key)
+store_new_entry(const PlanKey * key)
 {
 	bool		found;
 	PlanEntry  *entry = hash_search(plan_store_hash, key, HASH_ENTER_NULL, &found);
@@ -197,7 +191,7 @@ store_new_entry(const PlanKey *key)
 }
 
 bool
-store_give_slots(PlanEntry *entry, int nslots)
+store_give_slots(PlanEntry * entry, int nslots)
 {
 	if (plan_store->nfree < nslots)
 		return false;
