@@ -17,7 +17,7 @@ root(double variance)
 }
 
 void
-weighted_add(WeightedSums * sums, double w, double x, double variance)
+weighted_add(WeightedSums *sums, double w, double x, double variance)
 {
 	sums->n += 1;
 	sums->w += w;
@@ -30,7 +30,7 @@ weighted_add(WeightedSums * sums, double w, double x, double variance)
 }
 
 void
-weighted_subtract(WeightedSums * sums, const WeightedSums * before)
+weighted_subtract(WeightedSums *sums, const WeightedSums *before)
 {
 	sums->n -= before->n;
 	sums->w -= before->w;
@@ -43,25 +43,25 @@ weighted_subtract(WeightedSums * sums, const WeightedSums * before)
 }
 
 double
-weighted_count_margin(const WeightedSums * sums)
+weighted_count_margin(const WeightedSums *sums)
 {
 	return NORMAL_95 * root(sums->w2 - sums->w);
 }
 
 double
-weighted_total_margin(const WeightedSums * sums)
+weighted_total_margin(const WeightedSums *sums)
 {
 	return NORMAL_95 * root(sums->w2xx - sums->wxx + sums->wv);
 }
 
 double
-weighted_mean(const WeightedSums * sums)
+weighted_mean(const WeightedSums *sums)
 {
 	return sums->n >= 1 && sums->w > 0 ? sums->wx / sums->w : NAN;
 }
 
 double
-weighted_mean_stderr(const WeightedSums * sums)
+weighted_mean_stderr(const WeightedSums *sums)
 {
 	double		mean = weighted_mean(sums);
 	double		squares = sums->w2xx - 2 * mean * sums->w2x + mean * mean * sums->w2;
@@ -75,13 +75,13 @@ weighted_mean_stderr(const WeightedSums * sums)
 }
 
 double
-weighted_df(const WeightedSums * sums)
+weighted_df(const WeightedSums *sums)
 {
 	return sums->w * sums->w / sums->w2 - 1;
 }
 
 double
-weighted_mean_margin(const WeightedSums * sums)
+weighted_mean_margin(const WeightedSums *sums)
 {
 	if (!(sums->n >= 2))
 		return NAN;
@@ -89,7 +89,7 @@ weighted_mean_margin(const WeightedSums * sums)
 }
 
 WeightedTest
-weighted_test(const WeightedSums * a, const WeightedSums * b, double confidence)
+weighted_test(const WeightedSums *a, const WeightedSums *b, double confidence)
 {
 	WeightedTest test = {
 		.difference = weighted_mean(b) - weighted_mean(a),

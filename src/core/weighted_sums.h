@@ -26,7 +26,7 @@ typedef struct WeightedSums
 	double		w2x;
 	double		w2xx;
 	double		wv;				/* w times the variance of x by itself */
-}			WeightedSums;
+} WeightedSums;
 
 #define WEIGHTED_SUMS_MEMBERS	8
 
@@ -34,10 +34,10 @@ typedef struct WeightedSums
  * Adds a value of weight w >= 1, which is itself an estimate with that variance;
  * 0: it is exact.
  */
-extern void weighted_add(WeightedSums * sums, double w, double x, double variance);
+extern void weighted_add(WeightedSums *sums, double w, double x, double variance);
 
 /* Takes off what had been added when the sums were "before". */
-extern void weighted_subtract(WeightedSums * sums, const WeightedSums * before);
+extern void weighted_subtract(WeightedSums *sums, const WeightedSums *before);
 
 /*
  * How many values there were, seen or not, is the sum of w (Horvitz and Thompson,
@@ -47,8 +47,8 @@ extern void weighted_subtract(WeightedSums * sums, const WeightedSums * before);
  * Wretman, Model Assisted Survey Sampling, 1992, results 2.8.1 and 4.3.1).  0 where
  * all are seen, and exact.
  */
-extern double weighted_count_margin(const WeightedSums * sums);
-extern double weighted_total_margin(const WeightedSums * sums);
+extern double weighted_count_margin(const WeightedSums *sums);
+extern double weighted_total_margin(const WeightedSums *sums);
 
 /*
  * The mean, sum of w x over the sum of w (Hajek's estimator; ibid., section 5.7), NAN
@@ -57,17 +57,17 @@ extern double weighted_total_margin(const WeightedSums * sums);
  * times n / (n - 1).  How values vary contains already how far each is off by itself.
  * NAN for n < 2.
  */
-extern double weighted_mean(const WeightedSums * sums);
-extern double weighted_mean_stderr(const WeightedSums * sums);
+extern double weighted_mean(const WeightedSums *sums);
+extern double weighted_mean_stderr(const WeightedSums *sums);
 
 /*
  * How many values of equal weight would tell as much (Kish, Survey Sampling, 1965,
  * section 11.7), less 1.
  */
-extern double weighted_df(const WeightedSums * sums);
+extern double weighted_df(const WeightedSums *sums);
 
 /* Half of the mean's 95 % confidence interval, by Student's t; NAN for n < 2. */
-extern double weighted_mean_margin(const WeightedSums * sums);
+extern double weighted_mean_margin(const WeightedSums *sums);
 
 /* Whether the means of two kinds of values differ. */
 typedef struct WeightedTest
@@ -75,13 +75,13 @@ typedef struct WeightedTest
 	double		difference;		/* b's mean less a's */
 	double		margin;			/* half of its confidence interval */
 	double		p_value;		/* two-sided */
-}			WeightedTest;
+} WeightedTest;
 
 /*
  * Welch's test (Biometrika 34, 1947) of independent sums: margin and p_value are NAN
  * if either has n < 2, or if neither varies.  0 < confidence < 1.
  */
-extern WeightedTest weighted_test(const WeightedSums * a, const WeightedSums * b,
+extern WeightedTest weighted_test(const WeightedSums *a, const WeightedSums *b,
 								  double confidence);
 
 #endif							/* CLOCKTIMING_WEIGHTED_SUMS_H */

@@ -50,7 +50,7 @@ check_ready(void)
 
 /* Whether all that is known of a user's plans may be seen: as of pg_stat_statements. */
 static bool
-may_see(const PlanEntry * entry)
+may_see(const PlanEntry *entry)
 {
 	return entry->key.userid == GetUserId() ||
 		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
@@ -73,13 +73,13 @@ put_rounded(Row *row, double count)
 }
 
 static void
-put_name(Row *row, const PlanEntry * entry, const NameData *name)
+put_name(Row *row, const PlanEntry *entry, const NameData *name)
 {
 	row_put_text(row, NameStr(*name)[0] == '\0' ? NULL : store_name(entry, NameStr(*name)));
 }
 
 static void
-put_key(Row *row, const PlanEntry * entry, bool seen)
+put_key(Row *row, const PlanEntry *entry, bool seen)
 {
 	row_put(row, ObjectIdGetDatum(entry->key.dbid));
 	row_put(row, ObjectIdGetDatum(entry->key.userid));
@@ -91,10 +91,10 @@ put_key(Row *row, const PlanEntry * entry, bool seen)
 
 /* What has been seen of executions that did not fail: of others nothing was timed. */
 static void
-put_plan(FunctionCallInfo fcinfo, const PlanCopy * plan)
+put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
-	const		PlanEntry *entry = &plan->entry;
-	const		WeightedSums *whole = &entry->whole;
+	const PlanEntry *entry = &plan->entry;
+	const WeightedSums *whole = &entry->whole;
 	bool		seen = may_see(entry);
 	Row			row = row_of_set(fcinfo);
 
@@ -139,7 +139,7 @@ per(double sum, double of)
 }
 
 static void
-put_node(FunctionCallInfo fcinfo, const PlanEntry * entry, const NodeSlot * node)
+put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
 	bool		seen = may_see(entry);
 	Row			row = row_of_set(fcinfo);
@@ -189,7 +189,7 @@ clock_list_node_stats(PG_FUNCTION_ARGS)
 }
 
 static void
-put_sums(Row *row, const WeightedSums * sums)
+put_sums(Row *row, const WeightedSums *sums)
 {
 	const double numbers[WEIGHTED_SUMS_MEMBERS] = {
 		sums->n, sums->w, sums->w2, sums->wx, sums->wxx, sums->w2x, sums->w2xx, sums->wv
@@ -204,7 +204,7 @@ put_sums(Row *row, const WeightedSums * sums)
 
 /* The whole plan, which has the number 0, or one of its nodes. */
 static void
-put_node_sums(FunctionCallInfo fcinfo, const PlanEntry * entry, const NodeSlot * node)
+put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
 	Row			row = row_of_set(fcinfo);
 
@@ -237,7 +237,7 @@ clock_list_node_sums(PG_FUNCTION_ARGS)
 	plans = store_copy(&n);
 	for (int i = 0; i < n; i++)
 	{
-		const		PlanEntry *entry = &plans[i].entry;
+		const PlanEntry *entry = &plans[i].entry;
 
 		CHECK_FOR_INTERRUPTS();
 		if (entry->nslots == 0 || !may_see(entry))

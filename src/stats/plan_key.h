@@ -15,6 +15,6 @@ typedef struct PlanKey
 	Oid			userid;
 	uint64		queryid;
 	uint64		planid;
-}			PlanKey;
+} PlanKey;
 
 #endif							/* CLOCKTIMING_PLAN_KEY_H */

@@ -53,7 +53,7 @@ typedef struct NewNode
 	char		type[NODE_TYPE_LENGTH];
 	NameData	relation;
 	NameData	index;
-}			NewNode;
+} NewNode;
 
 /* By how many times the planner's rows per loop are off, either way. */
 static double
@@ -72,7 +72,7 @@ variance_of(double margin)
 }
 
 static void
-add_to_slot(NodeSlot * slot, const Plan *plan, const Execution *execution)
+add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 {
 	const PlanEstimate *estimate = execution->estimate;
 	int			place = node_estimate_place(estimate, plan->plan_node_id);
@@ -104,7 +104,7 @@ add_to_slot(NodeSlot * slot, const Plan *plan, const Execution *execution)
 }
 
 static void
-add_to_entry(PlanEntry * entry, const Execution *execution)
+add_to_entry(PlanEntry *entry, const Execution *execution)
 {
 	double		whole_ns = execution->estimate->whole_ns;
 	int			i = 0;
@@ -123,7 +123,7 @@ add_to_entry(PlanEntry * entry, const Execution *execution)
 
 /* Adds to an entry that is there, and has nodes if it should; false if there is none. */
 static bool
-add_to_found(const PlanKey * key, uint32 hash, const Execution *execution)
+add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 {
 	PlanEntry  *entry;
 	bool		added = false;
@@ -146,7 +146,7 @@ static int
 subplan_parent(const Execution *execution, int i)
 {
 	const PlanEstimate *estimate = execution->estimate;
-	const		PlanTree *tree = &execution->tree;
+	const PlanTree *tree = &execution->tree;
 	int			place = node_estimate_place(estimate, tree->nodes[i].plan->plan_node_id);
 
 	if (place < 0 || estimate->nodes[place].parent < 0)
@@ -164,7 +164,7 @@ subplan_parent(const Execution *execution, int i)
  * after the node's inputs, as in EXPLAIN's output.
  */
 static void
-put_at_place(const PlanTree * tree, NewNode * nodes, int i, int depth, int *place)
+put_at_place(const PlanTree *tree, NewNode *nodes, int i, int depth, int *place)
 {
 	nodes[i].place = (*place)++;
 	nodes[i].depth = depth;
@@ -189,7 +189,7 @@ copy_name(NameData *name, const char *from)
 static NewNode *
 new_nodes(const Execution *execution, const List *rtable)
 {
-	const		PlanTree *tree = &execution->tree;
+	const PlanTree *tree = &execution->tree;
 	NewNode    *nodes = palloc0(sizeof(NewNode) * tree->nkept);
 	int			place = 0;
 
@@ -221,14 +221,14 @@ new_nodes(const Execution *execution, const List *rtable)
 }
 
 static void
-fill_slots(PlanEntry * entry, const PlanTree * tree, const NewNode * nodes)
+fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 {
 	int			i = 0;
 
 	for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
 	{
 		NodeSlot   *to = &plan_store->slots[slot];
-		const		NewNode *from = &nodes[i];
+		const NewNode *from = &nodes[i];
 
 		to->tag = nodeTag(tree->nodes[i++].plan);
 		to->place = from->place;
@@ -245,7 +245,7 @@ fill_slots(PlanEntry * entry, const PlanTree * tree, const NewNode * nodes)
  * NULL if there is no room, which should not be.
  */
 static PlanEntry *
-find_or_make(const PlanKey * key, uint32 hash, int nslots)
+find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {
 	PlanEntry  *entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
 
@@ -259,11 +259,11 @@ find_or_make(const PlanKey * key, uint32 hash, int nslots)
 }
 
 void
-plan_store_add(QueryDesc *desc, const PlanKey * key,
+plan_store_add(QueryDesc *desc, const PlanKey *key,
 			   const PlanEstimate *estimate, double weight)
 {
 	Execution	execution = {.estimate = estimate, .weight = weight, .now = GetCurrentTimestamp()};
-	const		PlanTree *tree = &execution.tree;
+	const PlanTree *tree = &execution.tree;
 	uint32		hash;
 	NewNode    *nodes;
 	PlanEntry  *entry;
@@ -292,7 +292,7 @@ plan_store_add(QueryDesc *desc, const PlanKey * key,
 }
 
 static void
-add_failed(PlanEntry * entry, double weight, TimestampTz now)
+add_failed(PlanEntry *entry, double weight, TimestampTz now)
 {
 	weighted_add(&entry->failed, weight, 0, 0);
 	if (entry->first_seen == 0)
@@ -301,7 +301,7 @@ add_failed(PlanEntry * entry, double weight, TimestampTz now)
 }
 
 void
-plan_store_add_failed(const PlanKey * key, double weight)
+plan_store_add_failed(const PlanKey *key, double weight)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	PlanEntry  *entry;

@@ -28,13 +28,13 @@ extern bool plan_store_ready(void);
  * Adds an execution that was timed, of whose like one in "weight" is.  Called between
  * ExecutorFinish() and ExecutorEnd().
  */
-extern void plan_store_add(QueryDesc *desc, const PlanKey * key,
+extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
 /*
  * Adds one that has failed.  Called while a transaction is being aborted: takes
  * locks, but allocates nothing, and raises no error.
  */
-extern void plan_store_add_failed(const PlanKey * key, double weight);
+extern void plan_store_add_failed(const PlanKey *key, double weight);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

@@ -23,7 +23,7 @@ typedef struct TreeWalk
 	Bitmapset  *seen;			/* plan_ids of subplans */
 	int			n;
 	uint64		hash;
-}			TreeWalk;
+} TreeWalk;
 
 /* What of a node makes another plan of it. */
 typedef struct NodeIdentity
@@ -35,7 +35,7 @@ typedef struct NodeIdentity
 	int32		parallel;
 	Oid			relation;
 	Oid			index;
-}			NodeIdentity;
+} NodeIdentity;
 
 Oid
 plan_node_relation(const Plan *plan, const List *rtable)
@@ -85,7 +85,7 @@ plan_node_index(const Plan *plan)
 }
 
 static void
-add_to_hash(TreeWalk * walk, const Plan *plan, int depth)
+add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 {
 	NodeIdentity id = {
 		.tag = nodeTag(plan),
@@ -126,10 +126,10 @@ add_to_hash(TreeWalk * walk, const Plan *plan, int depth)
 								hash_bytes_extended((const unsigned char *) &id, sizeof(id), 0));
 }
 
-static void walk_node(TreeWalk * walk, const Plan *plan, int depth, int parent, bool is_subplan);
+static void walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subplan);
 
 static void
-walk_list(TreeWalk * walk, const List *plans, int depth, int parent)
+walk_list(TreeWalk *walk, const List *plans, int depth, int parent)
 {
 	ListCell   *cell;
 
@@ -139,7 +139,7 @@ walk_list(TreeWalk * walk, const List *plans, int depth, int parent)
 
 /* What is below a node otherwise than by lefttree and righttree. */
 static void
-walk_special(TreeWalk * walk, const Plan *plan, int depth, int parent)
+walk_special(TreeWalk *walk, const Plan *plan, int depth, int parent)
 {
 	switch (nodeTag(plan))
 	{
@@ -167,7 +167,7 @@ walk_special(TreeWalk * walk, const Plan *plan, int depth, int parent)
 }
 
 static void
-walk_node(TreeWalk * walk, const Plan *plan, int depth, int parent, bool is_subplan)
+walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subplan)
 {
 	int			self;
 	ListCell   *cell;
@@ -201,7 +201,7 @@ walk_node(TreeWalk * walk, const Plan *plan, int depth, int parent, bool is_subp
 }
 
 static void
-walk_plan(TreeWalk * walk)
+walk_plan(TreeWalk *walk)
 {
 	int			id = 0;
 	ListCell   *cell;
@@ -219,7 +219,7 @@ walk_plan(TreeWalk * walk)
 }
 
 void
-plan_tree(const PlannedStmt *plan, PlanTree * tree)
+plan_tree(const PlannedStmt *plan, PlanTree *tree)
 {
 	TreeWalk	walk = {.stmt = plan, .tree = tree};
 

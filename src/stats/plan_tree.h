@@ -21,20 +21,20 @@ typedef struct PlanTreeNode
 	int			parent;			/* its index; -1: none */
 	bool		is_subplan;		/* the root of one of an expression, whose
 								 * parent the tree alone does not tell */
-}			PlanTreeNode;
+} PlanTreeNode;
 
 typedef struct PlanTree
 {
 	int			n;				/* nodes there are */
 	int			nkept;			/* at most PLAN_TREE_MAX */
 	PlanTreeNode nodes[PLAN_TREE_MAX];
-}			PlanTree;
+} PlanTree;
 
 /*
  * The nodes, each before those below it, in EXPLAIN's order; but subplans of
  * expressions come last.  The order is the same for plans that have the same hash.
  */
-extern void plan_tree(const PlannedStmt *plan, PlanTree * tree);
+extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 
 /*
  * A hash of the types of nodes, how they join and aggregate, their relations and

@@ -35,7 +35,7 @@ typedef struct StoreHeader
 	uint32		nentries;
 	int64		evicted;
 	TimestampTz reset_at;
-}			StoreHeader;
+} StoreHeader;
 
 /* A file that is written, and the checksum so far. */
 typedef struct StoreWriter
@@ -43,7 +43,7 @@ typedef struct StoreWriter
 	FILE	   *file;
 	pg_crc32c	crc;
 	bool		ok;
-}			StoreWriter;
+} StoreWriter;
 
 static StoreHeader
 store_header(int nentries)
@@ -62,7 +62,7 @@ store_header(int nentries)
 }
 
 static void
-put(StoreWriter * writer, const void *data, Size size)
+put(StoreWriter *writer, const void *data, Size size)
 {
 	COMP_CRC32C(writer->crc, data, size);
 	writer->ok = writer->ok && fwrite(data, size, 1, writer->file) == 1;
@@ -70,7 +70,7 @@ put(StoreWriter * writer, const void *data, Size size)
 
 /* Most valuable first: after a restart there may be room for fewer. */
 static void
-put_all(StoreWriter * writer)
+put_all(StoreWriter *writer)
 {
 	int			n = store_by_value();
 	StoreHeader header = store_header(n);
@@ -78,7 +78,7 @@ put_all(StoreWriter * writer)
 	put(writer, &header, sizeof(header));
 	while (n-- > 0)
 	{
-		const		PlanEntry *entry = plan_store->candidates[n].entry;
+		const PlanEntry *entry = plan_store->candidates[n].entry;
 
 		put(writer, entry, sizeof(PlanEntry));
 		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)

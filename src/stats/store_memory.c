@@ -141,7 +141,7 @@ store_by_value(void)
 }
 
 void
-store_remove(PlanEntry * entry)
+store_remove(PlanEntry *entry)
 {
 	int32		slot = entry->first_node;
 
@@ -178,7 +178,7 @@ store_make_room(int nslots)
 }
 
 PlanEntry *
-store_new_entry(const PlanKey * key)
+store_new_entry(const PlanKey *key)
 {
 	bool		found;
 	PlanEntry  *entry = hash_search(plan_store_hash, key, HASH_ENTER_NULL, &found);
@@ -191,7 +191,7 @@ store_new_entry(const PlanKey * key)
 }
 
 bool
-store_give_slots(PlanEntry * entry, int nslots)
+store_give_slots(PlanEntry *entry, int nslots)
 {
 	if (plan_store->nfree < nslots)
 		return false;

@@ -55,7 +55,7 @@ typedef struct NodeSlot
 	double		log_factor;		/* of these the logarithm of how many times
 								 * the estimated rows were off */
 	double		worst_factor;	/* the largest; 0: none */
-}			NodeSlot;
+} NodeSlot;
 
 typedef struct PlanEntry
 {
@@ -70,13 +70,13 @@ typedef struct PlanEntry
 	WeightedSums whole;			/* ns */
 	WeightedSums failed;		/* executions; x is 0 */
 	double		value;			/* to be kept, see store_evict() */
-}			PlanEntry;
+} PlanEntry;
 
 typedef struct EvictionCandidate
 {
 	double		value;
 	PlanEntry  *entry;
-}			EvictionCandidate;
+} EvictionCandidate;
 
 typedef struct PlanStore
 {
@@ -90,7 +90,7 @@ typedef struct PlanStore
 	NodeSlot   *slots;
 	EvictionCandidate *candidates;	/* room for all plans, used with the lock
 									 * of all held */
-}			PlanStore;
+} PlanStore;
 
 /*
  * For shared_preload_libraries only: clocktiming.track_max, what is called by
@@ -101,7 +101,7 @@ extern void store_shmem_request(void);
 extern void store_shmem_init(void);
 
 /* NULL unless clocktiming was loaded when the server was started. */
-extern PlanStore * plan_store;
+extern PlanStore *plan_store;
 extern HTAB *plan_store_hash;
 
 static inline LWLock *
@@ -126,10 +126,10 @@ extern void store_make_room(int nslots);
  * A new entry and so many slots in a list, all 0; there is room.  NULL: there is not,
  * as the plan has more nodes than there are.
  */
-extern PlanEntry * store_new_entry(const PlanKey * key);
-extern bool store_give_slots(PlanEntry * entry, int nslots);
+extern PlanEntry *store_new_entry(const PlanKey *key);
+extern bool store_give_slots(PlanEntry *entry, int nslots);
 
-extern void store_remove(PlanEntry * entry);
+extern void store_remove(PlanEntry *entry);
 
 /* The entries in plan_store->candidates, least valuable first; how many. */
 extern int	store_by_value(void);

@@ -17,7 +17,7 @@
  * not suffice.  An error would not do: who catches it may want the lock.
  */
 static bool
-copy_all(PlanCopy * *copies, int *n)
+copy_all(PlanCopy **copies, int *n)
 {
 	int			nplans = hash_get_num_entries(plan_store_hash);
 	int			nused = plan_store->nslots - plan_store->nfree;
@@ -90,7 +90,7 @@ store_reset(Oid userid, Oid dbid, uint64 queryid)
 }
 
 char *
-store_name(const PlanEntry * entry, const char *name)
+store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
@@ -107,7 +107,7 @@ store_name(const PlanEntry * entry, const char *name)
 }
 
 char *
-store_node_line(const PlanEntry * entry, const NodeSlot * node)
+store_node_line(const PlanEntry *entry, const NodeSlot *node)
 {
 	StringInfoData line;
 	bool		is_bitmap = node->tag == T_BitmapIndexScan;
@@ -123,7 +123,7 @@ store_node_line(const PlanEntry * entry, const NodeSlot * node)
 }
 
 char *
-store_plan_text(const PlanCopy * plan)
+store_plan_text(const PlanCopy *plan)
 {
 	StringInfoData text;
 	int			left = plan->entry.nnodes - plan->entry.nslots;
@@ -131,7 +131,7 @@ store_plan_text(const PlanCopy * plan)
 	initStringInfo(&text);
 	for (int i = 0; i < plan->entry.nslots; i++)
 	{
-		const		NodeSlot *node = &plan->nodes[i];
+		const NodeSlot *node = &plan->nodes[i];
 
 		if (i > 0)
 			appendStringInfo(&text, "\n%*s->  ", (node->depth - 1) * 6 + 2, "");

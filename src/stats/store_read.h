@@ -14,19 +14,19 @@ typedef struct PlanCopy
 {
 	PlanEntry	entry;
 	NodeSlot   *nodes;			/* entry.nslots of them, by their places */
-}			PlanCopy;
+} PlanCopy;
 
 /* A copy of all, as it is at this moment; their number is put into "n". */
-extern PlanCopy * store_copy(int *n);
+extern PlanCopy *store_copy(int *n);
 
 /* Removes the plans of a user, of a database, of a query; 0: of all. */
 extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
 
 /* A name of a plan's, as far as this database's encoding has it. */
-extern char *store_name(const PlanEntry * entry, const char *name);
+extern char *store_name(const PlanEntry *entry, const char *name);
 
 /* How EXPLAIN would call a node, and the plan's nodes so, a line each. */
-extern char *store_node_line(const PlanEntry * entry, const NodeSlot * node);
-extern char *store_plan_text(const PlanCopy * plan);
+extern char *store_node_line(const PlanEntry *entry, const NodeSlot *node);
+extern char *store_plan_text(const PlanCopy *plan);
 
 #endif							/* CLOCKTIMING_STORE_READ_H */
