@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "stats/store_memory.h"
 
-#define TRANCHE			"clocktiming"
+#define TRANCHE			"clocktiming_plans"
 #define TRACK_MAX_DEFAULT	1000
 #define TRACK_MAX_LEAST	100
 #define TRACK_MAX_MOST	1000000
@@ -82,7 +82,7 @@ store_shmem_init(void)
 	bool		found;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	plan_store = ShmemInitStruct("clocktiming", size, &found);
+	plan_store = ShmemInitStruct("clocktiming plans", size, &found);
 	if (!found)
 	{
 		memset(plan_store, 0, sizeof(PlanStore));
@@ -96,7 +96,7 @@ store_shmem_init(void)
 		for (int32 i = plan_store->nslots - 1; i >= 0; i--)
 			free_slot(i);
 	}
-	plan_store_hash = compat_ShmemInitHash("clocktiming hash", track_max, &info, HASH_ELEM | HASH_BLOBS);
+	plan_store_hash = compat_ShmemInitHash("clocktiming plans hash", track_max, &info, HASH_ELEM | HASH_BLOBS);
 	LWLockRelease(AddinShmemInitLock);
 
 	/* In the postmaster, which is who starts and ends; again after a crash. */

@@ -187,6 +187,15 @@ is( query(
 is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'who monitors finds it, too');
 is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'and takes snapshots');
 
+# Snapshots are dumped with the database.
+query('CREATE DATABASE restored');
+my $dump = $node->basedir . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-f', $dump, 'postgres' ], 'a dump');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], 'is restored');
+my $snapshots = 'SELECT count(*) > 0, count(*), md5(string_agg(s::text, chr(10) ORDER BY s)) FROM clock_node_snapshots s';
+is($node->safe_psql('restored', $snapshots), query($snapshots), 'snapshots are in it');
+query('DROP DATABASE restored');
+
 # Many sessions with many plans: all is counted where there is room, and nothing is stuck where there is not.
 query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
 my $script = $node->basedir . '/many.sql';
