@@ -5,6 +5,7 @@
 use strict;
 use warnings;
 
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -78,6 +79,30 @@ $node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
 is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
 	'0|t|t|t', 'one that fails is counted apart');
 
+# What is pruned as the execution begins is a node of the plan nevertheless, and more nodes are counted.
+query(q{
+	CREATE TABLE part (i int) PARTITION BY RANGE (i);
+	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
+	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (10) TO (20);
+	CREATE TABLE part_3 PARTITION OF part FOR VALUES FROM (20) TO (30);
+	INSERT INTO part SELECT generate_series(0, 29);
+	ANALYZE part});
+query($on . 'SET plan_cache_mode = force_generic_plan; PREPARE s AS SELECT * FROM part WHERE i = $1 OFFSET 0;' . 'EXECUTE s(5); EXECUTE s(25); EXECUTE s(26);');
+my $by_loops = q{SELECT relation, n.loops FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid)
+	WHERE plan LIKE '%part_1%part_2%part_3' AND relation IS NOT NULL ORDER BY node};
+is(query($by_loops), "part_1|1\npart_2|0\npart_3|2", 'partitions that are pruned are nodes that were not executed');
+query($on . join(' UNION ALL ', map { "SELECT i + $_ FROM one_row" } 1 .. 250)) if query('CREATE TABLE one_row AS SELECT 1 AS i') eq '';
+is( query(
+		q{SELECT max(nodes), count(*), bool_or(plan LIKE '%... (51 more)') FROM clock_node_stats JOIN clock_plan_stats USING (dbid, userid, queryid, planid) WHERE plan LIKE '%one_row%'}),
+	'251|200|t',
+	'of a plan with many nodes the first 200 are kept');
+
+# A subplan is below the node whose it is.
+query($on . 'SELECT i, (SELECT max(u.i) FROM t u WHERE u.i < t.i) FROM t WHERE EXISTS (SELECT FROM part WHERE part.i = 3 OR random() < 2) AND i = 7');
+like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
+	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
+	'the order is that of EXPLAIN');
+
 # Who sees what.
 sub as
 {
@@ -134,12 +159,22 @@ damaged('a file of something', 'x' x 10000);
 # Crashes.
 my $session = ClockSession->new($node);
 query($on . $scan);
+my $offset = -s $node->logfile;
 kill 9, $session->pid;
 $session->quit;
-ok($node->poll_query_until('postgres', 'SELECT true'), 'after kill -9 of a backend the server is there again');
+ok($node->wait_for_log(qr/database system is ready to accept connections/, $offset), 'after kill -9 of a backend the server is there again');
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts');
+
+# (while others add, too)
+my ($load_out, $load_err) = ('', '');
+my $load_script = $node->basedir . '/load.sql';
+append_to_file($load_script, "$on\nSELECT count(*) FROM t;\n");
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 5, '-T', 600, '-f', $load_script, '-h', $node->host, '-p', $node->port, 'postgres' ],
+	'>', \$load_out, '2>', \$load_err);
+ok($node->poll_query_until('postgres', q{SELECT coalesce(sum(executions) > 100, false) FROM clock_plan_stats}), 'others add');
 $node->stop('immediate');
+$load->finish;
 $node->start;
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, too');
