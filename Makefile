@@ -64,7 +64,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind bench unit unit-programs shims indent portable
+.PHONY: help demo test test-matrix test-valgrind test-upstream bench unit unit-programs shims indent portable
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -74,15 +74,17 @@ help:
 	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     30 min'
 	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
 	@echo '                    (SCRIPTS="explain measure": these only)'
+	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
+	@echo '                    (WAYS="track counting": these only)'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
 	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
 	@echo 'make indent         format src/ with pgindent'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
-	@echo 'demo, test, test-matrix, test-valgrind and bench install packages that are missing, if they'
-	@echo 'are run as root on Debian or Ubuntu, and say at their end how to remove them.  They install'
-	@echo 'nothing of clocktiming, and touch no PostgreSQL server that is there.'
+	@echo 'demo, bench and all that begin with test install packages that are missing, if they are run as'
+	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
+	@echo 'clocktiming, and touch no PostgreSQL server that is there.'
 
 demo:
 	@tools/with-server psql -X -P pager=off -f tools/demo.sql
@@ -95,6 +97,9 @@ test-matrix:
 
 test-valgrind:
 	@tools/in-tree assert tools/valgrind $(SCRIPTS)
+
+test-upstream:
+	@tools/in-tree assert tools/upstream $(WAYS)
 
 bench:
 	@tools/bench $(BENCH_ARGS)

@@ -12,7 +12,7 @@ use File::Temp;
 use List::Util qw(sum0);
 use POSIX qw(ceil);
 
-our @EXPORT = qw(psql median low_mean ninth_decile defined_only number show read_queries settings_of make_schema drop_schema);
+our @EXPORT = qw(psql median low_mean ninth_decile median_interval above floor_of defined_only number show read_queries settings_of make_schema drop_schema);
 
 our $schema = 'clocktiming_bench';
 our $directory = $ENV{TMPDIR} // '/tmp';
@@ -59,6 +59,48 @@ sub ninth_decile
 {
 	my @sorted = sort { $a <=> $b } @_;
 	return @sorted ? $sorted[ ceil(0.9 * @sorted) - 1 ] : undef;
+}
+
+# The median's confidence interval of at least 95 %: two of the values, by their ranks; nothing for fewer than 6 values.
+sub median_interval
+{
+	my @sorted = sort { $a <=> $b } @_;
+	my $below = 0;
+	my $term = 0.5**@sorted;    # the chance of exactly so many values below the median, of fewer values than 1000
+	my $rank = 0;
+
+	for (; $below + $term <= 0.025; $rank++)
+	{
+		$below += $term;
+		$term *= (@sorted - $rank) / ($rank + 1);
+	}
+	return $rank > 0 ? @sorted[ $rank - 1, @sorted - $rank ] : (undef, undef);
+}
+
+# How much the one statistic is above the other, in percent.  Without a statistic: the median of the ratios within a round.
+sub above
+{
+	my ($statistic, $values, $base) = @_;
+
+	if (!$statistic)
+	{
+		my $last = $#{ $values // [] };
+
+		return $last >= 0 && $last == $#{ $base // [] } ? (median(map { $values->[$_] / $base->[$_] } 0 .. $last) - 1) * 100 : undef;
+	}
+
+	my $reference = $base && @$base ? $statistic->(@$base) : 0;
+
+	return $values && @$values && $reference > 0 ? ($statistic->(@$values) / $reference - 1) * 100 : undef;
+}
+
+# The same of odd against even rounds.
+sub floor_of
+{
+	my ($statistic, $values) = @_;
+	return undef if !$values || @$values < 2;
+	my @pairs = 0 .. int(@$values / 2) - 1;
+	return above($statistic, map { my $odd = $_; [ map { $values->[ 2 * $_ + $odd ] } @pairs ] } 0, 1);
 }
 
 sub defined_only { return grep { defined } @_; }

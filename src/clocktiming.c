@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * clocktiming.c
- *	  Module magic and settings.
+ *	  Module magic, settings, and shared memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,12 +10,16 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
 #include "utils/guc.h"
 
 #include "clock/progress.h"
 #include "compat.h"
-#include "explain/explain_option.h"
-#include "explain/node_timing.h"
+#include "explain/call_calibration.h"
+#include "explain/executor_hooks.h"
+#include "explain/parallel_timing.h"
+#include "stats/plan_draw.h"
 #include "stats/store_memory.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
@@ -27,22 +31,28 @@ PG_MODULE_MAGIC;
 
 void		_PG_init(void);
 
-static shmem_request_hook_type next_shmem_request = NULL;
-static shmem_startup_hook_type next_shmem_startup = NULL;
+static shmem_request_hook_type previous_shmem_request = NULL;
+static shmem_startup_hook_type previous_shmem_startup = NULL;
 
 static void
 request_shmem(void)
 {
-	if (next_shmem_request)
-		next_shmem_request();
+	if (previous_shmem_request != NULL)
+		previous_shmem_request();
+	RequestAddinShmemSpace(call_calibration_shmem_size());
+	RequestAddinShmemSpace(plan_draw_shmem_size());
 	store_shmem_request();
 }
 
 static void
 start_shmem(void)
 {
-	if (next_shmem_startup)
-		next_shmem_startup();
+	if (previous_shmem_startup != NULL)
+		previous_shmem_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	call_calibration_shmem_init();
+	plan_draw_shmem_init();
+	LWLockRelease(AddinShmemInitLock);
 	store_shmem_init();
 }
 
@@ -51,9 +61,9 @@ static void
 init_preloaded(void)
 {
 	store_define_settings();
-	next_shmem_request = shmem_request_hook;
+	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
-	next_shmem_startup = shmem_startup_hook;
+	previous_shmem_startup = shmem_startup_hook;
 	shmem_startup_hook = start_shmem;
 }
 
@@ -70,8 +80,9 @@ _PG_init(void)
 							PGC_USERSET,
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
-	node_timing_init();
-	explain_option_init();
+	parallel_timing_init();
+	executor_hooks_init();
+	plan_draw_init();
 	if (process_shared_preload_libraries_in_progress)
 		init_preloaded();
 	MarkGUCPrefixReserved("clocktiming");

@@ -16,6 +16,11 @@
 #endif
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/queryjumble.h"
+#else
+#include "utils/queryjumble.h"
+#endif
 #include "portability/instr_time.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"

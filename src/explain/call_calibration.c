@@ -12,6 +12,8 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
 
 #include "core/reference.h"
 #include "core/stats.h"
@@ -19,15 +21,14 @@
 #include "explain/call_samples.h"
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
-#include "explain/yardstick.h"
 
 #define ROUNDS			20
-#define CALLS			4096
+#define CALLS			512
 #define GAP				64
 #define LONG_CALL_TICKS	20000
 
 /* For so long a calibration stays valid. */
-#define MAX_AGE_NS		UINT64CONST(10000000000)
+#define MAX_AGE_NS		UINT64CONST(60000000000)
 
 /*
  * The share of the cost of counting a call that shows in a query, where the
@@ -181,8 +182,6 @@ calibrate(int gap, double *ticks_per_ns)
 	for (int i = 0; i < ROUNDS; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (i % 2 == 0)
-			yardstick_take(1);
 		measure_round(measured, i, gap);
 	}
 	if (timing_by_tsc)
@@ -201,30 +200,83 @@ calibrate(int gap, double *ticks_per_ns)
 	cost.whole_ns = median[SERVER_INSIDE];
 	cost.server_ns = median[SERVER] * tick_ns;
 	cost.margin_ns = cost.inside_ns / 2;
-	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f unseen, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f",
+	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f unseen, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f; took %.3f ms",
 		 timing_clock_name(), gap, cost.counted_ns, cost.unseen_ns, cost.timed_ns,
-		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns, direct * tick_ns);
+		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns, direct * tick_ns,
+		 (double) (reference_ns() - start_ns) / 1e6);
 	return cost;
+}
+
+typedef struct Calibration
+{
+	CallCost	cost;
+	double		ticks_per_ns;
+	uint64		at_ns;			/* 0: never */
+	bool		by_tsc;
+} Calibration;
+
+/* Of one call in GAP, and of all. */
+static Calibration kept[2];
+
+/* What all backends have in common, if clocktiming was loaded as the server started. */
+typedef struct SharedCalibrations
+{
+	slock_t		mutex;
+	Calibration kept[2];
+} SharedCalibrations;
+
+static SharedCalibrations *shared = NULL;
+
+Size
+call_calibration_shmem_size(void)
+{
+	return sizeof(SharedCalibrations);
+}
+
+void
+call_calibration_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("clocktiming calibrations", sizeof(SharedCalibrations), &found);
+	if (!found)
+	{
+		memset(shared, 0, sizeof(SharedCalibrations));
+		SpinLockInit(&shared->mutex);
+	}
+}
+
+static bool
+is_valid(const Calibration *calibration, uint64 now_ns)
+{
+	return calibration->at_ns != 0 && calibration->by_tsc == timing_by_tsc &&
+		now_ns - calibration->at_ns <= MAX_AGE_NS;
 }
 
 const CallCost *
 call_cost(bool all_timed, double *ticks_per_ns)
 {
-	static struct
-	{
-		CallCost	cost;
-		double		ticks_per_ns;
-		uint64		at_ns;		/* 0: never */
-		bool		by_tsc;
-	}			kept[2];
+	Calibration *own = &kept[all_timed];
+	uint64		now_ns = reference_ns();
 
-	if (kept[all_timed].at_ns == 0 || kept[all_timed].by_tsc != timing_by_tsc ||
-		reference_ns() - kept[all_timed].at_ns > MAX_AGE_NS)
+	if (!is_valid(own, now_ns) && shared != NULL)
 	{
-		kept[all_timed].cost = calibrate(all_timed ? 1 : GAP, &kept[all_timed].ticks_per_ns);
-		kept[all_timed].at_ns = reference_ns();
-		kept[all_timed].by_tsc = timing_by_tsc;
+		SpinLockAcquire(&shared->mutex);
+		*own = shared->kept[all_timed];
+		SpinLockRelease(&shared->mutex);
 	}
-	*ticks_per_ns = kept[all_timed].ticks_per_ns;
-	return &kept[all_timed].cost;
+	if (!is_valid(own, now_ns))
+	{
+		own->cost = calibrate(all_timed ? 1 : GAP, &own->ticks_per_ns);
+		own->at_ns = now_ns;
+		own->by_tsc = timing_by_tsc;
+		if (shared != NULL)
+		{
+			SpinLockAcquire(&shared->mutex);
+			shared->kept[all_timed] = *own;
+			SpinLockRelease(&shared->mutex);
+		}
+	}
+	*ticks_per_ns = own->ticks_per_ns;
+	return &own->cost;
 }

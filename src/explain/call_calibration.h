@@ -16,4 +16,8 @@
  */
 extern const CallCost *call_cost(bool all_timed, double *ticks_per_ns);
 
+/* For shared_preload_libraries: one calibration serves all backends. */
+extern Size call_calibration_shmem_size(void);
+extern void call_calibration_shmem_init(void);
+
 #endif							/* CLOCKTIMING_CALL_CALIBRATION_H */

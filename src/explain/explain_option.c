@@ -1,64 +1,54 @@
 /*-------------------------------------------------------------------------
  *
  * explain_option.c
- *	  EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later.
+ *	  What EXPLAIN statements have to do with sampling.
  *
- * The server is told that no timing is wanted, so that it only counts rows;
- * the plan is timed by sampling as it is executed; and then the server is told
- * that timing is wanted, so that it prints what it finds.
+ * EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later: the server is
+ * told that no timing is wanted, so that it only counts rows; the plan is timed by
+ * sampling as it is executed; and then the server is told that timing is
+ * wanted, so that it prints what it finds.
+ *
+ * Whatever was the reason for sampling, EXPLAIN prints that it was, and margins
+ * if they are wanted: on 18 by the server's hooks, before that as explain_output.c
+ * does.
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include "compat.h"
-#include "explain/explain_option.h"
-
-#if PG_VERSION_NUM >= 180000
 
 #include <math.h>
 
 #include "commands/defrem.h"
 #include "executor/instrument.h"
 #include "parser/parse_node.h"
-#include "tcop/utility.h"
+#include "utils/guc.h"
 
+#include "compat.h"
+#include "explain/explain_option.h"
 #include "explain/explain_output.h"
-#include "explain/sampled_run.h"
 
-/* What belongs to one EXPLAIN. */
-typedef struct ExplainOption
+ExplainAtWork *explain_at_work = NULL;
+
+/* clocktiming.show_margins */
+static bool show_margins = false;
+
+static TimedPlan
+timed_plan(const TimedExecution *execution)
 {
-	ExplainState *es;
-	const char *name;			/* of the option that was given first */
-	MemoryContext context;		/* in which it executes its plans */
+	return (TimedPlan)
+	{
+		.estimate = execution->run.plan, .method = "sampling",
+			.sampling = execution->run.options.sampling, .plain_ms = NAN
+	};
+}
 
-	/*
-	 * the plan that is being executed and printed, of which there may be
-	 * several
-	 */
-	QueryDesc  *desc;
-	SampledRun	run;
-} ExplainOption;
+#if PG_VERSION_NUM >= 180000
 
 static int	extension_id = -1;
-
-/* The EXPLAIN that is at work and has the option; NULL if there is none. */
-static ExplainOption *current = NULL;
-
-/* The text of the EXPLAIN statement whose options are still to be read. */
-static const char *expected_text = NULL;
 
 static explain_validate_options_hook_type previous_validate = NULL;
 static explain_per_node_hook_type previous_per_node = NULL;
 static explain_per_plan_hook_type previous_per_plan = NULL;
-static ProcessUtility_hook_type previous_ProcessUtility = NULL;
-static ExecutorStart_hook_type previous_ExecutorStart = NULL;
-static ExecutorRun_hook_type previous_ExecutorRun = NULL;
-static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
-static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
-
-#define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
 
 static void
 warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
@@ -82,14 +72,13 @@ option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 	if (option == NULL)
 	{
 		option = palloc0(sizeof(ExplainOption));
-		option->es = es;
 		option->name = of_sampling ? "CLOCK_SAMPLING" : "CLOCK_MAX_OVERHEAD";
-		option->run.options.sampling = SAMPLING_DEFAULT;
-		option->run.options.only_node = -1;
-		option->run.options.max_overhead = MAX_OVERHEAD_DEFAULT;
+		option->options.sampling = SAMPLING_DEFAULT;
+		option->options.only_node = -1;
+		option->options.max_overhead = MAX_OVERHEAD_DEFAULT;
 		SetExplainExtensionState(es, extension_id, option);
 	}
-	options = &option->run.options;
+	options = &option->options;
 	setup_parser_errposition_callback(&position, pstate, opt->location);
 	if (of_sampling)
 		options->sampling = sampling_check("EXPLAIN option CLOCK_SAMPLING",
@@ -104,12 +93,13 @@ static void
 option_validate(ExplainState *es, List *options, ParseState *pstate)
 {
 	ExplainOption *option = GetExplainExtensionState(es, extension_id);
-	bool		expected = expected_text != NULL && pstate->p_sourcetext == expected_text;
+	bool		expected = explain_at_work != NULL && explain_at_work->es == NULL &&
+		pstate->p_sourcetext == explain_at_work->text;
 	bool		buffers_given = false;
 	ListCell   *cell;
 
 	if (expected)
-		expected_text = NULL;
+		explain_at_work->es = es;
 	if (previous_validate != NULL)
 		previous_validate(es, options, pstate);
 	if (option == NULL)
@@ -141,159 +131,69 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		es->buffers = false;
 
 	/* not while the server measures the execution */
-	node_timing_prepare(&option->run.options);
+	node_timing_prepare(&option->options);
 	es->timing = false;
-	option->context = CurrentMemoryContext;
-	current = option;
+	explain_at_work->option = option;
 }
 
-/*
- * What option_validate() has made current is so until its statement ends,
- * however that does.  Another EXPLAIN may be at work, of which this one is part.
- */
-static void
-option_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
-					  ProcessUtilityContext context, ParamListInfo params,
-					  QueryEnvironment *env, DestReceiver *receiver, QueryCompletion *completion)
+void
+explain_option_started(QueryDesc *desc, bool sampled)
 {
-	ExplainOption *outer = current;
-	const char *outer_text = expected_text;
+	ExplainOption *option = explain_at_work->option;
 
-	if (!IsA(statement->utilityStmt, ExplainStmt))
-	{
-		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
-							  receiver, completion);
-		return;
-	}
-	current = NULL;
-	expected_text = text;
-
-	PG_TRY();
-	{
-		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
-							  receiver, completion);
-	}
-	PG_FINALLY();
-	{
-		current = outer;
-		expected_text = outer_text;
-	}
-	PG_END_TRY();
-}
-
-/*
- * Whether it is the execution of what is explained, and not one by a function
- * that is called by the planner, by the arguments of EXECUTE, or as the plan is
- * started.  EXPLAIN executes a plan in the memory context in which it has read
- * its options, and in which no function is called: each has contexts of its own.
- */
-static bool
-is_explained(const QueryDesc *desc, int eflags)
-{
-	if (current->desc != NULL || CurrentMemoryContext != current->context ||
-		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
-		return false;
-	switch (desc->dest->mydest)
-	{
-		case DestNone:
-		case DestIntoRel:
-		case DestExplainSerialize:
-			return true;
-		default:
-			return false;
-	}
-}
-
-static void
-option_ExecutorStart(QueryDesc *desc, int eflags)
-{
-	bool		ours = unlikely(current != NULL) && is_explained(desc, eflags);
-
-	if (ours)
-	{
-		current->desc = desc;
-		current->run.timing = NULL;
-	}
-	NEXT(ExecutorStart) (desc, eflags);
-	if (!ours)
+	if (option == NULL)
 		return;
 
 	/*
 	 * The server knows by now that it is not to time the nodes.  From here on
 	 * this is about its serializing the output, and later about printing.
 	 */
-	current->es->timing = true;
-	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
+	explain_at_work->es->timing = true;
+	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
-		warn_no_effect(current, "Another extension has every call of every plan node timed.",
-					   gettext_noop("If it is auto_explain, set auto_explain.log_analyze or auto_explain.log_timing to off in this session."));
-		current = NULL;
+		warn_no_effect(option, "Another extension has every call of every plan node timed.",
+					   gettext_noop("If it is auto_explain, set clocktiming.sampled_timing to auto_explain."));
+		explain_at_work->option = NULL;
 	}
 }
 
-static void
-option_ExecutorRun(QueryDesc *desc, ScanDirection direction, uint64 count)
+void
+explain_option_finished(void)
 {
-	bool		ours = unlikely(current != NULL) && current->desc == desc &&
-		current->run.timing == NULL;
-
-	if (ours)
-		sampled_before_run(desc, &current->run);
-	NEXT(ExecutorRun) (desc, direction, count);
-	if (ours && current != NULL)
-		sampled_after_run(desc, &current->run);
 }
 
-static void
-option_ExecutorFinish(QueryDesc *desc)
+void
+explain_option_ends(void)
 {
-	NEXT(ExecutorFinish) (desc);
-	if (unlikely(current != NULL) && current->desc == desc &&
-		current->run.timing != NULL)
-		sampled_after_finish(desc, &current->run);
+	if (explain_at_work->option != NULL)
+		explain_at_work->es->timing = false;
 }
 
-static void
-option_ExecutorEnd(QueryDesc *desc)
+/* The execution whose plan is being printed, if it was timed. */
+static const TimedExecution *
+printed_execution(const ExplainState *es, const PlannedStmt *plan)
 {
-	if (unlikely(current != NULL) && current->desc == desc)
-	{
-		/* the plan is freed with the query's memory, and there may be another */
-		current->desc = NULL;
-		current->run.plan = NULL;
-		current->es->timing = false;
-	}
-	NEXT(ExecutorEnd) (desc);
-}
+	const TimedExecution *execution = explain_at_work == NULL || explain_at_work->es != es ?
+		NULL : explain_at_work->execution;
 
-/* What is to be printed with a plan; false if it is not ours. */
-static bool
-timed_plan(ExplainState *es, const PlannedStmt *plan, TimedPlan *timed)
-{
-	ExplainOption *option = GetExplainExtensionState(es, extension_id);
-
-	if (option == NULL || option != current || option->run.plan == NULL ||
-		option->desc->plannedstmt != plan)
-		return false;
-	*timed = (TimedPlan)
-	{
-		.estimate = option->run.plan, .method = "sampling",
-			.sampling = option->run.options.sampling, .plain_ms = NAN
-	};
-	return true;
+	if (execution == NULL || execution->run.plan == NULL || execution->desc->plannedstmt != plan ||
+		!es->timing)
+		return NULL;
+	return execution;
 }
 
 static void
 option_per_node(PlanState *node, List *ancestors, const char *relationship,
 				const char *plan_name, ExplainState *es)
 {
-	TimedPlan	timed;
+	const TimedExecution *execution;
 
 	if (previous_per_node != NULL)
 		previous_per_node(node, ancestors, relationship, plan_name, es);
-	if (timed_plan(es, node->state->es_plannedstmt, &timed))
+	execution = printed_execution(es, node->state->es_plannedstmt);
+	if (execution != NULL && (show_margins || explain_at_work->option != NULL))
 	{
-		const NodeEstimate *estimate = node_timing_estimate(timed.estimate, node);
+		const NodeEstimate *estimate = node_timing_estimate(execution->run.plan, node);
 
 		if (estimate != NULL)
 			explain_put_node(es, estimate);
@@ -304,17 +204,21 @@ static void
 option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 				const char *text, ParamListInfo params, QueryEnvironment *env)
 {
-	TimedPlan	timed;
+	const TimedExecution *execution;
 
 	if (previous_per_plan != NULL)
 		previous_per_plan(plan, into, es, text, params, env);
-	if (timed_plan(es, plan, &timed))
+	execution = printed_execution(es, plan);
+	if (execution != NULL)
 	{
-		if (es->summary)
+		TimedPlan	timed = timed_plan(execution);
+
+		if (es->summary || explain_at_work->option == NULL)
 			explain_put_summary(es, &timed);
 	}
-	else if (current != NULL && current->es == es && current->desc == NULL)
-		warn_no_effect(current, "Another extension has executed the plan in a way of its own.", NULL);
+	else if (explain_at_work != NULL && explain_at_work->es == es &&
+			 explain_at_work->option != NULL && explain_at_work->desc == NULL)
+		warn_no_effect(explain_at_work->option, "Another extension has executed the plan in a way of its own.", NULL);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -336,8 +240,8 @@ option_not_in_settings(const char *name, const char *value, NodeTag type)
 
 #define TAKE_HOOK(hook, function) (previous_##function = hook, hook = option_##function)
 
-void
-explain_option_init(void)
+static void
+take_hooks(void)
 {
 	extension_id = GetExplainExtensionId("clocktiming");
 	REGISTER_OPTION("clock_sampling", option_handler);
@@ -346,18 +250,115 @@ explain_option_init(void)
 	TAKE_HOOK(explain_validate_options_hook, validate);
 	TAKE_HOOK(explain_per_node_hook, per_node);
 	TAKE_HOOK(explain_per_plan_hook, per_plan);
-	TAKE_HOOK(ProcessUtility_hook, ProcessUtility);
-	TAKE_HOOK(ExecutorStart_hook, ExecutorStart);
-	TAKE_HOOK(ExecutorRun_hook, ExecutorRun);
-	TAKE_HOOK(ExecutorFinish_hook, ExecutorFinish);
-	TAKE_HOOK(ExecutorEnd_hook, ExecutorEnd);
 }
 
 #else
 
+static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
+
 void
-explain_option_init(void)
+explain_option_started(QueryDesc *desc, bool sampled)
 {
+	(void) desc;
+	(void) sampled;
+}
+
+/*
+ * The server prints next.  It shall print numbers in place of margins, unless it is
+ * to print what stands there.
+ */
+void
+explain_option_finished(void)
+{
+	ExplainState *es = explain_at_work->es;
+
+	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) == 0)
+		return;
+	if (es == NULL)
+	{
+		ereport(NOTICE,
+				(errmsg("times of plan nodes are estimated by sampling"),
+				 errdetail("EXPLAIN EXECUTE prints no more of it on this version of PostgreSQL.")));
+		return;
+	}
+	if (!show_margins || es->wal ||
+		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))
+		return;
+	explain_at_work->markers = explain_set_markers(explain_at_work->desc);
+	explain_at_work->marked_from = es->str->len;
+	es->wal = true;
+}
+
+void
+explain_option_ends(void)
+{
+	ExplainState *es = explain_at_work->es;
+	TimedExecution *execution = explain_at_work->execution;
+	TimedPlan	timed;
+
+	if (es == NULL || !es->timing || execution == NULL || execution->run.plan == NULL)
+		return;
+	timed = timed_plan(execution);
+	if (explain_at_work->marked_from >= 0)
+	{
+		es->wal = false;
+		explain_put_margins(es, explain_at_work->marked_from, &timed, explain_at_work->markers);
+		explain_at_work->marked_from = -1;
+	}
+	explain_put_summary(es, &timed);
+}
+
+/* What the server does where there is no hook. */
+static void
+explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
+				  const char *text, ParamListInfo params, QueryEnvironment *env)
+{
+#if PG_VERSION_NUM >= 170000
+	standard_ExplainOneQuery(query, cursor_options, into, es, text, params, env);
+#else
+	BufferUsage before = pgBufferUsage;
+	BufferUsage usage = {0};
+	PlannedStmt *plan;
+	instr_time	start;
+	instr_time	duration;
+
+	INSTR_TIME_SET_CURRENT(start);
+	plan = pg_plan_query(query, text, cursor_options, params);
+	INSTR_TIME_SET_CURRENT(duration);
+	INSTR_TIME_SUBTRACT(duration, start);
+	if (es->buffers)
+		BufferUsageAccumDiff(&usage, &pgBufferUsage, &before);
+	ExplainOnePlan(plan, into, es, text, params, env, &duration, es->buffers ? &usage : NULL);
+#endif
+}
+
+/* The only place in which it is seen what an EXPLAIN writes to. */
+static void
+option_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
+					   const char *text, ParamListInfo params, QueryEnvironment *env)
+{
+	if (explain_at_work != NULL && text == explain_at_work->text)
+		explain_at_work->es = es;
+	(previous_ExplainOneQuery != NULL ? previous_ExplainOneQuery : explain_one_query)
+		(query, cursor_options, into, es, text, params, env);
+}
+
+static void
+take_hooks(void)
+{
+	previous_ExplainOneQuery = ExplainOneQuery_hook;
+	ExplainOneQuery_hook = option_ExplainOneQuery;
 }
 
 #endif
+
+void
+explain_option_init(void)
+{
+	DefineCustomBoolVariable("clocktiming.show_margins",
+							 gettext_noop("Has EXPLAIN print the margins of times that are estimated by sampling."),
+							 NULL,
+							 &show_margins, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	take_hooks();
+}

@@ -1,14 +1,36 @@
 /*-------------------------------------------------------------------------
  *
  * explain_option.h
- *	  EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later.
+ *	  What EXPLAIN statements have to do with sampling: the option CLOCK_SAMPLING, on
+ *	  PostgreSQL 18 and later, and what is printed.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
-/* Registers the option, where the server has options of extensions. */
+#include "executor/execdesc.h"
+
+#include "explain/timed_execution.h"
+
+/* What belongs to one EXPLAIN that has an option of ours. */
+typedef struct ExplainOption
+{
+	const char *name;			/* of the option that was given first */
+	NodeTimingOptions options;
+} ExplainOption;
+
+extern ExplainAtWork *explain_at_work;
+
+/*
+ * The execution of explain_at_work has started; has finished, and is timed; and is
+ * about to end.  "sampled": others who ask for timers get estimates.
+ */
+extern void explain_option_started(QueryDesc *desc, bool sampled);
+extern void explain_option_finished(void);
+extern void explain_option_ends(void);
+
+/* The settings, the option, and the hooks of EXPLAIN. */
 extern void explain_option_init(void);
 
 #endif							/* CLOCKTIMING_EXPLAIN_OPTION_H */

@@ -65,6 +65,12 @@ set_markers(QueryDesc *desc)
 	return markers;
 }
 
+int64
+explain_set_markers(QueryDesc *desc)
+{
+	return set_markers(desc).base;
+}
+
 static void
 clear_markers(QueryDesc *desc)
 {
@@ -513,4 +519,18 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	result = replace_markers(es->str->data, timed, format, &markers);
 	clear_markers(desc);
 	return result;
+}
+
+void
+explain_put_margins(ExplainState *es, int from, const TimedPlan *timed, int64 markers)
+{
+	Markers		set = {.base = markers, .nids = timed->estimate->nids};
+	bool		ends_line = es->str->data[es->str->len - 1] == '\n';
+	char	   *text = replace_markers(es->str->data + from, timed, es->format, &set);
+
+	es->str->len = from;
+	appendStringInfoString(es->str, text);
+	if (!ends_line)
+		es->str->data[--es->str->len] = '\0';
+	pfree(text);
 }

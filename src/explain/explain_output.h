@@ -48,6 +48,15 @@ extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
+ * Where the server has no hook for that: gives each node of an executed plan a number
+ * that EXPLAIN (WAL) prints, and puts what explain_put_node() writes in place of
+ * these in what was printed since.  As text or JSON only.
+ */
+extern int64 explain_set_markers(QueryDesc *desc);
+extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
+								int64 markers);
+
+/*
  * What is special about a node's figures, with or without the self time being
  * unknown; NULL if nothing is.
  */

@@ -38,6 +38,16 @@
 #define NOISE_CORRELATION_NS	3e8
 
 void
+node_timing_calibrate(void)
+{
+	double		ticks_per_ns;
+
+	call_samples_prepare();
+	timing_clock_choose();
+	(void) call_cost(false, &ticks_per_ns);
+}
+
+void
 node_timing_prepare(const NodeTimingOptions *options)
 {
 	double		ticks_per_ns;
@@ -57,7 +67,7 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 
 	call_samples_prepare();
 	timing_clock_choose();
-	query = plan_attach(desc, options->sampling, options->only_node, options->max_overhead);
+	query = plan_attach(desc, options);
 	cost = call_cost(options->sampling == 1, &ticks_per_ns);
 	query_set_cost(query, cost, ticks_per_ns);
 	triggers_attach(query);
@@ -76,6 +86,13 @@ void
 node_timing_ran(QueryTiming *query)
 {
 	query_timing_ran(query);
+	parallel_timing_told(query);
+}
+
+void
+node_timing_resume(QueryTiming *query)
+{
+	query_timing_resume(query);
 }
 
 void
@@ -99,9 +116,13 @@ describe_run(const QueryTiming *query, PlanEstimate *plan)
 	plan->cost.server_ns *= 1 + others.share;
 	plan->cost.margin_ns *= 1 + others.share;
 	plan->clock = timing_clock_name();
-	plan->run_ns = (double) (query->stop_ns - query->start_ns);
+	plan->run_ns = query_run_ns(query);
 	plan->preempted_ns = others.ns;
 
+	plan->slower = NAN;
+	plan->repeatability = LEAST_VARIATION;
+	if (query->in_passing)
+		return;
 	yardstick_take(YARDSTICKS);
 	deviation = yardstick_deviation();
 
@@ -192,10 +213,4 @@ void
 node_timing_show(QueryDesc *desc, const PlanEstimate *plan)
 {
 	(void) show_node(desc->planstate, unconstify(PlanEstimate *, plan));
-}
-
-void
-node_timing_init(void)
-{
-	parallel_timing_init();
 }

@@ -19,19 +19,7 @@
 #include "nodes/execnodes.h"
 
 #include "core/plan_estimate.h"
-
-#define NODE_SAMPLING_MAX	1000000
-
-typedef struct NodeTimingOptions
-{
-	int			sampling;		/* about one call in so many is timed; 1:
-								 * every call; 0: none, only counted */
-	int			only_node;		/* the plan_node_id of the one node to time,
-								 * nothing being done to the others; -1: all */
-	double		max_overhead;	/* percent of the elapsed time that counting
-								 * and timing calls may add: where it would be
-								 * more, calls are timed more rarely */
-} NodeTimingOptions;
+#include "explain/timing_options.h"
 
 typedef struct QueryTiming QueryTiming;
 
@@ -41,14 +29,21 @@ typedef struct QueryTiming QueryTiming;
  */
 extern void node_timing_prepare(const NodeTimingOptions *options);
 
+/* Only that. */
+extern void node_timing_calibrate(void);
+
 /* Installs the wrappers.  What it returns is in the query's memory. */
 extern QueryTiming *node_timing_attach(QueryDesc *desc,
 									   const NodeTimingOptions *options);
 
-/* Before ExecutorRun(), after it, and after ExecutorFinish(), without delay. */
+/*
+ * Before ExecutorRun(), after it, and after ExecutorFinish(), without delay.  And
+ * before a further ExecutorRun(), or before ExecutorFinish(), some time after that.
+ */
 extern void node_timing_start(QueryTiming *query);
 extern void node_timing_ran(QueryTiming *query);
 extern void node_timing_stop(QueryTiming *query);
+extern void node_timing_resume(QueryTiming *query);
 
 /*
  * What came out, in CurrentMemoryContext.  All that was taken is given back; an
@@ -72,8 +67,5 @@ extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 /* The place in the plan of a plan_node_id, -1 if none; the node's estimate. */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_timing_estimate(const PlanEstimate *plan, PlanState *node);
-
-/* Settings and hooks by which parallel workers take part. */
-extern void node_timing_init(void);
 
 #endif							/* CLOCKTIMING_NODE_TIMING_H */

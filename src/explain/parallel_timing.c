@@ -41,8 +41,6 @@ typedef struct SharedTiming
 
 /* "handle of the segment", in a leader and its workers */
 static char *worker_timing = NULL;
-static ExecutorRun_hook_type previous_ExecutorRun = NULL;
-static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 
 static uint32
 text_hash(const char *text)
@@ -58,7 +56,8 @@ parallel_timing_share(QueryTiming *query)
 	SharedTiming *shared;
 	char		value[32];
 
-	if (query->nworkers == 0)
+	/* (what may be left off before its end is executed without workers) */
+	if (query->nworkers == 0 || query->may_stop)
 		return;
 	/* the query has to go on where there is no room for another one */
 	query->segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
@@ -101,11 +100,17 @@ parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estima
 }
 
 void
-parallel_timing_release(QueryTiming *query)
+parallel_timing_told(QueryTiming *query)
 {
 	if (query->guc_nest_level != 0)
 		AtEOXact_GUC(true, query->guc_nest_level);
 	query->guc_nest_level = 0;
+}
+
+void
+parallel_timing_release(QueryTiming *query)
+{
+	parallel_timing_told(query);
 	if (query->segment != NULL)
 		dsm_detach(query->segment);
 	query->segment = NULL;
@@ -117,6 +122,7 @@ static void
 attach_in_worker(QueryDesc *desc)
 {
 	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
+	NodeTimingOptions options = {0};
 	QueryTiming *query;
 	SharedTiming *shared;
 
@@ -134,7 +140,10 @@ attach_in_worker(QueryDesc *desc)
 	}
 	call_samples_prepare();
 	timing_by_tsc = shared->by_tsc;
-	query = plan_attach(desc, shared->sampling, shared->only_node, shared->max_overhead);
+	options.sampling = shared->sampling;
+	options.only_node = shared->only_node;
+	options.max_overhead = shared->max_overhead;
+	query = plan_attach(desc, &options);
 	query->segment = segment;
 	query->shared = shared;
 	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
@@ -173,34 +182,17 @@ report_from_worker(QueryTiming *query)
 	parallel_timing_release(query);
 }
 
-#if PG_VERSION_NUM >= 180000
-#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
-#define EXECUTOR_RUN_ARGUMENTS desc, direction, count
-#else
-#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
-#define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
-#endif
-
-static void
-timing_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+void
+parallel_timing_join(QueryDesc *desc)
 {
-	if (unlikely(IsParallelWorker()) && worker_timing != NULL &&
-		worker_timing[0] != '\0' && timed_in_worker == NULL)
+	if (worker_timing != NULL && worker_timing[0] != '\0' && timed_in_worker == NULL)
 		attach_in_worker(desc);
-	if (previous_ExecutorRun != NULL)
-		previous_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
-	else
-		standard_ExecutorRun(EXECUTOR_RUN_ARGUMENTS);
 }
 
-static void
-timing_ExecutorFinish(QueryDesc *desc)
+void
+parallel_timing_report(QueryDesc *desc)
 {
-	if (previous_ExecutorFinish != NULL)
-		previous_ExecutorFinish(desc);
-	else
-		standard_ExecutorFinish(desc);
-	if (unlikely(timed_in_worker != NULL) && timed_in_worker->desc == desc)
+	if (timed_in_worker != NULL && timed_in_worker->desc == desc)
 		report_from_worker(timed_in_worker);
 }
 
@@ -215,8 +207,4 @@ parallel_timing_init(void)
 							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE |
 							   GUC_DISALLOW_IN_FILE,
 							   NULL, NULL, NULL);
-	previous_ExecutorRun = ExecutorRun_hook;
-	ExecutorRun_hook = timing_ExecutorRun;
-	previous_ExecutorFinish = ExecutorFinish_hook;
-	ExecutorFinish_hook = timing_ExecutorFinish;
 }

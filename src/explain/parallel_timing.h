@@ -19,10 +19,17 @@ extern int	parallel_timing_workers(const QueryTiming *query);
 /* A node's estimate, with what workers have reported. */
 extern void parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate);
 
+/* No more workers will come.  (Settings of the leader's are nested, as executions are.) */
+extern void parallel_timing_told(QueryTiming *query);
+
 /* Gives back what sharing has taken. */
 extern void parallel_timing_release(QueryTiming *query);
 
-/* The setting and the hooks by which workers take part. */
+/* A worker, before it executes its part of a plan, and after that. */
+extern void parallel_timing_join(QueryDesc *desc);
+extern void parallel_timing_report(QueryDesc *desc);
+
+/* The setting by which workers are told. */
 extern void parallel_timing_init(void);
 
 #endif							/* CLOCKTIMING_PARALLEL_TIMING_H */

@@ -102,9 +102,12 @@ node_reading(const NodeTiming *t)
 	const SubPlanState *subplan;
 	InputReading reading;
 
-	/* the query as a whole is, but a worker may be told to stop */
+	/*
+	 * the query as a whole is, but a cursor may be left, and a worker be told
+	 * to stop
+	 */
 	if (t->parent == NULL)
-		return IsParallelWorker() ? INPUT_MAY_STOP : INPUT_READ_TO_END;
+		return IsParallelWorker() || t->query->may_stop ? INPUT_MAY_STOP : INPUT_READ_TO_END;
 	parent = t->parent->node;
 	subplan = subplan_among(parent->subPlan, t->node);
 	if (subplan == NULL)
@@ -210,6 +213,9 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
+		/* somebody may have asked for it */
+		if (t->kind != NODE_UNTIMED)
+			instr_set_timer(&t->instr, false);
 		/* see resumed_call() */
 		if (query->sampling > 0 &&
 			(t->kind == NODE_WHOLE ||
@@ -283,7 +289,7 @@ end_timing(void *arg)
 }
 
 QueryTiming *
-plan_attach(QueryDesc *desc, int sampling, int only_node, double max_overhead)
+plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 {
 	MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
 	QueryTiming *query = palloc0(sizeof(QueryTiming));
@@ -291,14 +297,20 @@ plan_attach(QueryDesc *desc, int sampling, int only_node, double max_overhead)
 
 	query->desc = desc;
 	query->context = CurrentMemoryContext;
-	query->sampling = sampling;
-	query->only_node = only_node;
-	query->max_overhead = max_overhead;
-	query->all_timed = sampling == 1;
+	query->sampling = options->sampling;
+	query->only_node = options->only_node;
+	query->max_overhead = options->max_overhead;
+	query->may_stop = options->may_stop;
+	query->in_passing = options->in_passing;
+	query->all_timed = options->sampling == 1;
 	query->at_end.func = end_timing;
 	query->at_end.arg = query;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
+
+	/* workers are to count rows alone, as the nodes here */
+	if ((desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
+		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
 
 	(void) find_extent(desc->planstate, query);
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);

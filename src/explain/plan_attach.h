@@ -9,9 +9,10 @@
 #define CLOCKTIMING_PLAN_ATTACH_H
 
 #include "explain/query_timing.h"
+#include "explain/timing_options.h"
 
-/* The plan's nodes, in the query's memory.  The options are as in NodeTimingOptions. */
-extern QueryTiming *plan_attach(QueryDesc *desc, int sampling, int only_node, double max_overhead);
+/* The plan's nodes, in the query's memory. */
+extern QueryTiming *plan_attach(QueryDesc *desc, const NodeTimingOptions *options);
 
 /* The only node that scans a CTE, or NULL. */
 extern NodeTiming *only_cte_scan(const QueryTiming *query, const PlanState *cte);

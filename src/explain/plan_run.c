@@ -18,6 +18,8 @@
 #include "explain/plan_shape.h"
 #include "explain/server_instr.h"
 
+const QueryDesc *plan_run_desc = NULL;
+
 /*
  * A node is called once for each tuple and once more for the end of each loop,
  * but once a loop where it returns no tuples.
@@ -102,6 +104,7 @@ run_it(void *arg)
 		observer->before_run(desc, observer->arg);
 	if (!observer->whole)
 		start = reference_ns();
+	plan_run_desc = desc;
 	compat_ExecutorRun(desc);
 	if (observer->after_run != NULL)
 		observer->after_run(desc, observer->arg);

@@ -34,6 +34,12 @@ typedef struct PlanObserver
  */
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
+/*
+ * An execution of plan_run() that is about to begin, which is observed already;
+ * whoever sees it sets this to NULL.
+ */
+extern const QueryDesc *plan_run_desc;
+
 /* Calls work(arg) under the same conditions: for another way to execute it. */
 extern void plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg);
 

@@ -51,7 +51,31 @@ query_timing_start(QueryTiming *query)
 void
 query_timing_ran(QueryTiming *query)
 {
+	NodeTiming *root = query->root;
+
 	query->ran_ticks = now_ticks();
+
+	/*
+	 * what the root's next call follows, if there will be one, is no part of
+	 * the query
+	 */
+	if (root->returned != 0)
+	{
+		root->returned = 0;
+		next_due(root) = root->first_calls + root->later_due;
+	}
+}
+
+void
+query_timing_resume(QueryTiming *query)
+{
+	uint64		now = now_ticks();
+	uint64		pause = now - query->ran_ticks;
+
+	query->paused_ticks += pause;
+	query->policy.start += pause;
+	query->policy.now += pause;
+	query->ran_ticks = now;
 }
 
 void
@@ -75,11 +99,20 @@ query_ns_per_tick(const QueryTiming *query)
 	return 1 / query->ticks_per_ns;
 }
 
+double
+query_run_ns(const QueryTiming *query)
+{
+	double		ticks = (double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
+
+	/* not by the reference, of which a reading may be a system call */
+	return Max(ticks, 0) * query_ns_per_tick(query);
+}
+
 Preempted
 query_preempted(const QueryTiming *query)
 {
 	return preempted_between(&query->start_usage, &query->stop_usage,
-							 (double) (query->stop_ns - query->start_ns));
+							 query_run_ns(query));
 }
 
 double

@@ -138,6 +138,8 @@ typedef struct QueryTiming
 	int			sampling;		/* as in NodeTimingOptions */
 	int			only_node;
 	double		max_overhead;
+	bool		may_stop;
+	bool		in_passing;
 	bool		all_timed;		/* and gaps are not adapted */
 
 	int			nnodes;			/* plan_node_ids are below */
@@ -167,6 +169,7 @@ typedef struct QueryTiming
 	uint64		start_ns;
 	uint64		start_ticks;
 	uint64		ran_ticks;
+	uint64		paused_ticks;	/* between one ExecutorRun() and the next */
 	uint64		stop_ns;
 	uint64		stop_ticks;
 	CpuUsage	start_usage;
@@ -182,6 +185,12 @@ extern void query_set_cost(QueryTiming *query, const CallCost *cost, double tick
 extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
+
+/* Some time after ExecutorRun(), before another one or ExecutorFinish(). */
+extern void query_timing_resume(QueryTiming *query);
+
+/* How long the run has taken, without what was between. */
+extern double query_run_ns(const QueryTiming *query);
 
 /* Of this very run, if it was long enough to tell. */
 extern double query_ns_per_tick(const QueryTiming *query);

@@ -17,8 +17,8 @@
 #define MAX_KEPT		64
 #define MAX_AGE_NS		60e9
 #define LATEST			8
-#define STEPS			8
-#define WARM_UPS		2		/* whatever ran before has had the caches */
+#define STEPS			3
+#define WARM_UPS		1		/* whatever ran before has had the caches */
 
 /* More than the work allocates: it shall not ask the system for memory. */
 #define ROOM			(128 * 1024)

@@ -44,7 +44,7 @@ $node->safe_psql(
 
 # A Gather holds its slot until the query ends.
 my $gathers = join ' UNION ALL ',
-  ('(SELECT count(*) FROM rows WHERE i < 0)') x 200;
+  ('(SELECT count(*) FROM rows WHERE i < 0)') x 400;
 
 sub take_slots
 {

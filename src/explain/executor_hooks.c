@@ -1,0 +1,349 @@
+/*-------------------------------------------------------------------------
+ *
+ * executor_hooks.c
+ *	  Which of the server's executions are timed by sampling.
+ *
+ * What is timed is decided at an execution's first ExecutorRun(): by then
+ * everybody has said which instrumentation he wants, whose hook came before
+ * ours as well as whose came after it.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "tcop/utility.h"
+#include "utils/guc.h"
+
+#include "core/reference.h"
+#include "explain/executor_hooks.h"
+#include "explain/explain_option.h"
+#include "explain/parallel_timing.h"
+#include "explain/plan_run.h"
+#include "explain/timing_clock.h"
+
+typedef enum SampledTiming
+{
+	SAMPLED_OFF,
+	SAMPLED_AUTO_EXPLAIN,
+	SAMPLED_ON
+} SampledTiming;
+
+static const struct config_enum_entry sampled_timing_values[] = {
+	{"off", SAMPLED_OFF, false},
+	{"auto_explain", SAMPLED_AUTO_EXPLAIN, false},
+	{"on", SAMPLED_ON, false},
+	{"false", SAMPLED_OFF, true},
+	{"no", SAMPLED_OFF, true},
+	{"0", SAMPLED_OFF, true},
+	{"true", SAMPLED_ON, true},
+	{"yes", SAMPLED_ON, true},
+	{"1", SAMPLED_ON, true},
+	{NULL, 0, false}
+};
+
+static int	sampled_timing = SAMPLED_OFF;
+static bool sampled_counting = false;
+
+const ExecutionSampler *execution_sampler = NULL;
+
+/* Executions that are timed, as long as their memory is there. */
+static dlist_head executions = DLIST_STATIC_INIT(executions);
+
+static ProcessUtility_hook_type previous_ProcessUtility = NULL;
+static ExecutorStart_hook_type previous_ExecutorStart = NULL;
+static ExecutorRun_hook_type previous_ExecutorRun = NULL;
+static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
+static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
+
+#define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
+
+static TimedExecution *
+execution_of(const QueryDesc *desc)
+{
+	dlist_iter	i;
+
+	dlist_foreach(i, &executions)
+	{
+		TimedExecution *execution = dlist_container(TimedExecution, link, i.cur);
+
+		if (execution->desc == desc)
+			return execution;
+	}
+	return NULL;
+}
+
+/* Called when the query's memory goes, after an error, too. */
+static void
+end_execution(void *arg)
+{
+	TimedExecution *execution = arg;
+
+	dlist_delete(&execution->link);
+	if (explain_at_work != NULL && explain_at_work->execution == execution)
+		explain_at_work->execution = NULL;
+	if (execution->drawn.weight > 0 && execution->run.plan == NULL && execution_sampler != NULL)
+		execution_sampler->failed(execution);
+}
+
+/* Whether its nodes' timers, or counters, are to be ours. */
+static bool
+is_asked_for(const QueryDesc *desc, bool explained)
+{
+	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
+		return sampled_timing == SAMPLED_ON || (sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
+	return sampled_counting && desc->instrument_options != 0;
+}
+
+/*
+ * Before an execution's first ExecutorRun(): NULL if its nodes are not to be timed.
+ * "whole": it goes on until there are no more rows.  "of_class" is set if how long it
+ * takes is to be told the sampler.
+ */
+static TimedExecution *
+begin_execution(QueryDesc *desc, bool whole, uint64 *of_class)
+{
+	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
+	const ExplainOption *option = explained ? explain_at_work->option : NULL;
+	bool		asked = option != NULL || is_asked_for(desc, explained);
+	DrawResult	result = NOT_DRAWN;
+	ExecutionDraw drawn = {0};
+	uint64		start_ns;
+	TimedExecution *execution;
+
+	/* what EXPLAIN executes is not what the server does */
+	if (execution_sampler != NULL && !explained &&
+		(asked || (desc->instrument_options & INSTRUMENT_TIMER) == 0))
+	{
+		result = execution_sampler->draw(desc, &drawn);
+		if (result == DRAWN_BEFORE && !asked)
+		{
+			*of_class = drawn.class;
+			return NULL;
+		}
+	}
+	if (result != DRAWN)
+		drawn.weight = 0;
+	if (!asked && result != DRAWN)
+		return NULL;
+
+	start_ns = reference_ns();
+	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
+	execution->desc = desc;
+	execution->drawn = drawn;
+	if (option != NULL)
+		execution->run.options = option->options;
+	else
+	{
+		execution->run.options.sampling = SAMPLING_DEFAULT;
+		execution->run.options.only_node = -1;
+		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT : execution_sampler->max_overhead;
+		execution->run.options.in_passing = true;
+	}
+	execution->run.options.may_stop = !whole;
+	dlist_push_head(&executions, &execution->link);
+	execution->at_end.func = end_execution;
+	execution->at_end.arg = execution;
+	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
+	if (explained)
+		explain_at_work->execution = execution;
+	sampled_before_run(desc, &execution->run);
+	execution->attach_ns = (double) (reference_ns() - start_ns);
+	return execution;
+}
+
+/*
+ * What belongs to an EXPLAIN is known until its statement ends, however that does.
+ * Another EXPLAIN may be at work, of which this one is part.
+ */
+static void
+hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
+					  ProcessUtilityContext context, ParamListInfo params,
+					  QueryEnvironment *env, DestReceiver *receiver, QueryCompletion *completion)
+{
+	ExplainAtWork *outer = explain_at_work;
+	ExplainAtWork explain = {0};
+
+	if (!IsA(statement->utilityStmt, ExplainStmt))
+	{
+		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
+							  receiver, completion);
+		return;
+	}
+	explain.text = text;
+
+	explain.context = CurrentMemoryContext;
+	explain.marked_from = -1;
+	explain_at_work = &explain;
+
+	PG_TRY();
+	{
+		/* EXPLAIN would count it as part of the execution */
+		if (sampled_timing == SAMPLED_ON)
+			node_timing_calibrate();
+		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
+							  receiver, completion);
+	}
+	PG_FINALLY();
+	{
+		explain_at_work = outer;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Whether it is the execution of what is explained, and not one by a function
+ * that is called by the planner, by the arguments of EXECUTE, or as the plan is
+ * started.  EXPLAIN executes a plan in the memory context in which it was called,
+ * and in which no function is: each has contexts of its own.
+ */
+static bool
+is_explained(const QueryDesc *desc, int eflags)
+{
+	if (explain_at_work->desc != NULL || CurrentMemoryContext != explain_at_work->context ||
+		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+		return false;
+	switch (desc->dest->mydest)
+	{
+		case DestNone:
+		case DestIntoRel:
+#if PG_VERSION_NUM >= 170000
+		case DestExplainSerialize:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+hooked_ExecutorStart(QueryDesc *desc, int eflags)
+{
+	bool		explained = unlikely(explain_at_work != NULL) && is_explained(desc, eflags);
+
+	if (explained)
+	{
+		explain_at_work->desc = desc;
+		explain_at_work->execution = NULL;
+	}
+	NEXT(ExecutorStart) (desc, eflags);
+	if (explained)
+		explain_option_started(desc, sampled_timing != SAMPLED_OFF);
+}
+
+#if PG_VERSION_NUM >= 180000
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
+#define EXECUTOR_RUN_ARGUMENTS desc, direction, count
+#else
+#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
+#endif
+
+/* Of all but the common case that nothing is to be done. */
+static pg_noinline TimedExecution *
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, uint64 *of_class)
+{
+	TimedExecution *execution;
+
+	if (plan_run_desc == desc)
+	{
+		plan_run_desc = NULL;
+		return NULL;
+	}
+	if (desc->already_executed)
+	{
+		execution = execution_of(desc);
+		if (execution == NULL || execution->run.plan != NULL)
+			return NULL;
+		node_timing_resume(execution->run.timing);
+		return execution;
+	}
+	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction), of_class);
+}
+
+static void
+hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
+{
+	TimedExecution *execution = NULL;
+	uint64		of_class = 0;
+	uint64		start_ticks;
+
+	if (unlikely(IsParallelWorker()))
+		parallel_timing_join(desc);
+	else if (execution_sampler != NULL || desc->instrument_options != 0 || !dlist_is_empty(&executions) ||
+			 plan_run_desc != NULL)
+		execution = before_run(desc, direction, count, &of_class);
+	if (likely(execution == NULL && of_class == 0))
+	{
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		return;
+	}
+
+	start_ticks = now_ticks();
+	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+	if (execution == NULL)
+		execution_sampler->ran_before(of_class, now_ticks() - start_ticks);
+	else
+	{
+		execution->run_ticks = now_ticks() - start_ticks;
+		sampled_after_run(desc, &execution->run);
+	}
+}
+
+static void
+hooked_ExecutorFinish(QueryDesc *desc)
+{
+	TimedExecution *execution = unlikely(!dlist_is_empty(&executions)) ? execution_of(desc) : NULL;
+
+	if (execution != NULL)
+		node_timing_resume(execution->run.timing);
+	NEXT(ExecutorFinish) (desc);
+	if (unlikely(IsParallelWorker()))
+		parallel_timing_report(desc);
+	if (execution == NULL)
+		return;
+	execution->stop_ns = reference_ns();
+	sampled_after_finish(desc, &execution->run);
+	if (execution->drawn.weight > 0 && execution_sampler != NULL)
+		execution_sampler->finished(execution);
+	if (explain_at_work != NULL && explain_at_work->execution == execution)
+		explain_option_finished();
+}
+
+static void
+hooked_ExecutorEnd(QueryDesc *desc)
+{
+	if (unlikely(explain_at_work != NULL) && explain_at_work->desc == desc)
+	{
+		explain_option_ends();
+		/* the plan is freed with the query's memory, and there may be another */
+		explain_at_work->desc = NULL;
+		explain_at_work->execution = NULL;
+	}
+	NEXT(ExecutorEnd) (desc);
+}
+
+#define TAKE_HOOK(function) (previous_##function = function##_hook, function##_hook = hooked_##function)
+
+void
+executor_hooks_init(void)
+{
+	DefineCustomEnumVariable("clocktiming.sampled_timing",
+							 gettext_noop("Has the times of plan nodes estimated by sampling where a timer is asked for."),
+							 gettext_noop("\"auto_explain\" leaves those of EXPLAIN statements as they are."),
+							 &sampled_timing, SAMPLED_OFF, sampled_timing_values,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("clocktiming.sampled_counting",
+							 "For tests: has the rows of plan nodes counted by clocktiming where they are asked for.",
+							 NULL,
+							 &sampled_counting, false,
+							 PGC_USERSET,
+							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
+	explain_option_init();
+	TAKE_HOOK(ProcessUtility);
+	TAKE_HOOK(ExecutorStart);
+	TAKE_HOOK(ExecutorRun);
+	TAKE_HOOK(ExecutorFinish);
+	TAKE_HOOK(ExecutorEnd);
+}

@@ -1,0 +1,45 @@
+/*-------------------------------------------------------------------------
+ *
+ * executor_hooks.h
+ *	  Which of the server's executions are timed by sampling.
+ *
+ * The only place that takes the executor's hooks.  An execution is timed because an
+ * EXPLAIN statement has the option CLOCK_SAMPLING, or because somebody asks the
+ * executor for timers and clocktiming.sampled_timing has them replaced, or
+ * because it was drawn for the statistics of plans.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_EXECUTOR_HOOKS_H
+#define CLOCKTIMING_EXECUTOR_HOOKS_H
+
+#include "explain/timed_execution.h"
+
+/*
+ * Who has a random part of all executions timed.  Before an execution's first
+ * ExecutorRun() he says whether it is one; then he is told that it has finished, or,
+ * while a transaction is being aborted, that it has failed.
+ */
+typedef enum DrawResult
+{
+	NOT_DRAWN,
+	DRAWN_BEFORE,				/* the next one of its like will be: this one's
+								 * ExecutorRun() is timed, but no node */
+	DRAWN
+} DrawResult;
+
+typedef struct ExecutionSampler
+{
+	DrawResult	(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
+	double		max_overhead;	/* percent, within an execution */
+	void		(*ran_before) (uint64 class, uint64 ticks);
+	void		(*finished) (TimedExecution *execution);
+	void		(*failed) (TimedExecution *execution);
+} ExecutionSampler;
+
+/* NULL: nobody. */
+extern const ExecutionSampler *execution_sampler;
+
+extern void executor_hooks_init(void);
+
+#endif							/* CLOCKTIMING_EXECUTOR_HOOKS_H */

@@ -1,0 +1,401 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_draw.c
+ *	  Which executions are timed for the statistics of plans.
+ *
+ * Executions are in classes: a query, about its plan, a user.  Each execution of a
+ * class has the same chance p of being timed, which is known before it begins;
+ * so that one that is timed stands for 1/p, whatever p was.  What it costs to time
+ * one is measured each time, and p is chosen so that this is clocktiming.max_overhead of
+ * what the class's executions take.
+ *
+ * How many executions pass until the next one is timed is drawn in advance, so that those
+ * that pass pay for a counter and a comparison.  It is geometric, a distribution without
+ * memory: a backend that has forgotten a class, or has never known it, may draw
+ * again at any time.  What p is, backends tell each other.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/shmem.h"
+#include "utils/guc.h"
+
+#include "compat.h"
+#include "core/random.h"
+#include "core/reference.h"
+#include "core/stats.h"
+#include "explain/executor_hooks.h"
+#include "stats/plan_draw.h"
+#include "stats/plan_store.h"
+
+/* Classes that a backend remembers, and all of them together; powers of two. */
+#define SLOTS			1024
+#define CLASSES			8192
+
+/*
+ * A new class is timed at once.  A backend that meets so many that this costs too
+ * much times one in so many of them.
+ */
+#define NEW_GAP			64
+
+/* What a session may spend on new classes before its time is looked at. */
+#define NEW_ALLOWANCE_NS	5e6
+
+/*
+ * So many times as much as timing an execution takes by itself it costs in all:
+ * the statements that follow find a colder processor.  Measured by bench/always.
+ */
+#define AFTERWARDS		2.5
+
+/*
+ * What an execution costs that is passed over, in ns, and the least part of the
+ * overhead allowed that remains for timing others.
+ */
+#define PASSED_OVER_NS	30
+#define LEAST_PART		0.1
+
+/* Of that, this part at most is spent within an execution. */
+#define PART_WITHIN		0.5
+
+/* Of the times of a class about so many are remembered. */
+#define REMEMBERED		8
+
+/* Of executions and those just before them; see warm_factor(). */
+#define LATEST			8
+#define LONG_NS			1e5
+#define LEAST_FACTOR	0.25
+
+/* More executions than that are not passed over before the next one is timed. */
+#define MAX_GAP			1e6
+
+/* A class, as this backend knows it. */
+typedef struct DrawSlot
+{
+	uint64		key;			/* 0: none */
+	int32		left;			/* executions until one is timed, with it */
+	float		gap;			/* 1/p */
+	float		n;				/* timed ones that are remembered, */
+	float		run_ns;			/* the mean of how long they took, */
+	float		cost_ns;		/* and of what timing them took */
+	int			nbefore;
+	int			ntimed;
+	float		before[LATEST]; /* ticks of executions just before one whose */
+	float		timed[LATEST];	/* nodes were timed, and of these */
+} DrawSlot;
+
+/* As all backends know it.  Both may be of different classes, which does no harm. */
+typedef struct DrawClass
+{
+	pg_atomic_uint64 key;
+	pg_atomic_uint32 gap;		/* a float */
+} DrawClass;
+
+static bool track = false;
+static bool track_everything = false;
+static double max_overhead = 1;
+
+static DrawClass *classes = NULL;
+static DrawSlot slots[SLOTS];
+static uint64 random_state = 0;
+static uint64 began_ns = 0;
+static double spent_ns = 0;		/* on new classes */
+
+/* Changes with the plan, as a rule, and costs next to nothing. */
+static inline uint32
+plan_glance(const Plan *plan)
+{
+	uint32		glance = nodeTag(plan);
+
+	if (plan->lefttree != NULL)
+		glance = glance * 1009 + nodeTag(plan->lefttree);
+	if (plan->righttree != NULL)
+		glance = glance * 2003 + nodeTag(plan->righttree);
+	return glance;
+}
+
+static inline uint64
+class_key(const QueryDesc *desc)
+{
+	uint64		key = (uint64) desc->plannedstmt->queryId;
+
+	key ^= ((uint64) plan_glance(desc->plannedstmt->planTree) << 32 | GetUserId()) *
+		UINT64CONST(0x9E3779B97F4A7C15);
+	return key | 1;
+}
+
+static inline DrawSlot *
+slot_of(uint64 key)
+{
+	return &slots[(key >> 20) % SLOTS];
+}
+
+static DrawClass *
+class_of(uint64 *key)
+{
+	*key = hash_bytes_extended((const unsigned char *) key, sizeof(*key), MyDatabaseId) | 1;
+	return &classes[(*key >> 20) % CLASSES];
+}
+
+static float
+shared_gap(uint64 key)
+{
+	DrawClass  *class = class_of(&key);
+	union
+	{
+		uint32		bits;
+		float		gap;
+	}			value;
+
+	if (pg_atomic_read_u64(&class->key) != key)
+		return 0;
+	value.bits = pg_atomic_read_u32(&class->gap);
+	return value.gap;
+}
+
+static void
+share_gap(uint64 key, float gap)
+{
+	DrawClass  *class = class_of(&key);
+	union
+	{
+		uint32		bits;
+		float		gap;
+	}			value = {.gap = gap};
+
+	pg_atomic_write_u32(&class->gap, value.bits);
+	pg_atomic_write_u64(&class->key, key);
+}
+
+static void
+draw_next(DrawSlot *slot)
+{
+	if (slot->gap <= 1 || track_everything)
+		slot->left = 1;
+	else
+		slot->left = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / slot->gap), MAX_GAP * 40);
+}
+
+/* Of a class that nobody has seen. */
+static float
+new_gap(void)
+{
+	if (track_everything ||
+		spent_ns <= NEW_ALLOWANCE_NS + (double) (reference_ns() - began_ns) * max_overhead / 100)
+		return 1;
+	return NEW_GAP;
+}
+
+static pg_noinline void
+look_up(DrawSlot *slot, uint64 key)
+{
+	float		gap = shared_gap(key);
+
+	while (random_state == 0)
+		random_state = pg_prng_uint64(&pg_global_prng_state);
+	if (began_ns == 0)
+		began_ns = reference_ns();
+	memset(slot, 0, sizeof(DrawSlot));
+	slot->key = key;
+	slot->gap = gap > 0 ? gap : new_gap();
+	draw_next(slot);
+}
+
+static DrawResult
+draw(const QueryDesc *desc, ExecutionDraw *drawn)
+{
+	uint64		key;
+	DrawSlot   *slot;
+
+	/* whoever wants no query ids, or a query that has none */
+	if (unlikely(desc->plannedstmt->queryId == 0))
+		return NOT_DRAWN;
+	key = class_key(desc);
+	slot = slot_of(key);
+	if (unlikely(slot->key != key))
+		look_up(slot, key);
+	drawn->class = key;
+	if (likely(--slot->left > 0))
+		return unlikely(slot->left == 1) ? DRAWN_BEFORE : NOT_DRAWN;
+
+	drawn->weight = track_everything ? 1 : slot->gap;
+	drawn->userid = GetUserId();
+	drawn->queryid = (uint64) desc->plannedstmt->queryId;
+	drawn->planid = plan_store_planid(desc->plannedstmt);
+	/* now, as a function in it may execute the same query */
+	draw_next(slot);
+	return DRAWN;
+}
+
+static void
+ran_before(uint64 class, uint64 ticks)
+{
+	DrawSlot   *slot = slot_of(class);
+
+	if (slot->key == class)
+		slot->before[slot->nbefore++ % LATEST] = (float) ticks;
+}
+
+/*
+ * By which factor an execution would have been shorter if its nodes had not been timed,
+ * by the latest ones that were and those just before them.  What prepares the
+ * timing has pushed what the execution needs out of the processor's caches, which one
+ * of some microseconds takes twice as long for.
+ */
+static double
+warm_factor(DrawSlot *slot, const TimedExecution *execution)
+{
+	double		before[LATEST];
+	double		timed[LATEST];
+	int			n;
+	double		factor;
+
+	slot->timed[slot->ntimed++ % LATEST] = (float) execution->run_ticks;
+	n = Min(Min(slot->nbefore, slot->ntimed), LATEST);
+	if (n == 0 || execution->run.plan->whole_ns > LONG_NS)
+		return 1;
+	for (int i = 0; i < n; i++)
+	{
+		before[i] = slot->before[i];
+		timed[i] = slot->timed[i];
+	}
+	factor = stats_median(before, n) / Max(stats_median(timed, n), 1);
+	return Min(Max(factor, LEAST_FACTOR), 1);
+}
+
+static void
+scale_times(PlanEstimate *plan, double factor)
+{
+	plan->whole_ns *= factor;
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		plan->nodes[i].total_ns *= factor;
+		plan->nodes[i].total_margin_ns *= factor;
+		plan->nodes[i].self_ns *= factor;
+		plan->nodes[i].self_margin_ns *= factor;
+	}
+}
+
+/* What a timed execution says about how rarely its like is to be timed. */
+static void
+learn(DrawSlot *slot, double run_ns, double cost_ns)
+{
+	double		share;
+	double		gap;
+
+	slot->n = Min(slot->n + 1, REMEMBERED);
+	slot->run_ns += ((float) run_ns - slot->run_ns) / slot->n;
+	slot->cost_ns += ((float) cost_ns - slot->cost_ns) / slot->n;
+
+	share = max_overhead / 100;
+	share = Max(share - PASSED_OVER_NS / Max((double) slot->run_ns, 1), share * LEAST_PART);
+	gap = (double) slot->cost_ns / (share * Max((double) slot->run_ns, 1));
+	slot->gap = (float) Min(Max(gap, 1), MAX_GAP);
+}
+
+static PlanKey
+plan_key(const ExecutionDraw *drawn)
+{
+	PlanKey		key = {MyDatabaseId, drawn->userid, drawn->queryid, drawn->planid};
+
+	return key;
+}
+
+static void
+finished(TimedExecution *execution)
+{
+	PlanEstimate *plan = execution->run.plan;
+	PlanKey		key = plan_key(&execution->drawn);
+	DrawSlot   *slot = slot_of(execution->drawn.class);
+	double		cost_ns;
+
+	if (slot->key != execution->drawn.class)
+		look_up(slot, execution->drawn.class);
+	scale_times(plan, warm_factor(slot, execution));
+	plan_store_add(execution->desc, &key, plan, execution->drawn.weight);
+
+	cost_ns = AFTERWARDS * (execution->attach_ns + (double) (reference_ns() - execution->stop_ns)) +
+		plan->overhead_ns;
+	if (slot->n == 0 && execution->drawn.weight <= 1)
+		spent_ns += cost_ns;
+	learn(slot, plan->whole_ns, cost_ns);
+	share_gap(slot->key, slot->gap);
+	draw_next(slot);
+}
+
+static void
+failed(TimedExecution *execution)
+{
+	PlanKey		key = plan_key(&execution->drawn);
+
+	plan_store_add_failed(&key, execution->drawn.weight);
+}
+
+static ExecutionSampler sampler = {
+	.draw = draw, .max_overhead = PART_WITHIN, .ran_before = ran_before, .finished = finished, .failed = failed
+};
+
+Size
+plan_draw_shmem_size(void)
+{
+	return sizeof(DrawClass) * CLASSES;
+}
+
+void
+plan_draw_shmem_init(void)
+{
+	bool		found;
+
+	classes = ShmemInitStruct("clocktiming draws", sizeof(DrawClass) * CLASSES, &found);
+	for (int i = 0; i < CLASSES && !found; i++)
+	{
+		pg_atomic_init_u64(&classes[i].key, 0);
+		pg_atomic_init_u32(&classes[i].gap, 0);
+	}
+	/* the setting was read before there was shared memory */
+	execution_sampler = track ? &sampler : NULL;
+}
+
+static void
+assign_track(bool newval, void *extra)
+{
+	(void) extra;
+	if (newval)
+		EnableQueryId();
+	execution_sampler = newval && classes != NULL ? &sampler : NULL;
+}
+
+static void
+assign_max_overhead(double newval, void *extra)
+{
+	(void) extra;
+	sampler.max_overhead = newval * PART_WITHIN;
+}
+
+void
+plan_draw_init(void)
+{
+	DefineCustomBoolVariable("clocktiming.track",
+							 gettext_noop("Has a random part of all executions timed, for the statistics of plans and their nodes."),
+							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
+							 &track, false,
+							 PGC_SUSET, 0, NULL, assign_track, NULL);
+	DefineCustomRealVariable("clocktiming.max_overhead",
+							 gettext_noop("Percent of the elapsed time that statistics of plans may add."),
+							 gettext_noop("Where timing each execution would add more, a part of them is timed."),
+							 &max_overhead, 1, 0.01, 100,
+							 PGC_SUSET, 0, NULL, assign_max_overhead, NULL);
+	DefineCustomBoolVariable("clocktiming.track_everything",
+							 "For tests: has every execution timed, whatever that costs.",
+							 NULL,
+							 &track_everything, false,
+							 PGC_SUSET,
+							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
+							 NULL, NULL, NULL);
+}
