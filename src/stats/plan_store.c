@@ -12,6 +12,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "stats/plan_store.h"
 #include "stats/store_memory.h"
@@ -203,7 +204,7 @@ new_nodes(const Execution *execution, const List *rtable)
 	for (int i = 0; i < tree->nkept; i++)
 	{
 		const Plan *plan = tree->nodes[i].plan;
-		Oid			relation = plan_node_relation(plan, rtable);
+		Oid			relation = explain_relation(plan, rtable);
 		Oid			index = plan_node_index(plan);
 
 		plan_node_type(plan, nodes[i].type);
