@@ -804,7 +804,7 @@ COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions
 COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';
 COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS 'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than two timed executions';
-COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions';
+COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions; null if it is not known, as no execution has succeeded';
 COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 if none is known, as no execution has succeeded';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
@@ -972,7 +972,7 @@ BEGIN ATOMIC
              LATERAL clock_compare_sums(coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
                                         coalesce(w.first_seen = i.first_seen, false), confidence) c
     ), ranked AS (
-        SELECT c.*, c.p_value * count(*) OVER () / rank() OVER (ORDER BY c.p_value) AS scaled
+        SELECT c.*, c.p_value * count(*) OVER () / count(*) OVER (ORDER BY c.p_value) AS scaled
         FROM compared c WHERE c.p_value IS NOT NULL
     ), adjusted AS (
         SELECT r.*, least(1, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted FROM ranked r

@@ -20,7 +20,7 @@
 #include "explain/executor_hooks.h"
 #include "explain/parallel_timing.h"
 #include "stats/plan_draw.h"
-#include "stats/plan_store.h"
+#include "stats/store_memory.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -41,7 +41,7 @@ request_shmem(void)
 		previous_shmem_request();
 	RequestAddinShmemSpace(call_calibration_shmem_size());
 	RequestAddinShmemSpace(plan_draw_shmem_size());
-	plan_store_shmem_request();
+	store_shmem_request();
 }
 
 static void
@@ -53,14 +53,14 @@ start_shmem(void)
 	call_calibration_shmem_init();
 	plan_draw_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
-	plan_store_shmem_init();
+	store_shmem_init();
 }
 
 /* What there is only with clocktiming in shared_preload_libraries. */
 static void
 init_preloaded(void)
 {
-	plan_store_define_settings();
+	store_define_settings();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
 	previous_shmem_startup = shmem_startup_hook;

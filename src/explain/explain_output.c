@@ -145,8 +145,8 @@ typedef struct NodeList
 	const List *rtable;
 } NodeList;
 
-static char *
-relation_of(const Plan *plan, const List *rtable)
+Oid
+explain_relation(const Plan *plan, const List *rtable)
 {
 	Index		rti = 0;
 	RangeTblEntry *rte;
@@ -171,9 +171,9 @@ relation_of(const Plan *plan, const List *rtable)
 			break;
 	}
 	if (rti == 0)
-		return NULL;
+		return InvalidOid;
 	rte = rt_fetch(rti, rtable);
-	return rte->rtekind == RTE_RELATION ? get_rel_name(rte->relid) : NULL;
+	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
 }
 
 static bool
@@ -191,7 +191,7 @@ list_node(PlanState *node, void *context)
 	info = list->by_id[id] = &list->nodes[list->n++];
 	info->id = id;
 	info->depth = list->depth;
-	info->relation = relation_of(node->plan, list->rtable);
+	info->relation = get_rel_name(explain_relation(node->plan, list->rtable));
 	list->depth++;
 	result = planstate_tree_walker(node, list_node, context);
 	list->depth--;

@@ -28,6 +28,9 @@ typedef struct PlanNodeInfo
  */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
+/* The relation that a node scans or modifies; InvalidOid if none. */
+extern Oid	explain_relation(const Plan *plan, const List *rtable);
+
 /* A timed plan, and what is said of it as a whole. */
 typedef struct TimedPlan
 {

@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "functions/args.h"
 #include "functions/row.h"
+#include "stats/plan_store.h"
 #include "stats/store_read.h"
 
 PG_FUNCTION_INFO_V1(clock_list_plan_stats);
@@ -109,7 +110,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
 	row_put(&row, TimestampTzGetDatum(entry->last_seen));
 	row_put(&row, Int32GetDatum(entry->nnodes));
-	row_put_text(&row, seen ? store_plan_text(plan) : "<insufficient privilege>");
+	row_put_text(&row, !seen ? "<insufficient privilege>" : entry->nslots > 0 ? store_plan_text(plan) : NULL);
 	row_to_set(&row, fcinfo);
 }
 

@@ -12,11 +12,19 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "explain/explain_output.h"
 #include "explain/node_timing.h"
+#include "stats/plan_store.h"
 #include "stats/store_memory.h"
 
 /* Margins are half of a 95 % confidence interval. */
 #define NORMAL_95	1.96
+
+bool
+plan_store_ready(void)
+{
+	return plan_store != NULL && plan_store_hash != NULL;
+}
 
 uint64
 plan_store_planid(const PlannedStmt *plan)
@@ -50,9 +58,9 @@ typedef struct NewNode
 
 /* By how many times the planner's rows per loop are off, either way. */
 static double
-rows_factor(const NodeEstimate *node, double estimated)
+rows_factor(double actual, double estimated)
 {
-	double		actual = Max(node->rows / node->loops, 1);
+	actual = Max(actual, 1);
 
 	estimated = Max(estimated, 1);
 	return Max(actual / estimated, estimated / actual);
@@ -71,14 +79,19 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 	int			place = node_estimate_place(estimate, plan->plan_node_id);
 	double		w = execution->weight;
 	const NodeEstimate *node;
+	double		loops,
+				rows,
+				factor;
 
 	/* where another extension says which plans are the same, they need not be */
 	if (slot->tag != (int32) nodeTag(plan))
 		return;
 	slot->estimated_rows += w * plan->plan_rows;
 	node = place >= 0 ? &estimate->nodes[place] : NULL;
+	/* with those of workers that were not timed */
+	loops = node != NULL ? node->loops + node->untimed_loops : 0;
 	/* one that was pruned has taken no time */
-	if (node == NULL || !isfinite(node->total_ns) || !isfinite(node->self_ns) || node->loops <= 0)
+	if (loops <= 0 || !isfinite(node->total_ns) || !isfinite(node->self_ns))
 	{
 		weighted_add(&slot->total, w, 0, 0);
 		weighted_add(&slot->self, w, 0, 0);
@@ -87,13 +100,15 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 	weighted_add(&slot->total, w, node->total_ns, variance_of(node->total_margin_ns));
 	weighted_add(&slot->self, w, node->self_ns, variance_of(node->self_margin_ns));
 	slot->share_ns += w * node->self_ns / Max(node->processes, 1);
-	slot->rows += w * node->rows;
-	slot->loops += w * node->loops;
+	rows = node->rows + node->untimed_rows;
+	slot->rows += w * rows;
+	slot->loops += w * loops;
 	slot->calls += w * (double) node->calls;
 	slot->timed_calls += w * (double) node->timed;
 	slot->begun += w;
-	slot->log_factor += w * log(rows_factor(node, plan->plan_rows));
-	slot->worst_factor = Max(slot->worst_factor, rows_factor(node, plan->plan_rows));
+	factor = rows_factor(rows / loops, plan->plan_rows);
+	slot->log_factor += w * log(factor);
+	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
 static void
@@ -189,7 +204,7 @@ new_nodes(const Execution *execution, const List *rtable)
 	for (int i = 0; i < tree->nkept; i++)
 	{
 		const Plan *plan = tree->nodes[i].plan;
-		Oid			relation = plan_node_relation(plan, rtable);
+		Oid			relation = explain_relation(plan, rtable);
 		Oid			index = plan_node_index(plan);
 
 		plan_node_type(plan, nodes[i].type);
@@ -255,7 +270,7 @@ void
 plan_store_add(QueryDesc *desc, const PlanKey *key,
 			   const PlanEstimate *estimate, double weight)
 {
-	Execution	execution = {.estimate = estimate,.weight = weight,.now = GetCurrentTimestamp()};
+	Execution	execution = {.estimate = estimate, .weight = weight, .now = GetCurrentTimestamp()};
 	const PlanTree *tree = &execution.tree;
 	uint32		hash;
 	NewNode    *nodes;

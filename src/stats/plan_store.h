@@ -13,19 +13,10 @@
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H
 
-#include "datatype/timestamp.h"
 #include "executor/execdesc.h"
 
 #include "core/plan_estimate.h"
-
-/* No padding: it is hashed as bytes. */
-typedef struct PlanKey
-{
-	Oid			dbid;
-	Oid			userid;
-	uint64		queryid;
-	uint64		planid;
-} PlanKey;
+#include "stats/plan_key.h"
 
 /* The plan's id: 18's planId if it is set, else a hash of its tree. */
 extern uint64 plan_store_planid(const PlannedStmt *plan);
@@ -45,13 +36,5 @@ extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
  * locks, but allocates nothing, and raises no error.
  */
 extern void plan_store_add_failed(const PlanKey *key, double weight);
-
-/*
- * For shared_preload_libraries only: clocktiming.track_max, what is called by
- * shmem_request_hook, and by shmem_startup_hook.
- */
-extern void plan_store_define_settings(void);
-extern void plan_store_shmem_request(void);
-extern void plan_store_shmem_init(void);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

@@ -10,9 +10,9 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
-#include "parser/parsetree.h"
 
 #include "compat.h"
+#include "explain/explain_output.h"
 #include "stats/plan_tree.h"
 
 /* While the tree is walked. */
@@ -38,37 +38,6 @@ typedef struct NodeIdentity
 } NodeIdentity;
 
 Oid
-plan_node_relation(const Plan *plan, const List *rtable)
-{
-	Index		rti = 0;
-	RangeTblEntry *rte;
-
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-		case T_ForeignScan:
-		case T_CustomScan:
-			rti = ((const Scan *) plan)->scanrelid;
-			break;
-		case T_ModifyTable:
-			rti = ((const ModifyTable *) plan)->nominalRelation;
-			break;
-		default:
-			break;
-	}
-	if (rti == 0 || rti > (Index) list_length(rtable))
-		return InvalidOid;
-	rte = rt_fetch(rti, rtable);
-	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
-}
-
-Oid
 plan_node_index(const Plan *plan)
 {
 	switch (nodeTag(plan))
@@ -91,7 +60,7 @@ add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 		.tag = nodeTag(plan),
 		.depth = depth,
 		.parallel = plan->parallel_aware,
-		.relation = plan_node_relation(plan, walk->stmt->rtable),
+		.relation = explain_relation(plan, walk->stmt->rtable),
 		.index = plan_node_index(plan)
 	};
 
@@ -221,7 +190,7 @@ walk_plan(TreeWalk *walk)
 void
 plan_tree(const PlannedStmt *plan, PlanTree *tree)
 {
-	TreeWalk	walk = {.stmt = plan,.tree = tree};
+	TreeWalk	walk = {.stmt = plan, .tree = tree};
 
 	walk_plan(&walk);
 	tree->n = walk.n;

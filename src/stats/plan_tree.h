@@ -42,9 +42,8 @@ extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
  */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 
-/* As EXPLAIN calls the node, without what it is of; and that, InvalidOid if nothing. */
+/* As EXPLAIN calls the node, without what it is of; and its index, InvalidOid if none. */
 extern void plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH]);
-extern Oid	plan_node_relation(const Plan *plan, const List *rtable);
 extern Oid	plan_node_index(const Plan *plan);
 
 #endif							/* CLOCKTIMING_PLAN_TREE_H */

@@ -96,7 +96,7 @@ store_save(int code, Datum arg)
 
 	(void) arg;
 	/* after a crash shared memory is not to be trusted */
-	if (code != 0 || !plan_store_ready())
+	if (code != 0 || plan_store == NULL)
 		return;
 
 	/*

@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "stats/store_memory.h"
 
-#define TRANCHE			"clocktiming"
+#define TRANCHE			"clocktiming_plans"
 #define TRACK_MAX_DEFAULT	1000
 #define TRACK_MAX_LEAST	100
 #define TRACK_MAX_MOST	1000000
@@ -30,7 +30,7 @@ HTAB	   *plan_store_hash = NULL;
 static int	track_max = TRACK_MAX_DEFAULT;
 
 void
-plan_store_define_settings(void)
+store_define_settings(void)
 {
 	DefineCustomIntVariable("clocktiming.track_max",
 							gettext_noop("Number of plans of which statistics are kept."),
@@ -54,7 +54,7 @@ store_size(Size *slots, Size *candidates)
 }
 
 void
-plan_store_shmem_request(void)
+store_shmem_request(void)
 {
 	Size		slots,
 				candidates;
@@ -73,16 +73,16 @@ free_slot(int32 slot)
 }
 
 void
-plan_store_shmem_init(void)
+store_shmem_init(void)
 {
 	Size		slots,
 				candidates,
 				size = store_size(&slots, &candidates);
-	HASHCTL		info = {.keysize = sizeof(PlanKey),.entrysize = sizeof(PlanEntry)};
+	HASHCTL		info = {.keysize = sizeof(PlanKey), .entrysize = sizeof(PlanEntry)};
 	bool		found;
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	plan_store = ShmemInitStruct("clocktiming", size, &found);
+	plan_store = ShmemInitStruct("clocktiming plans", size, &found);
 	if (!found)
 	{
 		memset(plan_store, 0, sizeof(PlanStore));
@@ -96,7 +96,7 @@ plan_store_shmem_init(void)
 		for (int32 i = plan_store->nslots - 1; i >= 0; i--)
 			free_slot(i);
 	}
-	plan_store_hash = compat_ShmemInitHash("clocktiming hash", track_max, &info, HASH_ELEM | HASH_BLOBS);
+	plan_store_hash = compat_ShmemInitHash("clocktiming plans hash", track_max, &info, HASH_ELEM | HASH_BLOBS);
 	LWLockRelease(AddinShmemInitLock);
 
 	/* In the postmaster, which is who starts and ends; again after a crash. */
@@ -104,12 +104,6 @@ plan_store_shmem_init(void)
 		on_shmem_exit(store_save, (Datum) 0);
 	if (!found)
 		store_load();
-}
-
-bool
-plan_store_ready(void)
-{
-	return plan_store != NULL && plan_store_hash != NULL;
 }
 
 static int

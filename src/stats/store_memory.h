@@ -16,11 +16,12 @@
 #ifndef CLOCKTIMING_STORE_MEMORY_H
 #define CLOCKTIMING_STORE_MEMORY_H
 
+#include "datatype/timestamp.h"
 #include "storage/lwlock.h"
 #include "utils/hsearch.h"
 
 #include "core/weighted_sums.h"
-#include "stats/plan_store.h"
+#include "stats/plan_key.h"
 #include "stats/plan_tree.h"
 
 #define STORE_PARTITIONS	16
@@ -90,6 +91,14 @@ typedef struct PlanStore
 	EvictionCandidate *candidates;	/* room for all plans, used with the lock
 									 * of all held */
 } PlanStore;
+
+/*
+ * For shared_preload_libraries only: clocktiming.track_max, what is called by
+ * shmem_request_hook, and by shmem_startup_hook.
+ */
+extern void store_define_settings(void);
+extern void store_shmem_request(void);
+extern void store_shmem_init(void);
 
 /* NULL unless clocktiming was loaded when the server was started. */
 extern PlanStore *plan_store;

@@ -1,0 +1,266 @@
+
+# Statistics of plans: that they count right, come back after a restart, survive what happens to a server, stay
+# within their bounds, are shown to whom they may be, and tell what has changed.
+
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf(
+	'postgresql.conf', q{
+shared_preload_libraries = 'clocktiming'
+compute_query_id = on
+restart_after_crash = on
+max_connections = 50
+autovacuum = off
+});
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE ROLE regress_other LOGIN;
+	CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor;
+	CREATE TABLE t AS SELECT i, i % 10 AS k, 'x' || i AS name FROM generate_series(1, 1000) AS i;
+	CREATE INDEX t_i ON t (i);
+	ANALYZE t;
+	GRANT SELECT ON t TO regress_other;
+});
+
+# Each execution is timed, whatever that costs.
+my $on = q{SET clocktiming.track = on; SET clocktiming.track_everything = on; };
+
+sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+sub reset_all { query('SELECT clock_stats_reset()'); return; }
+
+# Executions and their margin of plans that have such a text.
+sub executions
+{
+	my ($like) = @_;
+	return split /\|/,
+	  query(qq{SELECT coalesce(sum(executions), 0), coalesce(sqrt(sum(executions_margin ^ 2)), 0)
+		FROM clock_plan_stats WHERE plan LIKE '$like'});
+}
+
+# An estimate may be off by its margin now and then, by three times that hardly ever.
+sub is_about
+{
+	my ($n, $what, $estimate, $margin) = @_;
+	return ok(abs($estimate - $n) <= 3 * $margin, "$what: $estimate of $n executions");
+}
+
+# What there is of a plan.
+my $scan = q{SELECT count(*) FROM t WHERE k = 3 AND name <> 'secret-literal';};
+query($on . $scan x 20);
+is_about(20, 'a query', executions('%Seq Scan on t'));
+is( query(
+		q{SELECT plan, nodes, failed_executions, total_ms > 0, abs(mean_ms * executions - total_ms) < total_ms * 1e-6, first_seen < last_seen, dbname, username = current_user
+		FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on t'}),
+	"Aggregate\n  ->  Seq Scan on t|2|0|t|t|t|postgres|t",
+	'its plan');
+is( query(
+		q{SELECT node, depth, node_type, relation, index_name, n.loops = p.executions, actual_rows, n.total_ms >= n.self_ms, round(worst_rows_factor)
+		FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid) WHERE plan LIKE '%Seq Scan on t' ORDER BY node}),
+	"1|0|Aggregate|||t|1|t|1\n2|1|Seq Scan|t||t|100|t|1",
+	'its nodes');
+is( query(
+		q{SELECT abs(sum(share_percent) - 100) < 60 FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid)
+		WHERE plan LIKE '%Seq Scan on t'}),
+	't', 'their shares');
+
+$node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
+is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
+	'0|t|t|t', 'one that fails is counted apart');
+
+# What is pruned as the execution begins is a node of the plan nevertheless, and more nodes are counted.
+query(q{
+	CREATE TABLE part (i int) PARTITION BY RANGE (i);
+	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
+	CREATE TABLE part_2 PARTITION OF part FOR VALUES FROM (10) TO (20);
+	CREATE TABLE part_3 PARTITION OF part FOR VALUES FROM (20) TO (30);
+	INSERT INTO part SELECT generate_series(0, 29);
+	ANALYZE part});
+query($on . 'SET plan_cache_mode = force_generic_plan; PREPARE s AS SELECT * FROM part WHERE i = $1 OFFSET 0;' . 'EXECUTE s(5); EXECUTE s(25); EXECUTE s(26);');
+my $by_loops = q{SELECT relation, n.loops FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid)
+	WHERE plan LIKE '%part_1%part_2%part_3' AND relation IS NOT NULL ORDER BY node};
+is(query($by_loops), "part_1|1\npart_2|0\npart_3|2", 'partitions that are pruned are nodes that were not executed');
+query($on . join(' UNION ALL ', map { "SELECT i + $_ FROM one_row" } 1 .. 250)) if query('CREATE TABLE one_row AS SELECT 1 AS i') eq '';
+is( query(
+		q{SELECT max(nodes), count(*), bool_or(plan LIKE '%... (51 more)') FROM clock_node_stats JOIN clock_plan_stats USING (dbid, userid, queryid, planid) WHERE plan LIKE '%one_row%'}),
+	'251|200|t',
+	'of a plan with many nodes the first 200 are kept');
+
+# A subplan is below the node whose it is.
+query($on . 'SELECT i, (SELECT max(u.i) FROM t u WHERE u.i < t.i) FROM t WHERE EXISTS (SELECT FROM part WHERE part.i = 3 OR random() < 2) AND i = 7');
+like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
+	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
+	'the order is that of EXPLAIN');
+
+# Who sees what.
+sub as
+{
+	my ($user, $sql) = @_;
+	my $session = ClockSession->new($node, user => $user);
+	my $result = $session->query($sql);
+
+	$session->quit;
+	return $result;
+}
+my $seen = q{SELECT count(*) FILTER (WHERE queryid IS NULL AND planid IS NULL AND plan = '<insufficient privilege>') > 0, count(*) FILTER (WHERE plan LIKE '%Seq Scan%') > 0 FROM clock_plan_stats};
+is(as('regress_other', $seen)->{out}, 't|f', 'an ordinary role does not see what others execute');
+is(as('regress_other', 'SELECT count(relation) + count(index_name) + count(queryid) FROM clock_node_stats')->{out}, '0', 'nor its nodes');
+is(as('regress_monitor', $seen)->{out}, 'f|t', 'who monitors does');
+like(as('regress_other', 'SELECT clock_stats_reset()')->{err}, qr/permission denied/, 'nobody but the owner resets');
+like(as('regress_other', 'SELECT clock_stats_snapshot()')->{err}, qr/permission denied/, 'or takes snapshots');
+
+# A restart.
+my $all = q{SELECT dbid, userid, queryid, planid, executions, timed_executions, failed_executions, total_ms, mean_margin_ms, plan, first_seen, last_seen FROM clock_plan_stats ORDER BY 1, 2, 3, 4};
+my $all_nodes = q{SELECT * FROM clock_node_stats ORDER BY queryid, planid, node};
+my ($before, $before_nodes) = (query($all), query($all_nodes));
+my $file = $node->data_dir . '/pg_stat/clocktiming.stat';
+$node->stop;
+unlike(slurp_file($file), qr/secret-literal/, 'no literal is stored');
+my $good = slurp_file($file);
+$node->start;
+is(query($all), $before, 'plans come back after a restart');
+is(query($all_nodes), $before_nodes, 'and so do nodes');
+ok(!-e $file, 'the file is gone then');
+
+# A file that is not right.
+sub damaged
+{
+	my ($what, $content) = @_;
+	my $offset;
+
+	$node->stop;
+	$offset = -s $node->logfile;
+	open(my $out, '>:raw', $file) or die $!;
+	print $out $content;
+	close($out);
+	$node->start;
+	like(slurp_file($node->logfile, $offset), qr/LOG:  ignoring invalid data in file "pg_stat\/clocktiming\.stat"/, "$what: it says so");
+	is(query('SELECT count(*) FROM clock_plan_stats'), '0', "$what: statistics start anew");
+	return;
+}
+my $flipped = $good;
+substr($flipped, length($good) / 2, 1) ^= "\x10";
+damaged('a flipped bit',       $flipped);
+damaged('a file cut short',    substr($good, 0, length($good) - 100));
+damaged('an empty file',       '');
+damaged('a file of something', 'x' x 10000);
+
+# Crashes.
+my $session = ClockSession->new($node);
+query($on . $scan);
+my $offset = -s $node->logfile;
+kill 9, $session->pid;
+$session->quit;
+ok($node->wait_for_log(qr/database system is ready to accept connections/, $offset), 'after kill -9 of a backend the server is there again');
+query($on . $scan);
+cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts');
+
+# (while others add, too)
+my ($load_out, $load_err) = ('', '');
+my $load_script = $node->basedir . '/load.sql';
+append_to_file($load_script, "$on\nSELECT count(*) FROM t;\n");
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', 5, '-T', 600, '-f', $load_script, '-h', $node->host, '-p', $node->port, 'postgres' ],
+	'>', \$load_out, '2>', \$load_err);
+ok($node->poll_query_until('postgres', q{SELECT coalesce(sum(executions) > 100, false) FROM clock_plan_stats}), 'others add');
+$node->stop('immediate');
+$load->finish;
+$node->start;
+query($on . $scan);
+cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, too');
+
+# Reset of all, and of some.
+reset_all();
+is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset forgets all');
+query($on . $scan . 'SELECT i FROM t WHERE i = 5;');
+query(q{SELECT clock_stats_reset(queryid => (SELECT queryid FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on t'))});
+is(query(q{SELECT bool_or(plan LIKE '%Seq Scan on t'), bool_or(plan LIKE 'Index%Scan using t_i on t') FROM clock_plan_stats}), 'f|t', 'or a query');
+query(q{SELECT clock_stats_reset(userid => 4711)});
+is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans forgets none');
+
+# What has become slower.  Of nothing else than sleeping, and far more than a busy machine could make of it.
+reset_all();
+query('CREATE FUNCTION work(i int) RETURNS void LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(0.001) $$; CREATE TABLE one AS SELECT 1 AS i');
+query($on . 'SELECT work(i) FROM one;' x 10);
+like($node->safe_psql('postgres', q{SELECT count(*) FROM (SELECT clock_stats_snapshot()) AS s}), qr/^1$/, 'a snapshot');
+is(query(q{SELECT count(*) FROM clock_node_changes()}), '0', 'nothing has changed at once');
+query('CREATE OR REPLACE FUNCTION work(i int) RETURNS void LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(0.2) $$');
+query($on . 'SELECT work(i) FROM one;' x 10);
+is( query(q{SELECT change, node, node_type, relation, difference_ms > 0, p_value < 0.05 FROM clock_node_changes() ORDER BY node}),
+	"slower|0|whole plan||t|t\nslower|1|Seq Scan|one|t|t",
+	'what sleeps longer is found');
+is(query(q{SELECT bool_and(before_timed > 1 AND after_timed > 1) FROM clock_node_changes(confidence => 0.9)}), 't', 'by executions before and after');
+foreach my $wrong (0, 1, -1, "'NaN'", 'NULL')
+{
+	my (undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM clock_node_changes(confidence => $wrong)");
+	like($err, qr/22023.*confidence must be/s, "no confidence: $wrong");
+}
+my (undef, undef, $err) = $node->psql('postgres', q{SELECT * FROM clock_node_changes('2000-01-01')});
+like($err, qr/no snapshot.*clock_stats_snapshot/s, 'no snapshot so old');
+
+# Another plan.
+reset_all();
+query($on . 'SET enable_seqscan = off;' . 'SELECT sum(i) FROM t WHERE i < 20;' x 5);
+query('SELECT clock_stats_snapshot()');
+query($on . 'SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off;' . 'SELECT sum(i) FROM t WHERE i < 20;' x 5);
+is( query(
+		q{SELECT c.change, b.plan LIKE '%t_i%', a.plan LIKE '%Seq Scan%' FROM clock_node_changes() c
+		JOIN clock_plan_stats a USING (queryid, planid) JOIN clock_plan_stats b ON b.planid = before_planid AND b.queryid = c.queryid
+		WHERE change = 'other plan'}),
+	'other plan|t|t',
+	'a query that has another plan is found');
+is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'who monitors finds it, too');
+is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'and takes snapshots');
+
+# Snapshots are dumped with the database.
+query('CREATE DATABASE restored');
+my $dump = $node->basedir . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-f', $dump, 'postgres' ], 'a dump');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], 'is restored');
+my $snapshots = 'SELECT count(*) > 0, count(*), md5(string_agg(s::text, chr(10) ORDER BY s)) FROM clock_node_snapshots s';
+is($node->safe_psql('restored', $snapshots), query($snapshots), 'snapshots are in it');
+query('DROP DATABASE restored');
+
+# Many sessions with many plans: all is counted where there is room, and nothing is stuck where there is not.
+query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
+my $script = $node->basedir . '/many.sql';
+append_to_file($script, qq{\\set a random(1, 70)\n\\set b random(1, 70)\n$on\nSELECT count(*) FROM p:a JOIN p:b AS b USING (i);\n});
+
+sub many
+{
+	my ($sessions, $transactions) = @_;
+	$node->command_ok(
+		[ 'pgbench', '-n', '-c', $sessions, '-j', 2, '-t', $transactions, '-f', $script, '-h', $node->host, '-p', $node->port, 'postgres' ],
+		"$sessions sessions");
+	return;
+}
+
+foreach my $max (100, 6000)
+{
+	$node->append_conf('postgresql.conf', "clocktiming.track_max = $max");
+	$node->restart;
+	reset_all();
+	many(30, 50);
+	cmp_ok(query('SELECT count(*) FROM clock_plan_stats'), '<=', $max, "no more than $max plans");
+	next if $max == 100;
+	is_about(1500, 'none is lost', executions('%Seq Scan on p%'));
+}
+
+# A file of more than there is room for: the most valuable ones come back.
+my $most = query('SELECT queryid FROM clock_plan_stats ORDER BY total_ms DESC LIMIT 1');
+$node->append_conf('postgresql.conf', 'clocktiming.track_max = 100');
+$node->restart;
+is(query(qq{SELECT count(*) BETWEEN 50 AND 100, bool_or(queryid = $most) FROM clock_plan_stats}), 't|t', 'with less room those are kept that have taken most');
+
+$node->stop;
+done_testing();
