@@ -926,11 +926,11 @@ COMMENT ON FUNCTION clock_compare_sums(double precision[], double precision[], b
 'internal: compares the mean times of two sums of clock_list_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
 
 CREATE FUNCTION clock_check_changes(
-    confidence double precision, taken_at timestamptz
+    confidence numeric, taken_at timestamptz
 ) RETURNS void
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_check_changes';
-COMMENT ON FUNCTION clock_check_changes(double precision, timestamptz) IS
+COMMENT ON FUNCTION clock_check_changes(numeric, timestamptz) IS
 'internal: an error unless that is a confidence, and there is a snapshot';
 
 CREATE FUNCTION clock_stats_snapshot() RETURNS timestamptz
@@ -945,11 +945,11 @@ END;
 COMMENT ON FUNCTION clock_stats_snapshot() IS
 'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), and returns the time of the latest snapshot; null if there is none';
 
--- The rate of false discoveries is held below 1 - confidence by the procedure of Benjamini and Hochberg (Journal of the
+-- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
 -- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
 CREATE FUNCTION clock_node_changes(
-    since      timestamptz      DEFAULT NULL,
-    confidence double precision DEFAULT 0.95
+    since      timestamptz DEFAULT NULL,
+    confidence numeric     DEFAULT 95
 ) RETURNS TABLE (
     change text, queryid bigint, planid bigint, node integer, depth integer, node_type text, relation text,
     before_ms double precision, after_ms double precision, difference_ms double precision, difference_margin_ms double precision,
@@ -970,7 +970,7 @@ BEGIN ATOMIC
         LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid AND w.queryid = i.queryid AND w.planid = i.planid
                            AND w.node = i.node AND w.node_type = i.node_type,
              LATERAL clock_compare_sums(coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
-                                        coalesce(w.first_seen = i.first_seen, false), confidence) c
+                                        coalesce(w.first_seen = i.first_seen, false), (confidence / 100)::double precision) c
     ), ranked AS (
         SELECT c.*, c.p_value * count(*) OVER () / count(*) OVER (ORDER BY c.p_value) AS scaled
         FROM compared c WHERE c.p_value IS NOT NULL
@@ -979,7 +979,7 @@ BEGIN ATOMIC
     ), mostly_before AS (
         -- (a plan that has been given up since then is compared by its snapshot alone)
         SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid, w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
-        FROM was w, LATERAL clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, confidence) c
+        FROM was w, LATERAL clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, (confidence / 100)::double precision) c
         WHERE w.node = 0 AND c.after_timed > 0
         ORDER BY w.dbid, w.userid, w.queryid, c.after_total_ms DESC, w.planid
     ), mostly_after AS (
@@ -1002,10 +1002,10 @@ BEGIN ATOMIC
           SELECT CASE WHEN d.difference_ms > 0 THEN 'slower' ELSE 'faster' END, d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
                  d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted, d.before_timed, d.after_timed,
                  d.planid, d.index_name, d.dbid, d.userid, d.taken_at
-          FROM adjusted d WHERE d.adjusted < 1 - confidence) v
+          FROM adjusted d WHERE d.adjusted < 1 - confidence / 100) v
     ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed) DESC, v.queryid, v.planid, v.node;
 END;
-COMMENT ON FUNCTION clock_node_changes(timestamptz, double precision) IS
+COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
 'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
 
 --
@@ -1071,6 +1071,6 @@ REVOKE ALL ON FUNCTION clock_list_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_node_sums() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_stats_snapshot() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_stats_snapshot() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 GRANT SELECT, INSERT, DELETE ON TABLE clock_node_snapshots TO pg_monitor;

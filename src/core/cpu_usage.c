@@ -49,7 +49,7 @@ static double
 delay_ns(void)
 {
 #if defined(__linux__)
-	char		text[128];
+	char text[	128];
 	unsigned long long ran;
 	unsigned long long delay;
 	unsigned long long times;
@@ -57,7 +57,7 @@ delay_ns(void)
 
 	if (length <= 0)
 		return -1;
-	text[length] = '\0';
+	text[		length] = '\0';
 
 	/* a kernel that does not keep them shows zeros, but we have run before */
 	if (sscanf(text, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)

@@ -23,8 +23,8 @@
 typedef enum DrawResult
 {
 	NOT_DRAWN,
-	DRAWN_BEFORE,				/* the next one of its like will be: this one's
-								 * ExecutorRun() is timed, but no node */
+	DRAWN_BEFORE,				/* the next one of its like will be: this
+								 * one's ExecutorRun() is timed, but no node */
 	DRAWN
 } DrawResult;
 

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/array.h"
+#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -309,15 +310,18 @@ clock_compare_sums(PG_FUNCTION_ARGS)
 Datum
 clock_check_changes(PG_FUNCTION_ARGS)
 {
-	double		confidence = PG_ARGISNULL(0) ? NAN : PG_GETARG_FLOAT8(0);
+	double		percent = PG_ARGISNULL(0) ? NAN :
+		DatumGetFloat8(DirectFunctionCall1(numeric_float8, PG_GETARG_DATUM(0)));
 
 	check_ready();
 	/* written so that NaN fails, too */
-	if (!(confidence > 0 && confidence < 1))
+	if (!(percent >= 50 && percent < 100))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("confidence must be greater than 0 and less than 1"),
-				 errhint("0.95, the default, is 95 percent.")));
+				 errmsg("confidence must be at least 50 and below 100 percent"),
+				 errdetail("The confidence given is %s.", PG_ARGISNULL(0) ? "null" :
+						   DatumGetCString(DirectFunctionCall1(numeric_out, PG_GETARG_DATUM(0)))),
+				 errhint("95, the default, is customary.")));
 	if (PG_ARGISNULL(1))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

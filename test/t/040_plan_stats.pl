@@ -199,8 +199,8 @@ query($on . 'SELECT work(i) FROM one;' x 10);
 is( query(q{SELECT change, node, node_type, relation, difference_ms > 0, p_value < 0.05 FROM clock_node_changes() ORDER BY node}),
 	"slower|0|whole plan||t|t\nslower|1|Seq Scan|one|t|t",
 	'what sleeps longer is found');
-is(query(q{SELECT bool_and(before_timed > 1 AND after_timed > 1) FROM clock_node_changes(confidence => 0.9)}), 't', 'by executions before and after');
-foreach my $wrong (0, 1, -1, "'NaN'", 'NULL')
+is(query(q{SELECT bool_and(before_timed > 1 AND after_timed > 1) FROM clock_node_changes(confidence => 90)}), 't', 'by executions before and after');
+foreach my $wrong (0, 0.95, 100, -1, "'NaN'", 'NULL')
 {
 	my (undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT * FROM clock_node_changes(confidence => $wrong)");
 	like($err, qr/22023.*confidence must be/s, "no confidence: $wrong");
