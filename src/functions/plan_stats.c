@@ -67,6 +67,19 @@ put_double(Row *row, double value)
 		row_put(row, Float8GetDatum(value));
 }
 
+/* Fewer digits read better: times have as many as nanoseconds need. */
+static void
+put_ms(Row *row, double ns)
+{
+	put_double(row, rint(ns) / 1e6);
+}
+
+static void
+put_hundredths(Row *row, double value)
+{
+	put_double(row, rint(value * 100) / 100);
+}
+
 static void
 put_rounded(Row *row, double count)
 {
@@ -101,13 +114,13 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 
 	put_key(&row, entry, seen);
 	put_rounded(&row, whole->w);
-	put_double(&row, weighted_count_margin(whole));
+	put_double(&row, rint(weighted_count_margin(whole)));
 	put_rounded(&row, whole->n);
 	put_rounded(&row, entry->failed.w);
-	put_double(&row, whole->wx * ms);
-	put_double(&row, weighted_total_margin(whole) * ms);
-	put_double(&row, weighted_mean(whole) * ms);
-	put_double(&row, weighted_mean_margin(whole) * ms);
+	put_ms(&row, whole->wx);
+	put_ms(&row, weighted_total_margin(whole));
+	put_ms(&row, weighted_mean(whole));
+	put_ms(&row, weighted_mean_margin(whole));
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
 	row_put(&row, TimestampTzGetDatum(entry->last_seen));
 	row_put(&row, Int32GetDatum(entry->nnodes));
@@ -157,17 +170,17 @@ put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 	else
 		row_put_nulls(&row, 2);
 	put_rounded(&row, node->loops);
-	put_double(&row, per(node->estimated_rows, node->total.w));
-	put_double(&row, per(node->rows, node->loops));
-	put_double(&row, exp(per(node->log_factor, node->begun)));
-	put_double(&row, node->begun > 0 ? node->worst_factor : NAN);
+	put_hundredths(&row, per(node->estimated_rows, node->total.w));
+	put_hundredths(&row, per(node->rows, node->loops));
+	put_hundredths(&row, exp(per(node->log_factor, node->begun)));
+	put_hundredths(&row, node->begun > 0 ? node->worst_factor : NAN);
 	put_rounded(&row, node->calls);
 	put_rounded(&row, node->timed_calls);
-	put_double(&row, node->total.wx * ms);
-	put_double(&row, weighted_total_margin(&node->total) * ms);
-	put_double(&row, node->self.wx * ms);
-	put_double(&row, weighted_total_margin(&node->self) * ms);
-	put_double(&row, per(node->share_ns, entry->whole.wx) * 100);
+	put_ms(&row, node->total.wx);
+	put_ms(&row, weighted_total_margin(&node->total));
+	put_ms(&row, node->self.wx);
+	put_ms(&row, weighted_total_margin(&node->self));
+	put_hundredths(&row, per(node->share_ns, entry->whole.wx) * 100);
 	row_to_set(&row, fcinfo);
 }
 
