@@ -247,7 +247,9 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count)
 		node_timing_resume(execution->run.timing);
 		return execution;
 	}
-	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction));
+	/* one that may be scrolled goes on after its end, too */
+	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
+						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0);
 }
 
 static void
