@@ -258,7 +258,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, uint64 *of_cl
 		node_timing_resume(execution->run.timing);
 		return execution;
 	}
-	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction), of_class);
+	/* one that may be scrolled goes on after its end, too */
+	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
+						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
+						   of_class);
 }
 
 static void

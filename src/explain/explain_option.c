@@ -281,7 +281,9 @@ explain_option_finished(void)
 				 errdetail("EXPLAIN EXECUTE prints no more of it on this version of PostgreSQL.")));
 		return;
 	}
+	/* auto_explain may print what stands there, too */
 	if (!show_margins || es->wal ||
+		(explain_at_work->desc->instrument_options & INSTRUMENT_WAL) != 0 ||
 		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))
 		return;
 	explain_at_work->markers = explain_set_markers(explain_at_work->desc);

@@ -457,7 +457,7 @@ append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat for
 /*
  * Puts each node's output in place of its number: of one line of text, or of
  * all the keys about WAL in JSON, each of which ends with what comes after it,
- * a comma as a rule.
+ * a comma as a rule.  (VERBOSE has such keys of each worker, too.)
  */
 static char *
 replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
@@ -471,8 +471,10 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 	{
 		int			id = marked_node(line, markers);
 		int			indent = (int) strspn(line, " ");
+		bool		of_wal = id >= 0 ||
+			(format == EXPLAIN_FORMAT_JSON && starts_with(line + indent, "\"WAL Records\": "));
 
-		if (id < 0)
+		if (!of_wal)
 			appendStringInfo(&result, "%s\n", line);
 		else if (format == EXPLAIN_FORMAT_TEXT)
 			append_node(&result, timed, id, format, indent / 2);
@@ -484,7 +486,8 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 			/* what was written before ends with a comma and a line feed */
 			result.len -= 2;
 			result.data[result.len] = '\0';
-			append_node(&result, timed, id, format, indent / 2);
+			if (id >= 0)
+				append_node(&result, timed, id, format, indent / 2);
 			appendStringInfoString(&result, line[strlen(line) - 1] == ',' ? ",\n" : "\n");
 		}
 		pfree(line);
