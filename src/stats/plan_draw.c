@@ -72,8 +72,9 @@
 #define LONG_NS			1e5
 #define LEAST_FACTOR	0.25
 
-/* More executions than that are not passed over before the next one is timed. */
+/* On average no more executions than that pass before one is timed; and never more. */
 #define MAX_GAP			1e6
+#define MOST_PASSED		1e9
 
 /* A class, as this backend knows it. */
 typedef struct DrawSlot
@@ -179,7 +180,7 @@ draw_next(DrawSlot *slot)
 	if (slot->gap <= 1 || track_everything)
 		slot->left = 1;
 	else
-		slot->left = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / slot->gap), MAX_GAP * 40);
+		slot->left = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / slot->gap), MOST_PASSED);
 }
 
 /* Of a class that nobody has seen. */
