@@ -584,6 +584,7 @@ sub statements_and_formats
 {
 	my $query = 'SELECT b.k, count(*) FROM a JOIN b USING (i) WHERE a.k < 50 GROUP BY b.k ORDER BY b.k';
 	my $margins_everywhere = $version >= 180000;
+	my $has_xml = $s->query(q{SELECT xmlparse(document '<a/>')})->{state} eq '00000';
 	my $result;
 
 	$s->query("RESET ALL; $settings $serial");
@@ -617,7 +618,8 @@ sub statements_and_formats
 			is_deeply(figures($decoded), figures($plain), "$what: JSON: all else is the same") or diag $json;
 
 			$printed = $margins eq 'on' && $margins_everywhere;
-			is($s->query(q{SELECT count(xmlparse(document $$} . $xml . q{$$))})->{out}, '1', "$what: XML") or diag $xml;
+			# not every server is built with libxml
+			is($s->query(q{SELECT count(xmlparse(document $$} . $xml . q{$$))})->{out}, '1', "$what: XML") if $has_xml;
 			is(scalar(() = $xml =~ /<Clock-Total-Margin>\d+\.\d{3}<\/Clock-Total-Margin>/g), $printed ? $nodes : 0, "$what: XML: margins");
 			like($xml, qr/<Clock>\s*<Source>.*<\/Source>\s*<Method>sampling<\/Method>/, "$what: XML: it is said");
 
