@@ -263,6 +263,9 @@ call_cost(bool all_timed, double *ticks_per_ns)
 	{
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
+		/* the others go on with what is there while this one calibrates */
+		if (own->at_ns != 0 && own->by_tsc == timing_by_tsc && !is_valid(own, now_ns))
+			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);
 	}
 	if (!is_valid(own, now_ns))

@@ -16,11 +16,11 @@
 #include "utils/guc.h"
 
 #include "core/reference.h"
+#include "core/system_clock.h"
 #include "explain/executor_hooks.h"
 #include "explain/explain_option.h"
 #include "explain/parallel_timing.h"
 #include "explain/plan_run.h"
-#include "explain/timing_clock.h"
 
 typedef enum SampledTiming
 {
@@ -82,7 +82,7 @@ end_execution(void *arg)
 	dlist_delete(&execution->link);
 	if (explain_at_work != NULL && explain_at_work->execution == execution)
 		explain_at_work->execution = NULL;
-	if (execution->drawn.weight > 0 && execution->run.plan == NULL && execution_sampler != NULL)
+	if (execution->drawn.weight > 0 && execution->under_way && execution_sampler != NULL)
 		execution_sampler->failed(execution);
 }
 
@@ -101,7 +101,7 @@ is_asked_for(const QueryDesc *desc, bool explained)
  * takes is to be told the sampler.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool whole, uint64 *of_class)
+begin_execution(QueryDesc *desc, bool whole, bool workers, uint64 *of_class)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	const ExplainOption *option = explained ? explain_at_work->option : NULL;
@@ -118,7 +118,7 @@ begin_execution(QueryDesc *desc, bool whole, uint64 *of_class)
 		result = execution_sampler->draw(desc, &drawn);
 		if (result == DRAWN_BEFORE && !asked)
 		{
-			*of_class = drawn.class;
+			*of_class = whole ? drawn.class : 0;
 			return NULL;
 		}
 	}
@@ -127,6 +127,8 @@ begin_execution(QueryDesc *desc, bool whole, uint64 *of_class)
 	if (!asked && result != DRAWN)
 		return NULL;
 
+	/* not at the expense of the one that happens to come when that is due */
+	node_timing_calibrate();
 	start_ns = reference_ns();
 	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
 	execution->desc = desc;
@@ -141,12 +143,14 @@ begin_execution(QueryDesc *desc, bool whole, uint64 *of_class)
 		execution->run.options.in_passing = true;
 	}
 	execution->run.options.may_stop = !whole;
+	execution->run.options.no_workers = !workers;
 	dlist_push_head(&executions, &execution->link);
 	execution->at_end.func = end_execution;
 	execution->at_end.arg = execution;
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
 	if (explained)
 		explain_at_work->execution = execution;
+	execution->first_run = whole;
 	sampled_before_run(desc, &execution->run);
 	execution->attach_ns = (double) (reference_ns() - start_ns);
 	return execution;
@@ -221,6 +225,8 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
 {
 	bool		explained = unlikely(explain_at_work != NULL) && is_explained(desc, eflags);
 
+	/* of one that has failed before it was seen */
+	plan_run_desc = NULL;
 	if (explained)
 	{
 		explain_at_work->desc = desc;
@@ -234,14 +240,19 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count
+#define EXECUTE_ONCE false		/* it looks at the count */
 #else
 #define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
+#define EXECUTE_ONCE execute_once
 #endif
 
-/* Of all but the common case that nothing is to be done. */
+/*
+ * Of all but the common case that nothing is to be done.  A plan has parallel workers only
+ * where it is executed to its end, or once.
+ */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count, uint64 *of_class)
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, uint64 *of_class)
 {
 	TimedExecution *execution;
 
@@ -255,13 +266,17 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, uint64 *of_cl
 		execution = execution_of(desc);
 		if (execution == NULL || execution->run.plan != NULL)
 			return NULL;
-		node_timing_resume(execution->run.timing);
+		execution->first_run = false;
+		node_timing_resume(execution->run.timing, true);
 		return execution;
 	}
+	/* nothing is executed, and it has not begun after that */
+	if (ScanDirectionIsNoMovement(direction))
+		return NULL;
 	/* one that may be scrolled goes on after its end, too */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
-						   of_class);
+						   count == 0 || execute_once, of_class);
 }
 
 static void
@@ -269,28 +284,33 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
 	uint64		of_class = 0;
-	uint64		start_ticks;
+	uint64		start_ns;
 
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_join(desc);
 	else if (execution_sampler != NULL || desc->instrument_options != 0 || !dlist_is_empty(&executions) ||
 			 plan_run_desc != NULL)
-		execution = before_run(desc, direction, count, &of_class);
+		execution = before_run(desc, direction, count, EXECUTE_ONCE, &of_class);
 	if (likely(execution == NULL && of_class == 0))
 	{
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
 
-	start_ticks = now_ticks();
+	if (execution != NULL)
+		execution->under_way = true;
+	/* whichever clock plans are timed with */
+	start_ns = system_clock_read();
 	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
-	if (execution == NULL)
-		execution_sampler->ran_before(of_class, now_ticks() - start_ticks);
-	else
+	if (execution != NULL)
 	{
-		execution->run_ticks = now_ticks() - start_ticks;
+		execution->run_ns = (double) (int64) (system_clock_read() - start_ns);
 		sampled_after_run(desc, &execution->run);
+		execution->under_way = false;
 	}
+	/* a function in it may have switched that off */
+	else if (execution_sampler != NULL)
+		execution_sampler->ran_before(of_class, (double) (int64) (system_clock_read() - start_ns));
 }
 
 static void
@@ -299,12 +319,16 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	TimedExecution *execution = unlikely(!dlist_is_empty(&executions)) ? execution_of(desc) : NULL;
 
 	if (execution != NULL)
-		node_timing_resume(execution->run.timing);
+	{
+		node_timing_resume(execution->run.timing, false);
+		execution->under_way = true;
+	}
 	NEXT(ExecutorFinish) (desc);
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_report(desc);
 	if (execution == NULL)
 		return;
+	execution->under_way = false;
 	execution->stop_ns = reference_ns();
 	sampled_after_finish(desc, &execution->run);
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)

@@ -18,7 +18,7 @@
 /*
  * Who has a random part of all executions timed.  Before an execution's first
  * ExecutorRun() he says whether it is one; then he is told that it has finished, or,
- * while a transaction is being aborted, that it has failed.
+ * while a transaction is being aborted, that it has failed with an error.
  */
 typedef enum DrawResult
 {
@@ -32,7 +32,7 @@ typedef struct ExecutionSampler
 {
 	DrawResult	(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
 	double		max_overhead;	/* percent, within an execution */
-	void		(*ran_before) (uint64 class, uint64 ticks);
+	void		(*ran_before) (uint64 class, double ns);
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;

@@ -282,7 +282,7 @@ explain_option_finished(void)
 		return;
 	}
 	/* auto_explain may print what stands there, too */
-	if (!show_margins || es->wal ||
+	if (!es->timing || !show_margins || es->wal ||
 		(explain_at_work->desc->instrument_options & INSTRUMENT_WAL) != 0 ||
 		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))
 		return;

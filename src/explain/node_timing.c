@@ -43,7 +43,7 @@ node_timing_calibrate(void)
 	double		ticks_per_ns;
 
 	call_samples_prepare();
-	timing_clock_choose(false);
+	timing_clock_choose(true);
 	(void) call_cost(false, &ticks_per_ns);
 }
 
@@ -90,9 +90,9 @@ node_timing_ran(QueryTiming *query)
 }
 
 void
-node_timing_resume(QueryTiming *query)
+node_timing_resume(QueryTiming *query, bool again)
 {
-	query_timing_resume(query);
+	query_timing_resume(query, again);
 }
 
 void

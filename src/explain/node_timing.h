@@ -29,7 +29,7 @@ typedef struct QueryTiming QueryTiming;
  */
 extern void node_timing_prepare(const NodeTimingOptions *options);
 
-/* Only that. */
+/* Only that, and unless the kernel was asked for its clock a moment ago as well. */
 extern void node_timing_calibrate(void);
 
 /* Installs the wrappers.  What it returns is in the query's memory. */
@@ -43,7 +43,7 @@ extern QueryTiming *node_timing_attach(QueryDesc *desc,
 extern void node_timing_start(QueryTiming *query);
 extern void node_timing_ran(QueryTiming *query);
 extern void node_timing_stop(QueryTiming *query);
-extern void node_timing_resume(QueryTiming *query);
+extern void node_timing_resume(QueryTiming *query, bool again);
 
 /*
  * What came out, in CurrentMemoryContext.  All that was taken is given back; an

@@ -56,8 +56,7 @@ parallel_timing_share(QueryTiming *query)
 	SharedTiming *shared;
 	char		value[32];
 
-	/* (what may be left off before its end is executed without workers) */
-	if (query->nworkers == 0 || query->may_stop)
+	if (query->nworkers == 0 || query->no_workers)
 		return;
 	/* the query has to go on where there is no room for another one */
 	query->segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);

@@ -301,6 +301,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->only_node = options->only_node;
 	query->max_overhead = options->max_overhead;
 	query->may_stop = options->may_stop;
+	query->no_workers = options->no_workers;
 	query->in_passing = options->in_passing;
 	query->all_timed = options->sampling == 1;
 	query->at_end.func = end_timing;
@@ -308,11 +309,11 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/* workers are to count rows alone, as the nodes here */
-	if ((desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
-		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
-
 	(void) find_extent(desc->planstate, query);
+
+	/* workers are to count rows alone, as the nodes here */
+	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
+		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
 	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
 	(void) collect_node(desc->planstate, &collection);

@@ -256,8 +256,7 @@ record_outside(const QueryTiming *query, PlanEstimate *plan)
 
 	if (outside->first_ticks > query->start_ticks)
 		ends += (double) (outside->first_ticks - query->start_ticks);
-	if (outside->last_ticks != 0 && query->paused_ticks == 0 && query->ran_ticks > outside->last_ticks)
-		ends += (double) (query->ran_ticks - outside->last_ticks);
+	ends += outside->ends;
 	plan->outside_ns = (ends + outside->long_sum) * scale;
 	plan->outside_variance = 0;
 	if (n < 1 || calls < 2)

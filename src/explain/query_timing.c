@@ -54,6 +54,9 @@ query_timing_ran(QueryTiming *query)
 	NodeTiming *root = query->root;
 
 	query->ran_ticks = now_ticks();
+	if (query->outside.last_ticks != 0 && query->ran_ticks > query->outside.last_ticks)
+		query->outside.ends += (double) (query->ran_ticks - query->outside.last_ticks);
+	query->outside.last_ticks = 0;
 
 	/*
 	 * what the root's next call follows, if there will be one, is no part of
@@ -67,7 +70,7 @@ query_timing_ran(QueryTiming *query)
 }
 
 void
-query_timing_resume(QueryTiming *query)
+query_timing_resume(QueryTiming *query, bool again)
 {
 	uint64		now = now_ticks();
 	uint64		pause = now - query->ran_ticks;
@@ -76,6 +79,7 @@ query_timing_resume(QueryTiming *query)
 	query->policy.start += pause;
 	query->policy.now += pause;
 	query->ran_ticks = now;
+	query->in_parts |= again;
 }
 
 void
@@ -111,6 +115,14 @@ query_run_ns(const QueryTiming *query)
 Preempted
 query_preempted(const QueryTiming *query)
 {
+	/* what else this process has done meanwhile is in its usage, too */
+	if (query->in_parts)
+	{
+		Preempted	none = {0};
+
+		none.run_ns = query_run_ns(query);
+		return none;
+	}
 	return preempted_between(&query->start_usage, &query->stop_usage,
 							 query_run_ns(query));
 }

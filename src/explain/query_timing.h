@@ -128,6 +128,8 @@ typedef struct OutsideCalls
 	double		sum;			/* of times between calls, in ticks */
 	double		sum_sq;
 	double		long_sum;		/* of those that count once */
+	double		ends;			/* from a last call to the end of
+								 * ExecutorRun() */
 	int64		n;
 } OutsideCalls;
 
@@ -139,6 +141,7 @@ typedef struct QueryTiming
 	int			only_node;
 	double		max_overhead;
 	bool		may_stop;
+	bool		no_workers;
 	bool		in_passing;
 	bool		all_timed;		/* and gaps are not adapted */
 
@@ -169,7 +172,8 @@ typedef struct QueryTiming
 	uint64		start_ns;
 	uint64		start_ticks;
 	uint64		ran_ticks;
-	uint64		paused_ticks;	/* between one ExecutorRun() and the next */
+	uint64		paused_ticks;	/* between ExecutorRun() and what follows it */
+	bool		in_parts;		/* another ExecutorRun() has followed */
 	uint64		stop_ns;
 	uint64		stop_ticks;
 	CpuUsage	start_usage;
@@ -186,8 +190,8 @@ extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/* Some time after ExecutorRun(), before another one or ExecutorFinish(). */
-extern void query_timing_resume(QueryTiming *query);
+/* Some time after ExecutorRun(), before another one ("again") or ExecutorFinish(). */
+extern void query_timing_resume(QueryTiming *query, bool again);
 
 /* How long the run has taken, without what was between. */
 extern double query_run_ns(const QueryTiming *query);

@@ -32,7 +32,10 @@ typedef struct TimedExecution
 	SampledRun	run;			/* run.plan is NULL until it has finished */
 	ExecutionDraw drawn;
 	double		attach_ns;		/* that it took to have it timed */
-	uint64		run_ticks;		/* the latest ExecutorRun() */
+	bool		under_way;		/* ExecutorRun() or ExecutorFinish() has not
+								 * come back */
+	bool		first_run;		/* it has taken one ExecutorRun(), to its end */
+	double		run_ns;			/* the latest one */
 	uint64		stop_ns;		/* when it was over, as reference_ns() */
 	dlist_node	link;
 	MemoryContextCallback at_end;

@@ -16,7 +16,8 @@ extern bool timing_by_tsc;
 
 /*
  * Chooses the cheapest clock that can be trusted.  It stays as it is from
- * timing_clock_hold() to timing_clock_release(), which count.  "in_passing": unless that was done in the last 10 s.
+ * timing_clock_hold() to timing_clock_release(), which count.  "in_passing":
+ * not again if that was done in the last 10 s.
  */
 extern void timing_clock_choose(bool in_passing);
 extern void timing_clock_hold(void);

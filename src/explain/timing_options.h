@@ -21,6 +21,8 @@ typedef struct NodeTimingOptions
 								 * more, calls are timed more rarely */
 	bool		may_stop;		/* whoever reads its rows may leave it off, or
 								 * go on later, as with a cursor */
+	bool		no_workers;		/* its plan is executed without any, whatever
+								 * it says */
 	bool		in_passing;		/* nobody waits for the result: that the
 								 * machine is steady is taken for granted */
 } NodeTimingOptions;

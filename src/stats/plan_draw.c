@@ -4,7 +4,7 @@
  *	  Which executions are timed for the statistics of plans.
  *
  * Executions are in classes: a query, about its plan, a user.  Each execution of a
- * class has the same chance p of being timed, which is known before it begins;
+ * class has a chance p of being timed, which is known before it begins;
  * so that one that is timed stands for 1/p, whatever p was.  What it costs to time
  * one is measured each time, and p is chosen so that this is clocktiming.max_overhead of
  * what the class's executions take.
@@ -69,6 +69,7 @@
 
 /* Of executions and those just before them; see warm_factor(). */
 #define LATEST			8
+#define FEWEST			5
 #define LONG_NS			1e5
 #define LEAST_FACTOR	0.25
 
@@ -85,9 +86,9 @@ typedef struct DrawSlot
 	float		n;				/* timed ones that are remembered, */
 	float		run_ns;			/* the mean of how long they took, */
 	float		cost_ns;		/* and of what timing them took */
-	int			nbefore;
-	int			ntimed;
-	float		before[LATEST]; /* ticks of executions just before one whose */
+	uint32		nbefore;
+	uint32		ntimed;
+	float		before[LATEST]; /* ns of executions just before one whose */
 	float		timed[LATEST];	/* nodes were timed, and of these */
 } DrawSlot;
 
@@ -235,19 +236,20 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 }
 
 static void
-ran_before(uint64 class, uint64 ticks)
+ran_before(uint64 class, double ns)
 {
 	DrawSlot   *slot = slot_of(class);
 
 	if (slot->key == class)
-		slot->before[slot->nbefore++ % LATEST] = (float) ticks;
+		slot->before[slot->nbefore++ % LATEST] = (float) ns;
 }
 
 /*
  * By which factor an execution would have been shorter if its nodes had not been timed,
  * by the latest ones that were and those just before them.  What prepares the
  * timing has pushed what the execution needs out of the processor's caches, which one
- * of some microseconds takes twice as long for.
+ * of some microseconds takes twice as long for.  Where there are too few of them it is 1, as
+ * it would tell more of how executions differ.
  */
 static double
 warm_factor(DrawSlot *slot, const TimedExecution *execution)
@@ -257,9 +259,11 @@ warm_factor(DrawSlot *slot, const TimedExecution *execution)
 	int			n;
 	double		factor;
 
-	slot->timed[slot->ntimed++ % LATEST] = (float) execution->run_ticks;
-	n = Min(Min(slot->nbefore, slot->ntimed), LATEST);
-	if (n == 0 || execution->run.plan->whole_ns > LONG_NS)
+	if (!execution->first_run)
+		return 1;
+	slot->timed[slot->ntimed++ % LATEST] = (float) execution->run_ns;
+	n = (int) Min(Min(slot->nbefore, slot->ntimed), LATEST);
+	if (n < FEWEST || execution->run.plan->whole_ns > LONG_NS)
 		return 1;
 	for (int i = 0; i < n; i++)
 	{
@@ -334,7 +338,17 @@ static void
 failed(TimedExecution *execution)
 {
 	PlanKey		key = plan_key(&execution->drawn);
+	DrawSlot   *slot = slot_of(execution->drawn.class);
 
+	/*
+	 * nothing is learned of what always fails, so that it would be timed each
+	 * time
+	 */
+	if (slot->key == execution->drawn.class && slot->gap < NEW_GAP)
+	{
+		slot->gap = NEW_GAP;
+		draw_next(slot);
+	}
 	plan_store_add_failed(&key, execution->drawn.weight);
 }
 

@@ -30,6 +30,7 @@ $node->safe_psql(
 
 my $plugin = q{$libdir/plugins/clocktiming};
 my $settings = q{SELECT string_agg(name, ',' ORDER BY name) FROM pg_settings WHERE name LIKE 'clocktiming.%'};
+my $known = join ',', map { "clocktiming.$_" } qw(max_overhead progress_interval sampled_timing show_margins track);
 
 # How many libraries of ours the backend has mapped, by inode and by name.
 sub mapped
@@ -67,7 +68,7 @@ foreach my $order (
 		is($result->{out}, 't', 'its result') if $sql =~ /^SELECT/;
 	}
 	is(mapped($session), '1 1', 'loaded once');
-	is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'settings are seen');
+	is($session->query($settings)->{out}, $known, 'settings are seen');
 	$session->quit;
 }
 
@@ -81,7 +82,7 @@ is($result->{state}, '00000', 'it may by the name among the plugins');
 like($result->{err}, qr/permission denied to set parameter "clocktiming.worker_timing"/, 'what is not for it is taken away');
 is($session->query('SHOW clocktiming.worker_timing')->{out}, '', 'and has no value');
 is($session->query('SET clocktiming.worker_timing = 1')->{state}, '42501', 'nor may it set that later');
-is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'settings are seen');
+is($session->query($settings)->{out}, $known, 'settings are seen');
 is($session->query('SET clocktiming.progress_interval = 0')->{state}, '00000', 'and can be set');
 is($session->query($measure)->{state}, '42501', 'it may not measure');
 is($session->query('TABLE secret')->{state}, '42501', 'it may not read what it may not read');
@@ -90,7 +91,7 @@ $session->quit;
 # In all its sessions, or in all of a database: what the manual says makes the settings visible
 $node->safe_psql('postgres', 'ALTER ROLE regress_ordinary SET local_preload_libraries = clocktiming', extra_params => [ '-U', 'regress_ordinary' ]);
 $session = ClockSession->new($node, user => 'regress_ordinary');
-is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'ALTER ROLE by the role itself: settings are seen in a new session');
+is($session->query($settings)->{out}, $known, 'ALTER ROLE by the role itself: settings are seen in a new session');
 is(mapped($session), '1 1', 'loaded once');
 SKIP:
 {
@@ -102,9 +103,9 @@ SKIP:
 $session->quit;
 is($node->safe_psql('postgres', $settings), '', 'other roles have nothing of it');
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET session_preload_libraries = clocktiming');
-is($node->safe_psql('postgres', $settings), 'clocktiming.progress_interval', 'ALTER DATABASE by a superuser: settings are seen in a new session');
+is($node->safe_psql('postgres', $settings), $known, 'ALTER DATABASE by a superuser: settings are seen in a new session');
 $session = ClockSession->new($node, user => 'regress_ordinary');
-is($session->query($settings)->{out}, 'clocktiming.progress_interval', 'and with both settings');
+is($session->query($settings)->{out}, $known, 'and with both settings');
 is(mapped($session), '1 1', 'it is loaded once');
 $session->quit;
 

@@ -271,6 +271,7 @@ my @writing = (
 
 # How each of these is executed, and what auto_explain says of it
 my @cursors = (
+	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 0 FROM c; FETCH 3 FROM c; FETCH 0 FROM c; FETCH ALL FROM c; COMMIT',
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM a; FETCH 10 FROM c; MOVE 20 FROM c; FETCH 0 FROM c; CLOSE c; COMMIT',
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM b WHERE k < 5; FETCH ALL FROM c; COMMIT',
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM b ORDER BY k, i; MOVE 3 FROM c; MOVE ALL FROM c; COMMIT',
@@ -659,6 +660,7 @@ sub statements_and_formats
 	$result = $s->query('EXPLAIN ANALYZE SELECT count(*) FROM a');
 	my ($plan) = logged_plans($result->{err});
 	is($plan->{Plan}{'WAL Records'}, 0, "$libraries: margins are not in the log as WAL") or diag $result->{err};
+	unlike($s->query('EXPLAIN (ANALYZE, TIMING OFF) SELECT count(*) FROM a')->{out}, qr/Clock|WAL/, "$libraries: no margins where no times are printed");
 	$s->query("RESET ALL; $settings $serial SET clocktiming.show_margins = on");
 	sampled('on');
 

@@ -1,0 +1,109 @@
+
+# Which executions are timed for the statistics of plans: a random part of them, which
+# stands for all; and what happens as that is switched on and off.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'clocktiming'
+clocktiming.track = on
+clocktiming.max_overhead = 20
+max_parallel_workers_per_gather = 0
+jit = off
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE a AS SELECT i FROM generate_series(1, 20) AS i;
+	CREATE TABLE b AS SELECT i FROM generate_series(1, 100000) AS i;
+	ANALYZE;
+	-- executes a statement so many times, and counts its errors
+	CREATE FUNCTION repeats(statement text, n integer) RETURNS integer LANGUAGE plpgsql AS $$
+	DECLARE
+		failed integer := 0;
+	BEGIN
+		FOR i IN 1 .. n LOOP
+			BEGIN
+				EXECUTE statement;
+			EXCEPTION WHEN division_by_zero THEN
+				failed := failed + 1;
+			END;
+		END LOOP;
+		RETURN failed;
+	END;
+	$$});
+
+sub query { return $node->safe_psql('postgres', $_[0]); }
+
+# What is known of the plans that scan a table: executions, their margin, timed and failed ones
+sub known
+{
+	my ($table) = @_;
+	my $found = query(qq{SELECT sum(executions), sum(executions_margin), sum(timed_executions), sum(failed_executions)
+		FROM clock_plan_stats WHERE plan LIKE '%Scan on $table' AND plan NOT LIKE '%Append%'});
+	my %known;
+
+	@known{qw(executions margin timed failed)} = map { $_ eq '' ? 0 : $_ } split /\|/, $found;
+	return %known;
+}
+
+# A short statement
+my $n = 20000;
+query("SELECT repeats('SELECT count(*) FROM a', $n)");
+my %short = known('a');
+cmp_ok($short{timed}, '>', 5, 'some of many short executions are timed');
+cmp_ok($short{timed}, '<', $n / 4, 'and few of them');
+cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "they stand for all") or diag explain \%short;
+is($short{failed}, 0, 'none has failed');
+
+# Another session knows how rarely they are to be timed
+query("SELECT repeats('SELECT count(*) FROM a', 10)") for 1 .. 20;
+my %again = known('a');
+cmp_ok($again{timed} - $short{timed}, '<', 100, 'not each new session times them at once');
+
+# A long one is timed each time
+query("SELECT repeats('SELECT count(*) FROM b', 20)");
+my %long = known('b');
+is($long{executions}, $long{timed}, 'long executions are all timed') or diag explain \%long;
+is($long{timed}, 20, 'and counted');
+is($long{margin}, 0, 'exactly');
+
+# Errors
+query('SELECT clock_stats_reset()');
+is(query("SELECT repeats('SELECT 1 / (i - 20) FROM a', 3000)"), 3000, 'what fails each time');
+my $failed = query(q{SELECT sum(failed_executions) FROM clock_plan_stats});
+cmp_ok($failed, '>', 1000, 'is estimated as well');
+cmp_ok($failed, '<', 9000, 'and not more than there was');
+
+# Cursors: an execution may go on, be left, or not begin
+query('SELECT clock_stats_reset()');
+my $s = ClockSession->new($node);
+foreach my $statements (
+	'DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; ROLLBACK',
+	'DECLARE c CURSOR FOR SELECT * FROM b; FETCH 0 FROM c; FETCH 10 FROM c; ROLLBACK',
+	'DECLARE c CURSOR FOR SELECT * FROM b; FETCH 0 FROM c; ROLLBACK',
+	'DECLARE c CURSOR FOR SELECT * FROM b; ROLLBACK')
+{
+	is($s->query("BEGIN; $statements")->{state}, '00000', $statements);
+}
+is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
+
+# Switched within the statements that are being drawn
+$s->query(q{SELECT repeats('SELECT set_config(''clocktiming.track'', CASE current_setting(''clocktiming.track'') WHEN ''on'' THEN ''off'' ELSE ''on'' END, false)', 5000)});
+is($s->query('SELECT 1')->{out}, 1, 'switched on and off within statements');
+$s->query(q{BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; SET clocktiming.track = off; FETCH ALL FROM c; COMMIT});
+$s->query(q{BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; SET LOCAL clocktiming.track = on; FETCH 10 FROM c; ROLLBACK});
+is($s->query('SELECT 2')->{out}, 2, 'and between parts of one');
+$s->quit;
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
+
+done_testing();
