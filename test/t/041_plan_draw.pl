@@ -98,7 +98,17 @@ foreach my $statements (
 is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
 
 # Switched within the statements that are being drawn
-$s->query(q{SELECT repeats('SELECT set_config(''clocktiming.track'', CASE current_setting(''clocktiming.track'') WHEN ''on'' THEN ''off'' ELSE ''on'' END, false)', 5000)});
+$s->query(q{
+	DO $$
+	BEGIN
+		FOR i IN 1 .. 6000 LOOP
+			-- first it becomes known as a short one
+			PERFORM set_config('test.track', CASE WHEN i < 3000 THEN 'on' ELSE 'off' END, false);
+			EXECUTE 'SELECT set_config(''clocktiming.track'', current_setting(''test.track''), false)';
+			PERFORM set_config('clocktiming.track', 'on', false);
+		END LOOP;
+	END
+	$$});
 is($s->query('SELECT 1')->{out}, 1, 'switched on and off within statements');
 $s->query(q{BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; SET clocktiming.track = off; FETCH ALL FROM c; COMMIT});
 $s->query(q{BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 10 FROM c; SET LOCAL clocktiming.track = on; FETCH 10 FROM c; ROLLBACK});
