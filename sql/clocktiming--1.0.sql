@@ -863,10 +863,10 @@ CREATE FUNCTION clock_stats_reset(
     dbid    oid    DEFAULT 0,
     queryid bigint DEFAULT 0
 ) RETURNS void
-LANGUAGE C VOLATILE PARALLEL SAFE
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-'forgets the statistics of a user''s, a database''s or a query''s plans, 0 being all of them; snapshots remain';
+'forgets the statistics of a user''s, a database''s or a query''s plans, 0 being all of them, and nothing if an argument is null; snapshots remain';
 
 --
 -- What has changed since a snapshot of them.

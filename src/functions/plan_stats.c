@@ -266,12 +266,8 @@ clock_list_node_sums(PG_FUNCTION_ARGS)
 Datum
 clock_stats_reset(PG_FUNCTION_ARGS)
 {
-	Oid			userid = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
-	Oid			dbid = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
-	int64		queryid = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT64(2);
-
 	check_ready();
-	store_reset(userid, dbid, (uint64) queryid);
+	store_reset(PG_GETARG_OID(0), PG_GETARG_OID(1), (uint64) PG_GETARG_INT64(2));
 	PG_RETURN_VOID();
 }
 
