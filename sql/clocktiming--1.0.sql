@@ -841,12 +841,12 @@ COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is
 COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
 COMMENT ON COLUMN clock_node_stats.relation IS 'relation that the node scans or modifies, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.index_name IS 'index that the node scans, by its name when the plan was first seen; null if none';
-COMMENT ON COLUMN clock_node_stats.self_ms IS 'estimated time of the node itself in all executions and processes, without the nodes below, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.self_ms IS 'estimated time of the node itself in all executions and processes, without the nodes below, in milliseconds; null, as are the other times and the calls, if it was never timed, as one that is executed asynchronously';
 COMMENT ON COLUMN clock_node_stats.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.share_percent IS 'share that a process''s time of the node itself has in the time of all executions of the plan, in percent';
 COMMENT ON COLUMN clock_node_stats.total_ms IS 'estimated time of the node and those below it in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.loops IS 'estimated number of loops in all executions and processes';
+COMMENT ON COLUMN clock_node_stats.loops IS 'estimated number of loops in all executions, in the processes in which the node was timed; in all processes if it was timed in none';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS 'mean number of rows that the planner has expected of a loop';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS 'mean number of rows that a loop has returned; null if there was none';
 COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS 'how many times too many or too few the expected rows were, on the geometric mean of the executions, neither number being taken for less than 1; null if there was no loop';

@@ -152,6 +152,24 @@ per(double sum, double of)
 	return of > 0 ? sum / of : NAN;
 }
 
+/* A node whose calls are not timed, as those of an asynchronous one, has no times. */
+static void
+put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
+{
+	if (!(node->total.n > 0))
+	{
+		row_put_nulls(row, 7);
+		return;
+	}
+	put_rounded(row, node->calls);
+	put_rounded(row, node->timed_calls);
+	put_ms(row, node->total.wx);
+	put_ms(row, weighted_total_margin(&node->total));
+	put_ms(row, node->self.wx);
+	put_ms(row, weighted_total_margin(&node->self));
+	put_hundredths(row, per(node->share_ns, entry->whole.wx) * 100);
+}
+
 static void
 put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -170,17 +188,11 @@ put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 	else
 		row_put_nulls(&row, 2);
 	put_rounded(&row, node->loops);
-	put_hundredths(&row, per(node->estimated_rows, node->total.w));
+	put_hundredths(&row, per(node->estimated_rows, node->w));
 	put_hundredths(&row, per(node->rows, node->loops));
 	put_hundredths(&row, exp(per(node->log_factor, node->begun)));
 	put_hundredths(&row, node->begun > 0 ? node->worst_factor : NAN);
-	put_rounded(&row, node->calls);
-	put_rounded(&row, node->timed_calls);
-	put_ms(&row, node->total.wx);
-	put_ms(&row, weighted_total_margin(&node->total));
-	put_ms(&row, node->self.wx);
-	put_ms(&row, weighted_total_margin(&node->self));
-	put_hundredths(&row, per(node->share_ns, entry->whole.wx) * 100);
+	put_node_times(&row, entry, node);
 	row_to_set(&row, fcinfo);
 }
 

@@ -72,6 +72,28 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_95) * (margin / NORMAL_95) : 0;
 }
 
+/* "node" is NULL for one that was pruned. */
+static void
+add_times(NodeSlot *slot, const NodeEstimate *node, double w)
+{
+	/* nothing is known of it: that is not the same as no time */
+	if (node != NULL && node->kind == NODE_UNTIMED)
+		return;
+	if (node == NULL || node->loops <= 0)
+	{
+		weighted_add(&slot->total, w, 0, 0);
+		weighted_add(&slot->self, w, 0, 0);
+		return;
+	}
+	if (!isfinite(node->total_ns) || !isfinite(node->self_ns))
+		return;
+	weighted_add(&slot->total, w, node->total_ns, variance_of(node->total_margin_ns));
+	weighted_add(&slot->self, w, node->self_ns, variance_of(node->self_margin_ns));
+	slot->share_ns += w * node->self_ns / Max(node->processes, 1);
+	slot->calls += w * (double) node->calls;
+	slot->timed_calls += w * (double) node->timed;
+}
+
 static void
 add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 {
@@ -79,34 +101,22 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 	int			place = node_estimate_place(estimate, plan->plan_node_id);
 	double		w = execution->weight;
 	const NodeEstimate *node;
-	double		loops,
-				rows,
-				factor;
+	double		factor;
 
 	/* where another extension says which plans are the same, they need not be */
 	if (slot->tag != (int32) nodeTag(plan))
 		return;
+	slot->w += w;
 	slot->estimated_rows += w * plan->plan_rows;
 	node = place >= 0 ? &estimate->nodes[place] : NULL;
-	/* with those of workers that were not timed */
-	loops = node != NULL ? node->loops + node->untimed_loops : 0;
-	/* one that was pruned has taken no time */
-	if (loops <= 0 || !isfinite(node->total_ns) || !isfinite(node->self_ns))
-	{
-		weighted_add(&slot->total, w, 0, 0);
-		weighted_add(&slot->self, w, 0, 0);
+	add_times(slot, node, w);
+	if (node == NULL || node->loops <= 0)
 		return;
-	}
-	weighted_add(&slot->total, w, node->total_ns, variance_of(node->total_margin_ns));
-	weighted_add(&slot->self, w, node->self_ns, variance_of(node->self_margin_ns));
-	slot->share_ns += w * node->self_ns / Max(node->processes, 1);
-	rows = node->rows + node->untimed_rows;
-	slot->rows += w * rows;
-	slot->loops += w * loops;
-	slot->calls += w * (double) node->calls;
-	slot->timed_calls += w * (double) node->timed;
+	/* of the processes whose times were added: a loop has its time */
+	slot->rows += w * node->rows;
+	slot->loops += w * node->loops;
 	slot->begun += w;
-	factor = rows_factor(rows / loops, plan->plan_rows);
+	factor = rows_factor(node->rows / node->loops, plan->plan_rows);
 	slot->log_factor += w * log(factor);
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }

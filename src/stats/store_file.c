@@ -23,7 +23,7 @@
 #define STORE_MAGIC		0x43544d47
 
 /* To be changed with the structures' meaning. */
-#define STORE_LAYOUT	1
+#define STORE_LAYOUT	2
 
 typedef struct StoreHeader
 {

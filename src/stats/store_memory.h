@@ -46,8 +46,10 @@ typedef struct NodeSlot
 	WeightedSums total;			/* ns, all processes together */
 	WeightedSums self;
 	double		share_ns;		/* a process's self time */
+	double		w;				/* executions, timed here or not */
 	double		estimated_rows; /* by the planner, per loop */
-	double		rows;
+	double		rows;			/* of processes in which it was timed, of all
+								 * where it was in none */
 	double		loops;
 	double		calls;
 	double		timed_calls;
