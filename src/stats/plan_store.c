@@ -169,7 +169,8 @@ subplan_parent(const Execution *execution, int i)
 
 	if (place < 0 || estimate->nodes[place].parent < 0)
 		return -1;
-	for (int k = 0; k < tree->nkept; k++)
+	/* (what contains it is before it: each place is given once) */
+	for (int k = 0; k < i; k++)
 	{
 		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) == estimate->nodes[place].parent)
 			return k;
@@ -179,20 +180,22 @@ subplan_parent(const Execution *execution, int i)
 
 /*
  * Puts a node, and what is below it, at the next places.  Subplans of expressions come
- * after the node's inputs, as in EXPLAIN's output.
+ * after the node's inputs, as in EXPLAIN's output; the tree has the first one last.
  */
 static void
 put_at_place(const PlanTree *tree, NewNode *nodes, int i, int depth, int *place)
 {
 	nodes[i].place = (*place)++;
 	nodes[i].depth = depth;
-	for (int subplans = 0; subplans <= 1; subplans++)
+	for (int k = i + 1; k < tree->nkept; k++)
 	{
-		for (int k = i + 1; k < tree->nkept; k++)
-		{
-			if (nodes[k].parent == i && tree->nodes[k].is_subplan == (subplans == 1) && nodes[k].place < 0)
-				put_at_place(tree, nodes, k, depth + 1, place);
-		}
+		if (nodes[k].parent == i && !tree->nodes[k].is_subplan)
+			put_at_place(tree, nodes, k, depth + 1, place);
+	}
+	for (int k = tree->nkept - 1; k > i; k--)
+	{
+		if (nodes[k].parent == i && tree->nodes[k].is_subplan)
+			put_at_place(tree, nodes, k, depth + 1, place);
 	}
 }
 
@@ -223,16 +226,11 @@ new_nodes(const Execution *execution, const List *rtable)
 		nodes[i].place = -1;
 		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) : tree->nodes[i].parent;
 	}
-	for (int i = 0; i < tree->nkept; i++)
+	put_at_place(tree, nodes, 0, 0, &place);
+	/* a subplan of what was pruned, say, is shown below the root */
+	for (int i = tree->nkept - 1; i > 0; i--)
 	{
-		/* a subplan of which nothing is known is shown below the root */
-		if (nodes[i].place < 0 && nodes[i].parent < 0)
-			put_at_place(tree, nodes, i, i == 0 ? 0 : 1, &place);
-	}
-	/* what is left is a subplan of one after it */
-	for (int i = 0; i < tree->nkept; i++)
-	{
-		if (nodes[i].place < 0)
+		if (nodes[i].parent < 0)
 			put_at_place(tree, nodes, i, 1, &place);
 	}
 	return nodes;

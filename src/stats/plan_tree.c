@@ -172,16 +172,19 @@ walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subpl
 static void
 walk_plan(TreeWalk *walk)
 {
-	int			id = 0;
-	ListCell   *cell;
-
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
-	foreach(cell, walk->stmt->subplans)
+
+	/*
+	 * The planner lists a subplan after those within it.  From the last to
+	 * the first, InitPlans and CTEs within one are found at the node that has
+	 * them.
+	 */
+	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{
-		if (!bms_is_member(++id, walk->seen))
+		if (!bms_is_member(id, walk->seen))
 		{
 			walk->seen = bms_add_member(walk->seen, id);
-			walk_node(walk, lfirst(cell), 1, -1, true);
+			walk_node(walk, list_nth(walk->stmt->subplans, id - 1), 1, -1, true);
 		}
 	}
 	bms_free(walk->seen);

@@ -32,7 +32,7 @@ typedef struct PlanTree
 
 /*
  * The nodes, each before those below it, in EXPLAIN's order; but subplans of
- * expressions come last.  The order is the same for plans that have the same hash.
+ * expressions come last, and of them the first one as the very last.  The order is the same for plans that have the same hash.
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 

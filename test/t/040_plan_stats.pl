@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use IPC::Run;
+use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -103,6 +104,45 @@ like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
 	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
 	'the order is that of EXPLAIN');
 
+# Nodes as EXPLAIN lists them: how deep, what, of which relation.
+sub listed_by_explain
+{
+	my ($plan, $depth) = @_;
+	my $self = join '|', $depth, $plan->{'Node Type'}, $plan->{'Relation Name'} // '';
+
+	return ($self, map { listed_by_explain($_, $depth + 1) } @{ $plan->{Plans} // [] });
+}
+query(q{
+	CREATE TABLE nest_a AS SELECT i, i AS x FROM generate_series(1, 5) AS i;
+	CREATE TABLE nest_b AS SELECT i, i AS j FROM generate_series(1, 5) AS i;
+	CREATE TABLE nest_c AS SELECT i AS j FROM generate_series(1, 5) AS i;
+	ANALYZE nest_a, nest_b, nest_c});
+foreach my $case (
+	[ 'a subplan of a subplan', 'SELECT (SELECT (SELECT max(x) FROM nest_a a WHERE a.i = b.i) FROM nest_b b WHERE b.j = c.j) FROM nest_c c' ],
+	[
+		'a CTE of a subplan',
+		'SELECT (WITH w AS MATERIALIZED (SELECT i FROM nest_a) SELECT count(*) FROM w, nest_b b WHERE b.i = w.i AND b.j = c.j) FROM nest_c c'
+	],
+	[ 'an InitPlan of a subplan', 'SELECT (SELECT max(b.i) FROM nest_b b WHERE b.j = c.j AND b.i > (SELECT min(x) FROM nest_a)) FROM nest_c c' ],
+	[
+		'subplans beside each other',
+		'SELECT (SELECT count(*) FROM nest_a a WHERE a.i = c.j), (SELECT (SELECT max(x) FROM nest_a a WHERE a.i = b.i) FROM nest_b b WHERE b.j = c.j) FROM nest_c c
+			WHERE j > (SELECT min(i) FROM nest_b b WHERE b.j >= c.j) - 1'
+	])
+{
+	my ($what, $sql) = @$case;
+	my $settings = 'SET enable_hashjoin = off; SET enable_mergejoin = off;';
+	my $explained = decode_json(query("$settings EXPLAIN (FORMAT json) $sql"));
+
+	reset_all();
+	query("$on $settings $sql");
+	is( query(q{SELECT concat_ws('|', depth, node_type, coalesce(relation, '')) FROM clock_node_stats ORDER BY node}),
+		join("\n", listed_by_explain($explained->[0]->{Plan}, 0)),
+		"the order of EXPLAIN: $what");
+}
+reset_all();
+query($on . $scan x 2);
+
 # Who sees what.
 sub as
 {
@@ -186,7 +226,8 @@ query($on . $scan . 'SELECT i FROM t WHERE i = 5;');
 query(q{SELECT clock_stats_reset(queryid => (SELECT queryid FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on t'))});
 is(query(q{SELECT bool_or(plan LIKE '%Seq Scan on t'), bool_or(plan LIKE 'Index%Scan using t_i on t') FROM clock_plan_stats}), 'f|t', 'or a query');
 query(q{SELECT clock_stats_reset(userid => 4711)});
-is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans forgets none');
+query(q{SELECT clock_stats_reset(queryid => NULL)});
+is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans, or of null, forgets none');
 
 # What has become slower.  Of nothing else than sleeping, and far more than a busy machine could make of it.
 reset_all();
