@@ -799,7 +799,7 @@ COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of 
 COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
-COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error, whose times are not counted';
+COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error, or were rolled back before their end; their times are not counted';
 COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions, in milliseconds, without what timing them has cost';
 COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';
