@@ -17,6 +17,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -128,20 +129,38 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_to_set(&row, fcinfo);
 }
 
-Datum
-clock_list_plan_stats(PG_FUNCTION_ARGS)
+/*
+ * All rows of a function that lists plans.  What those of a plan need is freed after
+ * each: there may be half a million nodes.
+ */
+static void
+list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {
 	PlanCopy   *plans;
 	int			n;
+	MemoryContext of_plan = AllocSetContextCreate(CurrentMemoryContext, "clocktiming plan",
+												  ALLOCSET_DEFAULT_SIZES);
 
 	check_ready();
 	InitMaterializedSRF(fcinfo, 0);
 	plans = store_copy(&n);
 	for (int i = 0; i < n; i++)
 	{
+		MemoryContext old;
+
 		CHECK_FOR_INTERRUPTS();
-		put_plan(fcinfo, &plans[i]);
+		old = MemoryContextSwitchTo(of_plan);
+		put_rows(fcinfo, &plans[i]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(of_plan);
 	}
+	MemoryContextDelete(of_plan);
+}
+
+Datum
+clock_list_plan_stats(PG_FUNCTION_ARGS)
+{
+	list_plans(fcinfo, put_plan);
 	return (Datum) 0;
 }
 
@@ -196,21 +215,17 @@ put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 	row_to_set(&row, fcinfo);
 }
 
+static void
+put_nodes(FunctionCallInfo fcinfo, const PlanCopy *plan)
+{
+	for (int i = 0; i < plan->entry.nslots; i++)
+		put_node(fcinfo, &plan->entry, &plan->nodes[i]);
+}
+
 Datum
 clock_list_node_stats(PG_FUNCTION_ARGS)
 {
-	PlanCopy   *plans;
-	int			n;
-
-	check_ready();
-	InitMaterializedSRF(fcinfo, 0);
-	plans = store_copy(&n);
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		for (int k = 0; k < plans[i].entry.nslots; k++)
-			put_node(fcinfo, &plans[i].entry, &plans[i].nodes[k]);
-	}
+	list_plans(fcinfo, put_nodes);
 	return (Datum) 0;
 }
 
@@ -252,26 +267,20 @@ put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *n
 }
 
 /* What may be seen only, as it is kept for others to see. */
+static void
+put_plan_sums(FunctionCallInfo fcinfo, const PlanCopy *plan)
+{
+	if (plan->entry.nslots == 0 || !may_see(&plan->entry))
+		return;
+	put_node_sums(fcinfo, &plan->entry, NULL);
+	for (int i = 0; i < plan->entry.nslots; i++)
+		put_node_sums(fcinfo, &plan->entry, &plan->nodes[i]);
+}
+
 Datum
 clock_list_node_sums(PG_FUNCTION_ARGS)
 {
-	PlanCopy   *plans;
-	int			n;
-
-	check_ready();
-	InitMaterializedSRF(fcinfo, 0);
-	plans = store_copy(&n);
-	for (int i = 0; i < n; i++)
-	{
-		const PlanEntry *entry = &plans[i].entry;
-
-		CHECK_FOR_INTERRUPTS();
-		if (entry->nslots == 0 || !may_see(entry))
-			continue;
-		put_node_sums(fcinfo, entry, NULL);
-		for (int k = 0; k < entry->nslots; k++)
-			put_node_sums(fcinfo, entry, &plans[i].nodes[k]);
-	}
+	list_plans(fcinfo, put_plan_sums);
 	return (Datum) 0;
 }
 

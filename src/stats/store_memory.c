@@ -16,7 +16,7 @@
 #define TRANCHE			"clocktiming_plans"
 #define TRACK_MAX_DEFAULT	1000
 #define TRACK_MAX_LEAST	100
-#define TRACK_MAX_MOST	1000000
+#define TRACK_MAX_MOST	50000
 
 /* So many percent of plans are given up at a time, as looking for them takes a while. */
 #define EVICTED_PERCENT	5
