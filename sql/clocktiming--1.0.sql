@@ -858,6 +858,14 @@ COMMENT ON COLUMN clock_node_stats.username IS 'name of the user who has execute
 COMMENT ON COLUMN clock_node_stats.dbid IS 'OID of the database';
 COMMENT ON COLUMN clock_node_stats.userid IS 'OID of the user who has executed the plan';
 
+CREATE FUNCTION clock_stats_info(
+    OUT plans bigint, OUT evicted_plans bigint, OUT reset_at timestamptz
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_stats_info';
+COMMENT ON FUNCTION clock_stats_info() IS
+'of how many plans there are statistics, how many plans were given up for lack of room (see clocktiming.track_max), and since when: the last reset of all';
+
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
     dbid    oid    DEFAULT 0,

@@ -29,6 +29,7 @@
 PG_FUNCTION_INFO_V1(clock_list_plan_stats);
 PG_FUNCTION_INFO_V1(clock_list_node_stats);
 PG_FUNCTION_INFO_V1(clock_list_node_sums);
+PG_FUNCTION_INFO_V1(clock_stats_info);
 PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(clock_compare_sums);
 PG_FUNCTION_INFO_V1(clock_check_changes);
@@ -282,6 +283,20 @@ clock_list_node_sums(PG_FUNCTION_ARGS)
 {
 	list_plans(fcinfo, put_plan_sums);
 	return (Datum) 0;
+}
+
+Datum
+clock_stats_info(PG_FUNCTION_ARGS)
+{
+	StoreInfo	info;
+	Row			row;
+
+	check_ready();
+	info = store_info();
+	row = row_of_result(fcinfo);
+	row_put_counts(&row, info.plans, info.evicted);
+	row_put(&row, TimestampTzGetDatum(info.reset_at));
+	return row_result(&row);
 }
 
 Datum

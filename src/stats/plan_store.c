@@ -249,7 +249,6 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 		to->tag = nodeTag(tree->nodes[i++].plan);
 		to->place = from->place;
 		to->depth = from->depth;
-		to->parent = from->parent < 0 ? -1 : nodes[from->parent].place;
 		memcpy(to->type, from->type, NODE_TYPE_LENGTH);
 		to->relation = from->relation;
 		to->index = from->index;

@@ -210,14 +210,16 @@ restore_all(const char *data, Size size)
 	if (header.magic != mine.magic || header.layout != mine.layout || header.server != mine.server ||
 		header.entry_size != mine.entry_size || header.slot_size != mine.slot_size)
 		return false;
-	plan_store->evicted = header.evicted;
-	plan_store->reset_at = header.reset_at;
 	for (uint32 i = 0; i < header.nentries; i++)
 	{
 		if (!restore_entry(&data, &size))
 			return false;
 	}
-	return size == 0;
+	if (size != 0)
+		return false;
+	plan_store->evicted = header.evicted;
+	plan_store->reset_at = header.reset_at;
+	return true;
 }
 
 static void
@@ -227,7 +229,6 @@ remove_all(void)
 
 	while (n-- > 0)
 		store_remove(plan_store->candidates[n].entry);
-	plan_store->evicted = 0;
 }
 
 void

@@ -39,7 +39,6 @@ typedef struct NodeSlot
 	int32		tag;			/* the plan node's type */
 	int16		place;			/* in EXPLAIN's order, from 0 */
 	int16		depth;
-	int16		parent;			/* its place; -1: none */
 	char		type[NODE_TYPE_LENGTH];
 	NameData	relation;		/* "": none */
 	NameData	index;

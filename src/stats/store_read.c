@@ -64,6 +64,22 @@ store_copy(int *n)
 	return copies;
 }
 
+StoreInfo
+store_info(void)
+{
+	StoreInfo	info;
+
+	LWLockAcquire(store_lock(), LW_SHARED);
+	info = (StoreInfo)
+	{
+		.plans = hash_get_num_entries(plan_store_hash),
+			.evicted = plan_store->evicted,
+			.reset_at = plan_store->reset_at
+	};
+	LWLockRelease(store_lock());
+	return info;
+}
+
 void
 store_reset(Oid userid, Oid dbid, uint64 queryid)
 {

@@ -19,6 +19,16 @@ typedef struct PlanCopy
 /* A copy of all, as it is at this moment; their number is put into "n". */
 extern PlanCopy *store_copy(int *n);
 
+/* Of how many there are statistics, how many were given up since when. */
+typedef struct StoreInfo
+{
+	int64		plans;
+	int64		evicted;
+	TimestampTz reset_at;
+} StoreInfo;
+
+extern StoreInfo store_info(void);
+
 /* Removes the plans of a user, of a database, of a query; 0: of all. */
 extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
 

@@ -293,6 +293,8 @@ foreach my $max (100, 6000)
 	reset_all();
 	many(30, 50);
 	cmp_ok(query('SELECT count(*) FROM clock_plan_stats'), '<=', $max, "no more than $max plans");
+	is(query('SELECT evicted_plans > 0, plans = (SELECT count(*) FROM clock_plan_stats), now() - reset_at < interval \'1 day\' FROM clock_stats_info()'),
+		($max == 100 ? 't' : 'f') . '|t|t', 'it says whether plans were given up');
 	next if $max == 100;
 	is_about(1500, 'none is lost', executions('%Seq Scan on p%'));
 }
