@@ -756,7 +756,7 @@ BEGIN ATOMIC
            max(d.reading_ns),
            max(d.period_s),
            max(d.period),
-           round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
+           round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
            max(d.reading_margin_ns),
            max(d.clock),
            sum(d.active_percent),
@@ -955,6 +955,7 @@ COMMENT ON FUNCTION clock_stats_snapshot() IS
 
 -- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
 -- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
+-- (Operators get the types that they are for: with others, one of whoever may create objects in the extension's schema could be taken.)
 CREATE FUNCTION clock_node_changes(
     since      timestamptz DEFAULT NULL,
     confidence numeric     DEFAULT 95
@@ -978,22 +979,22 @@ BEGIN ATOMIC
         LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid AND w.queryid = i.queryid AND w.planid = i.planid
                            AND w.node = i.node AND w.node_type = i.node_type,
              LATERAL clock_compare_sums(coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
-                                        coalesce(w.first_seen = i.first_seen, false), (confidence / 100)::double precision) c
+                                        coalesce(w.first_seen = i.first_seen, false), (confidence / 100::numeric)::double precision) c
     ), ranked AS (
-        SELECT c.*, c.p_value * count(*) OVER () / count(*) OVER (ORDER BY c.p_value) AS scaled
+        SELECT c.*, c.p_value * (count(*) OVER ())::double precision / (count(*) OVER (ORDER BY c.p_value))::double precision AS scaled
         FROM compared c WHERE c.p_value IS NOT NULL
     ), adjusted AS (
-        SELECT r.*, least(1, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted FROM ranked r
+        SELECT r.*, least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted FROM ranked r
     ), mostly_before AS (
         -- (a plan that has been given up since then is compared by its snapshot alone)
         SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid, w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
-        FROM was w, LATERAL clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, (confidence / 100)::double precision) c
-        WHERE w.node = 0 AND c.after_timed > 0
+        FROM was w, LATERAL clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, (confidence / 100::numeric)::double precision) c
+        WHERE w.node = 0 AND c.after_timed > 0::bigint
         ORDER BY w.dbid, w.userid, w.queryid, c.after_total_ms DESC, w.planid
     ), mostly_after AS (
         SELECT DISTINCT ON (c.dbid, c.userid, c.queryid) c.dbid, c.userid, c.queryid, c.planid, c.node_type, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM compared c
-        WHERE c.node = 0 AND c.after_timed > 0
+        WHERE c.node = 0 AND c.after_timed > 0::bigint
         ORDER BY c.dbid, c.userid, c.queryid, c.after_total_ms DESC, c.planid
     )
     SELECT v.change, v.queryid, v.planid, v.node, v.depth, v.node_type, v.relation,
@@ -1007,11 +1008,11 @@ BEGIN ATOMIC
           FROM mostly_before b JOIN mostly_after a ON a.dbid = b.dbid AND a.userid = b.userid AND a.queryid = b.queryid
           WHERE a.planid <> b.planid
           UNION ALL
-          SELECT CASE WHEN d.difference_ms > 0 THEN 'slower' ELSE 'faster' END, d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
+          SELECT CASE WHEN d.difference_ms > 0::double precision THEN 'slower' ELSE 'faster' END, d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
                  d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted, d.before_timed, d.after_timed,
                  d.planid, d.index_name, d.dbid, d.userid, d.taken_at
-          FROM adjusted d WHERE d.adjusted < 1 - confidence / 100) v
-    ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed) DESC, v.queryid, v.planid, v.node;
+          FROM adjusted d WHERE d.adjusted < (1::numeric - confidence / 100::numeric)::double precision) v
+    ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
 'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
