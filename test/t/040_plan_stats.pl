@@ -62,7 +62,7 @@ my $scan = q{SELECT count(*) FROM t WHERE k = 3 AND name <> 'secret-literal';};
 query($on . $scan x 20);
 is_about(20, 'a query', executions('%Seq Scan on t'));
 is( query(
-		q{SELECT plan, nodes, failed_executions, total_ms > 0, abs(mean_ms * executions - total_ms) < total_ms * 1e-6, first_seen < last_seen, dbname, username = current_user
+		q{SELECT plan, nodes, failed_executions, total_ms > 0, abs(mean_ms * executions - total_ms) < executions * 1e-6, first_seen < last_seen, dbname, username = current_user
 		FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on t'}),
 	"Aggregate\n  ->  Seq Scan on t|2|0|t|t|t|postgres|t",
 	'its plan');
