@@ -944,14 +944,19 @@ COMMENT ON FUNCTION clock_check_changes(numeric, timestamptz) IS
 CREATE FUNCTION clock_stats_snapshot() RETURNS timestamptz
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
-    INSERT INTO clock_node_snapshots
-        SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
-               s.first_seen, s.total_sums, s.self_sums
-        FROM (SELECT clock_timestamp() AS now OFFSET 0) t, clock_list_node_sums() s;
-    SELECT max(s.taken_at) FROM clock_node_snapshots s;
+    WITH t AS MATERIALIZED (
+        SELECT clock_timestamp() AS now
+    ), i AS (
+        INSERT INTO clock_node_snapshots
+            SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
+                   s.first_seen, s.total_sums, s.self_sums
+            FROM t, clock_list_node_sums() s
+            RETURNING taken_at
+    )
+    SELECT max(i.taken_at) FROM i;
 END;
 COMMENT ON FUNCTION clock_stats_snapshot() IS
-'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), and returns the time of the latest snapshot; null if there is none';
+'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), and returns the time of the snapshot; null, and none is stored, if there are no plans that may be seen';
 
 -- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
 -- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.

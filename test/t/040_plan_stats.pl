@@ -222,6 +222,8 @@ cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, 
 # Reset of all, and of some.
 reset_all();
 is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset forgets all');
+is(query('SELECT clock_stats_snapshot() IS NULL'), 't', 'of nothing there is no snapshot');
+is(query('SELECT count(*) FROM clock_node_snapshots'), '0', 'and none is stored');
 query($on . $scan . 'SELECT i FROM t WHERE i = 5;');
 query(q{SELECT clock_stats_reset(queryid => (SELECT queryid FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on t'))});
 is(query(q{SELECT bool_or(plan LIKE '%Seq Scan on t'), bool_or(plan LIKE 'Index%Scan using t_i on t') FROM clock_plan_stats}), 'f|t', 'or a query');
