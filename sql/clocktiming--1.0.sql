@@ -893,7 +893,8 @@ CREATE TABLE clock_node_snapshots (
     first_seen timestamptz        NOT NULL,
     total_sums double precision[] NOT NULL,
     self_sums  double precision[] NOT NULL,
-    PRIMARY KEY (taken_at, dbid, userid, queryid, planid, node)
+    PRIMARY KEY (taken_at, dbid, userid, queryid, planid, node),
+    CHECK (cardinality(total_sums) = 8 AND cardinality(self_sums) = 8)
 );
 SELECT pg_catalog.pg_extension_config_dump('clock_node_snapshots', '');
 COMMENT ON TABLE clock_node_snapshots IS
@@ -1083,6 +1084,8 @@ GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION clock_list_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_node_sums() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_stats_snapshot() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_stats_snapshot() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;

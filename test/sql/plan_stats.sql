@@ -43,4 +43,5 @@ SELECT * FROM pg_temp.compare('{0,0,0,0,0,0,0,0}', pg_temp.sums('{4,6}'), false)
 SELECT * FROM pg_temp.compare(pg_temp.sums('{3,3}'), pg_temp.sums('{3,3,3,3}'), true);
 SELECT clock_compare_sums('{1,2,3}', '{}', false, 0.95);
 SELECT clock_compare_sums('{1,2,3,4,5,6,7,NULL}', '{1,2,3,4,5,6,7,8}', false, 0.95);
+SELECT before_timed, after_timed FROM clock_compare_sums('{1e300,2,3,4,5,6,7,8}', '{NaN,2,3,4,5,6,7,8}', false, 0.95);
 SELECT clock_compare_sums(NULL, '{1,2,3,4,5,6,7,8}', false, 0.95);
