@@ -42,7 +42,7 @@ typedef struct StoreWriter
 {
 	FILE	   *file;
 	pg_crc32c	crc;
-	bool		ok;
+	int			error;			/* errno of what failed first; 0: nothing */
 } StoreWriter;
 
 static StoreHeader
@@ -62,10 +62,17 @@ store_header(int nentries)
 }
 
 static void
+put_raw(StoreWriter *writer, const void *data, Size size)
+{
+	if (writer->error == 0 && fwrite(data, size, 1, writer->file) != 1)
+		writer->error = errno;
+}
+
+static void
 put(StoreWriter *writer, const void *data, Size size)
 {
 	COMP_CRC32C(writer->crc, data, size);
-	writer->ok = writer->ok && fwrite(data, size, 1, writer->file) == 1;
+	put_raw(writer, data, size);
 }
 
 /* Most valuable first: after a restart there may be room for fewer. */
@@ -85,14 +92,14 @@ put_all(StoreWriter *writer)
 			put(writer, &plan_store->slots[slot], sizeof(NodeSlot));
 	}
 	FIN_CRC32C(writer->crc);
-	writer->ok = writer->ok && fwrite(&writer->crc, sizeof(writer->crc), 1, writer->file) == 1;
+	put_raw(writer, &writer->crc, sizeof(writer->crc));
 }
 
 /* As the postmaster exits, after all others. */
 void
 store_save(int code, Datum arg)
 {
-	StoreWriter writer = {.ok = true};
+	StoreWriter writer = {0};
 
 	(void) arg;
 	/* after a crash shared memory is not to be trusted */
@@ -107,17 +114,18 @@ store_save(int code, Datum arg)
 		return;
 	writer.file = AllocateFile(STORE_FILE ".tmp", PG_BINARY_W);
 	if (writer.file == NULL)
-		writer.ok = false;
+		writer.error = errno;
 	else
 	{
 		INIT_CRC32C(writer.crc);
 		put_all(&writer);
-		if (FreeFile(writer.file) != 0)
-			writer.ok = false;
+		if (FreeFile(writer.file) != 0 && writer.error == 0)
+			writer.error = errno;
 	}
 	LWLockRelease(store_lock());
-	if (!writer.ok)
+	if (writer.error != 0)
 	{
+		errno = writer.error;
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", STORE_FILE ".tmp")));
@@ -231,27 +239,54 @@ remove_all(void)
 		store_remove(plan_store->candidates[n].entry);
 }
 
+/*
+ * All that is in the file, NULL if there is none.  One that cannot be read is reported,
+ * and stays: the next time it may be.
+ */
+static char *
+read_all(Size *size)
+{
+	FILE	   *file = AllocateFile(STORE_FILE, PG_BINARY_R);
+	struct stat info = {0};
+	char	   *data = NULL;
+	int			error = 0;
+
+	if (file == NULL && errno == ENOENT)
+		return NULL;
+	if (file == NULL || fstat(fileno(file), &info) != 0)
+		error = errno;
+	else
+	{
+		data = palloc_extended(Max(info.st_size, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+		*size = data == NULL ? 0 : fread(data, 1, info.st_size, file);
+		if (data == NULL)
+			error = ENOMEM;
+		else if (ferror(file))
+			error = errno;
+	}
+	if (file != NULL)
+		FreeFile(file);
+	if (error == 0)
+		return data;
+	if (data != NULL)
+		pfree(data);
+	errno = error;
+	ereport(LOG,
+			(error == ENOMEM ? errcode(ERRCODE_OUT_OF_MEMORY) : errcode_for_file_access(),
+			 errmsg("could not read file \"%s\": %m", STORE_FILE),
+			 errdetail("Statistics of plans start anew.")));
+	return NULL;
+}
+
 void
 store_load(void)
 {
-	FILE	   *file = AllocateFile(STORE_FILE, PG_BINARY_R);
-	struct stat info;
-	char	   *data = NULL;
-	bool		ok = false;
+	Size		size = 0;
+	char	   *data = read_all(&size);
 
-	if (file == NULL)
-	{
-		if (errno != ENOENT)
-			ereport(LOG,
-					(errcode_for_file_access(),
-					 errmsg("could not read file \"%s\": %m", STORE_FILE)));
+	if (data == NULL)
 		return;
-	}
-	if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode))
-		data = palloc_extended(Max(info.st_size, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	if (data != NULL && fread(data, 1, info.st_size, file) == (size_t) info.st_size)
-		ok = restore_all(data, info.st_size);
-	if (!ok)
+	if (!restore_all(data, size))
 	{
 		remove_all();
 		ereport(LOG,
@@ -259,8 +294,6 @@ store_load(void)
 				 errmsg("ignoring invalid data in file \"%s\"", STORE_FILE),
 				 errdetail("Statistics of plans start anew.")));
 	}
-	if (data != NULL)
-		pfree(data);
-	FreeFile(file);
-	unlink(STORE_FILE);
+	pfree(data);
+	(void) durable_unlink(STORE_FILE, LOG);
 }
