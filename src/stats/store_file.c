@@ -2,8 +2,10 @@
  * store_file.c
  *	  Statistics of plans in a file, while no server runs.
  *
- * It is written when the server is shut down in order, and removed once it has been
- * read, so that after a crash nothing comes back that is older than what was lost.
+ * It is written as the postmaster exits without an error.  So it is in an immediate
+ * shutdown, unless a process has exited that held the lock.  After a crash there is
+ * none: it is removed once it has been read, so that nothing comes back that is
+ * older than what was lost.
  * A file that is not as it should be is reported, and the statistics start anew.
  */
 #include "postgres.h"
@@ -107,8 +109,8 @@ store_save(int code, Datum arg)
 		return;
 
 	/*
-	 * Nor is it where a process was told to exit at once while it changed
-	 * something: then the lock is still held.
+	 * Nor is it where a process has exited at once, as in an immediate
+	 * shutdown, while it changed something: then the lock is still held.
 	 */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;

@@ -218,6 +218,11 @@ $load->finish;
 $node->start;
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, too');
+# (where nobody adds, nothing is lost)
+my $kept = query('SELECT count(*) FROM clock_plan_stats');
+$node->stop('immediate');
+$node->start;
+is(query('SELECT count(*) FROM clock_plan_stats'), $kept, 'one that meets nobody who adds loses nothing');
 
 # Reset of all, and of some.
 reset_all();
