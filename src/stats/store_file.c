@@ -150,6 +150,27 @@ take(const char **data, Size *left, Size size)
 	return taken;
 }
 
+/* Whether each place is that of one node, which is as deep as it may be there. */
+static bool
+slots_are_right(const void *slots, int n)
+{
+	bool		taken[PLAN_TREE_MAX] = {false};
+
+	for (int i = 0; i < n; i++)
+	{
+		NodeSlot	slot;
+
+		memcpy(&slot, (const char *) slots + i * sizeof(NodeSlot), sizeof(NodeSlot));
+		if (slot.place < 0 || slot.place >= n || taken[slot.place])
+			return false;
+		/* below the root, and each of those above has a place before it */
+		if (slot.depth < Min(slot.place, 1) || slot.depth > slot.place)
+			return false;
+		taken[slot.place] = true;
+	}
+	return true;
+}
+
 /* Puts a plan and its slots back; false if they cannot be right. */
 static bool
 restore_entry(const char **data, Size *left)
@@ -166,7 +187,7 @@ restore_entry(const char **data, Size *left)
 		!PG_VALID_ENCODING(entry.encoding))
 		return false;
 	slots = take(data, left, sizeof(NodeSlot) * entry.nslots);
-	if (slots == NULL)
+	if (slots == NULL || !slots_are_right(slots, entry.nslots))
 		return false;
 
 	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans || plan_store->nfree < entry.nslots)
@@ -186,8 +207,6 @@ restore_entry(const char **data, Size *left)
 		memcpy(into, slots, sizeof(NodeSlot));
 		slots = (const char *) slots + sizeof(NodeSlot);
 		into->next = next;
-		if (into->place < 0 || into->place >= to->nslots)
-			return false;
 		into->type[NODE_TYPE_LENGTH - 1] = '\0';
 		NameStr(into->relation)[NAMEDATALEN - 1] = '\0';
 		NameStr(into->index)[NAMEDATALEN - 1] = '\0';
