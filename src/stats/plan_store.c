@@ -256,8 +256,8 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 }
 
 /*
- * An entry, and room for so many slots more; with the lock of all held exclusively.
- * NULL if there is no room, which should not be.
+ * An entry, and room for so many slots more if it has no nodes; with the lock of all
+ * held exclusively.  NULL if there is no room, which should not be.
  */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
@@ -265,7 +265,7 @@ find_or_make(const PlanKey *key, uint32 hash, int nslots)
 	PlanEntry  *entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
 
 	/* one that is there may itself be given up */
-	if (entry == NULL || plan_store->nfree < nslots)
+	if (entry == NULL || (entry->nnodes == 0 && plan_store->nfree < nslots))
 	{
 		store_make_room(nslots);
 		entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
