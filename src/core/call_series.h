@@ -13,9 +13,6 @@
 
 #include <stdint.h>
 
-/* Quantile of the normal distribution for a confidence of 95 %. */
-#define NORMAL_975		1.959964
-
 /*
  * What has been counted, besides time, while a call lasted: each of these costs
  * something, and not all the same.

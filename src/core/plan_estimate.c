@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "core/plan_estimate.h"
+#include "core/stats.h"
 
 /*
  * How workers share out the work among them differs from run to run: this is

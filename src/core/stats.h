@@ -18,6 +18,9 @@
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H
 
+/* Quantile of the normal distribution for a confidence of 95 %. */
+#define NORMAL_975		1.959963984540054
+
 /*
  * Arithmetic mean: two passes, the second of which takes back the rounding of
  * the first.  Exact for constant data.  NAN for n < 1.

@@ -7,8 +7,6 @@
 #include "core/stats.h"
 #include "core/weighted_sums.h"
 
-#define NORMAL_95		1.959963984540054
-
 /* Variances that differences of sums leave below 0 are rounding errors. */
 static double
 root(double variance)
@@ -45,13 +43,13 @@ weighted_subtract(WeightedSums *sums, const WeightedSums *before)
 double
 weighted_count_margin(const WeightedSums *sums)
 {
-	return NORMAL_95 * root(sums->w2 - sums->w);
+	return NORMAL_975 * root(sums->w2 - sums->w);
 }
 
 double
 weighted_total_margin(const WeightedSums *sums)
 {
-	return NORMAL_95 * root(sums->w2xx - sums->wxx + sums->wv);
+	return NORMAL_975 * root(sums->w2xx - sums->wxx + sums->wv);
 }
 
 double

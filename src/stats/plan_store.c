@@ -12,13 +12,11 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "core/stats.h"
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "stats/plan_store.h"
 #include "stats/store_memory.h"
-
-/* Margins are half of a 95 % confidence interval. */
-#define NORMAL_95	1.96
 
 bool
 plan_store_ready(void)
@@ -66,10 +64,11 @@ rows_factor(double actual, double estimated)
 	return Max(actual / estimated, estimated / actual);
 }
 
+/* A margin is half of a 95 % confidence interval. */
 static double
 variance_of(double margin)
 {
-	return isfinite(margin) ? (margin / NORMAL_95) * (margin / NORMAL_95) : 0;
+	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
 /* "node" is NULL for one that was pruned. */

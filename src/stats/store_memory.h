@@ -70,7 +70,7 @@ typedef struct PlanEntry
 	TimestampTz last_seen;
 	WeightedSums whole;			/* ns */
 	WeightedSums failed;		/* executions; x is 0 */
-	double		value;			/* to be kept, see store_evict() */
+	double		value;			/* to be kept, see store_make_room() */
 } PlanEntry;
 
 typedef struct EvictionCandidate
@@ -123,11 +123,10 @@ partition_lock(uint32 hash)
  */
 extern void store_make_room(int nslots);
 
-/*
- * A new entry and so many slots in a list, all 0; there is room.  NULL: there is not,
- * as the plan has more nodes than there are.
- */
+/* A new entry, all 0 and without nodes; NULL: there is no room, or there is one with that key. */
 extern PlanEntry *store_new_entry(const PlanKey *key);
+
+/* Gives an entry without nodes a list of so many, all 0; false: there are not as many free. */
 extern bool store_give_slots(PlanEntry *entry, int nslots);
 
 extern void store_remove(PlanEntry *entry);

@@ -15,6 +15,7 @@
 
 #include "core/call_series.h"
 #include "core/sampling_policy.h"
+#include "core/stats.h"
 #include "tap.h"
 
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
