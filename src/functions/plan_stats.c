@@ -13,12 +13,15 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "utils/varlena.h"
 
 #include "compat.h"
 #include "functions/args.h"
@@ -36,19 +39,33 @@ PG_FUNCTION_INFO_V1(clock_check_changes);
 
 static const double ms = 1e-6;
 
+/* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */
+static const char *
+libraries_to_set(void)
+{
+	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" : shared_preload_libraries_string);
+	List	   *names = NIL;
+	ListCell   *cell;
+	StringInfoData list;
+
+	initStringInfo(&list);
+	if (!SplitDirectoriesString(others, ',', &names))
+		names = NIL;
+	foreach(cell, names)
+		appendStringInfo(&list, "%s, ", quote_literal_cstr(lfirst(cell)));
+	appendStringInfoString(&list, "'clocktiming'");
+	return list.data;
+}
+
 static void
 check_ready(void)
 {
-	const char *others = shared_preload_libraries_string;
-
 	if (plan_store_ready())
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("clocktiming must be loaded via shared_preload_libraries"),
-			 others == NULL || others[0] == '\0' ?
-			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = clocktiming, and restart the server.") :
-			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, clocktiming, and restart the server.", others)));
+			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
 }
 
 /* Whether all that is known of a user's plans may be seen: as of pg_stat_statements. */
