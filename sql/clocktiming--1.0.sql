@@ -346,6 +346,24 @@ AS 'MODULE_PATHNAME', 'clock_merge_add';
 COMMENT ON FUNCTION clock_merge_add(internal, clock_sample) IS
 'transition function of the aggregate clock_merge()';
 
+CREATE FUNCTION clock_merge_combine(internal, internal) RETURNS internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_combine';
+COMMENT ON FUNCTION clock_merge_combine(internal, internal) IS
+'combine function of the aggregate clock_merge()';
+
+CREATE FUNCTION clock_merge_serialize(internal) RETURNS bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_serialize';
+COMMENT ON FUNCTION clock_merge_serialize(internal) IS
+'serialization function of the aggregate clock_merge()';
+
+CREATE FUNCTION clock_merge_deserialize(bytea, internal) RETURNS internal
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_deserialize';
+COMMENT ON FUNCTION clock_merge_deserialize(bytea, internal) IS
+'deserialization function of the aggregate clock_merge()';
+
 CREATE FUNCTION clock_merge_result(internal) RETURNS clock_sample
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_merge_result';
@@ -359,6 +377,9 @@ CREATE AGGREGATE clock_merge(clock_sample) (
     SSPACE = 400000,
     FINALFUNC = clock_merge_result,
     FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = clock_merge_combine,
+    SERIALFUNC = clock_merge_serialize,
+    DESERIALFUNC = clock_merge_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS
