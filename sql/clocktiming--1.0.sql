@@ -346,6 +346,24 @@ AS 'MODULE_PATHNAME', 'clock_merge_add';
 COMMENT ON FUNCTION clock_merge_add(internal, clock_sample) IS
 'transition function of the aggregate clock_merge()';
 
+CREATE FUNCTION clock_merge_combine(internal, internal) RETURNS internal
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_combine';
+COMMENT ON FUNCTION clock_merge_combine(internal, internal) IS
+'combine function of the aggregate clock_merge()';
+
+CREATE FUNCTION clock_merge_serialize(internal) RETURNS bytea
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_serialize';
+COMMENT ON FUNCTION clock_merge_serialize(internal) IS
+'serialization function of the aggregate clock_merge()';
+
+CREATE FUNCTION clock_merge_deserialize(bytea, internal) RETURNS internal
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_merge_deserialize';
+COMMENT ON FUNCTION clock_merge_deserialize(bytea, internal) IS
+'deserialization function of the aggregate clock_merge()';
+
 CREATE FUNCTION clock_merge_result(internal) RETURNS clock_sample
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_merge_result';
@@ -359,6 +377,9 @@ CREATE AGGREGATE clock_merge(clock_sample) (
     SSPACE = 400000,
     FINALFUNC = clock_merge_result,
     FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = clock_merge_combine,
+    SERIALFUNC = clock_merge_serialize,
+    DESERIALFUNC = clock_merge_deserialize,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS
@@ -799,7 +820,7 @@ COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of 
 COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
-COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error, or were rolled back before their end; their times are not counted';
+COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error; their times are not counted';
 COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions, in milliseconds, without what timing them has cost';
 COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';

@@ -10,6 +10,7 @@
 
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
+#include "port/pg_bswap.h"
 
 #include "clock/sample_binary.h"
 #include "clock/sample_members.h"
@@ -90,6 +91,16 @@ decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate
 	return n;
 }
 
+/* One of an array of eight bytes each: not pq_getmsgint64(), as a merge has thousands of them. */
+static uint64
+element(const char *elements, int k)
+{
+	uint64		value;
+
+	memcpy(&value, elements + k * sizeof(value), sizeof(value));
+	return pg_ntoh64(value);
+}
+
 ClockSample *
 sample_decode(StringInfo buf, bool wire)
 {
@@ -101,6 +112,7 @@ sample_decode(StringInfo buf, bool wire)
 	{
 		const SampleMember *m = &sample_members[i];
 		void	   *member = (char *) sample + m->offset;
+		const char *elements;
 		int64		bits;
 
 		switch (m->kind)
@@ -120,15 +132,17 @@ sample_decode(StringInfo buf, bool wire)
 			case MEMBER_TICKS:
 				sample->n = decode_length(m->name, buf, SAMPLE_MAX_ENTRIES, 8, sqlstate);
 				sample->entries = palloc(sizeof(TallyEntry) * (sample->n + 1));
+				elements = pq_getmsgbytes(buf, sample->n * 8);
 				for (int k = 0; k < sample->n; k++)
-					sample->entries[k].ticks = (uint64) pq_getmsgint64(buf);
+					sample->entries[k].ticks = element(elements, k);
 				break;
 			case MEMBER_COUNTS:
 				if (decode_length(m->name, buf, SAMPLE_MAX_ENTRIES, 8, sqlstate) != sample->n)
 					sample_malformed(sqlstate, "The arrays \"ticks\" and \"counts\" have different lengths.");
+				elements = pq_getmsgbytes(buf, sample->n * 8);
 				for (int k = 0; k < sample->n; k++)
 				{
-					sample->entries[k].count = (uint64) pq_getmsgint64(buf);
+					sample->entries[k].count = element(elements, k);
 					sample->total += sample->entries[k].count;
 				}
 				break;

@@ -57,28 +57,33 @@ longer_add(Tally *tally, uint64_t ticks, uint64_t count)
 	tally->longer[slot].count += count;
 }
 
+void
+tally_round(Tally *tally, int bits)
+{
+	int			n = 0;
+
+	if (bits >= tally->precision_bits)
+		return;
+	tally->precision_bits = bits;
+	for (int i = 0; i < TALLY_LONG; i++)
+	{
+		if (tally->longer[i].count != 0)
+			tally->scratch[n++] = tally->longer[i];
+	}
+	memset(tally->longer, 0, sizeof(tally->longer));
+	tally->nlonger = 0;
+	for (int i = 0; i < n; i++)
+		longer_add(tally, round_to_bits(tally->scratch[i].ticks, bits),
+				   tally->scratch[i].count);
+}
+
 /* With more slots in use, probing gets slow: digits of them are given up. */
 static void
 give_up_digits(Tally *tally)
 {
 	while (tally->nlonger >= TALLY_FULL && tally->precision_bits > 1)
-	{
-		int			n = 0;
-
-		tally->precision_bits = tally->precision_bits == TALLY_EXACT ?
-			FIRST_PRECISION : tally->precision_bits - 1;
-
-		for (int i = 0; i < TALLY_LONG; i++)
-		{
-			if (tally->longer[i].count != 0)
-				tally->scratch[n++] = tally->longer[i];
-		}
-		memset(tally->longer, 0, sizeof(tally->longer));
-		tally->nlonger = 0;
-		for (int i = 0; i < n; i++)
-			longer_add(tally, round_to_bits(tally->scratch[i].ticks, tally->precision_bits),
-					   tally->scratch[i].count);
-	}
+		tally_round(tally, tally->precision_bits == TALLY_EXACT ?
+					FIRST_PRECISION : tally->precision_bits - 1);
 }
 
 void

@@ -85,6 +85,12 @@ extern void tally_init(Tally *tally);
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 
 /*
+ * Gives up digits of long durations, also of those still to come: no more than
+ * so many significant bits (1..TALLY_EXACT) are kept.
+ */
+extern void tally_round(Tally *tally, int bits);
+
+/*
  * Judges two successive readings that the hot loop does not count by itself:
  * the clock stood still (b = a), went backwards (b below a, in the sense of
  * 64-bit arithmetic), or advanced by TALLY_DIRECT ticks or more.  Any other

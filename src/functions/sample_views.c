@@ -10,10 +10,12 @@
 #include <math.h>
 
 #include "funcapi.h"
+#include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "clock/sample_binary.h"
 #include "clock/sample_members.h"
 #include "compat.h"
 #include "functions/args.h"
@@ -25,6 +27,9 @@ PG_FUNCTION_INFO_V1(clock_histogram_plot_sample);
 PG_FUNCTION_INFO_V1(clock_durations_sample);
 PG_FUNCTION_INFO_V1(clock_summary_sample);
 PG_FUNCTION_INFO_V1(clock_merge_add);
+PG_FUNCTION_INFO_V1(clock_merge_combine);
+PG_FUNCTION_INFO_V1(clock_merge_serialize);
+PG_FUNCTION_INFO_V1(clock_merge_deserialize);
 PG_FUNCTION_INFO_V1(clock_merge_result);
 
 static double
@@ -226,7 +231,6 @@ typedef struct MergeState
 	ClockSample sample;			/* without entries until the end */
 	Tally		tally;
 	double		squared_error;	/* sum of (mean_margin_ns * durations)^2 */
-	double		durations;
 } MergeState;
 
 /* The union of two ascending lists of CPUs, in the current memory context. */
@@ -301,42 +305,29 @@ merge_sample(MergeState *state, const ClockSample *from)
 	merge_cost(into, from);
 	findings.backward_max_ticks = (int64) scaled_ticks(from->backward_max_ticks, scale);
 	sample_add_findings(into, &findings);
-
-	/* independent runs: the error of the weighted mean of their means */
-	if (from->total > 0)
-		state->squared_error += pow(from->mean_margin_ns * (double) from->total, 2);
-	state->durations += (double) from->total;
+	into->total += from->total;
 
 	for (int i = 0; i < from->n; i++)
 		tally_add(&state->tally, scaled_ticks(from->entries[i].ticks, scale),
 				  from->entries[i].count);
 }
 
-Datum
-clock_merge_add(PG_FUNCTION_ARGS)
+/*
+ * Merges a sample with its squared error into a state, or into a new one if
+ * that is NULL.
+ */
+static MergeState *
+merge_into(MergeState *state, MemoryContext context, const ClockSample *sample,
+		   double squared_error, int precision_bits)
 {
-	MergeState *state = PG_ARGISNULL(0) ? NULL :
-		(MergeState *) PG_GETARG_POINTER(0);
-	MemoryContext context;
-	MemoryContext old;
-	ClockSample *sample;
+	MemoryContext old = MemoryContextSwitchTo(context);
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "clock_merge_add called in non-aggregate context");
-	if (PG_ARGISNULL(1))
-	{
-		/* aggregates ignore null values */
-		if (state == NULL)
-			PG_RETURN_NULL();
-		PG_RETURN_POINTER(state);
-	}
-
-	sample = sample_from_datum(PG_GETARG_DATUM(1));
-	old = MemoryContextSwitchTo(context);
 	if (state == NULL)
 	{
-		state = palloc0(sizeof(MergeState));
+		state = palloc(sizeof(MergeState));
+		memset(&state->sample, 0, sizeof(ClockSample));
 		tally_init(&state->tally);
+		state->squared_error = 0;
 		state->sample.source = pstrdup(sample->source);
 		state->sample.clock = pstrdup(sample->clock);
 		state->sample.started_at = sample->started_at;
@@ -353,27 +344,24 @@ clock_merge_add(PG_FUNCTION_ARGS)
 						   state->sample.source, state->sample.clock,
 						   sample->source, sample->clock),
 				 errhint("Merge each clock apart: SELECT clock_merge(sample) FROM ..., clock_summary(sample) AS s GROUP BY s.source, s.clock.")));
+	tally_round(&state->tally, precision_bits);
 	merge_sample(state, sample);
+	state->squared_error += squared_error;
 	MemoryContextSwitchTo(old);
-	PG_RETURN_POINTER(state);
+	return state;
 }
 
-Datum
-clock_merge_result(PG_FUNCTION_ARGS)
+/*
+ * The sample that a state stands for.  The state may be asked again (a
+ * window), so it is left as it is.
+ */
+static ClockSample
+merged(const MergeState *state)
 {
-	MergeState *state;
-	ClockSample result;
+	ClockSample result = state->sample;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "clock_merge_result called in non-aggregate context");
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = (MergeState *) PG_GETARG_POINTER(0);
-
-	/* the state may be asked again (a window), so it is left as it is */
-	result = state->sample;
-	result.mean_margin_ns = state->durations > 0 ?
-		sqrt(state->squared_error) / state->durations : NAN;
+	result.mean_margin_ns = result.total > 0 ?
+		sqrt(state->squared_error) / (double) result.total : NAN;
 	result.precision_bits = Min(result.precision_bits, state->tally.precision_bits);
 	result.entries = palloc(sizeof(TallyEntry) * (tally_distinct(&state->tally) + 1));
 	result.n = tally_export(&state->tally, result.entries);
@@ -384,5 +372,125 @@ clock_merge_result(PG_FUNCTION_ARGS)
 				 errmsg("sum of times is out of range")));
 	/* lest a value is stored that cannot be read */
 	sample_check(&result, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
+	return result;
+}
+
+/* The memory context of an aggregate's states. */
+static MemoryContext
+merge_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "function of clock_merge called in non-aggregate context");
+	return context;
+}
+
+static MergeState *
+arg_state(FunctionCallInfo fcinfo, int n)
+{
+	return PG_ARGISNULL(n) ? NULL : (MergeState *) PG_GETARG_POINTER(n);
+}
+
+static Datum
+return_state(FunctionCallInfo fcinfo, MergeState *state)
+{
+	if (state == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+clock_merge_add(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = merge_context(fcinfo);
+	MergeState *state = arg_state(fcinfo, 0);
+
+	/* aggregates ignore null values */
+	if (!PG_ARGISNULL(1))
+	{
+		ClockSample *sample = sample_from_datum(PG_GETARG_DATUM(1));
+
+		/* independent runs: the error of the weighted mean of their means */
+		state = merge_into(state, context, sample, sample->total > 0 ?
+						   pow(sample->mean_margin_ns * (double) sample->total, 2) : 0,
+						   TALLY_EXACT);
+	}
+	return return_state(fcinfo, state);
+}
+
+Datum
+clock_merge_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = merge_context(fcinfo);
+	MergeState *state = arg_state(fcinfo, 0);
+	MergeState *from = arg_state(fcinfo, 1);
+
+	if (from != NULL)
+	{
+		ClockSample sample = merged(from);
+
+		state = merge_into(state, context, &sample, from->squared_error,
+						   from->tally.precision_bits);
+		pfree(sample.entries);
+	}
+	return return_state(fcinfo, state);
+}
+
+/*
+ * The binary form of the sample, and what that does not tell of the state.  It
+ * is the tally's own precision, not the samples', that holds for what is to
+ * come.
+ */
+Datum
+clock_merge_serialize(PG_FUNCTION_ARGS)
+{
+	const MergeState *state = arg_state(fcinfo, 0);
+	ClockSample sample;
+	StringInfoData buf;
+
+	merge_context(fcinfo);
+	sample = merged(state);
+	pq_begintypsend(&buf);
+	sample_encode(&buf, &sample, false);
+	pq_sendfloat8(&buf, state->squared_error);
+	pq_sendint8(&buf, state->tally.precision_bits);
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+Datum
+clock_merge_deserialize(PG_FUNCTION_ARGS)
+{
+	bytea	   *serialized = PG_GETARG_BYTEA_PP(0);
+	StringInfoData buf;
+	ClockSample *sample;
+	double		squared_error;
+	int			precision_bits;
+
+	merge_context(fcinfo);
+	buf.data = VARDATA_ANY(serialized);
+	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(serialized);
+	buf.cursor = 0;
+	sample = sample_decode(&buf, false);
+	squared_error = pq_getmsgfloat8(&buf);
+	precision_bits = pq_getmsgbyte(&buf);
+	pq_getmsgend(&buf);
+	/* it may have come from another server */
+	if (precision_bits < 1)
+		sample_malformed(ERRCODE_DATA_CORRUPTED, "The precision is 0.");
+	return return_state(fcinfo, merge_into(NULL, CurrentMemoryContext, sample,
+										   squared_error, precision_bits));
+}
+
+Datum
+clock_merge_result(PG_FUNCTION_ARGS)
+{
+	const MergeState *state = arg_state(fcinfo, 0);
+	ClockSample result;
+
+	merge_context(fcinfo);
+	if (state == NULL)
+		PG_RETURN_NULL();
+	result = merged(state);
 	return sample_to_datum(&result);
 }

@@ -48,5 +48,62 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint)::text FROM whole),
           'in two steps as in one');
 
+-- In parallel as in one process: dyadic numbers, whose sums do not depend on the order.
+CREATE FUNCTION pg_temp.merge_test(query text, what text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    plan text := '';
+    serial text;
+    parallel text;
+BEGIN
+    PERFORM set_config('max_parallel_workers_per_gather', '0', true);
+    EXECUTE query INTO serial;
+    PERFORM set_config('max_parallel_workers_per_gather', '2', true);
+    FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+        plan := plan || line;
+    END LOOP;
+    RETURN NEXT alike(plan, '%Finalize%Gather%Partial%Aggregate%', what || ': the plan is parallel');
+    EXECUTE query INTO parallel;
+    RETURN NEXT is(parallel, serial, what || ': the same in parallel');
+    PERFORM set_config('parallel_leader_participation', 'off', true);
+    EXECUTE query INTO parallel;
+    RETURN NEXT is(parallel, serial, what || ': the same from workers alone');
+    PERFORM set_config('parallel_leader_participation', 'on', true);
+END;
+$$;
+CREATE FUNCTION pg_temp.made(i integer, distinct_ticks integer, spread bigint) RETURNS clock_sample LANGUAGE sql AS $$
+    SELECT (clock_measure('system', 0.001)::jsonb || jsonb_build_object('started_at', format('2026-01-%sT00:00:00Z', 10 + i % 20),
+        'duration_s', 0.5, 'advance_s', 0.25 * i, 'frequency_hz', 1e9, 'reference_bound_ns', i, 'cost_ns', 20 + i % 7, 'cost_margin_ns', 0.5,
+        'mean_margin_ns', 0.5, 'granularity_ticks', 1, 'resolution_ns', 1, 'longest_stall', i % 5, 'backward_steps', i, 'backward_max_ticks', i,
+        'warps', 1, 'warp_max_ns', i, 'warp_total_ns', i, 'lags', 2, 'lag_max_ns', i, 'lag_total_ns', 2 * i,
+        'gaps', 3, 'gap_max_ns', i, 'gap_total_ns', 3 * i, 'cpus', jsonb_build_array(i % 3, 3 + i % 40), 'migrations', i,
+        'readings', 2 * distinct_ticks + i, 'precision_bits', 64,
+        'ticks', (SELECT jsonb_agg(i + k * spread ORDER BY k) FROM generate_series(1, distinct_ticks) AS k),
+        'counts', (SELECT jsonb_agg(2) FROM generate_series(1, distinct_ticks))))::clock_sample;
+$$;
+CREATE TABLE merge_parts AS
+    SELECT i, i % 4 AS g, CASE WHEN i % 10 <> 0 AND i % 4 <> 3 THEN pg_temp.made(i, 32, 256) END AS sample FROM generate_series(1, 600) AS i;
+CREATE TABLE merge_wide AS SELECT pg_temp.made(i, 800, 100000) AS sample FROM generate_series(1, 60) AS i;
+CREATE TABLE merge_mixed AS SELECT i, CASE WHEN i = 301 THEN (sample::jsonb || '{"source": "other"}')::clock_sample ELSE sample END AS sample
+    FROM merge_parts;
+ALTER TABLE merge_parts SET (parallel_workers = 2);
+ALTER TABLE merge_wide SET (parallel_workers = 2);
+ALTER TABLE merge_mixed SET (parallel_workers = 2);
+ANALYZE merge_parts, merge_wide, merge_mixed;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SELECT pg_temp.merge_test('SELECT clock_merge(sample)::text FROM merge_parts', 'one group');
+SELECT pg_temp.merge_test('SELECT string_agg(g || coalesce(m::text, '' nothing''), E''\n'' ORDER BY g)
+    FROM (SELECT g, clock_merge(sample) AS m FROM merge_parts GROUP BY g) AS x', 'groups, one of them of NULLs');
+SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE g = 3', 'NULLs alone');
+SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE -i > 0', 'no rows');
+-- the last digit of a duration that is rounded twice depends on the order
+SELECT pg_temp.merge_test('SELECT concat_ws('' '', m::jsonb -> ''precision_bits'', m::jsonb -> ''readings'', m::jsonb -> ''ticks'' -> -1,
+        (SELECT sum(c::bigint) FROM jsonb_array_elements_text(m::jsonb -> ''counts'') AS c))
+    FROM (SELECT clock_merge(sample) AS m FROM merge_wide) AS x', 'more durations than are kept exactly');
+SET LOCAL max_parallel_workers_per_gather = 2;
+SELECT throws_ok('SELECT clock_merge(sample) FROM merge_mixed', '22023', 'cannot merge samples of different clocks', 'different clocks, in parallel');
+
 SELECT * FROM finish();
 ROLLBACK;

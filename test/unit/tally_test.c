@@ -139,6 +139,15 @@ rounding(void)
 	ok(e[n - 1].ticks == largest, "the largest is exact");
 	free(e);
 
+	tally_init(tally);
+	tally_add(tally, 5000, 3);
+	tally_add(tally, 5001, 4);
+	tally_round(tally, 8);
+	tally_add(tally, 5002, 1);
+	tally_round(tally, TALLY_EXACT);
+	ok(tally->precision_bits == 8 && tally->nlonger == 1 && tally_moments(tally).count == 8 &&
+	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
+
 	/* the largest in a class of its own, above it, below it, next to another */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{
