@@ -373,8 +373,12 @@ clock_run(const ClockSource *source, double rate, double duration_s)
 	{
 		ReadingCost cost = reading_cost(source, COST_DURATION_S);
 
-		sample->cost_ns = cost.ns;
-		sample->cost_margin_ns = cost.margin_ns;
+		/* of so short a run on a busy machine it may come out below 0 */
+		if (cost.ns >= 0)
+		{
+			sample->cost_ns = cost.ns;
+			sample->cost_margin_ns = cost.margin_ns;
+		}
 	}
 	return sample;
 }

@@ -22,12 +22,25 @@
 #include "explain/parallel_timing.h"
 #include "explain/plan_run.h"
 
+/* So many calls are timed in the time that preparing the sampling takes. */
+#define FEW_CALLS		400
+
+/* What has taken longer is worth sampling the next time. */
+#define LONG_NS			1000000
+
 typedef enum SampledTiming
 {
 	SAMPLED_OFF,
 	SAMPLED_AUTO_EXPLAIN,
 	SAMPLED_ON
 } SampledTiming;
+
+/* What is done with the time of an ExecutorRun() whose nodes are not timed by us. */
+typedef struct RunWatch
+{
+	uint64		class;			/* the sampler's, or 0 */
+	bool		is_short;		/* it was taken to be short */
+} RunWatch;
 
 static const struct config_enum_entry sampled_timing_values[] = {
 	{"off", SAMPLED_OFF, false},
@@ -49,6 +62,9 @@ const ExecutionSampler *execution_sampler = NULL;
 
 /* Executions that are timed, as long as their memory is there. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
+
+/* Statements of which the planner expects few calls, but of which one took long. */
+static uint64 long_statements[1024];
 
 static ProcessUtility_hook_type previous_ProcessUtility = NULL;
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
@@ -86,9 +102,51 @@ end_execution(void *arg)
 		execution_sampler->failed(execution);
 }
 
-/* Whether its nodes' timers, or counters, are to be ours. */
+/*
+ * About how many calls a plan's nodes have that are executed so many times, by what the
+ * planner expects; or more than FEW_CALLS.
+ */
+static double
+expected_calls(const Plan *plan, double loops)
+{
+	double		calls = loops * (plan->plan_rows + 1);
+
+	if (calls <= FEW_CALLS && outerPlan(plan) != NULL)
+		calls += expected_calls(outerPlan(plan), loops);
+	if (calls <= FEW_CALLS && innerPlan(plan) != NULL)
+		calls += expected_calls(innerPlan(plan), IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
+	return calls;
+}
+
+/* Where it is remembered that an execution like this one has taken long. */
+static uint64 *
+long_statement(const QueryDesc *desc, uint64 *key)
+{
+	const Plan *plan = desc->plannedstmt->planTree;
+
+	/* without query ids, what the planner thinks tells statements apart */
+	*key = (uint64) desc->plannedstmt->queryId;
+	if (*key == 0)
+		memcpy(key, &plan->total_cost, sizeof(*key));
+	return &long_statements[(*key ^ *key >> 32) % lengthof(long_statements)];
+}
+
+/*
+ * Whether it is better left to the server's timers.  Where few calls are timed these cost
+ * less than preparing the sampling, which takes 25 us, and are exact.
+ */
 static bool
-is_asked_for(const QueryDesc *desc, bool explained)
+is_short(const QueryDesc *desc)
+{
+	uint64		key;
+
+	return *long_statement(desc, &key) != key &&
+		expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS;
+}
+
+/* Whether its nodes' timers, or counters, may be ours. */
+static bool
+is_replaced(const QueryDesc *desc, bool explained)
 {
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
 		return sampled_timing == SAMPLED_ON || (sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
@@ -97,15 +155,16 @@ is_asked_for(const QueryDesc *desc, bool explained)
 
 /*
  * Before an execution's first ExecutorRun(): NULL if its nodes are not to be timed.
- * "whole": it goes on until there are no more rows.  "of_class" is set if how long it
- * takes is to be told the sampler.
+ * "whole": it goes on until there are no more rows.  "watch" is set if it is to be known all
+ * the same how long it takes.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool whole, bool workers, uint64 *of_class)
+begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	const ExplainOption *option = explained ? explain_at_work->option : NULL;
-	bool		asked = option != NULL || is_asked_for(desc, explained);
+	bool		replaced = option != NULL || is_replaced(desc, explained);
+	bool		asked = replaced && (explained || !is_short(desc));
 	DrawResult	result = NOT_DRAWN;
 	ExecutionDraw drawn = {0};
 	uint64		start_ns;
@@ -113,17 +172,15 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, uint64 *of_class)
 
 	/* what EXPLAIN executes is not what the server does */
 	if (execution_sampler != NULL && !explained &&
-		(asked || (desc->instrument_options & INSTRUMENT_TIMER) == 0))
+		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0))
 	{
 		result = execution_sampler->draw(desc, &drawn);
-		if (result == DRAWN_BEFORE && !asked)
-		{
-			*of_class = whole ? drawn.class : 0;
-			return NULL;
-		}
+		if (result == DRAWN_BEFORE && !asked && whole)
+			watch->class = drawn.class;
 	}
 	if (result != DRAWN)
 		drawn.weight = 0;
+	watch->is_short = replaced && !asked;
 	if (!asked && result != DRAWN)
 		return NULL;
 
@@ -252,7 +309,7 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
  * where it is executed to its end, or once.
  */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, uint64 *of_class)
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, RunWatch *watch)
 {
 	TimedExecution *execution;
 
@@ -276,22 +333,23 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	/* one that may be scrolled goes on after its end, too */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
-						   count == 0 || execute_once, of_class);
+						   count == 0 || execute_once, watch);
 }
 
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
-	uint64		of_class = 0;
+	RunWatch	watch = {0};
 	uint64		start_ns;
+	double		ns;
 
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_join(desc);
 	else if (execution_sampler != NULL || desc->instrument_options != 0 || !dlist_is_empty(&executions) ||
 			 plan_run_desc != NULL)
-		execution = before_run(desc, direction, count, EXECUTE_ONCE, &of_class);
-	if (likely(execution == NULL && of_class == 0))
+		execution = before_run(desc, direction, count, EXECUTE_ONCE, &watch);
+	if (likely(execution == NULL && watch.class == 0 && !watch.is_short))
 	{
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
@@ -302,15 +360,23 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	/* whichever clock plans are timed with */
 	start_ns = system_clock_read();
 	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+	ns = (double) (int64) (system_clock_read() - start_ns);
 	if (execution != NULL)
 	{
-		execution->run_ns = (double) (int64) (system_clock_read() - start_ns);
+		execution->run_ns = ns;
 		sampled_after_run(desc, &execution->run);
 		execution->under_way = false;
 	}
 	/* a function in it may have switched that off */
-	else if (execution_sampler != NULL)
-		execution_sampler->ran_before(of_class, (double) (int64) (system_clock_read() - start_ns));
+	else if (watch.class != 0 && execution_sampler != NULL)
+		execution_sampler->ran_before(watch.class, ns);
+	if (watch.is_short && ns > LONG_NS)
+	{
+		uint64		key;
+		uint64	   *at = long_statement(desc, &key);
+
+		*at = key;
+	}
 }
 
 static void

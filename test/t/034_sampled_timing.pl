@@ -367,6 +367,20 @@ sub values_are_obeyed
 	my ($in_log) = map { $_->{Plan}{'Actual Total Time'} } logged_plans($result->{err});
 	my ($in_output) = $result->{out} =~ /actual time=[0-9.]+\.\.([0-9.]+)/;
 	is(sprintf('%.3f', $in_log), $in_output, "$libraries: and both print the same time");
+
+	# What is taken to be short is left to the server, until it has taken long
+	is($s->query(q{CREATE FUNCTION more(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 1 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END'})->{state}, '00000', "$libraries: a function of more rows than is thought");
+	my $misjudged = 'SELECT count(*) FROM more(200000)';
+	foreach my $time ('first', 'second')
+	{
+		my $n = readings($misjudged);
+
+		$time eq 'first' ? cmp_ok($n, '>', 400_000, "$libraries: the $time execution of it is timed by the server")
+		  : cmp_ok($n, '<', 200_000, "$libraries: the $time execution of it is sampled");
+	}
+	my $short = readings('SELECT i FROM a LIMIT 3');
+	is(readings('SELECT i FROM a LIMIT 3'), $short, "$libraries: a short one is timed by the server each time");
+	$s->query('DROP FUNCTION more');
 	$s->query($settings);
 
 	# Other words for the values, and wrong ones
