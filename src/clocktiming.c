@@ -18,7 +18,6 @@
 #include "compat.h"
 #include "explain/call_calibration.h"
 #include "explain/executor_hooks.h"
-#include "explain/parallel_timing.h"
 #include "stats/plan_draw.h"
 #include "stats/store_memory.h"
 
@@ -80,7 +79,6 @@ _PG_init(void)
 							PGC_USERSET,
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
-	parallel_timing_init();
 	executor_hooks_init();
 	plan_draw_init();
 	if (process_shared_preload_libraries_in_progress)

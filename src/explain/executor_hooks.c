@@ -21,12 +21,16 @@
 #include "explain/explain_option.h"
 #include "explain/parallel_timing.h"
 #include "explain/plan_run.h"
+#include "explain/timing_clock.h"
 
 /* So many calls are timed in the time that preparing the sampling takes. */
 #define FEW_CALLS		400
 
-/* What has taken longer is worth sampling the next time. */
-#define LONG_NS			1000000
+/*
+ * What has taken longer is worth sampling the next time: a millisecond, or some tenths of
+ * one where ticks are shorter than nanoseconds.
+ */
+#define LONG_TICKS		1000000
 
 typedef enum SampledTiming
 {
@@ -39,7 +43,7 @@ typedef enum SampledTiming
 typedef struct RunWatch
 {
 	uint64		class;			/* the sampler's, or 0 */
-	bool		is_short;		/* it was taken to be short */
+	bool		is_short;		/* by what the planner expects */
 } RunWatch;
 
 static const struct config_enum_entry sampled_timing_values[] = {
@@ -74,6 +78,38 @@ static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
 
 #define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
 
+/*
+ * Each hook costs a short statement some 10 ns, so they are taken as they are needed, and given
+ * back.  Those that others have put theirs over stay where they are.
+ */
+static bool have_ProcessUtility = false;
+static bool have_ExecutorStart = false;
+static bool have_ExecutorRun = false;
+static bool have_ExecutorFinish = false;
+static bool have_ExecutorEnd = false;
+
+#define TAKE_HOOK(function) \
+do { \
+	if (!have_##function) \
+	{ \
+		previous_##function = function##_hook; \
+		function##_hook = hooked_##function; \
+		have_##function = true; \
+	} \
+} while (0)
+#define GIVE_BACK_HOOK(function) \
+do { \
+	if (have_##function && function##_hook == hooked_##function) \
+	{ \
+		function##_hook = previous_##function; \
+		have_##function = false; \
+	} \
+} while (0)
+
+static void hooked_ExecutorStart(QueryDesc *desc, int eflags);
+static void hooked_ExecutorFinish(QueryDesc *desc);
+static void hooked_ExecutorEnd(QueryDesc *desc);
+
 static TimedExecution *
 execution_of(const QueryDesc *desc)
 {
@@ -96,6 +132,8 @@ end_execution(void *arg)
 	TimedExecution *execution = arg;
 
 	dlist_delete(&execution->link);
+	if (dlist_is_empty(&executions))
+		GIVE_BACK_HOOK(ExecutorFinish);
 	if (explain_at_work != NULL && explain_at_work->execution == execution)
 		explain_at_work->execution = NULL;
 	if (execution->drawn.weight > 0 && execution->under_way && execution_sampler != NULL)
@@ -131,17 +169,16 @@ long_statement(const QueryDesc *desc, uint64 *key)
 	return &long_statements[(*key ^ *key >> 32) % lengthof(long_statements)];
 }
 
-/*
- * Whether it is better left to the server's timers.  Where few calls are timed these cost
- * less than preparing the sampling, which takes 25 us, and are exact.
- */
-static bool
-is_short(const QueryDesc *desc)
+static inline void
+remember_statement(const QueryDesc *desc, bool is_long)
 {
 	uint64		key;
+	uint64	   *at = long_statement(desc, &key);
 
-	return *long_statement(desc, &key) != key &&
-		expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS;
+	if (is_long)
+		*at = key;
+	else if (*at == key)
+		*at = 0;
 }
 
 /* Whether its nodes' timers, or counters, may be ours. */
@@ -164,11 +201,23 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	const ExplainOption *option = explained ? explain_at_work->option : NULL;
 	bool		replaced = option != NULL || is_replaced(desc, explained);
-	bool		asked = replaced && (explained || !is_short(desc));
+	bool		asked = replaced;
 	DrawResult	result = NOT_DRAWN;
 	ExecutionDraw drawn = {0};
 	uint64		start_ns;
 	TimedExecution *execution;
+
+	/*
+	 * Where few calls are timed the server's timers cost less than preparing
+	 * the sampling, which takes 25 us, and are exact.
+	 */
+	if (replaced && !explained && expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS)
+	{
+		uint64		key;
+
+		watch->is_short = true;
+		asked = *long_statement(desc, &key) == key;
+	}
 
 	/* what EXPLAIN executes is not what the server does */
 	if (execution_sampler != NULL && !explained &&
@@ -180,7 +229,6 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 	}
 	if (result != DRAWN)
 		drawn.weight = 0;
-	watch->is_short = replaced && !asked;
 	if (!asked && result != DRAWN)
 		return NULL;
 
@@ -202,6 +250,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 	execution->run.options.may_stop = !whole;
 	execution->run.options.no_workers = !workers;
 	dlist_push_head(&executions, &execution->link);
+	TAKE_HOOK(ExecutorFinish);
 	execution->at_end.func = end_execution;
 	execution->at_end.arg = execution;
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
@@ -236,6 +285,8 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	explain.context = CurrentMemoryContext;
 	explain.marked_from = -1;
 	explain_at_work = &explain;
+	TAKE_HOOK(ExecutorStart);
+	TAKE_HOOK(ExecutorEnd);
 
 	PG_TRY();
 	{
@@ -248,6 +299,11 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	PG_FINALLY();
 	{
 		explain_at_work = outer;
+		if (outer == NULL)
+		{
+			GIVE_BACK_HOOK(ExecutorStart);
+			GIVE_BACK_HOOK(ExecutorEnd);
+		}
 	}
 	PG_END_TRY();
 }
@@ -282,8 +338,6 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
 {
 	bool		explained = unlikely(explain_at_work != NULL) && is_explained(desc, eflags);
 
-	/* of one that has failed before it was seen */
-	plan_run_desc = NULL;
 	if (explained)
 	{
 		explain_at_work->desc = desc;
@@ -313,10 +367,14 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 {
 	TimedExecution *execution;
 
-	if (plan_run_desc == desc)
+	if (plan_run_desc != NULL)
 	{
+		bool		is_this = plan_run_desc == desc;
+
+		/* or of one that has failed before it came here */
 		plan_run_desc = NULL;
-		return NULL;
+		if (is_this)
+			return NULL;
 	}
 	if (desc->already_executed)
 	{
@@ -341,13 +399,21 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
 	RunWatch	watch = {0};
-	uint64		start_ns;
+	uint64		start_ns = 0;
+	uint64		start_ticks;
 	double		ns;
 
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_join(desc);
-	else if (execution_sampler != NULL || desc->instrument_options != 0 || !dlist_is_empty(&executions) ||
-			 plan_run_desc != NULL)
+	else if (desc->instrument_options == 0 && dlist_is_empty(&executions) && plan_run_desc == NULL &&
+			 (execution_sampler == NULL ||
+			  (explain_at_work == NULL && !desc->already_executed && ScanDirectionIsForward(direction) &&
+			   execution_sampler->passes(desc))))
+	{
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		return;
+	}
+	else
 		execution = before_run(desc, direction, count, EXECUTE_ONCE, &watch);
 	if (likely(execution == NULL && watch.class == 0 && !watch.is_short))
 	{
@@ -357,9 +423,19 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 
 	if (execution != NULL)
 		execution->under_way = true;
-	/* whichever clock plans are timed with */
-	start_ns = system_clock_read();
+
+	/*
+	 * for comparisons of one run with another, whichever clock plans are
+	 * timed with
+	 */
+	if (execution != NULL || watch.class != 0)
+		start_ns = system_clock_read();
+	start_ticks = now_ticks();
 	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+	if (watch.is_short)
+		remember_statement(desc, now_ticks() - start_ticks > LONG_TICKS);
+	if (start_ns == 0)
+		return;
 	ns = (double) (int64) (system_clock_read() - start_ns);
 	if (execution != NULL)
 	{
@@ -370,13 +446,6 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	/* a function in it may have switched that off */
 	else if (watch.class != 0 && execution_sampler != NULL)
 		execution_sampler->ran_before(watch.class, ns);
-	if (watch.is_short && ns > LONG_NS)
-	{
-		uint64		key;
-		uint64	   *at = long_statement(desc, &key);
-
-		*at = key;
-	}
 }
 
 static void
@@ -416,7 +485,28 @@ hooked_ExecutorEnd(QueryDesc *desc)
 	NEXT(ExecutorEnd) (desc);
 }
 
-#define TAKE_HOOK(function) (previous_##function = function##_hook, function##_hook = hooked_##function)
+void
+executor_hooks_take(void)
+{
+	TAKE_HOOK(ProcessUtility);
+	TAKE_HOOK(ExecutorRun);
+}
+
+static void
+assign_sampled_timing(int newval, void *extra)
+{
+	(void) extra;
+	if (newval != SAMPLED_OFF)
+		executor_hooks_take();
+}
+
+static void
+assign_sampled_counting(bool newval, void *extra)
+{
+	(void) extra;
+	if (newval)
+		executor_hooks_take();
+}
 
 void
 executor_hooks_init(void)
@@ -425,18 +515,22 @@ executor_hooks_init(void)
 							 gettext_noop("Has the times of plan nodes estimated by sampling where a timer is asked for."),
 							 gettext_noop("\"auto_explain\" leaves those of EXPLAIN statements as they are."),
 							 &sampled_timing, SAMPLED_OFF, sampled_timing_values,
-							 PGC_USERSET, 0, NULL, NULL, NULL);
+							 PGC_USERSET, 0, NULL, assign_sampled_timing, NULL);
 	DefineCustomBoolVariable("clocktiming.sampled_counting",
 							 "For tests: has the rows of plan nodes counted by clocktiming where they are asked for.",
 							 NULL,
 							 &sampled_counting, false,
 							 PGC_USERSET,
 							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
-							 NULL, NULL, NULL);
-	explain_option_init();
+							 NULL, assign_sampled_counting, NULL);
+	explain_option_init(executor_hooks_take);
+	parallel_timing_init(executor_hooks_take);
+#if PG_VERSION_NUM >= 180000
+
+	/*
+	 * which EXPLAIN an option belongs to is to be known before the option is
+	 * read
+	 */
 	TAKE_HOOK(ProcessUtility);
-	TAKE_HOOK(ExecutorStart);
-	TAKE_HOOK(ExecutorRun);
-	TAKE_HOOK(ExecutorFinish);
-	TAKE_HOOK(ExecutorEnd);
+#endif
 }

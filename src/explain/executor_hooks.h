@@ -30,6 +30,9 @@ typedef enum DrawResult
 
 typedef struct ExecutionSampler
 {
+	bool		(*passes) (const QueryDesc *desc);	/* neither it nor the next
+													 * one is drawn; if so, it
+													 * is counted */
 	DrawResult	(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
 	double		max_overhead;	/* percent, within an execution */
 	void		(*ran_before) (uint64 class, double ns);
@@ -40,6 +43,10 @@ typedef struct ExecutionSampler
 /* NULL: nobody. */
 extern const ExecutionSampler *execution_sampler;
 
+/* Takes the hooks, for whoever sets execution_sampler. */
+extern void executor_hooks_take(void);
+
+/* The settings, those of EXPLAIN and of parallel workers among them. */
 extern void executor_hooks_init(void);
 
 #endif							/* CLOCKTIMING_EXECUTOR_HOOKS_H */

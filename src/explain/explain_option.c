@@ -29,6 +29,8 @@
 
 ExplainAtWork *explain_at_work = NULL;
 
+static void (*need_executor_hooks) (void);
+
 /* clocktiming.show_margins */
 static bool show_margins = false;
 
@@ -133,6 +135,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	/* not while the server measures the execution */
 	node_timing_prepare(&option->options);
 	es->timing = false;
+	need_executor_hooks();
 	explain_at_work->option = option;
 }
 
@@ -355,8 +358,9 @@ take_hooks(void)
 #endif
 
 void
-explain_option_init(void)
+explain_option_init(void (*need_hooks) (void))
 {
+	need_executor_hooks = need_hooks;
 	DefineCustomBoolVariable("clocktiming.show_margins",
 							 gettext_noop("Has EXPLAIN print the margins of times that are estimated by sampling."),
 							 NULL,

@@ -30,7 +30,10 @@ extern void explain_option_started(QueryDesc *desc, bool sampled);
 extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
-/* The settings, the option, and the hooks of EXPLAIN. */
-extern void explain_option_init(void);
+/*
+ * The setting, the option, and the hooks of EXPLAIN.  "need_hooks" is called when the
+ * functions above are to be called from now on.
+ */
+extern void explain_option_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_EXPLAIN_OPTION_H */

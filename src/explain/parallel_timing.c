@@ -41,6 +41,7 @@ typedef struct SharedTiming
 
 /* "handle of the segment", in a leader and its workers */
 static char *worker_timing = NULL;
+static void (*need_executor_hooks) (void);
 
 static uint32
 text_hash(const char *text)
@@ -195,9 +196,18 @@ parallel_timing_report(QueryDesc *desc)
 		report_from_worker(timed_in_worker);
 }
 
-void
-parallel_timing_init(void)
+static void
+assign_worker_timing(const char *newval, void *extra)
 {
+	(void) extra;
+	if (newval != NULL && newval[0] != '\0')
+		need_executor_hooks();
+}
+
+void
+parallel_timing_init(void (*need_hooks) (void))
+{
+	need_executor_hooks = need_hooks;
 	DefineCustomStringVariable("clocktiming.worker_timing",
 							   "Tells parallel workers that their plan nodes are being timed.",
 							   "Set by clocktiming itself while a query is executed.",
@@ -205,5 +215,5 @@ parallel_timing_init(void)
 							   PGC_SUSET,
 							   GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE |
 							   GUC_DISALLOW_IN_FILE,
-							   NULL, NULL, NULL);
+							   NULL, assign_worker_timing, NULL);
 }

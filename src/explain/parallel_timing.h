@@ -29,7 +29,7 @@ extern void parallel_timing_release(QueryTiming *query);
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);
 
-/* The setting by which workers are told. */
-extern void parallel_timing_init(void);
+/* The setting by which workers are told.  "need_hooks" is called in a worker that is. */
+extern void parallel_timing_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_PARALLEL_TIMING_H */

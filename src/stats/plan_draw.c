@@ -209,6 +209,19 @@ look_up(DrawSlot *slot, uint64 key)
 	draw_next(slot);
 }
 
+/* Most do. */
+static bool
+passes(const QueryDesc *desc)
+{
+	uint64		key = class_key(desc);
+	DrawSlot   *slot = slot_of(key);
+
+	if (unlikely(slot->key != key || slot->left <= 2))
+		return desc->plannedstmt->queryId == 0;
+	slot->left--;
+	return true;
+}
+
 static DrawResult
 draw(const QueryDesc *desc, ExecutionDraw *drawn)
 {
@@ -353,7 +366,7 @@ failed(TimedExecution *execution)
 }
 
 static ExecutionSampler sampler = {
-	.draw = draw, .max_overhead = PART_WITHIN, .ran_before = ran_before, .finished = finished, .failed = failed
+	.passes = passes, .draw = draw, .max_overhead = PART_WITHIN, .ran_before = ran_before, .finished = finished, .failed = failed
 };
 
 Size
@@ -382,7 +395,10 @@ assign_track(bool newval, void *extra)
 {
 	(void) extra;
 	if (newval)
+	{
 		EnableQueryId();
+		executor_hooks_take();
+	}
 	execution_sampler = newval && classes != NULL ? &sampler : NULL;
 }
 
