@@ -404,7 +404,10 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	double		ns;
 
 	if (unlikely(IsParallelWorker()))
+	{
 		parallel_timing_join(desc);
+		TAKE_HOOK(ExecutorFinish);
+	}
 	else if (desc->instrument_options == 0 && dlist_is_empty(&executions) && plan_run_desc == NULL &&
 			 (execution_sampler == NULL ||
 			  (explain_at_work == NULL && !desc->already_executed && ScanDirectionIsForward(direction) &&
