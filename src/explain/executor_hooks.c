@@ -408,10 +408,9 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 		parallel_timing_join(desc);
 		TAKE_HOOK(ExecutorFinish);
 	}
-	else if (desc->instrument_options == 0 && dlist_is_empty(&executions) && plan_run_desc == NULL &&
-			 (execution_sampler == NULL ||
-			  (explain_at_work == NULL && !desc->already_executed && ScanDirectionIsForward(direction) &&
-			   execution_sampler->passes(desc))))
+	else if (desc->instrument_options == 0 && !desc->already_executed && plan_run_desc == NULL &&
+			 ScanDirectionIsForward(direction) &&
+			 (execution_sampler == NULL || (explain_at_work == NULL && execution_sampler->passes(desc))))
 	{
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;

@@ -3,7 +3,7 @@
  * plan_draw.c
  *	  Which executions are timed for the statistics of plans.
  *
- * Executions are in classes: a query, about its plan, a user.  Each execution of a
+ * Executions are in classes: a query, and what its plan begins with.  Each execution of a
  * class has a chance p of being timed, which is known before it begins;
  * so that one that is timed stands for 1/p, whatever p was.  What it costs to time
  * one is measured each time, and p is chosen so that this is clocktiming.max_overhead of
@@ -83,6 +83,11 @@ typedef struct DrawSlot
 	uint64		key;			/* 0: none */
 	int32		left;			/* executions until one is timed, with it */
 	float		gap;			/* 1/p */
+} DrawSlot;
+
+/* What is known of it; apart, so that many slots fit into the caches. */
+typedef struct DrawHistory
+{
 	float		n;				/* timed ones that are remembered, */
 	float		run_ns;			/* the mean of how long they took, */
 	float		cost_ns;		/* and of what timing them took */
@@ -90,7 +95,7 @@ typedef struct DrawSlot
 	uint32		ntimed;
 	float		before[LATEST]; /* ns of executions just before one whose */
 	float		timed[LATEST];	/* nodes were timed, and of these */
-} DrawSlot;
+} DrawHistory;
 
 /* As all backends know it.  Both may be of different classes, which does no harm. */
 typedef struct DrawClass
@@ -105,37 +110,33 @@ static double max_overhead = 1;
 
 static DrawClass *classes = NULL;
 static DrawSlot slots[SLOTS];
+static DrawHistory histories[SLOTS];
 static uint64 random_state = 0;
 static uint64 began_ns = 0;
 static double spent_ns = 0;		/* on new classes */
 
-/* Changes with the plan, as a rule, and costs next to nothing. */
-static inline uint32
-plan_glance(const Plan *plan)
-{
-	uint32		glance = nodeTag(plan);
-
-	if (plan->lefttree != NULL)
-		glance = glance * 1009 + nodeTag(plan->lefttree);
-	if (plan->righttree != NULL)
-		glance = glance * 2003 + nodeTag(plan->righttree);
-	return glance;
-}
-
+/*
+ * The query, and what its plan begins with.  It need not tell every plan: which p an execution
+ * has does not matter.
+ */
 static inline uint64
 class_key(const QueryDesc *desc)
 {
 	uint64		key = (uint64) desc->plannedstmt->queryId;
 
-	key ^= ((uint64) plan_glance(desc->plannedstmt->planTree) << 32 | GetUserId()) *
-		UINT64CONST(0x9E3779B97F4A7C15);
-	return key | 1;
+	return (key ^ (uint64) nodeTag(desc->plannedstmt->planTree) << 32) | 1;
 }
 
 static inline DrawSlot *
 slot_of(uint64 key)
 {
 	return &slots[(key >> 20) % SLOTS];
+}
+
+static inline DrawHistory *
+history_of(const DrawSlot *slot)
+{
+	return &histories[slot - slots];
 }
 
 static DrawClass *
@@ -203,7 +204,7 @@ look_up(DrawSlot *slot, uint64 key)
 		random_state = pg_prng_uint64(&pg_global_prng_state);
 	if (began_ns == 0)
 		began_ns = reference_ns();
-	memset(slot, 0, sizeof(DrawSlot));
+	memset(history_of(slot), 0, sizeof(DrawHistory));
 	slot->key = key;
 	slot->gap = gap > 0 ? gap : new_gap();
 	draw_next(slot);
@@ -252,9 +253,10 @@ static void
 ran_before(uint64 class, double ns)
 {
 	DrawSlot   *slot = slot_of(class);
+	DrawHistory *history = history_of(slot);
 
 	if (slot->key == class)
-		slot->before[slot->nbefore++ % LATEST] = (float) ns;
+		history->before[history->nbefore++ % LATEST] = (float) ns;
 }
 
 /*
@@ -265,7 +267,7 @@ ran_before(uint64 class, double ns)
  * it would tell more of how executions differ.
  */
 static double
-warm_factor(DrawSlot *slot, const TimedExecution *execution)
+warm_factor(DrawHistory *history, const TimedExecution *execution)
 {
 	double		before[LATEST];
 	double		timed[LATEST];
@@ -274,14 +276,14 @@ warm_factor(DrawSlot *slot, const TimedExecution *execution)
 
 	if (!execution->first_run)
 		return 1;
-	slot->timed[slot->ntimed++ % LATEST] = (float) execution->run_ns;
-	n = (int) Min(Min(slot->nbefore, slot->ntimed), LATEST);
+	history->timed[history->ntimed++ % LATEST] = (float) execution->run_ns;
+	n = (int) Min(Min(history->nbefore, history->ntimed), LATEST);
 	if (n < FEWEST || execution->run.plan->whole_ns > LONG_NS)
 		return 1;
 	for (int i = 0; i < n; i++)
 	{
-		before[i] = slot->before[i];
-		timed[i] = slot->timed[i];
+		before[i] = history->before[i];
+		timed[i] = history->timed[i];
 	}
 	factor = stats_median(before, n) / Max(stats_median(timed, n), 1);
 	return Min(Max(factor, LEAST_FACTOR), 1);
@@ -304,16 +306,17 @@ scale_times(PlanEstimate *plan, double factor)
 static void
 learn(DrawSlot *slot, double run_ns, double cost_ns)
 {
+	DrawHistory *history = history_of(slot);
 	double		share;
 	double		gap;
 
-	slot->n = Min(slot->n + 1, REMEMBERED);
-	slot->run_ns += ((float) run_ns - slot->run_ns) / slot->n;
-	slot->cost_ns += ((float) cost_ns - slot->cost_ns) / slot->n;
+	history->n = Min(history->n + 1, REMEMBERED);
+	history->run_ns += ((float) run_ns - history->run_ns) / history->n;
+	history->cost_ns += ((float) cost_ns - history->cost_ns) / history->n;
 
 	share = max_overhead / 100;
-	share = Max(share - PASSED_OVER_NS / Max((double) slot->run_ns, 1), share * LEAST_PART);
-	gap = (double) slot->cost_ns / (share * Max((double) slot->run_ns, 1));
+	share = Max(share - PASSED_OVER_NS / Max((double) history->run_ns, 1), share * LEAST_PART);
+	gap = (double) history->cost_ns / (share * Max((double) history->run_ns, 1));
 	slot->gap = (float) Min(Max(gap, 1), MAX_GAP);
 }
 
@@ -335,12 +338,12 @@ finished(TimedExecution *execution)
 
 	if (slot->key != execution->drawn.class)
 		look_up(slot, execution->drawn.class);
-	scale_times(plan, warm_factor(slot, execution));
+	scale_times(plan, warm_factor(history_of(slot), execution));
 	plan_store_add(execution->desc, &key, plan, execution->drawn.weight);
 
 	cost_ns = AFTERWARDS * (execution->attach_ns + (double) (reference_ns() - execution->stop_ns)) +
 		plan->overhead_ns;
-	if (slot->n == 0 && execution->drawn.weight <= 1)
+	if (history_of(slot)->n == 0 && execution->drawn.weight <= 1)
 		spent_ns += cost_ns;
 	learn(slot, plan->whole_ns, cost_ns);
 	share_gap(slot->key, slot->gap);
