@@ -24,7 +24,7 @@
 #include "explain/timing_clock.h"
 
 /* So many calls are timed in the time that preparing the sampling takes. */
-#define FEW_CALLS		400
+#define FEW_CALLS		800
 
 /*
  * What has taken longer is worth sampling the next time: a millisecond, or some tenths of
@@ -209,7 +209,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 
 	/*
 	 * Where few calls are timed the server's timers cost less than preparing
-	 * the sampling, which takes 25 us, and are exact.
+	 * the sampling, which takes 50 us, and are exact.
 	 */
 	if (replaced && !explained && expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS)
 	{
