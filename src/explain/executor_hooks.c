@@ -281,6 +281,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 		return;
 	}
 	explain.text = text;
+
 	explain.context = CurrentMemoryContext;
 	explain.marked_from = -1;
 	explain_at_work = &explain;
