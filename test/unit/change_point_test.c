@@ -1,0 +1,216 @@
+/*
+ * change_point_test: changes are found soon, once, with their sizes; and nothing else is.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/change_point.h"
+#include "core/random.h"
+#include "tap.h"
+
+#define YEAR	3153600			/* intervals of 10 s */
+#define LOOKS	5				/* in an interval ... */
+#define BLOCKS	6				/* ... of so many measurements each */
+
+static uint64_t state;
+static ChangePoint point;
+
+static double
+uniform(void)
+{
+	return (double) (random_next(&state) >> 11) / 9007199254740992.0;
+}
+
+/* A server: what it does to one measurement of something that costs 1. */
+typedef struct Server
+{
+	const char *name;
+	double		deviation;		/* of measurements */
+	double		tail;			/* probability of a Pareto distributed factor */
+	double		stolen;			/* probability that a slice of 4 ms is stolen */
+	double		busy;			/* share of time that neighbours are busy in ... */
+	double		slowed;			/* ... and of their looks that are slowed down */
+	double		wander;			/* by which the processor's frequency does */
+	bool		neighbours;		/* busy now */
+} Server;
+
+static double
+interval(Server *server, double cost, long i)
+{
+	double		least = INFINITY;
+	double		frequency = 1 + server->wander * sin(i * 2 * M_PI / 8640);
+
+	/* they are for 5 minutes on average */
+	if (server->neighbours ? uniform() < 1 / 30.0 : uniform() < server->busy / (1 - server->busy) / 30)
+		server->neighbours = !server->neighbours;
+	for (int look = 0; look < LOOKS; look++)
+	{
+		bool		slow = server->neighbours && uniform() < server->slowed;
+		double		factor = slow ? 1.3 + 0.7 * uniform() : 1;
+
+		for (int block = 0; block < BLOCKS; block++)
+		{
+			double		x = cost * factor * frequency * (1 + server->deviation * random_exponential(&state));
+
+			if (uniform() < server->tail)
+				x /= pow(uniform(), 1 / 1.2);
+			if (uniform() < server->stolen)
+				x += 4e6 / 1000;
+			least = fmin(least, x);
+		}
+	}
+	return least;
+}
+
+static Server calm = {"calm", 0.02, 0.001, 0.001, 0, 0, 0.01, false};
+static Server noisy = {"noisy", 0.1, 0.3, 0.2, 0.3, 0.6, 0.08, false};
+
+static void
+start(uint64_t seed)
+{
+	state = seed;
+	memset(&point, 0, sizeof(point));
+	calm.neighbours = noisy.neighbours = false;
+}
+
+static int
+events(Server *server, long n)
+{
+	int			count = 0;
+	Change		change;
+
+	for (long i = 0; i < n; i++)
+	{
+		if (change_point_add(&point, interval(server, 30, i), &change) && change.began)
+			count++;
+	}
+	return count;
+}
+
+static void
+test_nothing(void)
+{
+	int			n;
+
+	for (int seed = 1; seed <= 3; seed++)
+	{
+		start(seed);
+		n = events(&calm, 100000);
+		ok(n == 0, "a calm server, 100,000 intervals: %d false events", n);
+	}
+	start(7);
+	n = events(&noisy, YEAR);
+	ok(n <= 1, "a noisy server, a year: %d false events", n);
+
+	/* half of all intervals are off, but never two in a row by much */
+	start(9);
+	n = 0;
+	for (int i = 0; i < 100000; i++)
+	{
+		Change		change;
+
+		n += change_point_add(&point, i % 2 ? 30 : 30 * (1 + 100 * (i % 20 == 0)), &change);
+	}
+	ok(n == 0, "one value never is an event: %d", n);
+
+	/* 15 % more are no change, however long they last */
+	start(10);
+	n = events(&calm, 1000);
+	for (int i = 0; i < 5000; i++)
+	{
+		Change		change;
+
+		n += change_point_add(&point, interval(&calm, 30 * 1.15, i), &change);
+	}
+	ok(n == 0, "15 %% more are no event: %d", n);
+
+	start(11);
+	{
+		static const double odd[] = {0, -1, NAN, INFINITY};
+		Change		change;
+
+		(void) events(&calm, 100);
+		n = 0;
+		for (int i = 0; i < 400; i++)
+			n += change_point_add(&point, odd[i % 4], &change);
+		ok(n == 0 && fabs(exp(point.level) - 30) < 1, "what is no number is passed over");
+	}
+}
+
+/* A change by that factor after "settled" intervals, and back after "lasts". */
+static void
+test_change(Server *server, double factor, int settled, int lasts, int within, double tolerance, uint64_t seed)
+{
+	int			began_at = -1,
+				ended_at = -1,
+				began = 0,
+				ended = 0;
+	Change		change;
+	double		before = 0,
+				after = 0;
+
+	start(seed);
+	for (int i = 0; i < settled + 2 * lasts; i++)
+	{
+		bool		high = i >= settled && i < settled + lasts;
+
+		if (!change_point_add(&point, interval(server, high ? 30 * factor : 30, i), &change))
+			continue;
+		if (change.began)
+		{
+			began++;
+			began_at = i - settled + 1;
+			before = change.before;
+			after = change.after;
+		}
+		if (change.ended)
+		{
+			ended++;
+			ended_at = i - settled - lasts + 1;
+		}
+	}
+	ok(began == 1 && began_at > 0 && began_at <= within,
+	   "%s, %g times after %d: one event (%d), after %d intervals", server->name, factor, settled, began, began_at);
+	ok(fabs(after / before / factor - 1) < tolerance, "its size: from %.1f to %.1f", before, after);
+	ok(ended == 1 && ended_at > 0 && ended_at <= within, "ends once (%d), after %d intervals", ended, ended_at);
+}
+
+static void
+test_between_changes(void)
+{
+	static const double costs[] = {30, 300, 150, 30, 3, 30};
+	Change		change;
+	int			began = 0,
+				ended = 0;
+
+	start(77);
+	for (int i = 0; i < 600; i++)
+	{
+		if (!change_point_add(&point, interval(&calm, costs[i / 100], i), &change))
+			continue;
+		began += change.began;
+		ended += change.ended;
+	}
+	ok(began == 3 && ended == 3, "10 times, 5 times, normal, a tenth, normal: %d events, %d ends", began, ended);
+	ok(!point.changed, "and then all is as before");
+}
+
+int
+main(void)
+{
+	static const int settled[] = {6, 20, 1000, 50000};
+
+	test_nothing();
+	for (int i = 0; i < 4; i++)
+	{
+		test_change(&calm, 10, settled[i], 200, 2, 0.1, 100 + i);
+		test_change(&calm, 18, settled[i], 200, 2, 0.1, 200 + i);
+		test_change(&calm, 0.1, settled[i], 200, 2, 0.1, 250 + i);
+		test_change(&calm, 1.3, settled[i], 200, 20, 0.1, 300 + i);
+		test_change(&calm, 1 / 1.3, settled[i], 200, 20, 0.1, 400 + i);
+		test_change(&noisy, 10, settled[i], 200, 2, 0.25, 500 + i);
+		test_change(&noisy, 2, settled[i], 200, 8, 0.25, 600 + i);
+	}
+	test_between_changes();
+	return done();
+}
