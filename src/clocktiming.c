@@ -20,6 +20,8 @@
 #include "explain/executor_hooks.h"
 #include "stats/plan_draw.h"
 #include "stats/store_memory.h"
+#include "watch/watch_store.h"
+#include "watch/watch_worker.h"
 
 /* the name and the version are seen since 18, by pg_get_loaded_modules() */
 #ifdef PG_MODULE_MAGIC_EXT
@@ -41,6 +43,8 @@ request_shmem(void)
 	RequestAddinShmemSpace(call_calibration_shmem_size());
 	RequestAddinShmemSpace(plan_draw_shmem_size());
 	store_shmem_request();
+	if (watch_on)
+		watch_shmem_request();
 }
 
 static void
@@ -53,6 +57,8 @@ start_shmem(void)
 	plan_draw_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 	store_shmem_init();
+	if (watch_on)
+		watch_shmem_init();
 }
 
 /* What there is only with clocktiming in shared_preload_libraries. */
@@ -60,6 +66,9 @@ static void
 init_preloaded(void)
 {
 	store_define_settings();
+	watch_define_settings();
+	if (watch_on)
+		watch_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
 	previous_shmem_startup = shmem_startup_hook;

@@ -160,7 +160,7 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
  * What times readings after a sleep: the TSC by itself needs nothing that a
  * sleep could push out of a cache.
  */
-static void
+void
 prepare_stopwatch(SamplerRun *run)
 {
 	const ClockSource *tsc = clock_source_find("rdtscp");

@@ -45,6 +45,9 @@ typedef struct ClockRun
  */
 extern void prepare_sampler(SamplerRun *run, const ClockSource *source);
 
+/* Besides, for sampler_instant().  May calibrate. */
+extern void prepare_stopwatch(SamplerRun *run);
+
 /*
  * A run begins; goes on until so many seconds of it are over; and ends, with
  * warnings, and gives its sample.

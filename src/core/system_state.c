@@ -1,0 +1,104 @@
+/*
+ * system_state.c
+ *	  See system_state.h.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#endif
+
+#include "core/system_state.h"
+
+/* The beginning of a file; an empty string if it cannot be read. */
+static void
+read_beginning(const char *path, char *text, size_t size)
+{
+	int			fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t		length = 0;
+
+	if (fd >= 0)
+	{
+		length = read(fd, text, size - 1);
+		(void) close(fd);
+	}
+	text[length > 0 ? length : 0] = '\0';
+}
+
+bool
+system_boot_id(char *id)
+{
+	read_beginning("/proc/sys/kernel/random/boot_id", id, BOOT_ID_SIZE);
+	id[strcspn(id, "\n")] = '\0';
+	return id[0] != '\0';
+}
+
+/* user, nice, system, idle, iowait, irq, softirq, steal: guests' are in the first two */
+SystemCpuTime
+system_cpu_time(void)
+{
+	SystemCpuTime time = {0, 0};
+	double		t[8];
+	char		text[256];
+
+	read_beginning("/proc/stat", text, sizeof(text));
+	if (sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf",
+			   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) == 8)
+	{
+		for (int i = 0; i < 8; i++)
+			time.all += t[i];
+		time.stolen = t[7];
+	}
+	return time;
+}
+
+#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
+/* by the system call, since a library may stand before the other */
+static double
+kernel_clock_s(clockid_t id)
+{
+	struct timespec ts = {0, 0};
+
+	(void) syscall(SYS_clock_gettime, id, &ts);
+	return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
+}
+
+double
+system_suspended_s(void)
+{
+	return kernel_clock_s(CLOCK_BOOTTIME) - kernel_clock_s(CLOCK_MONOTONIC);
+}
+#else
+double
+system_suspended_s(void)
+{
+	return 0;
+}
+#endif
+
+SystemSync
+system_sync(void)
+{
+	SystemSync	sync = {false, false, 0, 0, 0};
+#ifdef __linux__
+	struct timex timex = {.modes = 0};
+	int			state = adjtimex(&timex);
+
+	if (state >= 0)
+	{
+		sync.known = true;
+		sync.synchronised = state != TIME_ERROR && !(timex.status & STA_UNSYNC);
+		sync.offset_us = timex.status & STA_NANO ? timex.offset / 1e3 : timex.offset;
+		sync.max_error_us = timex.maxerror;
+		sync.frequency_ppm = timex.freq / 65536.0;
+	}
+#endif
+	return sync;
+}

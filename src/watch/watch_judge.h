@@ -1,0 +1,19 @@
+/*-------------------------------------------------------------------------
+ *
+ * watch_judge.h
+ *	  What has changed: events, in memory and in the server's log.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_WATCH_JUDGE_H
+#define CLOCKTIMING_WATCH_JUDGE_H
+
+#include "watch/watch_look.h"
+
+/* Compares with the machine of late.  Returns whether the clock that is read is another one. */
+extern bool watch_judge_machine(TimestampTz now);
+
+/* Of one interval.  Returns whether an event has begun or ended. */
+extern bool watch_judge(const WatchRow *row, const WatchFindings *found);
+
+#endif							/* CLOCKTIMING_WATCH_JUDGE_H */

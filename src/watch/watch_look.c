@@ -1,0 +1,323 @@
+/*
+ * watch_look.c
+ *	  See watch_look.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "clock/clock_run.h"
+#include "clock/instr_clock.h"
+#include "clock/platform.h"
+#include "compat.h"
+#include "core/cpu_usage.h"
+#include "core/jumps.h"
+#include "core/kernel_clock.h"
+#include "core/stats.h"
+#include "core/tsc.h"
+#include "watch/watch_look.h"
+
+/* A look takes batches of readings until one or the other is reached. */
+#define BATCHES			10
+#define LOOK_NS			250000.0
+#define BATCH_NS		15000.0
+#define LEAST_BATCH		4
+#define MOST_BATCH		1024
+
+/* Pairs of readings: as many as that, or one within so many ns. */
+#define PAIR_TRIES		5
+#define PAIR_NS			200
+
+/* Looks that have to agree on a rate, and to within how much. */
+#define RATE_LOOKS		4
+#define RATE_AGREES_PPM	150.0
+
+/* Steering explains that much of a system clock's rate, and nothing of a counter's. */
+#define STEERED_PPM		600.0
+#define COUNTER_PPM		100.0
+
+/* A step is found some looks later. */
+#define PAST_LOOKS		32
+
+typedef struct Watching
+{
+	const ClockSource *source;
+	const char *reads;
+	SamplerRun	sampler;
+	Jumps		jumps;
+	int64		look;
+	TimestampTz look_at[PAST_LOOKS];
+	ReferencePair last;
+	double		warm_ns;		/* latest cost, for the batches' size */
+	double		rates[RATE_LOOKS];
+	int			nrates;
+	SystemCpuTime cpu_time;
+	double		suspended_s;
+
+	/* of this interval */
+	uint64		began_ns;
+	TimestampTz began_at;
+	int			looks;
+	double		cold_ns;
+	double		least_ns;
+	double		interval_rates[WATCH_LOOKS * 2];
+	int			ninterval_rates;
+	double		wall_ns;
+	double		cpu_ns;
+	int64		backward_steps; /* counted at the look before */
+	int64		warps;			/* at the end of the interval before */
+	int64		lags;
+	WatchFindings found;
+} Watching;
+
+static Watching watching;
+
+static const ClockSource *
+source_in_use(void)
+{
+	return clock_source_find(clock_source_for_explain());
+}
+
+void
+watch_find_machine(WatchMachine *machine)
+{
+	const TscCpuid *id = tsc_cpuid();
+	char		kernel_source[KERNEL_CLOCK_SIZE];
+
+	memset(machine, 0, sizeof(*machine));
+	(void) system_boot_id(machine->boot_id);
+	(void) kernel_clock_source(kernel_source);
+	strlcpy(machine->kernel_source, kernel_source, sizeof(machine->kernel_source));
+	strlcpy(machine->processor, id->brand, sizeof(machine->processor));
+	if (id->readable)
+		strlcpy(machine->hypervisor, !id->hypervisor ? "none" : id->hypervisor_name[0] ? id->hypervisor_name : "yes",
+				sizeof(machine->hypervisor));
+	machine->cpus = platform_cpus_online();
+	strlcpy(machine->source, source_in_use()->name, sizeof(machine->source));
+	strlcpy(machine->reads, source_in_use()->reads(source_in_use()), sizeof(machine->reads));
+}
+
+/* A step, with the time of the look that it was before. */
+static void
+found_step(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
+{
+	WatchFindings *found = &watching.found;
+	TimestampTz at = watching.look_at[interval->look % PAST_LOOKS];
+
+	(void) arg;
+	(void) bound_ns;
+	if (size_ns > 0)
+	{
+		found->warp_at = at;
+		found->warp_ns = size_ns;
+	}
+	else
+	{
+		found->lag_at = at;
+		found->lag_ns = -size_ns;
+	}
+}
+
+static void
+begin_interval(void)
+{
+	watching.began_ns = reference_ns();
+	watching.began_at = GetCurrentTimestamp();
+	watching.looks = watching.ninterval_rates = 0;
+	watching.cold_ns = watching.least_ns = NAN;
+	watching.wall_ns = watching.cpu_ns = 0;
+	watching.backward_steps = 0;
+	watching.warps = watching.jumps.warps.count;
+	watching.lags = watching.jumps.lags.count;
+	memset(&watching.found, 0, sizeof(watching.found));
+	sampler_clear(&watching.sampler);
+}
+
+void
+watch_start(void)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	Tally	   *tally = watching.sampler.tally;
+
+	memset(&watching, 0, sizeof(watching));
+	watching.sampler.tally = tally;
+	watching.source = source_in_use();
+	watching.reads = watching.source->reads(watching.source);
+	prepare_sampler(&watching.sampler, watching.source);
+	prepare_stopwatch(&watching.sampler);
+	watching.jumps.found = found_step;
+	watching.cpu_time = system_cpu_time();
+	watching.suspended_s = system_suspended_s();
+	sampler_begin(&watching.sampler);
+	begin_interval();
+	MemoryContextSwitchTo(old);
+}
+
+bool
+watch_is_outdated(void)
+{
+	return watching.source != source_in_use() ||
+		strcmp(watching.reads, watching.source->reads(watching.source)) != 0;
+}
+
+/* The shortest time between two readings of the reference. */
+static double
+bracket_ns(void)
+{
+	uint64		shortest = PG_UINT64_MAX;
+
+	for (int i = 0; i < 4; i++)
+	{
+		uint64		start = reference_ns();
+
+		shortest = Min(shortest, reference_ns() - start);
+	}
+	return (double) shortest;
+}
+
+static void
+cost_of_reading(void)
+{
+	double		bracket = bracket_ns();
+	uint64		began = reference_ns();
+	int			n = LEAST_BATCH;
+
+	if (watching.warm_ns > 0)
+		n = (int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH);
+	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < LOOK_NS; i++)
+	{
+		uint64		start = reference_ns();
+		double		ns;
+
+		(void) watching.source->reader->repeat(n);
+		ns = Max(((double) (reference_ns() - start) - bracket) / n, 0.01);
+		/* the first of all is cold */
+		if (i > 0)
+			watching.least_ns = fmin(watching.least_ns, ns);
+		watching.warm_ns = i == 0 ? ns : Min(watching.warm_ns, ns);
+	}
+}
+
+/* Against the reference, since the look before. */
+static void
+compare_with_reference(double tick_ns)
+{
+	ReferencePair pair = reference_pair(reference_ns, watching.source->reader->read,
+										PAIR_TRIES, PAIR_NS, NULL, NULL);
+	int64		backward = (int64) watching.sampler.tally->backward_steps;
+	JumpsInterval interval = {.look = watching.look};
+
+	if (watching.look > 0)
+	{
+		double		advance_ns = (double) (int64) (pair.reading - watching.last.reading) * tick_ns;
+
+		interval.passed_ns = (double) (int64) (pair.reference_ns - watching.last.reference_ns);
+		interval.lead_ns = advance_ns - interval.passed_ns;
+		interval.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 + watching.sampler.resolution_ns;
+		interval.backward_ns = (double) (backward - watching.backward_steps) *
+			(double) watching.sampler.tally->backward_max * tick_ns;
+		watching.look_at[watching.look % PAST_LOOKS] = GetCurrentTimestamp();
+		if (interval.passed_ns > 0)
+		{
+			double		rate_ppm = interval.lead_ns / interval.passed_ns * 1e6;
+
+			memmove(&watching.rates[1], &watching.rates[0], sizeof(double) * (RATE_LOOKS - 1));
+			watching.rates[0] = rate_ppm;
+			watching.nrates = Min(watching.nrates + 1, RATE_LOOKS);
+			if (watching.ninterval_rates < (int) lengthof(watching.interval_rates))
+				watching.interval_rates[watching.ninterval_rates++] = rate_ppm;
+			jumps_add(&watching.jumps, &interval);
+		}
+	}
+	watching.backward_steps = backward;
+	watching.last = pair;
+	watching.look++;
+}
+
+void
+watch_look(void)
+{
+	uint64		start = reference_ns();
+	double		cpu_ns = cpu_time_ns();
+	SamplerInstant instant;
+
+	sampler_instant(&watching.sampler, &instant);
+	watching.cold_ns = fmin(watching.cold_ns, instant.first_ns);
+	compare_with_reference(1e9 / watching.sampler.frequency_hz);
+	cost_of_reading();
+	watching.looks++;
+	watching.cpu_ns += cpu_time_ns() - cpu_ns;
+	watching.wall_ns += (double) (reference_ns() - start);
+}
+
+static double
+stolen_percent(void)
+{
+	SystemCpuTime now = system_cpu_time();
+	double		all = now.all - watching.cpu_time.all;
+	double		stolen = now.stolen - watching.cpu_time.stolen;
+
+	watching.cpu_time = now;
+	return all > 0 ? Max(Min(stolen / all, 1), 0) * 100 : NAN;
+}
+
+static void
+put_rate(WatchFindings *found)
+{
+	double		sorted[RATE_LOOKS];
+
+	found->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
+	if (watching.nrates < RATE_LOOKS)
+		return;
+	memcpy(sorted, watching.rates, sizeof(sorted));
+	found->rate_ppm = stats_median(sorted, RATE_LOOKS);
+	found->rate_known = sorted[RATE_LOOKS - 1] - sorted[0] < RATE_AGREES_PPM;
+}
+
+void
+watch_end_interval(WatchRow *row, WatchFindings *found)
+{
+	const Tally *tally = watching.sampler.tally;
+	TallyEntry *entries = palloc(sizeof(TallyEntry) * (tally_distinct(tally) + 1));
+	SystemSync	sync = system_sync();
+	double		suspended_s = system_suspended_s();
+	double		server_hz = server_tsc_hz();
+
+	memset(row, 0, sizeof(*row));
+	row->at = watching.began_at;
+	row->intervals = 1;
+	row->watched_s = (double) (reference_ns() - watching.began_ns) / 1e9;
+	row->cold_ns = watching.cold_ns;
+	row->warm_ns = watching.least_ns;
+	row->rate_ppm = stats_median(watching.interval_rates, watching.ninterval_rates);
+	row->assumed_ppm = server_hz > 0 && clock_source_is_instruction(watching.source) ?
+		((1 + row->rate_ppm / 1e6) * watching.sampler.frequency_hz / server_hz - 1) * 1e6 : NAN;
+	row->stolen_percent = stolen_percent();
+	row->off_cpu_percent = watching.wall_ns > 0 ? Max(1 - watching.cpu_ns / watching.wall_ns, 0) * 100 : NAN;
+	row->sync_known = sync.known;
+	row->synchronised = sync.synchronised;
+	row->offset_us = sync.offset_us;
+	row->max_error_us = sync.max_error_us;
+	row->frequency_ppm = sync.frequency_ppm;
+	row->backward_steps = (int32) tally->backward_steps;
+	row->warps = (int32) (watching.jumps.warps.count - watching.warps);
+	row->lags = (int32) (watching.jumps.lags.count - watching.lags);
+	row->gaps = (int32) watching.sampler.gaps.count;
+	row->frequency_hz = watching.sampler.frequency_hz;
+	row->resolution_ns = watching.sampler.resolution_ns;
+	row->longest_stall = (int32) Min(tally->longest_stall, PG_INT32_MAX);
+	watch_add_durations(row, entries, tally_export(tally, entries));
+	pfree(entries);
+
+	*found = watching.found;
+	found->ended_at = GetCurrentTimestamp();
+	found->warm_ns = watching.least_ns;
+	found->backward_max_ns = (double) tally->backward_max * 1e9 / watching.sampler.frequency_hz;
+	found->suspended_s = suspended_s - watching.suspended_s;
+	watching.suspended_s = suspended_s;
+	put_rate(found);
+	begin_interval();
+}

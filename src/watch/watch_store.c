@@ -1,0 +1,339 @@
+/*
+ * watch_store.c
+ *	  See watch_store.h.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "watch/watch_store.h"
+
+#define TRANCHE		"clocktiming_watch"
+
+/* What is left of durations' precision where neighbours have become one. */
+#define MERGED_BITS	4
+
+WatchStore *watch_store = NULL;
+
+const char *const watch_what_names[WATCH_WHATS] = {
+	[WATCH_KERNEL_SOURCE] = "kernel clock source",
+	[WATCH_SOURCE] = "clock source",
+	[WATCH_COST] = "cost",
+	[WATCH_RATE] = "rate",
+	[WATCH_BACKWARD] = "backward step",
+	[WATCH_WARP] = "warp",
+	[WATCH_LAG] = "lag",
+	[WATCH_MACHINE] = "machine",
+	[WATCH_RESUME] = "resume",
+	[WATCH_SYNC] = "synchronisation",
+	[WATCH_STOLEN] = "stolen time",
+};
+
+void
+watch_shmem_request(void)
+{
+	RequestAddinShmemSpace(MAXALIGN(sizeof(WatchStore)));
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+void
+watch_shmem_init(void)
+{
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	watch_store = ShmemInitStruct("clocktiming watch", sizeof(WatchStore), &found);
+	if (!found)
+	{
+		memset(watch_store, 0, sizeof(WatchStore));
+		watch_store->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+	}
+	LWLockRelease(AddinShmemInitLock);
+	if (!found)
+		watch_load();
+}
+
+int
+watch_ring_index(const WatchRing *ring, int size, int i)
+{
+	return (ring->next - ring->n + i + size) % size;
+}
+
+/* Where one more goes. */
+static int
+ring_add(WatchRing *ring, int size)
+{
+	int			i = ring->next;
+
+	ring->next = (i + 1) % size;
+	ring->n = Min(ring->n + 1, size);
+	return i;
+}
+
+static int
+ring_last(const WatchRing *ring, int size)
+{
+	return ring->n == 0 ? -1 : (ring->next + size - 1) % size;
+}
+
+const WatchMachine *
+watch_machine(void)
+{
+	int			last = ring_last(&watch_store->state.machines, WATCH_MACHINES);
+
+	return last < 0 ? NULL : &watch_store->state.machine[last];
+}
+
+void
+watch_put_machine(const WatchMachine *machine)
+{
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	watch_store->state.machine[ring_add(&watch_store->state.machines, WATCH_MACHINES)] = *machine;
+	LWLockRelease(watch_store->lock);
+}
+
+static uint32
+sum_of_counts(uint32 a, uint64 b)
+{
+	return (uint32) Min((uint64) a + b, PG_UINT32_MAX);
+}
+
+/* Of neighbours the two that matter least become one, with the ticks of the more frequent. */
+static int
+merge_neighbours(TallyEntry *entries, int n)
+{
+	while (n > WATCH_DURATIONS)
+	{
+		int			at = 0;
+		double		least = INFINITY;
+
+		for (int i = 0; i + 1 < n; i++)
+		{
+			double		matters = ((double) entries[i + 1].ticks / Max(entries[i].ticks, 1) - 1) *
+				(double) Min(entries[i].count, entries[i + 1].count);
+
+			if (matters < least)
+			{
+				least = matters;
+				at = i;
+			}
+		}
+		if (entries[at + 1].count > entries[at].count)
+			entries[at].ticks = entries[at + 1].ticks;
+		entries[at].count += entries[at + 1].count;
+		memmove(&entries[at + 1], &entries[at + 2], sizeof(TallyEntry) * (n - at - 2));
+		n--;
+	}
+	return n;
+}
+
+void
+watch_add_durations(WatchRow *into, const TallyEntry *entries, int n)
+{
+	TallyEntry *all = palloc(sizeof(TallyEntry) * (n + WATCH_DURATIONS));
+	int			i = 0,
+				k = 0,
+				nall = 0;
+
+	while (i < into->n || k < n)
+	{
+		uint64		mine = i < into->n ? into->ticks[i] : PG_UINT64_MAX;
+		uint64		other = k < n ? Min(entries[k].ticks, PG_UINT32_MAX) : PG_UINT64_MAX;
+		TallyEntry	next = {Min(mine, other), 0};
+
+		if (mine == next.ticks)
+			next.count += into->counts[i++];
+		while (k < n && Min(entries[k].ticks, PG_UINT32_MAX) == next.ticks)
+			next.count += entries[k++].count;
+		all[nall++] = next;
+	}
+	into->n = merge_neighbours(all, nall);
+	for (i = 0; i < into->n; i++)
+	{
+		into->ticks[i] = (uint32) all[i].ticks;
+		into->counts[i] = sum_of_counts(0, all[i].count);
+	}
+	pfree(all);
+}
+
+static double
+mean_of(double a, int32 na, double b, int32 nb)
+{
+	return isnan(a) ? b : isnan(b) ? a : (a * na + b * nb) / (na + nb);
+}
+
+static void
+merge(WatchRow *into, const WatchRow *from)
+{
+	TallyEntry	entries[WATCH_DURATIONS];
+	int32		a = into->intervals;
+	int32		b = from->intervals;
+
+	into->cold_ns = mean_of(into->cold_ns, a, from->cold_ns, b);
+	into->warm_ns = mean_of(into->warm_ns, a, from->warm_ns, b);
+	into->rate_ppm = mean_of(into->rate_ppm, a, from->rate_ppm, b);
+	into->assumed_ppm = mean_of(into->assumed_ppm, a, from->assumed_ppm, b);
+	into->stolen_percent = mean_of(into->stolen_percent, a, from->stolen_percent, b);
+	into->off_cpu_percent = mean_of(into->off_cpu_percent, a, from->off_cpu_percent, b);
+	if (from->sync_known > 0)
+	{
+		into->max_error_us = into->sync_known > 0 ? Max(into->max_error_us, from->max_error_us) : from->max_error_us;
+		into->offset_us = from->offset_us;
+		into->frequency_ppm = from->frequency_ppm;
+	}
+	into->intervals += b;
+	into->watched_s += from->watched_s;
+	into->synchronised += from->synchronised;
+	into->sync_known += from->sync_known;
+	into->backward_steps += from->backward_steps;
+	into->warps += from->warps;
+	into->lags += from->lags;
+	into->gaps += from->gaps;
+	into->longest_stall = Max(into->longest_stall, from->longest_stall);
+
+	/* ticks of another clock have nothing in common with these */
+	if (into->machine != from->machine &&
+		strcmp(watch_store->state.machine[into->machine].reads,
+			   watch_store->state.machine[from->machine].reads) != 0)
+		into->n = 0;
+	into->machine = from->machine;
+	into->frequency_hz = from->frequency_hz;
+	into->resolution_ns = from->resolution_ns;
+	for (int i = 0; i < from->n; i++)
+		entries[i] = (TallyEntry)
+		{
+			from->ticks[i], from->counts[i]
+		};
+	watch_add_durations(into, entries, from->n);
+}
+
+static TimestampTz
+truncated(TimestampTz at, int64 unit)
+{
+	return at - (at % unit + unit) % unit;
+}
+
+/* Into the row of that time, if it is the latest one, or else into a new one. */
+static void
+put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
+{
+	int			last = ring_last(ring, size);
+	TimestampTz at = truncated(row->at, unit);
+
+	/* one that is a little younger: somebody has set the time back */
+	if (last >= 0 && rows[last].at >= at && rows[last].at <= at + unit)
+	{
+		merge(&rows[last], row);
+		return;
+	}
+	last = ring_add(ring, size);
+	rows[last] = *row;
+	rows[last].at = at;
+}
+
+void
+watch_put_interval(const WatchRow *row)
+{
+	WatchState *state = &watch_store->state;
+	int			last;
+
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	last = ring_last(&state->machines, WATCH_MACHINES);
+	{
+		WatchRow	mine = *row;
+
+		mine.machine = Max(last, 0);
+		put_row(&state->minutes, watch_store->minute, WATCH_MINUTES, &mine, USECS_PER_MINUTE);
+		put_row(&state->hours, watch_store->hour, WATCH_HOURS, &mine, USECS_PER_HOUR);
+	}
+	LWLockRelease(watch_store->lock);
+}
+
+WatchEvent *
+watch_open_event(WatchWhat what)
+{
+	int			open = watch_store->state.open[what];
+
+	return open == 0 ? NULL : &watch_store->state.event[open - 1];
+}
+
+void
+watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char *after,
+				  const char *evidence)
+{
+	WatchState *state = &watch_store->state;
+	WatchEvent *event;
+	int			i;
+
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	i = ring_add(&state->events, WATCH_EVENTS);
+	event = &state->event[i];
+	/* it takes the place of a very old one that may go on still */
+	for (int k = 0; k < WATCH_WHATS; k++)
+	{
+		if (state->open[k] == i + 1)
+			state->open[k] = 0;
+	}
+	memset(event, 0, sizeof(WatchEvent));
+	event->at = at;
+	event->what = what;
+	strlcpy(event->before, before, sizeof(event->before));
+	strlcpy(event->after, after, sizeof(event->after));
+	strlcpy(event->evidence, evidence, sizeof(event->evidence));
+	state->open[what] = i + 1;
+	state->counts[what]++;
+	LWLockRelease(watch_store->lock);
+}
+
+void
+watch_end_event(WatchWhat what, TimestampTz at)
+{
+	WatchEvent *event = watch_open_event(what);
+
+	if (event == NULL)
+		return;
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	event->ended_at = Max(at, event->at);
+	watch_store->state.open[what] = 0;
+	LWLockRelease(watch_store->lock);
+}
+
+ClockSample *
+watch_sample(const WatchRow *row, const WatchMachine *machine)
+{
+	ClockSample *sample = palloc0(sizeof(ClockSample));
+
+	sample->source = machine->source;
+	sample->clock = machine->reads;
+	sample->started_at = row->at;
+	sample->duration_s = row->watched_s;
+	sample->frequency_hz = row->frequency_hz;
+	sample->resolution_ns = row->resolution_ns;
+	sample->mean_margin_ns = NAN;
+	sample->cost_ns = row->warm_ns;
+	sample->cost_margin_ns = NAN;
+	sample->advance_s = row->watched_s * (1 + (isnan(row->rate_ppm) ? 0 : row->rate_ppm) / 1e6);
+	sample->longest_stall = row->longest_stall;
+	sample->backward_steps = row->backward_steps;
+	sample->warps.count = row->warps;
+	sample->lags.count = row->lags;
+	sample->gaps.count = row->gaps;
+	sample->precision_bits = row->n < WATCH_DURATIONS ? TALLY_EXACT : MERGED_BITS;
+	sample->entries = palloc(sizeof(TallyEntry) * (row->n + 1));
+	for (int i = 0; i < row->n; i++)
+	{
+		sample->entries[i] = (TallyEntry)
+		{
+			row->ticks[i], row->counts[i]
+		};
+		sample->total += row->counts[i];
+	}
+	sample->n = row->n;
+	sample->readings = (int64) sample->total + sample->backward_steps;
+	return sample;
+}

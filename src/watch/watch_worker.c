@@ -1,0 +1,168 @@
+/*
+ * watch_worker.c
+ *	  See watch_worker.h.
+ *
+ * It is connected to no database, and so works on standbys, too, and while a
+ * server recovers.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "watch/watch_judge.h"
+#include "watch/watch_worker.h"
+
+#define INTERVAL_DEFAULT_MS	10000
+#define INTERVAL_LEAST_MS	100
+#define INTERVAL_MOST_MS	3600000
+
+/* The history goes to its file so often, and whenever there is an event. */
+#define SAVE_EVERY_MS		(5 * 60 * 1000)
+
+#define RESTART_S			5
+
+bool		watch_on = false;
+int			watch_interval_ms = INTERVAL_DEFAULT_MS;
+
+void
+watch_define_settings(void)
+{
+	DefineCustomBoolVariable("clocktiming.watch",
+							 gettext_noop("Watches the clocks all the time, and remembers what it has seen."),
+							 gettext_noop("A background worker does so."),
+							 &watch_on,
+							 false,
+							 PGC_POSTMASTER,
+							 0,
+							 NULL, NULL, NULL);
+	DefineCustomIntVariable("clocktiming.watch_interval",
+							gettext_noop("Time in which a watched clock is looked at some times, and judged once."),
+							NULL,
+							&watch_interval_ms,
+							INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS,
+							PGC_SIGHUP,
+							GUC_UNIT_MS,
+							NULL, NULL, NULL);
+}
+
+void
+watch_register(void)
+{
+	BackgroundWorker worker;
+
+	memset(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker.bgw_start_time = BgWorkerStart_PostmasterStart;
+	worker.bgw_restart_time = RESTART_S;
+	strlcpy(worker.bgw_library_name, "clocktiming", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "clock_watch_main", sizeof(worker.bgw_function_name));
+	strlcpy(worker.bgw_name, "clocktiming watch", sizeof(worker.bgw_name));
+	strlcpy(worker.bgw_type, "clocktiming watch", sizeof(worker.bgw_type));
+	RegisterBackgroundWorker(&worker);
+}
+
+static void
+sign_off(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	watch_store->worker = 0;
+}
+
+/* Until it is time for the next look; false if the worker is to end. */
+static bool
+sleep_ms(long ms)
+{
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+
+	for (;;)
+	{
+		if (ShutdownRequestPending)
+			return false;
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			/* by the new interval */
+			return true;
+		}
+		CHECK_FOR_INTERRUPTS();
+		if (ms <= 0)
+			return true;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		/* not longer than asked for, should somebody set the time back */
+		ms = Min(ms, TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until));
+	}
+}
+
+/* One interval; false if the worker is to end. */
+static bool
+watch_interval(bool *news)
+{
+	WatchRow	row;
+	WatchFindings found;
+
+	for (int i = 0; i < WATCH_LOOKS; i++)
+	{
+		if (!sleep_ms(watch_interval_ms / WATCH_LOOKS))
+			return false;
+		if (watch_is_outdated())
+		{
+			(void) watch_judge_machine(GetCurrentTimestamp());
+			watch_start();
+			*news = true;
+			return true;
+		}
+		watch_look();
+	}
+	(void) watch_judge_machine(GetCurrentTimestamp());
+	watch_end_interval(&row, &found);
+	watch_put_interval(&row);
+	*news |= watch_judge(&row, &found);
+	return true;
+}
+
+void
+clock_watch_main(Datum arg)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "clocktiming watch", ALLOCSET_DEFAULT_SIZES);
+	TimestampTz saved_at;
+	bool		goes_on = true;
+
+	(void) arg;
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	watch_store->worker = MyProcPid;
+	before_shmem_exit(sign_off, (Datum) 0);
+
+	MemoryContextSwitchTo(context);
+	(void) watch_judge_machine(GetCurrentTimestamp());
+	watch_start();
+	watch_save();
+	saved_at = GetCurrentTimestamp();
+	while (goes_on)
+	{
+		bool		news = false;
+
+		MemoryContextReset(context);
+		goes_on = watch_interval(&news);
+		if (news || !goes_on ||
+			TimestampDifferenceExceeds(saved_at, GetCurrentTimestamp(), SAVE_EVERY_MS))
+		{
+			watch_save();
+			saved_at = GetCurrentTimestamp();
+		}
+	}
+	proc_exit(0);
+}

@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * watch_worker.h
+ *	  The background worker that watches the clocks.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_WATCH_WORKER_H
+#define CLOCKTIMING_WATCH_WORKER_H
+
+/* Whether the clocks are to be watched, since the server's start. */
+extern bool watch_on;
+extern int	watch_interval_ms;
+
+/* Settings, and the worker, if the clocks are to be watched. */
+extern void watch_define_settings(void);
+extern void watch_register(void);
+
+extern PGDLLEXPORT void clock_watch_main(Datum arg);
+
+#endif							/* CLOCKTIMING_WATCH_WORKER_H */
