@@ -1045,6 +1045,135 @@ COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
 'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
 
 --
+-- Clocks that are watched all the time
+--
+CREATE FUNCTION clock_list_history(
+    OUT per text,
+    OUT at timestamptz,
+    OUT intervals integer,
+    OUT watched_s double precision,
+    OUT source text,
+    OUT cold_ns double precision,
+    OUT warm_ns double precision,
+    OUT rate_ppm double precision,
+    OUT assumed_rate_ppm double precision,
+    OUT backward_steps bigint,
+    OUT warps bigint,
+    OUT lags bigint,
+    OUT gaps bigint,
+    OUT stolen_percent double precision,
+    OUT off_cpu_percent double precision,
+    OUT synchronised boolean,
+    OUT sync_offset_us double precision,
+    OUT sync_error_us double precision,
+    OUT sync_frequency_ppm double precision,
+    OUT kernel_clock_source text,
+    OUT boot_id text,
+    OUT hypervisor text,
+    OUT processor text,
+    OUT cpus integer,
+    OUT sample clock_sample
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
+AS 'MODULE_PATHNAME', 'clock_list_history';
+COMMENT ON FUNCTION clock_list_history() IS
+'lists what the worker that watches the clocks has measured, a row a minute and a row an hour, as the view clock_history shows it';
+
+CREATE VIEW clock_history AS
+    SELECT per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_list_history();
+COMMENT ON VIEW clock_history IS
+'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days';
+COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
+COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
+COMMENT ON COLUMN clock_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
+COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
+COMMENT ON COLUMN clock_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
+COMMENT ON COLUMN clock_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
+COMMENT ON COLUMN clock_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
+COMMENT ON COLUMN clock_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
+COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the one before';
+COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
+COMMENT ON COLUMN clock_history.gaps IS 'number of pauses in which both clocks have advanced';
+COMMENT ON COLUMN clock_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
+COMMENT ON COLUMN clock_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
+COMMENT ON COLUMN clock_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
+COMMENT ON COLUMN clock_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
+COMMENT ON COLUMN clock_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
+COMMENT ON COLUMN clock_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s start; null if not known';
+COMMENT ON COLUMN clock_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
+COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if not known';
+COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
+
+CREATE FUNCTION clock_list_events(
+    OUT at timestamptz,
+    OUT what text,
+    OUT before text,
+    OUT after text,
+    OUT evidence text,
+    OUT ended_at timestamptz
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
+AS 'MODULE_PATHNAME', 'clock_list_events';
+COMMENT ON FUNCTION clock_list_events() IS
+'lists what has changed of the clocks, the latest 1000 events, as the view clock_events shows them';
+
+CREATE VIEW clock_events AS
+    SELECT at, what, before, after, evidence, ended_at
+    FROM clock_list_events();
+COMMENT ON VIEW clock_events IS
+'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
+COMMENT ON COLUMN clock_events.at IS 'time when the change was found, or for a step when it was seen';
+COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_events.before IS 'what was until then';
+COMMENT ON COLUMN clock_events.after IS 'what is since then';
+COMMENT ON COLUMN clock_events.evidence IS 'what the event was found by';
+COMMENT ON COLUMN clock_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
+
+CREATE FUNCTION clock_trust(
+    "from" timestamptz,
+    "to" timestamptz DEFAULT pg_catalog.now(),
+    OUT trusted boolean,
+    OUT watched_percent double precision,
+    OUT spoilt_by text[],
+    OUT verdict text
+) RETURNS record
+LANGUAGE sql VOLATILE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH spoilt AS (
+        SELECT coalesce(array_agg(DISTINCT e.what ORDER BY e.what), '{}') AS by
+        FROM clock_events e
+        WHERE e.at < "to" AND coalesce(e.ended_at, 'infinity') >= "from"
+          AND e.what IN ('cost', 'rate', 'backward step', 'warp', 'lag', 'resume', 'stolen time', 'clock source')
+    ), pieces AS (
+        -- minutes where there are any, hours before
+        SELECT h.at, h.watched_s, CASE h.per WHEN 'minute' THEN 60 ELSE 3600 END AS length_s
+        FROM clock_history h
+        WHERE h.per = 'minute' OR h.at + interval '1 hour' <= (SELECT min(m.at) FROM clock_history m WHERE m.per = 'minute')
+    ), watched AS (
+        SELECT least(100, coalesce(sum(least(p.watched_s, p.length_s) *
+                   greatest(0, extract(epoch FROM least("to", p.at + p.length_s * interval '1 second') - greatest("from", p.at)))::double precision / p.length_s), 0)
+               * 100 / nullif(extract(epoch FROM "to" - "from")::double precision, 0)) AS percent
+        FROM pieces p
+        WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
+    )
+    SELECT CASE WHEN cardinality(s.by) > 0 THEN false WHEN w.percent >= 90 THEN true END,
+           round(w.percent::numeric, 2)::double precision,
+           s.by,
+           CASE WHEN cardinality(s.by) > 0 THEN 'not to be believed: ' || array_to_string(s.by, ', ')
+                WHEN w.percent >= 90 THEN 'to be believed'
+                ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+    FROM spoilt s, watched w;
+END;
+COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
+'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
+
+--
 -- Privileges: measuring and looking at the machine is for those who monitor
 -- the server.  Functions of values are for everybody, and so are those that
 -- execute a query of the caller's, with the caller's privileges.
@@ -1112,3 +1241,13 @@ GRANT EXECUTE ON FUNCTION clock_stats_snapshot() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 GRANT SELECT, INSERT, DELETE ON TABLE clock_node_snapshots TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_history() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_history() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_events() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_events() TO pg_monitor;
+REVOKE ALL ON TABLE clock_history FROM PUBLIC;
+GRANT SELECT ON TABLE clock_history TO pg_monitor;
+REVOKE ALL ON TABLE clock_events FROM PUBLIC;
+GRANT SELECT ON TABLE clock_events TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;

@@ -1,0 +1,163 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_watch.c
+ *	  What is behind the views clock_history and clock_events.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lwlock.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "functions/row.h"
+#include "watch/watch_store.h"
+
+PG_FUNCTION_INFO_V1(clock_list_history);
+PG_FUNCTION_INFO_V1(clock_list_events);
+
+static void
+check_watched(void)
+{
+	if (watch_store != NULL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the clocks are not watched"),
+			 errhint("Put clocktiming into shared_preload_libraries, set clocktiming.watch = on, and restart the server.")));
+}
+
+/* A copy of a ring's rows, the oldest first, as others must not wait. */
+static WatchRow *
+copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
+{
+	WatchRow   *copy = palloc_extended(sizeof(WatchRow) * size, MCXT_ALLOC_HUGE);
+
+	LWLockAcquire(watch_store->lock, LW_SHARED);
+	*n = ring->n;
+	for (int i = 0; i < *n; i++)
+		copy[i] = rows[watch_ring_index(ring, size, i)];
+	LWLockRelease(watch_store->lock);
+	return copy;
+}
+
+/* "decimals" digits, as a double precision number; NAN is null. */
+static void
+put_double(Row *row, double value, double decimals)
+{
+	if (isnan(value))
+		row_put_null(row);
+	else
+		row_put(row, Float8GetDatum(rint(value * decimals) / decimals));
+}
+
+static void
+put_known_text(Row *row, const char *text)
+{
+	row_put_text(row, text[0] != '\0' ? text : NULL);
+}
+
+static void
+put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *machine, const char *per)
+{
+	Row			row = row_of_set(fcinfo);
+
+	row_put_text(&row, per);
+	row_put(&row, TimestampTzGetDatum(from->at));
+	row_put(&row, Int32GetDatum(from->intervals));
+	put_double(&row, from->watched_s, 1e3);
+	put_known_text(&row, machine->source);
+	put_double(&row, from->cold_ns, 1e2);
+	put_double(&row, from->warm_ns, 1e2);
+	put_double(&row, from->rate_ppm, 1e3);
+	put_double(&row, from->assumed_ppm, 1e3);
+	row_put_counts(&row, from->backward_steps, from->warps, from->lags, from->gaps);
+	put_double(&row, from->stolen_percent, 1e4);
+	put_double(&row, from->off_cpu_percent, 1e4);
+	if (from->sync_known > 0)
+	{
+		row_put_bool(&row, from->synchronised == from->sync_known);
+		put_double(&row, from->offset_us, 1e3);
+		put_double(&row, from->max_error_us, 1e3);
+		put_double(&row, from->frequency_ppm, 1e3);
+	}
+	else
+		row_put_nulls(&row, 4);
+	put_known_text(&row, machine->kernel_source);
+	put_known_text(&row, machine->boot_id);
+	put_known_text(&row, machine->hypervisor);
+	put_known_text(&row, machine->processor);
+	if (machine->cpus > 0)
+		row_put(&row, Int32GetDatum(machine->cpus));
+	else
+		row_put_null(&row);
+	row_put(&row, sample_to_datum(watch_sample(from, machine)));
+	row_to_set(&row, fcinfo);
+}
+
+Datum
+clock_list_history(PG_FUNCTION_ARGS)
+{
+	WatchMachine *machines;
+	WatchRow   *rows;
+	int			n;
+
+	check_watched();
+	InitMaterializedSRF(fcinfo, 0);
+	machines = palloc(sizeof(watch_store->state.machine));
+	LWLockAcquire(watch_store->lock, LW_SHARED);
+	memcpy(machines, watch_store->state.machine, sizeof(watch_store->state.machine));
+	LWLockRelease(watch_store->lock);
+
+	rows = copy_rows(&watch_store->state.hours, watch_store->hour, WATCH_HOURS, &n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_history(fcinfo, &rows[i], &machines[rows[i].machine], "hour");
+	}
+	pfree(rows);
+	rows = copy_rows(&watch_store->state.minutes, watch_store->minute, WATCH_MINUTES, &n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_history(fcinfo, &rows[i], &machines[rows[i].machine], "minute");
+	}
+	return (Datum) 0;
+}
+
+Datum
+clock_list_events(PG_FUNCTION_ARGS)
+{
+	WatchEvent *events;
+	int			n;
+
+	check_watched();
+	InitMaterializedSRF(fcinfo, 0);
+	events = palloc(sizeof(WatchEvent) * WATCH_EVENTS);
+	LWLockAcquire(watch_store->lock, LW_SHARED);
+	n = watch_store->state.events.n;
+	for (int i = 0; i < n; i++)
+		events[i] = watch_store->state.event[watch_ring_index(&watch_store->state.events, WATCH_EVENTS, i)];
+	LWLockRelease(watch_store->lock);
+	for (int i = 0; i < n; i++)
+	{
+		Row			row = row_of_set(fcinfo);
+
+		row_put(&row, TimestampTzGetDatum(events[i].at));
+		row_put_text(&row, watch_what_names[events[i].what]);
+		row_put_text(&row, events[i].before);
+		row_put_text(&row, events[i].after);
+		row_put_text(&row, events[i].evidence);
+		if (events[i].ended_at != 0)
+			row_put(&row, TimestampTzGetDatum(events[i].ended_at));
+		else
+			row_put_null(&row);
+		row_to_set(&row, fcinfo);
+	}
+	return (Datum) 0;
+}
