@@ -63,6 +63,8 @@ watch_save(void)
 	bool		ok = file != NULL;
 
 	state->saved_at = GetCurrentTimestamp();
+	/* if it cannot be written now, it will be some time later */
+	watch_store->unsaved = false;
 	if (ok)
 	{
 		pg_crc32c	crc;

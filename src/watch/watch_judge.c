@@ -81,23 +81,22 @@ describe(const WatchMachine *machine)
 	return psprintf("%d CPUs, %s, hypervisor %s", machine->cpus, known(machine->processor), known(machine->hypervisor));
 }
 
-bool
+void
 watch_judge_machine(TimestampTz now)
 {
 	const WatchMachine *late = watch_machine();
 	WatchMachine before,
 				after;
-	bool		other_clock;
 
 	watch_find_machine(&after);
 	if (late == NULL)
 	{
 		watch_put_machine(&after);
-		return true;
+		return;
 	}
 	before = *late;
 	if (memcmp(&before, &after, sizeof(before)) == 0)
-		return false;
+		return;
 	watch_put_machine(&after);
 	judge_name(WATCH_KERNEL_SOURCE, now, before.kernel_source, after.kernel_source,
 			   "as /sys/devices/system/clocksource says");
@@ -111,53 +110,49 @@ watch_judge_machine(TimestampTz now)
 			 restarted ? "the machine has another boot id" : "the machine was not restarted");
 		watch_end_event(WATCH_MACHINE, now);
 	}
-	other_clock = strcmp(before.reads, after.reads) != 0;
-	if (other_clock)
+	if (strcmp(before.reads, after.reads) != 0)
 	{
 		watch_end_event(WATCH_COST, now);
 		watch_end_event(WATCH_RATE, now);
 		memset(&watch_store->state.cost, 0, sizeof(ChangePoint));
 	}
-	return other_clock;
 }
 
-static bool
+static void
 judge_cost(const WatchFindings *found)
 {
 	Change		change;
 
 	if (!change_point_add(&watch_store->state.cost, found->warm_ns, &change))
-		return false;
+		return;
 	if (change.ended)
 		watch_end_event(WATCH_COST, found->ended_at);
 	if (change.began)
 		tell(WATCH_COST, found->ended_at, psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
 			 psprintf("a reading costs %.2f times as much, by the cheapest of each interval", change.after / change.before));
-	return true;
 }
 
-static bool
+static void
 judge_rate(const WatchFindings *found)
 {
 	bool		wrong = found->rate_known && fabs(found->rate_ppm) > found->steered_ppm;
 	bool		open = watch_open_event(WATCH_RATE) != NULL;
 
 	if (!found->rate_known)
-		return false;
+		return;
 	if (!wrong)
 		usual_rate_ppm = found->rate_ppm;
 	if (wrong == open)
-		return false;
+		return;
 	if (wrong)
 		tell(WATCH_RATE, found->ended_at, psprintf("%+.1f ppm", usual_rate_ppm), psprintf("%+.1f ppm", found->rate_ppm),
 			 psprintf("against CLOCK_MONOTONIC_RAW; steering explains %.0f ppm", found->steered_ppm));
 	else
 		watch_end_event(WATCH_RATE, found->ended_at);
-	return true;
 }
 
 /* Steps are one event until there is none in some intervals. */
-static bool
+static void
 judge_steps(WatchWhat what, int64 steps, TimestampTz at, double ns)
 {
 	WatchEvent *open = watch_open_event(what);
@@ -167,79 +162,72 @@ judge_steps(WatchWhat what, int64 steps, TimestampTz at, double ns)
 		latest_step[what] = at;
 		calm_run[what] = 0;
 		if (open != NULL)
-			return false;
+			return;
 		tell(what, at, "none", psprintf("%.0f ns", ns),
 			 psprintf("%lld in an interval, one of them of %.0f ns", (long long) steps, ns));
-		return true;
+		return;
 	}
 	if (open == NULL || ++calm_run[what] < IN_A_ROW)
-		return false;
+		return;
 	watch_end_event(what, Max(latest_step[what], open->at));
-	return true;
 }
 
-static bool
+static void
 judge_stolen(const WatchRow *row, const WatchFindings *found)
 {
 	WatchEvent *open = watch_open_event(WATCH_STOLEN);
 	bool		other;
 
 	if (isnan(row->stolen_percent))
-		return false;
+		return;
 	other = open == NULL ? row->stolen_percent > STOLEN_PERCENT : row->stolen_percent < STOLEN_ENDS_PERCENT;
 	stolen_run = other ? stolen_run + 1 : 0;
 	if (open == NULL && !other)
 		usual_stolen = row->stolen_percent;
 	if (stolen_run < IN_A_ROW)
-		return false;
+		return;
 	stolen_run = 0;
 	if (open == NULL)
 		tell(WATCH_STOLEN, found->ended_at, psprintf("%.1f %%", usual_stolen), psprintf("%.1f %%", row->stolen_percent),
 			 "of the time of all CPUs, as /proc/stat says");
 	else
 		watch_end_event(WATCH_STOLEN, found->ended_at);
-	return true;
 }
 
-static bool
+static void
 judge_sync(const WatchRow *row, const WatchFindings *found)
 {
 	bool		open = watch_open_event(WATCH_SYNC) != NULL;
 
 	if (row->sync_known == 0)
-		return false;
+		return;
 	unsynchronised_run = row->synchronised ? 0 : unsynchronised_run + 1;
 	if (row->synchronised)
 	{
 		was_synchronised = true;
 		watch_end_event(WATCH_SYNC, found->ended_at);
-		return open;
+		return;
 	}
 	if (open || !was_synchronised || unsynchronised_run < IN_A_ROW)
-		return false;
+		return;
 	tell(WATCH_SYNC, found->ended_at, "synchronised", "not synchronised",
 		 psprintf("the error is at most %.0f us, as adjtimex() says", row->max_error_us));
-	return true;
 }
 
-bool
+void
 watch_judge(const WatchRow *row, const WatchFindings *found)
 {
-	bool		news = false;
-
-	news |= judge_cost(found);
-	news |= judge_rate(found);
-	news |= judge_steps(WATCH_BACKWARD, row->backward_steps, found->ended_at, found->backward_max_ns);
-	news |= judge_steps(WATCH_WARP, row->warps, found->warp_at, found->warp_ns);
-	news |= judge_steps(WATCH_LAG, row->lags, found->lag_at, found->lag_ns);
-	news |= judge_stolen(row, found);
-	news |= judge_sync(row, found);
+	judge_cost(found);
+	judge_rate(found);
+	judge_steps(WATCH_BACKWARD, row->backward_steps, found->ended_at, found->backward_max_ns);
+	judge_steps(WATCH_WARP, row->warps, found->warp_at, found->warp_ns);
+	judge_steps(WATCH_LAG, row->lags, found->lag_at, found->lag_ns);
+	judge_stolen(row, found);
+	judge_sync(row, found);
 	if (found->suspended_s > SUSPENDED_S)
 	{
 		tell(WATCH_RESUME, found->ended_at, "running", psprintf("suspended for %.0f s", found->suspended_s),
 			 "by which CLOCK_BOOTTIME has advanced, and CLOCK_MONOTONIC has not");
 		watch_end_event(WATCH_RESUME, found->ended_at);
-		news = true;
 	}
-	return news;
 }

@@ -10,10 +10,10 @@
 
 #include "watch/watch_look.h"
 
-/* Compares with the machine of late.  Returns whether the clock that is read is another one. */
-extern bool watch_judge_machine(TimestampTz now);
+/* Compares with the machine of late. */
+extern void watch_judge_machine(TimestampTz now);
 
-/* Of one interval.  Returns whether an event has begun or ended. */
-extern bool watch_judge(const WatchRow *row, const WatchFindings *found);
+/* Of one interval. */
+extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 
 #endif							/* CLOCKTIMING_WATCH_JUDGE_H */

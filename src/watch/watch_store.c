@@ -287,6 +287,7 @@ watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char
 	strlcpy(event->evidence, evidence, sizeof(event->evidence));
 	state->open[what] = i + 1;
 	state->counts[what]++;
+	watch_store->unsaved = true;
 	LWLockRelease(watch_store->lock);
 }
 
@@ -300,6 +301,7 @@ watch_end_event(WatchWhat what, TimestampTz at)
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	event->ended_at = Max(at, event->at);
 	watch_store->state.open[what] = 0;
+	watch_store->unsaved = true;
 	LWLockRelease(watch_store->lock);
 }
 

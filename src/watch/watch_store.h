@@ -119,7 +119,7 @@ typedef struct WatchState
 typedef struct WatchStore
 {
 	struct LWLock *lock;
-	pid_t		worker;			/* 0: none */
+	bool		unsaved;		/* an event has begun or ended that is not in the file */
 	WatchState	state;
 	WatchRow	minute[WATCH_MINUTES];
 	WatchRow	hour[WATCH_HOURS];

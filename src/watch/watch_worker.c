@@ -70,14 +70,6 @@ watch_register(void)
 	RegisterBackgroundWorker(&worker);
 }
 
-static void
-sign_off(int code, Datum arg)
-{
-	(void) code;
-	(void) arg;
-	watch_store->worker = 0;
-}
-
 /* Until it is time for the next look; false if the worker is to end. */
 static bool
 sleep_ms(long ms)
@@ -107,7 +99,7 @@ sleep_ms(long ms)
 
 /* One interval; false if the worker is to end. */
 static bool
-watch_interval(bool *news)
+watch_interval(void)
 {
 	WatchRow	row;
 	WatchFindings found;
@@ -118,17 +110,16 @@ watch_interval(bool *news)
 			return false;
 		if (watch_is_outdated())
 		{
-			(void) watch_judge_machine(GetCurrentTimestamp());
+			watch_judge_machine(GetCurrentTimestamp());
 			watch_start();
-			*news = true;
 			return true;
 		}
 		watch_look();
 	}
-	(void) watch_judge_machine(GetCurrentTimestamp());
+	watch_judge_machine(GetCurrentTimestamp());
 	watch_end_interval(&row, &found);
 	watch_put_interval(&row);
-	*news |= watch_judge(&row, &found);
+	watch_judge(&row, &found);
 	return true;
 }
 
@@ -143,21 +134,17 @@ clock_watch_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
-	watch_store->worker = MyProcPid;
-	before_shmem_exit(sign_off, (Datum) 0);
 
 	MemoryContextSwitchTo(context);
-	(void) watch_judge_machine(GetCurrentTimestamp());
+	watch_judge_machine(GetCurrentTimestamp());
 	watch_start();
 	watch_save();
 	saved_at = GetCurrentTimestamp();
 	while (goes_on)
 	{
-		bool		news = false;
-
 		MemoryContextReset(context);
-		goes_on = watch_interval(&news);
-		if (news || !goes_on ||
+		goes_on = watch_interval();
+		if (watch_store->unsaved || !goes_on ||
 			TimestampDifferenceExceeds(saved_at, GetCurrentTimestamp(), SAVE_EVERY_MS))
 		{
 			watch_save();
