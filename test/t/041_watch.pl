@@ -107,11 +107,17 @@ is($node->psql('postgres', 'SELECT count(*) FROM clock_events', extra_params => 
 isnt($node->psql('postgres', 'SELECT count(*) FROM clock_history', extra_params => [ '-U', 'regress_other' ]), 0, 'others do not');
 
 # kill -9
-my $before = query(q{SELECT string_agg(what || at, ',' ORDER BY at, what) FROM clock_events WHERE ended_at IS NOT NULL});
+# (events that others have at the same time come in between)
+my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
+my @before = split /\n/, query($list);
+sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
+ok(@before >= 3, 'there are events');
+# what has ended in the last interval is in the file
+intervals(2);
 my $pid = worker();
 kill('KILL', $pid);
 wait_for_restart($pid);
-is(query(qq{SELECT string_agg(what || at, ',' ORDER BY at, what) FROM clock_events WHERE at <= (SELECT max(at) FROM clock_events)}) =~ /^\Q$before\E/ ? 1 : 0, 1, 'events survive the end of the worker');
+is(lost(), '', 'events survive the end of the worker');
 
 sub wait_for_restart
 {
@@ -131,7 +137,7 @@ sub wait_for_restart
 # a restart
 $node->stop;
 start();
-like(query(q{SELECT string_agg(what || at, ',' ORDER BY at, what) FROM clock_events}), qr/^\Q$before\E/, 'and a restart');
+is(lost(), '', 'and a restart');
 intervals(2);
 
 # a standby
