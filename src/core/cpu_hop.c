@@ -1,0 +1,92 @@
+/*
+ * cpu_hop.c
+ *	  See cpu_hop.h.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <string.h>
+
+#include "core/cpu_hop.h"
+
+int64_t
+cpu_hop_proven(const CpuHop *hop)
+{
+	return hop->least > 0 ? hop->least : hop->most < 0 ? hop->most : 0;
+}
+
+#ifdef __linux__
+
+/* CPUs in a set; more than that are none of ours. */
+#define SETS		8
+#define MOST_CPUS	(SETS * CPU_SETSIZE)
+
+static bool
+go_to(int cpu)
+{
+	cpu_set_t	set[SETS];
+
+	memset(set, 0, sizeof(set));
+	CPU_SET_S(cpu, sizeof(set), set);
+	return sched_setaffinity(0, sizeof(set), set) == 0;
+}
+
+/* The n-th CPU of a set, apart from one of them. */
+static int
+other_cpu(const cpu_set_t *set, size_t size, int home, unsigned int n)
+{
+	for (int cpu = 0; cpu < MOST_CPUS; cpu++)
+	{
+		if (CPU_ISSET_S(cpu, size, set) && cpu != home && n-- == 0)
+			return cpu;
+	}
+	return -1;
+}
+
+bool
+cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
+{
+	cpu_set_t	all[SETS];
+	uint64_t	before,
+				there,
+				after;
+	bool		went;
+
+	memset(all, 0, sizeof(all));
+	memset(hop, 0, sizeof(*hop));
+	if (sched_getaffinity(0, sizeof(all), all) != 0)
+		return false;
+	hop->cpus = CPU_COUNT_S(sizeof(all), all);
+	hop->home = sched_getcpu();
+	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS || !CPU_ISSET_S(hop->home, sizeof(all), all))
+		return false;
+	hop->cpu = other_cpu(all, sizeof(all), hop->home, turn % (hop->cpus - 1));
+
+	/* it must not leave home by itself between the first two */
+	went = go_to(hop->home);
+	before = read();
+	went = went && go_to(hop->cpu);
+	there = read();
+	went = went && go_to(hop->home);
+	after = read();
+	(void) sched_setaffinity(0, sizeof(all), all);
+	hop->least = (int64_t) (there - after);
+	hop->most = (int64_t) (there - before);
+	return went;
+}
+
+#else
+
+bool
+cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
+{
+	(void) turn;
+	(void) read;
+	memset(hop, 0, sizeof(*hop));
+	return false;
+}
+
+#endif

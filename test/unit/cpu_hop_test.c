@@ -1,0 +1,105 @@
+/*
+ * cpu_hop_test: the clock of another CPU is found to be wrong where it is, and only there.
+ */
+#ifdef __linux__
+#define _GNU_SOURCE
+#include <sched.h>
+#endif
+#include <string.h>
+#include <time.h>
+
+#include "core/cpu_hop.h"
+#include "tap.h"
+
+#ifdef __linux__
+
+#define OFFSET	INT64_C(10000000000)	/* ns: no hop takes as long */
+
+static int	wrong_cpu = -1;
+static int64_t offset;
+
+static uint64_t
+now(void)
+{
+	struct timespec ts;
+	uint64_t	ns;
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &ts);
+	ns = (uint64_t) ts.tv_sec * 1000000000 + (uint64_t) ts.tv_nsec;
+	return sched_getcpu() == wrong_cpu ? ns + (uint64_t) offset : ns;
+}
+
+static void
+test_honest(void)
+{
+	CpuHop		hop;
+	int			proven = 0,
+				hops = 0,
+				same = 0;
+
+	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
+	{
+		hops++;
+		proven += cpu_hop_proven(&hop) != 0;
+		same += hop.cpu == hop.home || hop.least > hop.most;
+	}
+	ok(hops == 300 && proven == 0 && same == 0, "%d hops, of which %d prove a difference", hops, proven);
+}
+
+static void
+test_wrong(int64_t by)
+{
+	CpuHop		hop;
+	int			right = 0,
+				looked = 0;
+
+	offset = by;
+	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
+	{
+		/* seen from elsewhere, or from there */
+		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
+
+		looked += there != 0;
+		right += there == 0 ? cpu_hop_proven(&hop) == 0 :
+			hop.least <= there && there <= hop.most && (cpu_hop_proven(&hop) > 0) == (there > 0);
+	}
+	ok(looked > 0 && right == 300, "a clock that is %lld ns ahead: %d of 300 hops are right, %d of them there",
+	   (long long) by, right, looked);
+}
+
+int
+main(void)
+{
+	cpu_set_t	before,
+				after;
+	CpuHop		hop;
+
+	memset(&before, 0, sizeof(before));
+	memset(&after, 0, sizeof(after));
+	(void) sched_getaffinity(0, sizeof(before), &before);
+	if (!cpu_hop(0, now, &hop))
+	{
+		ok(CPU_COUNT(&before) < 2, "one CPU: there is no other");
+		return done();
+	}
+	test_honest();
+	wrong_cpu = hop.cpu;
+	test_wrong(OFFSET);
+	test_wrong(-OFFSET);
+	(void) sched_getaffinity(0, sizeof(after), &after);
+	ok(memcmp(&before, &after, sizeof(before)) == 0, "the CPUs that the process may run on are those of before");
+	return done();
+}
+
+#else
+
+int
+main(void)
+{
+	CpuHop		hop;
+
+	ok(!cpu_hop(0, NULL, &hop), "not on this system");
+	return done();
+}
+
+#endif
