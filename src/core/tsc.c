@@ -230,6 +230,15 @@ read_cpuid(TscCpuid *id)
 	}
 }
 
+TscCpuid
+tsc_cpuid_now(void)
+{
+	TscCpuid	id = {0};
+
+	read_cpuid(&id);
+	return id;
+}
+
 const TscCpuid *
 tsc_cpuid(void)
 {
@@ -237,7 +246,7 @@ tsc_cpuid(void)
 	static bool known = false;
 
 	if (!known)
-		read_cpuid(&id);
+		id = tsc_cpuid_now();
 	known = true;
 	return &id;
 }
@@ -341,6 +350,15 @@ tsc_frequency(void (*wait) (double seconds))
 }
 
 #else							/* !CLOCKTIMING_HAVE_TSC */
+
+TscCpuid
+tsc_cpuid_now(void)
+{
+	return (TscCpuid)
+	{
+		0
+	};
+}
 
 const TscCpuid *
 tsc_cpuid(void)

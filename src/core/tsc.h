@@ -46,6 +46,9 @@ typedef struct TscFrequency
 /* Executes CPUID once a process; later calls return what it said then. */
 extern const TscCpuid *tsc_cpuid(void);
 
+/* Executes it anew: a virtual machine may have moved to another processor. */
+extern TscCpuid tsc_cpuid_now(void);
+
 /*
  * NULL if RDTSC, or RDTSCP, may be executed by this process now, else the
  * reason why not.  Asks the kernel anew each time, since prctl(PR_SET_TSC) can
