@@ -70,10 +70,22 @@ kernel_clock_s(clockid_t id)
 	return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
 }
 
+/* Read while nothing came in between, if possible. */
 double
 system_suspended_s(void)
 {
-	return kernel_clock_s(CLOCK_BOOTTIME) - kernel_clock_s(CLOCK_MONOTONIC);
+	double		before;
+	double		boottime;
+	double		after;
+	int			tries = 5;
+
+	do
+	{
+		before = kernel_clock_s(CLOCK_MONOTONIC);
+		boottime = kernel_clock_s(CLOCK_BOOTTIME);
+		after = kernel_clock_s(CLOCK_MONOTONIC);
+	} while (after - before > 0.001 && --tries > 0);
+	return boottime - (before + after) / 2;
 }
 #else
 double
