@@ -126,6 +126,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	}
 
 	n = up ? point->up.run : point->down.run;
+	change->run = n;
 	change->before = exp(point->level);
 	change->ended = point->changed;
 	set_level(point, cautious_median(point, n < CHANGE_RECENT ? n : CHANGE_RECENT, up ? 1 : -1));

@@ -59,6 +59,7 @@ typedef struct Change
 	bool		began;			/* another one is in force now */
 	double		before;			/* the levels, in the unit of the values */
 	double		after;
+	int			run;			/* the latest values that have shown it */
 } Change;
 
 /*
