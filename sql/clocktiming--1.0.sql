@@ -1063,6 +1063,7 @@ CREATE FUNCTION clock_list_history(
     OUT gaps bigint,
     OUT stolen_percent double precision,
     OUT off_cpu_percent double precision,
+    OUT cpu_skew_ns double precision,
     OUT synchronised boolean,
     OUT sync_offset_us double precision,
     OUT sync_error_us double precision,
@@ -1080,7 +1081,7 @@ COMMENT ON FUNCTION clock_list_history() IS
 'lists what the worker that watches the clocks has measured, a row a minute and a row an hour, as the view clock_history shows it';
 
 CREATE VIEW clock_history AS
-    SELECT per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_list_history();
 COMMENT ON VIEW clock_history IS
 'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days';
@@ -1099,6 +1100,7 @@ COMMENT ON COLUMN clock_history.lags IS 'number of times that the clock has fall
 COMMENT ON COLUMN clock_history.gaps IS 'number of pauses in which both clocks have advanced';
 COMMENT ON COLUMN clock_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
 COMMENT ON COLUMN clock_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
 COMMENT ON COLUMN clock_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
 COMMENT ON COLUMN clock_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
 COMMENT ON COLUMN clock_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
@@ -1128,8 +1130,8 @@ CREATE VIEW clock_events AS
     FROM clock_list_events();
 COMMENT ON VIEW clock_events IS
 'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
-COMMENT ON COLUMN clock_events.at IS 'time when the change was found, or for a step when it was seen';
-COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation and stolen time the time when it was found';
+COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation or stolen time';
 COMMENT ON COLUMN clock_events.before IS 'what was until then';
 COMMENT ON COLUMN clock_events.after IS 'what is since then';
 COMMENT ON COLUMN clock_events.evidence IS 'what the event was found by';
@@ -1148,18 +1150,27 @@ BEGIN ATOMIC
     WITH spoilt AS (
         SELECT coalesce(array_agg(DISTINCT e.what ORDER BY e.what), '{}') AS by
         FROM clock_events e
-        WHERE e.at < "to" AND coalesce(e.ended_at, 'infinity') >= "from"
-          AND e.what IN ('cost', 'rate', 'backward step', 'warp', 'lag', 'resume', 'stolen time', 'clock source')
+        WHERE e.at < "to"
+          AND CASE
+                -- these end when they are over
+                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume', 'stolen time') THEN coalesce(e.ended_at, 'infinity') >= "from"
+                -- these may go on for ever, but times of before and after are of two kinds
+                WHEN e.what IN ('clock source', 'kernel clock source') THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                -- likewise, unless it is more
+                WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                  OR coalesce(e.ended_at, 'infinity') >= "from" AND split_part(e.after, ' ', 1)::double precision > split_part(e.before, ' ', 1)::double precision
+              END
     ), pieces AS (
         -- minutes where there are any, hours before
         SELECT h.at, h.watched_s, CASE h.per WHEN 'minute' THEN 60 ELSE 3600 END AS length_s
         FROM clock_history h
         WHERE h.per = 'minute' OR h.at + interval '1 hour' <= (SELECT min(m.at) FROM clock_history m WHERE m.per = 'minute')
     ), watched AS (
-        SELECT least(100, coalesce(sum(least(p.watched_s, p.length_s) *
-                   greatest(0, extract(epoch FROM least("to", p.at + p.length_s * interval '1 second') - greatest("from", p.at)))::double precision / p.length_s), 0)
-               * 100 / nullif(extract(epoch FROM "to" - "from")::double precision, 0)) AS percent
-        FROM pieces p
+        -- the part of a piece that is in the period; of a minute all that was watched may be
+        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60 THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
+               * 100 / extract(epoch FROM "to" - "from")::double precision) END AS percent
+        FROM pieces p,
+             LATERAL (SELECT extract(epoch FROM least("to", p.at + p.length_s * interval '1 second') - greatest("from", p.at))::double precision AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
     SELECT CASE WHEN cardinality(s.by) > 0 THEN false WHEN w.percent >= 90 THEN true END,
@@ -1167,6 +1178,7 @@ BEGIN ATOMIC
            s.by,
            CASE WHEN cardinality(s.by) > 0 THEN 'not to be believed: ' || array_to_string(s.by, ', ')
                 WHEN w.percent >= 90 THEN 'to be believed'
+                WHEN w.percent IS NULL THEN 'not known: the period is empty'
                 ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
     FROM spoilt s, watched w;
 END;

@@ -36,7 +36,7 @@ check_watched(void)
 static WatchRow *
 copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
 {
-	WatchRow   *copy = palloc_extended(sizeof(WatchRow) * size, MCXT_ALLOC_HUGE);
+	WatchRow   *copy = palloc(sizeof(WatchRow) * size);
 
 	LWLockAcquire(watch_store->lock, LW_SHARED);
 	*n = ring->n;
@@ -79,6 +79,7 @@ put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *m
 	row_put_counts(&row, from->backward_steps, from->warps, from->lags, from->gaps);
 	put_double(&row, from->stolen_percent, 1e4);
 	put_double(&row, from->off_cpu_percent, 1e4);
+	put_double(&row, from->skew_ns, 1);
 	if (from->sync_known > 0)
 	{
 		row_put_bool(&row, from->synchronised == from->sync_known);

@@ -61,6 +61,7 @@ watch_save(void)
 	WatchState *state = &watch_store->state;
 	FILE	   *file = AllocateFile(WATCH_FILE ".tmp", PG_BINARY_W);
 	bool		ok = file != NULL;
+	int			error = errno;
 
 	state->saved_at = GetCurrentTimestamp();
 	/* if it cannot be written now, it will be some time later */
@@ -76,11 +77,16 @@ watch_save(void)
 			put_ring(file, &crc, &state->hours, watch_store->hour, WATCH_HOURS);
 		FIN_CRC32C(crc);
 		ok = ok && fwrite(&crc, sizeof(crc), 1, file) == 1;
-		if (FreeFile(file) != 0)
+		error = errno;
+		if (FreeFile(file) != 0 && ok)
+		{
 			ok = false;
+			error = errno;
+		}
 	}
 	if (!ok)
 	{
+		errno = error;
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", WATCH_FILE ".tmp")));
@@ -119,6 +125,7 @@ state_is_right(const WatchState *state)
 
 	for (int i = 0; i < WATCH_WHATS; i++)
 		right = right && state->open[i] >= 0 && state->open[i] <= WATCH_EVENTS;
+	right = right && state->machine_now >= 0 && state->machine_now < WATCH_MACHINES;
 	for (int i = 0; i < WATCH_EVENTS; i++)
 		right = right && state->event[i].what >= 0 && state->event[i].what < WATCH_WHATS;
 	return right;

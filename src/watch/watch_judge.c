@@ -15,6 +15,12 @@
 #define STOLEN_PERCENT		5.0
 #define STOLEN_ENDS_PERCENT	2.5
 
+/* What each interval counts for in the mean that is judged. */
+#define STOLEN_SHARE		(1 / 6.0)
+
+/* A rate that was wrong is right again up to this share of what is wrong. */
+#define RATE_ENDS			0.5
+
 /* Intervals in a row that it takes for something that comes and goes. */
 #define IN_A_ROW			2
 
@@ -29,6 +35,7 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_BACKWARD] = gettext_noop("Times of this period cannot be believed; see clock_cpu_skew()."),
 	[WATCH_WARP] = gettext_noop("Times of this period cannot be believed; see clock_trust()."),
 	[WATCH_LAG] = gettext_noop("Times of this period cannot be believed; see clock_trust()."),
+	[WATCH_SKEW] = gettext_noop("Times are wrong by as much where a process changes the CPU; see clock_cpu_skew()."),
 	[WATCH_MACHINE] = gettext_noop("Compare times of before and after with care."),
 	[WATCH_RESUME] = gettext_noop("Queries of this moment have taken longer than their times say."),
 	[WATCH_SYNC] = gettext_noop("See whether chronyd, ntpd or systemd-timesyncd is running."),
@@ -38,9 +45,12 @@ static const char *const hints[WATCH_WHATS] = {
 /* Of what was seen in this life of the worker. */
 static bool was_synchronised;
 static int	unsynchronised_run;
-static int	stolen_run;
+static double stolen_percent = -1;	/* mean of late, below 0: not known */
 static double usual_stolen;
 static double usual_rate_ppm;
+static TimestampTz rate_from;	/* the latest event ... */
+static TimestampTz rate_to;		/* ... that has ended */
+static int	hops_without_skew;
 static TimestampTz latest_step[WATCH_WHATS];
 static int	calm_run[WATCH_WHATS];
 
@@ -106,7 +116,15 @@ watch_judge_machine(TimestampTz now)
 	{
 		bool		restarted = strcmp(before.boot_id, after.boot_id) != 0;
 
-		tell(WATCH_MACHINE, now, describe(&before), describe(&after),
+		const char *was = describe(&before);
+		const char *is = describe(&after);
+
+		if (strcmp(was, is) == 0)
+		{
+			was = psprintf("boot %s", known(before.boot_id));
+			is = psprintf("boot %s", known(after.boot_id));
+		}
+		tell(WATCH_MACHINE, now, was, is,
 			 restarted ? "the machine has another boot id" : "the machine was not restarted");
 		watch_end_event(WATCH_MACHINE, now);
 	}
@@ -119,7 +137,7 @@ watch_judge_machine(TimestampTz now)
 }
 
 static void
-judge_cost(const WatchFindings *found)
+judge_cost(const WatchRow *row, const WatchFindings *found)
 {
 	Change		change;
 
@@ -128,70 +146,114 @@ judge_cost(const WatchFindings *found)
 	if (change.ended)
 		watch_end_event(WATCH_COST, found->ended_at);
 	if (change.began)
-		tell(WATCH_COST, found->ended_at, psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
+		tell(WATCH_COST, found->ended_at - (TimestampTz) (change.run * row->watched_s * USECS_PER_SEC),
+			 psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
 			 psprintf("a reading costs %.2f times as much, by the cheapest of each interval", change.after / change.before));
 }
 
 static void
-judge_rate(const WatchFindings *found)
+judge_rate(const WatchLook *look)
 {
-	bool		wrong = found->rate_known && fabs(found->rate_ppm) > found->steered_ppm;
-	bool		open = watch_open_event(WATCH_RATE) != NULL;
+	WatchEvent *open = watch_open_event(WATCH_RATE);
+	bool		wrong = fabs(look->rate_ppm) > look->steered_ppm * (open != NULL ? RATE_ENDS : 1);
 
-	if (!found->rate_known)
+	if (!look->rate_known)
 		return;
 	if (!wrong)
-		usual_rate_ppm = found->rate_ppm;
-	if (wrong == open)
+		usual_rate_ppm = look->rate_ppm;
+	if (wrong == (open != NULL))
 		return;
 	if (wrong)
-		tell(WATCH_RATE, found->ended_at, psprintf("%+.1f ppm", usual_rate_ppm), psprintf("%+.1f ppm", found->rate_ppm),
-			 psprintf("against CLOCK_MONOTONIC_RAW; steering explains %.0f ppm", found->steered_ppm));
-	else
-		watch_end_event(WATCH_RATE, found->ended_at);
+	{
+		tell(WATCH_RATE, look->rate_since, psprintf("%+.1f ppm", usual_rate_ppm), psprintf("%+.1f ppm", look->rate_ppm),
+			 psprintf("against CLOCK_MONOTONIC_RAW; steering explains %.0f ppm", look->steered_ppm));
+		return;
+	}
+	rate_from = open->at;
+	rate_to = look->at;
+	watch_end_event(WATCH_RATE, look->at);
+}
+
+/* Whether a step is but the beginning, the end or a part of a time of a wrong rate. */
+static bool
+is_of_rate(const WatchStep *step)
+{
+	const WatchEvent *open = watch_open_event(WATCH_RATE);
+
+	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }
 
 /* Steps are one event until there is none in some intervals. */
 static void
-judge_steps(WatchWhat what, int64 steps, TimestampTz at, double ns)
+judge_step(WatchWhat what, const WatchStep *step, const char *evidence)
+{
+	if (!step->seen)
+		return;
+	latest_step[what] = step->at;
+	calm_run[what] = 0;
+	if (watch_open_event(what) == NULL)
+		tell(what, step->at, "none", psprintf("%.0f ns", step->ns), evidence);
+}
+
+void
+watch_judge_look(const WatchLook *look)
+{
+	judge_rate(look);
+	judge_step(WATCH_BACKWARD, &look->backward, "a reading was below the one before");
+	if (!is_of_rate(&look->warp))
+		judge_step(WATCH_WARP, &look->warp, "CLOCK_MONOTONIC_RAW has advanced less");
+	if (!is_of_rate(&look->lag))
+		judge_step(WATCH_LAG, &look->lag, "CLOCK_MONOTONIC_RAW has advanced more");
+}
+
+static void
+end_steps(WatchWhat what)
 {
 	WatchEvent *open = watch_open_event(what);
 
-	if (steps > 0)
+	/* this interval may not have been calm from its beginning on */
+	if (open != NULL && calm_run[what]++ >= IN_A_ROW)
+		watch_end_event(what, Max(latest_step[what], open->at));
+}
+
+static void
+judge_skew(const WatchFindings *found)
+{
+	bool		open = watch_open_event(WATCH_SKEW) != NULL;
+
+	if (found->skew_ns == 0)
 	{
-		latest_step[what] = at;
-		calm_run[what] = 0;
-		if (open != NULL)
-			return;
-		tell(what, at, "none", psprintf("%.0f ns", ns),
-			 psprintf("%lld in an interval, one of them of %.0f ns", (long long) steps, ns));
+		hops_without_skew += found->hops;
+		/* all other CPUs, from wherever it was */
+		if (open && hops_without_skew >= 2 * found->cpus)
+			watch_end_event(WATCH_SKEW, found->ended_at);
 		return;
 	}
-	if (open == NULL || ++calm_run[what] < IN_A_ROW)
-		return;
-	watch_end_event(what, Max(latest_step[what], open->at));
+	hops_without_skew = 0;
+	if (!open)
+		tell(WATCH_SKEW, found->ended_at, "none",
+			 psprintf("CPU %d is at least %.0f ns %s CPU %d", found->skewed.cpu, fabs(found->skew_ns),
+					  found->skew_ns > 0 ? "ahead of" : "behind", found->skewed.home),
+			 "a process that went there and came back has read the clock");
 }
 
 static void
 judge_stolen(const WatchRow *row, const WatchFindings *found)
 {
-	WatchEvent *open = watch_open_event(WATCH_STOLEN);
-	bool		other;
+	bool		open = watch_open_event(WATCH_STOLEN) != NULL;
 
 	if (isnan(row->stolen_percent))
 		return;
-	other = open == NULL ? row->stolen_percent > STOLEN_PERCENT : row->stolen_percent < STOLEN_ENDS_PERCENT;
-	stolen_run = other ? stolen_run + 1 : 0;
-	if (open == NULL && !other)
-		usual_stolen = row->stolen_percent;
-	if (stolen_run < IN_A_ROW)
-		return;
-	stolen_run = 0;
-	if (open == NULL)
+	if (stolen_percent < 0)
+		stolen_percent = usual_stolen = row->stolen_percent;
+	stolen_percent += (row->stolen_percent - stolen_percent) * STOLEN_SHARE;
+	if (!open && stolen_percent > STOLEN_PERCENT)
 		tell(WATCH_STOLEN, found->ended_at, psprintf("%.1f %%", usual_stolen), psprintf("%.1f %%", row->stolen_percent),
 			 "of the time of all CPUs, as /proc/stat says");
-	else
+	else if (open && stolen_percent < STOLEN_ENDS_PERCENT)
 		watch_end_event(WATCH_STOLEN, found->ended_at);
+	else if (!open)
+		usual_stolen = stolen_percent;
 }
 
 static void
@@ -217,11 +279,11 @@ judge_sync(const WatchRow *row, const WatchFindings *found)
 void
 watch_judge(const WatchRow *row, const WatchFindings *found)
 {
-	judge_cost(found);
-	judge_rate(found);
-	judge_steps(WATCH_BACKWARD, row->backward_steps, found->ended_at, found->backward_max_ns);
-	judge_steps(WATCH_WARP, row->warps, found->warp_at, found->warp_ns);
-	judge_steps(WATCH_LAG, row->lags, found->lag_at, found->lag_ns);
+	judge_cost(row, found);
+	end_steps(WATCH_BACKWARD);
+	end_steps(WATCH_WARP);
+	end_steps(WATCH_LAG);
+	judge_skew(found);
 	judge_stolen(row, found);
 	judge_sync(row, found);
 	if (found->suspended_s > SUSPENDED_S)

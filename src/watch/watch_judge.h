@@ -13,7 +13,8 @@
 /* Compares with the machine of late. */
 extern void watch_judge_machine(TimestampTz now);
 
-/* Of one interval. */
+/* Of one look; of one interval. */
+extern void watch_judge_look(const WatchLook *look);
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 
 #endif							/* CLOCKTIMING_WATCH_JUDGE_H */

@@ -21,9 +21,9 @@
 #include "watch/watch_look.h"
 
 /* A look takes batches of readings until one or the other is reached. */
-#define BATCHES			10
-#define LOOK_NS			250000.0
-#define BATCH_NS		15000.0
+#define BATCHES			8
+#define LOOK_NS			100000.0
+#define BATCH_NS		8000.0
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
@@ -42,6 +42,10 @@
 /* A step is found some looks later. */
 #define PAST_LOOKS		32
 
+/* Other CPUs that are gone to in an interval, and what a difference has to be. */
+#define HOPS			4
+#define SKEW_NS			100.0
+
 typedef struct Watching
 {
 	const ClockSource *source;
@@ -50,6 +54,10 @@ typedef struct Watching
 	Jumps		jumps;
 	int64		look;
 	TimestampTz look_at[PAST_LOOKS];
+	WatchStep	warp;			/* that may go on */
+	WatchStep	lag;
+	int64		stepped_look;	/* judged now, with one of these; or 0 */
+	unsigned int hop;
 	ReferencePair last;
 	double		warm_ns;		/* latest cost, for the batches' size */
 	double		rates[RATE_LOOKS];
@@ -70,7 +78,6 @@ typedef struct Watching
 	int64		backward_steps; /* counted at the look before */
 	int64		warps;			/* at the end of the interval before */
 	int64		lags;
-	WatchFindings found;
 } Watching;
 
 static Watching watching;
@@ -84,41 +91,53 @@ source_in_use(void)
 void
 watch_find_machine(WatchMachine *machine)
 {
-	const TscCpuid *id = tsc_cpuid();
+	TscCpuid	id = tsc_cpuid_now();
 	char		kernel_source[KERNEL_CLOCK_SIZE];
 
 	memset(machine, 0, sizeof(*machine));
 	(void) system_boot_id(machine->boot_id);
 	(void) kernel_clock_source(kernel_source);
 	strlcpy(machine->kernel_source, kernel_source, sizeof(machine->kernel_source));
-	strlcpy(machine->processor, id->brand, sizeof(machine->processor));
-	if (id->readable)
-		strlcpy(machine->hypervisor, !id->hypervisor ? "none" : id->hypervisor_name[0] ? id->hypervisor_name : "yes",
+	strlcpy(machine->processor, id.brand, sizeof(machine->processor));
+	if (id.readable)
+		strlcpy(machine->hypervisor, !id.hypervisor ? "none" : id.hypervisor_name[0] ? id.hypervisor_name : "yes",
 				sizeof(machine->hypervisor));
 	machine->cpus = platform_cpus_online();
 	strlcpy(machine->source, source_in_use()->name, sizeof(machine->source));
 	strlcpy(machine->reads, source_in_use()->reads(source_in_use()), sizeof(machine->reads));
 }
 
-/* A step, with the time of the look that it was before. */
+/* Part of a step, which is told of when it is over. */
 static void
 found_step(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
-	WatchFindings *found = &watching.found;
-	TimestampTz at = watching.look_at[interval->look % PAST_LOOKS];
+	WatchStep  *step = size_ns > 0 ? &watching.warp : &watching.lag;
 
 	(void) arg;
 	(void) bound_ns;
-	if (size_ns > 0)
+	if (!step->seen)
+		step->at = watching.look_at[interval->look % PAST_LOOKS];
+	step->seen = true;
+	watching.stepped_look = interval->look;
+}
+
+/* One look more was judged: tells of a step that did not go on in it. */
+static void
+tell_step(WatchStep *step, bool ahead, WatchStep *told)
+{
+	const Jumps *jumps = &watching.jumps;
+
+	if (!step->seen)
+		return;
+	if (watching.stepped_look > 0 && jumps->event_look == watching.stepped_look && (jumps->event_ns > 0) == ahead)
 	{
-		found->warp_at = at;
-		found->warp_ns = size_ns;
+		step->ns = fabs(jumps->event_ns);
+		return;
 	}
-	else
-	{
-		found->lag_at = at;
-		found->lag_ns = -size_ns;
-	}
+	/* but not of one that backward steps explain */
+	if (step->ns > 0)
+		*told = *step;
+	memset(step, 0, sizeof(*step));
 }
 
 static void
@@ -132,7 +151,6 @@ begin_interval(void)
 	watching.backward_steps = 0;
 	watching.warps = watching.jumps.warps.count;
 	watching.lags = watching.jumps.lags.count;
-	memset(&watching.found, 0, sizeof(watching.found));
 	sampler_clear(&watching.sampler);
 }
 
@@ -201,25 +219,47 @@ cost_of_reading(void)
 	}
 }
 
+/* By the latest looks. */
+static void
+put_rate(WatchLook *look)
+{
+	double		sorted[RATE_LOOKS];
+
+	look->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
+	if (watching.nrates < RATE_LOOKS)
+		return;
+	memcpy(sorted, watching.rates, sizeof(sorted));
+	look->rate_ppm = stats_median(sorted, RATE_LOOKS);
+	look->rate_known = sorted[RATE_LOOKS - 1] - sorted[0] < RATE_AGREES_PPM;
+	look->rate_since = watching.look_at[(watching.look - RATE_LOOKS) % PAST_LOOKS];
+}
+
 /* Against the reference, since the look before. */
 static void
-compare_with_reference(double tick_ns)
+compare_with_reference(double tick_ns, WatchLook *look)
 {
 	ReferencePair pair = reference_pair(reference_ns, watching.source->reader->read,
 										PAIR_TRIES, PAIR_NS, NULL, NULL);
-	int64		backward = (int64) watching.sampler.tally->backward_steps;
-	JumpsInterval interval = {.look = watching.look};
+	const Tally *tally = watching.sampler.tally;
+	int64		backward = (int64) tally->backward_steps - watching.backward_steps;
+	double		backward_ns = (double) tally->backward_max * tick_ns;
 
+	watching.look_at[watching.look % PAST_LOOKS] = look->at;
 	if (watching.look > 0)
 	{
 		double		advance_ns = (double) (int64) (pair.reading - watching.last.reading) * tick_ns;
+		double		passed_ns = (double) (int64) (pair.reference_ns - watching.last.reference_ns);
+		JumpsInterval interval = {
+			.look = watching.look,
+			.passed_ns = passed_ns,
+			.lead_ns = advance_ns - passed_ns,
+			.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 + watching.sampler.resolution_ns,
+			.backward_ns = (double) backward * backward_ns
+		};
 
-		interval.passed_ns = (double) (int64) (pair.reference_ns - watching.last.reference_ns);
-		interval.lead_ns = advance_ns - interval.passed_ns;
-		interval.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 + watching.sampler.resolution_ns;
-		interval.backward_ns = (double) (backward - watching.backward_steps) *
-			(double) watching.sampler.tally->backward_max * tick_ns;
-		watching.look_at[watching.look % PAST_LOOKS] = GetCurrentTimestamp();
+		/* readings show less of it, by the time that has passed */
+		if (-interval.lead_ns > backward_ns)
+			backward_ns = -interval.lead_ns;
 		if (interval.passed_ns > 0)
 		{
 			double		rate_ppm = interval.lead_ns / interval.passed_ns * 1e6;
@@ -229,28 +269,71 @@ compare_with_reference(double tick_ns)
 			watching.nrates = Min(watching.nrates + 1, RATE_LOOKS);
 			if (watching.ninterval_rates < (int) lengthof(watching.interval_rates))
 				watching.interval_rates[watching.ninterval_rates++] = rate_ppm;
+			watching.stepped_look = 0;
 			jumps_add(&watching.jumps, &interval);
+			tell_step(&watching.warp, true, &look->warp);
+			tell_step(&watching.lag, false, &look->lag);
 		}
+		put_rate(look);
 	}
-	watching.backward_steps = backward;
+	if (backward > 0)
+		look->backward = (WatchStep)
+		{
+			true, look->at, backward_ns
+		};
+	watching.backward_steps = (int64) tally->backward_steps;
 	watching.last = pair;
 	watching.look++;
 }
 
 void
-watch_look(void)
+watch_look(WatchLook *look)
 {
 	uint64		start = reference_ns();
 	double		cpu_ns = cpu_time_ns();
 	SamplerInstant instant;
 
+	memset(look, 0, sizeof(*look));
+	look->at = GetCurrentTimestamp();
 	sampler_instant(&watching.sampler, &instant);
 	watching.cold_ns = fmin(watching.cold_ns, instant.first_ns);
-	compare_with_reference(1e9 / watching.sampler.frequency_hz);
+	compare_with_reference(1e9 / watching.sampler.frequency_hz, look);
 	cost_of_reading();
 	watching.looks++;
 	watching.cpu_ns += cpu_time_ns() - cpu_ns;
 	watching.wall_ns += (double) (reference_ns() - start);
+}
+
+/*
+ * Goes to some other CPUs.  What one proves has to show twice, since the clock may have
+ * stepped on the way.
+ */
+static void
+look_at_other_cpus(WatchFindings *found)
+{
+	double		tick_ns = 1e9 / watching.sampler.frequency_hz;
+	CpuHop		hop;
+
+	while (found->hops < HOPS && cpu_hop(watching.hop, watching.source->reader->read, &hop))
+	{
+		double		ns = (double) cpu_hop_proven(&hop) * tick_ns;
+
+		if (fabs(ns) > SKEW_NS && cpu_hop(watching.hop, watching.source->reader->read, &hop))
+		{
+			double		again = (double) cpu_hop_proven(&hop) * tick_ns;
+
+			if (fabs(again) > SKEW_NS && fabs(again) > fabs(found->skew_ns))
+			{
+				found->skewed = hop;
+				found->skew_ns = again;
+			}
+		}
+		found->cpus = hop.cpus;
+		found->hops++;
+		watching.hop++;
+		if (found->hops >= hop.cpus - 1)
+			break;
+	}
 }
 
 static double
@@ -262,19 +345,6 @@ stolen_percent(void)
 
 	watching.cpu_time = now;
 	return all > 0 ? Max(Min(stolen / all, 1), 0) * 100 : NAN;
-}
-
-static void
-put_rate(WatchFindings *found)
-{
-	double		sorted[RATE_LOOKS];
-
-	found->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
-	if (watching.nrates < RATE_LOOKS)
-		return;
-	memcpy(sorted, watching.rates, sizeof(sorted));
-	found->rate_ppm = stats_median(sorted, RATE_LOOKS);
-	found->rate_known = sorted[RATE_LOOKS - 1] - sorted[0] < RATE_AGREES_PPM;
 }
 
 void
@@ -312,12 +382,12 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	watch_add_durations(row, entries, tally_export(tally, entries));
 	pfree(entries);
 
-	*found = watching.found;
+	memset(found, 0, sizeof(*found));
 	found->ended_at = GetCurrentTimestamp();
 	found->warm_ns = watching.least_ns;
-	found->backward_max_ns = (double) tally->backward_max * 1e9 / watching.sampler.frequency_hz;
 	found->suspended_s = suspended_s - watching.suspended_s;
 	watching.suspended_s = suspended_s;
-	put_rate(found);
+	look_at_other_cpus(found);
+	row->skew_ns = found->hops > 0 ? fabs(found->skew_ns) : NAN;
 	begin_interval();
 }

@@ -28,6 +28,7 @@ const char *const watch_what_names[WATCH_WHATS] = {
 	[WATCH_BACKWARD] = "backward step",
 	[WATCH_WARP] = "warp",
 	[WATCH_LAG] = "lag",
+	[WATCH_SKEW] = "CPU skew",
 	[WATCH_MACHINE] = "machine",
 	[WATCH_RESUME] = "resume",
 	[WATCH_SYNC] = "synchronisation",
@@ -84,16 +85,24 @@ ring_last(const WatchRing *ring, int size)
 const WatchMachine *
 watch_machine(void)
 {
-	int			last = ring_last(&watch_store->state.machines, WATCH_MACHINES);
+	const WatchState *state = &watch_store->state;
 
-	return last < 0 ? NULL : &watch_store->state.machine[last];
+	return state->machines.n == 0 ? NULL : &state->machine[state->machine_now];
 }
 
 void
 watch_put_machine(const WatchMachine *machine)
 {
+	WatchState *state = &watch_store->state;
+	int			i = 0;
+
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
-	watch_store->state.machine[ring_add(&watch_store->state.machines, WATCH_MACHINES)] = *machine;
+	while (i < state->machines.n && memcmp(&state->machine[i], machine, sizeof(*machine)) != 0)
+		i++;
+	if (i == state->machines.n)
+		i = ring_add(&state->machines, WATCH_MACHINES);
+	state->machine[i] = *machine;
+	state->machine_now = i;
 	LWLockRelease(watch_store->lock);
 }
 
@@ -180,6 +189,7 @@ merge(WatchRow *into, const WatchRow *from)
 	into->assumed_ppm = mean_of(into->assumed_ppm, a, from->assumed_ppm, b);
 	into->stolen_percent = mean_of(into->stolen_percent, a, from->stolen_percent, b);
 	into->off_cpu_percent = mean_of(into->off_cpu_percent, a, from->off_cpu_percent, b);
+	into->skew_ns = fmax(into->skew_ns, from->skew_ns);
 	if (from->sync_known > 0)
 	{
 		into->max_error_us = into->sync_known > 0 ? Max(into->max_error_us, from->max_error_us) : from->max_error_us;
@@ -240,17 +250,12 @@ void
 watch_put_interval(const WatchRow *row)
 {
 	WatchState *state = &watch_store->state;
-	int			last;
+	WatchRow	mine = *row;
 
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
-	last = ring_last(&state->machines, WATCH_MACHINES);
-	{
-		WatchRow	mine = *row;
-
-		mine.machine = Max(last, 0);
-		put_row(&state->minutes, watch_store->minute, WATCH_MINUTES, &mine, USECS_PER_MINUTE);
-		put_row(&state->hours, watch_store->hour, WATCH_HOURS, &mine, USECS_PER_HOUR);
-	}
+	mine.machine = state->machine_now;
+	put_row(&state->minutes, watch_store->minute, WATCH_MINUTES, &mine, USECS_PER_MINUTE);
+	put_row(&state->hours, watch_store->hour, WATCH_HOURS, &mine, USECS_PER_HOUR);
 	LWLockRelease(watch_store->lock);
 }
 

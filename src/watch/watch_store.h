@@ -5,7 +5,7 @@
  *	  and in a file.
  *
  * The worker alone changes it, under the lock; others copy it.  A row a minute of
- * a day, and a row an hour of 400 days: 5 MB in all.
+ * a day, and a row an hour of 400 days: 4.2 MB in all.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 #define WATCH_MINUTES	1440
 #define WATCH_HOURS		9600
 #define WATCH_EVENTS	1000
-#define WATCH_MACHINES	64
+#define WATCH_MACHINES	256
 
 /* Distinct durations of a row; where there are more, neighbours become one. */
 #define WATCH_DURATIONS	24
@@ -43,7 +43,7 @@ typedef struct WatchRow
 {
 	TimestampTz at;				/* beginning of the minute, or hour */
 	int32		intervals;
-	int32		machine;		/* the latest one, as an index */
+	int32		machine;		/* at its end, as an index */
 	double		watched_s;
 	double		cold_ns;		/* of these numbers, means over intervals */
 	double		warm_ns;
@@ -51,6 +51,7 @@ typedef struct WatchRow
 	double		assumed_ppm;
 	double		stolen_percent;
 	double		off_cpu_percent;
+	double		skew_ns;		/* largest that is proven between CPUs, or 0 */
 	double		offset_us;		/* of synchronisation, the latest ... */
 	double		max_error_us;	/* ... and the largest */
 	double		frequency_ppm;
@@ -77,6 +78,7 @@ typedef enum WatchWhat
 	WATCH_BACKWARD,
 	WATCH_WARP,
 	WATCH_LAG,
+	WATCH_SKEW,
 	WATCH_MACHINE,
 	WATCH_RESUME,
 	WATCH_SYNC,
@@ -109,6 +111,7 @@ typedef struct WatchState
 	WatchRing	hours;
 	WatchRing	events;
 	WatchRing	machines;
+	int32		machine_now;	/* index, if there are any */
 	int32		open[WATCH_WHATS];	/* 1 + index of the event that goes on, or 0 */
 	int64		counts[WATCH_WHATS];	/* events of each kind so far */
 	ChangePoint cost;
@@ -136,10 +139,10 @@ extern void watch_shmem_init(void);
 /* The index of the i-th oldest of a ring with room for "size". */
 extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 
-/* The machine of late; NULL at first. */
+/* The machine of now; NULL at first. */
 extern const WatchMachine *watch_machine(void);
 
-/* For the worker: a machine that differs from that of late; one interval more. */
+/* For the worker: the machine of now, which may have been there before; one interval more. */
 extern void watch_put_machine(const WatchMachine *machine);
 extern void watch_put_interval(const WatchRow *row);
 

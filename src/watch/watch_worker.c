@@ -23,10 +23,11 @@
 
 #define INTERVAL_DEFAULT_MS	10000
 #define INTERVAL_LEAST_MS	100
-#define INTERVAL_MOST_MS	3600000
+#define INTERVAL_MOST_MS	60000	/* a row a minute */
 
-/* The history goes to its file so often, and whenever there is an event. */
+/* The history goes to its file so often, and for events after so many intervals. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
+#define SAVE_INTERVALS		3
 
 #define RESTART_S			5
 
@@ -103,6 +104,7 @@ watch_interval(void)
 {
 	WatchRow	row;
 	WatchFindings found;
+	WatchLook	look;
 
 	for (int i = 0; i < WATCH_LOOKS; i++)
 	{
@@ -114,12 +116,13 @@ watch_interval(void)
 			watch_start();
 			return true;
 		}
-		watch_look();
+		watch_look(&look);
+		watch_judge_look(&look);
 	}
 	watch_judge_machine(GetCurrentTimestamp());
 	watch_end_interval(&row, &found);
-	watch_put_interval(&row);
 	watch_judge(&row, &found);
+	watch_put_interval(&row);
 	return true;
 }
 
@@ -129,6 +132,7 @@ clock_watch_main(Datum arg)
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "clocktiming watch", ALLOCSET_DEFAULT_SIZES);
 	TimestampTz saved_at;
 	bool		goes_on = true;
+	int			unsaved = 0;	/* intervals */
 
 	(void) arg;
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -144,11 +148,13 @@ clock_watch_main(Datum arg)
 	{
 		MemoryContextReset(context);
 		goes_on = watch_interval();
-		if (watch_store->unsaved || !goes_on ||
+		unsaved++;
+		if ((watch_store->unsaved && unsaved >= SAVE_INTERVALS) || !goes_on ||
 			TimestampDifferenceExceeds(saved_at, GetCurrentTimestamp(), SAVE_EVERY_MS))
 		{
 			watch_save();
 			saved_at = GetCurrentTimestamp();
+			unsaved = 0;
 		}
 	}
 	proc_exit(0);

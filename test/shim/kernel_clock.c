@@ -4,7 +4,8 @@
  *	  For LD_PRELOAD: another clock source of the kernel's.
  *
  * What is opened below /sys/devices/system/clocksource/clocksource0 is opened in
- * the directory that the environment variable KERNEL_CLOCK_DIR names.
+ * the directory that the environment variable KERNEL_CLOCK_DIR names.  So are
+ * /proc/stat and the boot id, if they are there.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,18 +17,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DIRECTORY "/sys/devices/system/clocksource/clocksource0/"
 
 static const char *
 redirect(const char *path, char *other)
 {
+	static const char *const proc[] = {"/proc/stat", "/proc/sys/kernel/random/boot_id"};
 	const char *directory = getenv("KERNEL_CLOCK_DIR");
 
-	if (directory == NULL || strncmp(path, DIRECTORY, strlen(DIRECTORY)) != 0)
+	if (directory == NULL)
 		return path;
-	snprintf(other, PATH_MAX, "%s/%s", directory, path + strlen(DIRECTORY));
-	return other;
+	if (strncmp(path, DIRECTORY, strlen(DIRECTORY)) == 0)
+	{
+		snprintf(other, PATH_MAX, "%s/%s", directory, path + strlen(DIRECTORY));
+		return other;
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		snprintf(other, PATH_MAX, "%s%s", directory, strrchr(path, '/') == NULL ? path : strrchr(path, '/'));
+		if (strcmp(path, proc[i]) == 0 && access(other, R_OK) == 0)
+			return other;
+	}
+	return path;
 }
 
 #define OPEN(name) \

@@ -1,6 +1,6 @@
 
 # Clocks that are watched: each fault is one event, with what was before and after, and ends when it ends; what was
-# seen survives the worker's end, a restart and a file that is broken.
+# seen survives the worker's end, a restart, a full disk and a file that is broken.
 
 use strict;
 use warnings;
@@ -8,19 +8,22 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep time);
+use Time::HiRes qw(sleep time clock_gettime CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW);
 
 use ClockShim;
 
-# Words of the control file of drift_clock: see there.
-use constant { PID => 0, RATE => 1, AHEAD => 2 };
+# Words of the control file of drift_clock: see there.  Those between AHEAD and SLOW are not named.
+use constant { PID => 0, RATE => 1, AHEAD => 2, EVERY => 4, STILL => 6, SLOW => 7 };
+use constant S => 1_000_000_000;
 
-my $shim = ClockShim->new('drift_clock', 7);
+my $shim = ClockShim->new('drift_clock', 8);
+my $skewed = ClockShim->new('cpu_offset', 4);
 my $kernel = ClockShim->new('kernel_clock');
 my $directory = PostgreSQL::Test::Utils::tempdir();
-sub kernel_source { my ($name) = @_; open(my $fh, '>', "$directory/current_clocksource") or die $!; print $fh "$name\n"; close($fh); return; }
-kernel_source('tsc');
-append_to_file("$directory/available_clocksource", "tsc hpet acpi_pm\n");
+
+sub write_file { my ($name, $text) = @_; open(my $fh, '>', "$directory/$name.new") or die $!; print $fh "$text\n"; close($fh); rename("$directory/$name.new", "$directory/$name") or die $!; return; }
+write_file('current_clocksource', 'tsc');
+write_file('available_clocksource', 'tsc hpet acpi_pm');
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);
@@ -31,16 +34,11 @@ clocktiming.watch = on
 clocktiming.watch_interval = 500ms
 restart_after_crash = on
 });
-my @environment = ($shim->environment, KERNEL_CLOCK_DIR => $directory, LD_PRELOAD => "$shim->{library}:$kernel->{library}");
-sub start { local %ENV = (%ENV, @environment); $node->start; return; }
+my %environment = ($skewed->environment, $shim->environment, KERNEL_CLOCK_DIR => $directory,
+	LD_PRELOAD => join(':', map { $_->{library} } $shim, $skewed, $kernel));
+sub start { local %ENV = (%ENV, %environment); $node->start; return; }
+$node->append_conf('postgresql.conf', 'timing_clock_source = system') if $node->pg_version >= 19;
 start();
-if ($node->safe_psql('postgres', q{SELECT current_setting('server_version_num')::int >= 190000}) eq 't')
-{
-	$node->append_conf('postgresql.conf', 'timing_clock_source = system');
-	$node->restart;
-	$node->stop;
-	start();
-}
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
 
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
@@ -54,7 +52,7 @@ sub worker
 }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
-# Until so many intervals more have been judged.
+# Until so many intervals more have been judged: one that has begun already is one of them.
 sub intervals
 {
 	my ($n) = @_;
@@ -63,62 +61,165 @@ sub intervals
 	return $node->poll_query_until('postgres', "SELECT ($sum) >= $now + $n");
 }
 
-sub lie { my ($word, $value) = @_; $shim->write($word, $value); return; }
 sub events { my ($what) = @_; return query("SELECT count(*) FROM clock_events WHERE what = '$what'"); }
+
+# Kinds of events that nothing but this test causes.
+my $ours = q{what NOT IN ('synchronisation', 'stolen time', 'resume')};
+my $told = 0;
+
+# A fault has come: it is exactly one event, of that kind and with that before and after, when two intervals are over.
+sub is_one_event
+{
+	my ($fault, $what, $condition) = @_;
+
+	intervals(3);
+	is(query("SELECT string_agg(what, ' ') FROM (SELECT what FROM clock_events WHERE $ours OFFSET $told) e"), $what, "$fault: one event, within two intervals");
+	is(query("SELECT $condition FROM clock_events WHERE what = '$what' ORDER BY at DESC LIMIT 1"), 't', "with what was before and after")
+	  or diag(query("SELECT * FROM clock_events"));
+	$told = query("SELECT count(*) FROM clock_events WHERE $ours");
+	return;
+}
+
+# The fault is over, and so is the event; nothing else is told.
+sub is_ended
+{
+	my ($fault, $what) = @_;
+
+	wait_for("SELECT bool_and(ended_at >= at) FROM clock_events WHERE what = '$what'", "$fault: ends");
+	intervals(3);
+	is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'and is no other event')
+	  or diag(query("SELECT * FROM clock_events"));
+	return;
+}
 
 wait_for(q{SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0 AND cold_ns > 0 AND source = 'system'}, 'the clock is watched');
 intervals(12);
-is(query(q{SELECT count(*) FROM clock_events WHERE what IN ('rate', 'backward step', 'warp', 'lag', 'kernel clock source', 'machine')}), '0', 'no event of a clock that is honest');
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a clock that is honest') or diag(query("SELECT * FROM clock_events"));
 is(query(q{SELECT bool_and(abs(rate_ppm) < 600 AND (sample -> 'readings')::bigint > 0) FROM (SELECT rate_ppm, sample::jsonb AS sample FROM clock_history) h}), 't', 'its rate, and a sample');
 is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_history) s WHERE readings > 0}) > 0, 1, 'which functions take');
 is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');
+is(query(q{SELECT trusted, verdict FROM clock_trust(clock_timestamp() - interval '3 s')}), 't|to be believed', 'timings can be believed');
 
-# 0.1 % fast, from the moment that the worker is the process that lies
-lie(RATE, 1_000_000);
-lie(PID, worker());
-wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'rate'}, 'a clock that is 0.1 % fast');
-is(query(q{SELECT count(*), bool_and(after::text ~ '^\+(9[5-9]|10[0-4])[0-9]\.' OR after ~ '^\+(9[5-9][0-9]|10[0-4][0-9])') , bool_and(ended_at IS NULL) FROM clock_events WHERE what = 'rate'}), '1|t|t', 'is one event');
-query('SELECT 1');
-lie(RATE, 0);
-wait_for(q{SELECT count(*) = 1 FROM clock_events WHERE what = 'rate' AND ended_at > at}, 'which ends when it ends');
-intervals(4);
-lie(AHEAD, 5_000_000);
-wait_for(q{SELECT count(*) FILTER (WHERE ended_at IS NOT NULL) > 0 FROM clock_events WHERE what = 'warp' AND after LIKE '50_____ ns' OR what = 'warp' AND after LIKE '499____ ns'}, 'a jump ahead');
-lie(AHEAD, -2_000_000_000);
-wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what IN ('lag', 'backward step')}, 'a step back');
+# The worker lies from now on.  Its clock has the offset of the true one to CLOCK_MONOTONIC_RAW, so that nothing shows yet.
+sub raw { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * S); }
+my ($ahead, $width) = (0, S);
+for (1 .. 100)
+{
+	my ($before, $there, $after) = (raw(), int(clock_gettime(CLOCK_MONOTONIC) * S), raw());
+	($ahead, $width) = ($there - int(($before + $after) / 2), $after - $before) if $after - $before < $width;
+}
+$shim->write(PID, worker(), 0, $ahead);
 intervals(5);
-is(events('rate'), '1', 'steps are no change of the rate');
-lie(PID, 0);
-intervals(6);
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'nor of one that is not at its best') or diag(query("SELECT * FROM clock_events"));
 
-kernel_source('hpet');
-wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'kernel clock source' AND before = 'tsc' AND after = 'hpet' AND ended_at IS NULL}, 'the kernel takes another clock source');
-kernel_source('tsc');
-wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'kernel clock source' AND before = 'tsc' AND ended_at > at}, 'and the one before');
-is(events('kernel clock source'), '1', 'which is one event');
+$shim->write(SLOW, 3000);
+is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
+is(query(q{SELECT trusted, spoilt_by FROM clock_trust(clock_timestamp() - interval '0.2 s')}), 'f|{cost}', 'as long as it costs more, timings are spoilt');
+$shim->write(SLOW, 0);
+is_ended('10 times slower', 'cost');
+
+my $fast = 1_000_000;
+$ahead -= int(raw() * ($fast / S));
+$shim->write(RATE, $fast, $ahead);
+is_one_event('0.1 % fast', 'rate', q{abs(split_part(before, ' ', 1)::float) < 100 AND abs(split_part(after, ' ', 1)::float - 1000) < 20 AND ended_at IS NULL});
+$ahead += int(raw() * ($fast / S));
+$shim->write(RATE, 0, $ahead);
+is_ended('0.1 % fast', 'rate');
+
+$shim->write(AHEAD, $ahead += 5_000_000);
+is_one_event('a jump', 'warp', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 5e6) < 5e4});
+is_ended('a jump', 'warp');
+
+$shim->write(AHEAD, $ahead -= 2 * S);
+is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 2e9) < 1e6});
+is_ended('a step back', 'backward step');
+
+# Stands still for 2 s, soon, and stays behind.  For looks in short intervals it is a rate, for others a lag.
+sub stand_still
+{
+	$shim->write(AHEAD, $ahead + 2 * S, 0, raw() + S / 2, 0, 2 * S);
+	return;
+}
+sub go_on { $shim->write(AHEAD, $ahead -= 2 * S, 0, 0, 0, 0); return; }
+stand_still();
+is_one_event('stands still for 2 s', 'rate', q{split_part(after, ' ', 1) = '-1000000.0'});
+is_ended('stands still for 2 s', 'rate');
+go_on();
+$node->append_conf('postgresql.conf', 'clocktiming.watch_interval = 4s');
+$node->reload;
+intervals(1);
+stand_still();
+is_one_event('stands still for 2 s, by other intervals', 'lag', q{abs(split_part(after, ' ', 1)::float - 2e9) < 1e7});
+is_ended('stands still for 2 s, by other intervals', 'lag');
+go_on();
+$node->append_conf('postgresql.conf', 'clocktiming.watch_interval = 500ms');
+$node->reload;
+is(events('lag') . events('rate'), '12', 'and no more than that');
+
+write_file('current_clocksource', 'hpet');
+is_one_event('another clock source of the kernel', 'kernel clock source', q{before = 'tsc' AND after = 'hpet' AND ended_at IS NULL});
+write_file('current_clocksource', 'tsc');
+is_ended('another clock source of the kernel', 'kernel clock source');
 like(slurp_file($node->logfile), qr/LOG:  clock event: kernel clock source, from tsc to hpet\n.*DETAIL:.*\n.*HINT:/, 'and one message in the log');
+
+write_file('boot_id', '11111111-2222-3333-4444-555555555555');
+is_one_event('another start of the machine', 'machine', q{after = 'boot 11111111-2222-3333-4444-555555555555' AND ended_at = at});
+
+# a fifth of all time is stolen, then nothing
+my @ticks = (1000, 0, 0, 1000, 0, 0, 0, 0);
+sub tick
+{
+	my ($stolen) = @_;
+	$ticks[3] += 8000;
+	$ticks[7] += $stolen;
+	write_file('stat', join(' ', 'cpu ', @ticks, 0, 0));
+	intervals(1);
+	return;
+}
+tick(0) for 1 .. 3;
+my $stolen = events('stolen time');
+tick(2000) for 1 .. 6;
+is(events('stolen time'), $stolen + 1, 'stolen time is one event');
+is(query(q{SELECT split_part(after, ' ', 1)::float >= 10 AND ended_at IS NULL FROM clock_events WHERE what = 'stolen time' ORDER BY at DESC LIMIT 1}), 't', 'which goes on');
+for (1 .. 60)
+{
+	tick(0);
+	last if query(q{SELECT ended_at IS NOT NULL FROM clock_events WHERE what = 'stolen time' ORDER BY at DESC LIMIT 1}) eq 't';
+}
+is(query(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'stolen time'}), 't', 'and ends');
+
+# The clock of one CPU is ahead, for all processes; who changes the CPU sees it step, too.
+SKIP:
+{
+	my ($cpu) = slurp_file('/proc/self/status') =~ /^Cpus_allowed_list:.*?(\d+)$/m;
+	skip('one CPU', 4) if $cpu == 0;
+	$shim->write(PID, 0);
+	$skewed->write(0, $cpu, 300_000_000);
+	intervals(3);
+	is(query(q{SELECT count(*), bool_and(substring(after from 'at least (\d+) ns')::bigint BETWEEN 100000000 AND 300000000) FROM clock_events WHERE what = 'CPU skew'}), '1|t', 'a CPU with a clock of its own');
+	is(query(q{SELECT max(cpu_skew_ns) BETWEEN 100000000 AND 300000000 FROM clock_history}), 't', 'is in the history');
+	$skewed->write(1, 0);
+	wait_for(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'CPU skew'}, 'and ends');
+	my $allowed = qr/^Cpus_allowed_list:.*$/m;
+	is((slurp_file('/proc/' . worker() . '/status') =~ /($allowed)/)[0], (slurp_file('/proc/self/status') =~ /($allowed)/)[0], 'and may run on all CPUs');
+}
 
 # trust
 is(query(q{SELECT trusted, spoilt_by @> '{rate,warp}' FROM clock_trust(now() - interval '1 hour')}), 'f|t', 'timings of that time are spoilt');
 is(query(q{SELECT trusted IS NULL, watched_percent FROM clock_trust(now() - interval '3 days', now() - interval '2 days')}), 't|0', 'nothing is known of a time when nobody watched');
+is(query(q{SELECT trusted IS NULL, verdict FROM clock_trust(now(), now() - interval '1 day')}), 't|not known: the period is empty', 'nor of none');
 
 # Who sees it.
 is($node->psql('postgres', 'SELECT count(*) FROM clock_events', extra_params => [ '-U', 'regress_monitor' ]), 0, 'who monitors sees events');
 isnt($node->psql('postgres', 'SELECT count(*) FROM clock_history', extra_params => [ '-U', 'regress_other' ]), 0, 'others do not');
 
-# kill -9
-# (events that others have at the same time come in between)
+my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
-my @before = split /\n/, query($list);
-sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
-ok(@before >= 3, 'there are events');
-# what has ended in the last interval is in the file
-intervals(2);
-my $pid = worker();
-kill('KILL', $pid);
-wait_for_restart($pid);
-is(lost(), '', 'events survive the end of the worker');
+my @before;
 
+# What is in the file by now, that is.
+sub remember { intervals(5); @before = split /\n/, query($list); intervals(4); return; }
+sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
 sub wait_for_restart
 {
 	my ($old) = @_;
@@ -134,10 +235,38 @@ sub wait_for_restart
 	die 'the worker does not come back';
 }
 
+remember();
+ok(@before >= 6, 'there are events');
+my $pid = worker();
+kill('KILL', $pid);
+wait_for_restart($pid);
+is(lost(), '', 'events survive the end of the worker');
+intervals(2);
+
+# a full disk
+symlink('/dev/full', "$file.tmp") or die $!;
+my $complete = slurp_file($file);
+write_file('current_clocksource', 'acpi_pm');
+my $offset = $node->wait_for_log(qr/could not write file "pg_stat\/clocktiming\.watch\.tmp": No space left on device/);
+is(slurp_file($file) eq $complete, 1, 'a full disk: the file is that of before');
+is(query(q{SELECT count(*) FROM clock_events WHERE after = 'acpi_pm'}), '1', 'and the worker goes on');
+
+# kill -9 of all: the file of before is read
+$pid = worker();
+$node->kill9;
+for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default) { last if !kill(0, $pid); sleep(0.1); }
+ok(!kill(0, $pid), 'the worker does not outlive the server');
+start();
+is(lost(), '', 'kill -9 of the server: events survive');
+is(query(q{SELECT count(*) > 1 FROM clock_history}), 't', 'and so does the history');
+
 # a restart
+intervals(2);
+my $intervals = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'});
 $node->stop;
 start();
-is(lost(), '', 'and a restart');
+is(lost(), '', 'events survive a restart');
+is(query(qq{SELECT sum(intervals) >= $intervals FROM clock_history WHERE per = 'hour'}), 't', 'and so do all intervals');
 intervals(2);
 
 # a standby
@@ -150,7 +279,6 @@ $standby->stop;
 
 # a file that is broken
 $node->stop;
-my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 ok(-s $file, 'there is a file');
 open(my $fh, '+<:raw', $file) or die "$file: $!";
 sysseek($fh, 5000, 0);
@@ -160,6 +288,23 @@ start();
 is(events('rate'), '0', 'a file that is broken is not read');
 like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/clocktiming\.watch"/, 'and reported');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
+
+# the TSC, which the server takes when it is told to, and gives up again
+SKIP:
+{
+	skip('the server reads the system clock only', 4) if $node->pg_version < 19;
+	skip('no TSC', 4) if query(q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) ne 't';
+	intervals(2);
+	$node->append_conf('postgresql.conf', 'timing_clock_source = tsc');
+	$node->reload;
+	wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'clock source' AND before = 'system' AND after = 'rdtsc' AND ended_at IS NULL}, 'the server takes the TSC');
+	intervals(12);
+	is(query(q{SELECT bool_and(warm_ns > 0 AND abs(rate_ppm) < 100 AND assumed_rate_ppm IS NOT NULL) FROM clock_history WHERE source = 'rdtsc'}), 't', 'which is watched');
+	$node->append_conf('postgresql.conf', 'timing_clock_source = system');
+	$node->reload;
+	wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'clock source' AND ended_at > at}, 'and the system clock again');
+	is(query(q{SELECT string_agg(what, ' ') FROM clock_events WHERE what IN ('clock source', 'cost', 'rate', 'warp', 'lag', 'backward step')}), 'clock source', 'which is one event') or diag(query('SELECT * FROM clock_events'));
+}
 $node->stop;
 
 done_testing();
