@@ -43,9 +43,11 @@ typedef struct ChangeSum
 /* All zeros at first.  All but the numbers are logarithms. */
 typedef struct ChangePoint
 {
-	int			n;				/* values since the level was set, learning included */
+	int			n;				/* values since the level was set, learning
+								 * included */
 	bool		learnt;
-	bool		changed;		/* from what was normal, which has not come back */
+	bool		changed;		/* from what was normal, which has not come
+								 * back */
 	double		level;			/* of now */
 	double		normal;
 	ChangeSum	up;

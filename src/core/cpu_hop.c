@@ -36,7 +36,7 @@ go_to(int cpu)
 
 /* The n-th CPU of a set, apart from one of them. */
 static int
-other_cpu(const cpu_set_t *set, size_t size, int home, unsigned int n)
+other_cpu(const cpu_set_t * set, size_t size, int home, unsigned int n)
 {
 	for (int cpu = 0; cpu < MOST_CPUS; cpu++)
 	{

@@ -19,17 +19,17 @@
 
 /* The beginning of a file; an empty string if it cannot be read. */
 static void
-read_beginning(const char *path, char *text, size_t size)
+read_beginning(const char *path, char *line, size_t size)
 {
 	int			fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t		length = 0;
 
 	if (fd >= 0)
 	{
-		length = read(fd, text, size - 1);
+		length = read(fd, line, size - 1);
 		(void) close(fd);
 	}
-	text[length > 0 ? length : 0] = '\0';
+	line[length > 0 ? length : 0] = '\0';
 }
 
 bool
@@ -46,10 +46,10 @@ system_cpu_time(void)
 {
 	SystemCpuTime time = {0, 0};
 	double		t[8];
-	char		text[256];
+	char		line[256];
 
-	read_beginning("/proc/stat", text, sizeof(text));
-	if (sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf",
+	read_beginning("/proc/stat", line, sizeof(line));
+	if (sscanf(line, "cpu %lf %lf %lf %lf %lf %lf %lf %lf",
 			   &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) == 8)
 	{
 		for (int i = 0; i < 8; i++)

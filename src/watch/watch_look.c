@@ -278,9 +278,9 @@ compare_with_reference(double tick_ns, WatchLook *look)
 	}
 	if (backward > 0)
 		look->backward = (WatchStep)
-		{
-			true, look->at, backward_ns
-		};
+	{
+		true, look->at, backward_ns
+	};
 	watching.backward_steps = (int64) tally->backward_steps;
 	watching.last = pair;
 	watching.look++;

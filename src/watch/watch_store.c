@@ -216,9 +216,9 @@ merge(WatchRow *into, const WatchRow *from)
 	into->resolution_ns = from->resolution_ns;
 	for (int i = 0; i < from->n; i++)
 		entries[i] = (TallyEntry)
-		{
-			from->ticks[i], from->counts[i]
-		};
+	{
+		from->ticks[i], from->counts[i]
+	};
 	watch_add_durations(into, entries, from->n);
 }
 

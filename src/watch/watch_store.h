@@ -112,7 +112,8 @@ typedef struct WatchState
 	WatchRing	events;
 	WatchRing	machines;
 	int32		machine_now;	/* index, if there are any */
-	int32		open[WATCH_WHATS];	/* 1 + index of the event that goes on, or 0 */
+	int32		open[WATCH_WHATS];	/* 1 + index of the event that goes on, or
+									 * 0 */
 	int64		counts[WATCH_WHATS];	/* events of each kind so far */
 	ChangePoint cost;
 	WatchEvent	event[WATCH_EVENTS];
@@ -122,7 +123,8 @@ typedef struct WatchState
 typedef struct WatchStore
 {
 	struct LWLock *lock;
-	bool		unsaved;		/* an event has begun or ended that is not in the file */
+	bool		unsaved;		/* an event has begun or ended that is not in
+								 * the file */
 	WatchState	state;
 	WatchRow	minute[WATCH_MINUTES];
 	WatchRow	hour[WATCH_HOURS];

@@ -37,7 +37,7 @@ restart_after_crash = on
 my %environment = ($skewed->environment, $shim->environment, KERNEL_CLOCK_DIR => $directory,
 	LD_PRELOAD => join(':', map { $_->{library} } $shim, $skewed, $kernel));
 sub start { local %ENV = (%ENV, %environment); $node->start; return; }
-$node->append_conf('postgresql.conf', 'timing_clock_source = system') if $node->pg_version >= 19;
+$node->append_conf('postgresql.conf', 'timing_clock_source = system') if $node->pg_version->major >= 19;
 start();
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
 
@@ -134,7 +134,7 @@ $shim->write(AHEAD, $ahead -= 2 * S);
 is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 2e9) < 1e6});
 is_ended('a step back', 'backward step');
 
-# Stands still for 2 s, soon, and stays behind.  For looks in short intervals it is a rate, for others a lag.
+# Stands still for 2 s, soon, and stays behind.  Where four looks and more fall into that it is a rate, where it is less a lag.
 sub stand_still
 {
 	$shim->write(AHEAD, $ahead + 2 * S, 0, raw() + S / 2, 0, 2 * S);
@@ -292,7 +292,7 @@ wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 # the TSC, which the server takes when it is told to, and gives up again
 SKIP:
 {
-	skip('the server reads the system clock only', 4) if $node->pg_version < 19;
+	skip('the server reads the system clock only', 4) if $node->pg_version->major < 19;
 	skip('no TSC', 4) if query(q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) ne 't';
 	intervals(2);
 	$node->append_conf('postgresql.conf', 'timing_clock_source = tsc');
