@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * clock_watch.c
- *	  What is behind the views clock_history and clock_events.
+ *	  What is behind the views clock_history and clock_events, and what
+ *	  clock_page() has to know before it reads them.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,10 +17,12 @@
 
 #include "compat.h"
 #include "functions/row.h"
+#include "stats/plan_store.h"
 #include "watch/watch_store.h"
 
 PG_FUNCTION_INFO_V1(clock_list_history);
 PG_FUNCTION_INFO_V1(clock_list_events);
+PG_FUNCTION_INFO_V1(clock_page_sources);
 
 static void
 check_watched(void)
@@ -161,4 +164,15 @@ clock_list_events(PG_FUNCTION_ARGS)
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;
+}
+
+/* Whether there are a history, and statistics of plans, whose views fail otherwise. */
+Datum
+clock_page_sources(PG_FUNCTION_ARGS)
+{
+	Row			row = row_of_result(fcinfo);
+
+	row_put_bool(&row, watch_store != NULL);
+	row_put_bool(&row, plan_store_ready());
+	return row_result(&row);
 }

@@ -1,0 +1,264 @@
+
+# clock_page(): one document, well-formed, whose values are those of the views, in which nothing that others have chosen
+# is markup, whatever is known or not; and which fits into windows of 400 and 1600 pixels, light and dark.
+
+use strict;
+use warnings;
+
+use File::Temp ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $evil = q{<script>alert('1')</script> & "quoted"};
+my $escaped = '&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;quoted&quot;';
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "listen_addresses = ''\ntimezone = 'Europe/Berlin'\nautovacuum = off");
+$node->start;
+
+sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+sub page { return query('SELECT clock_page()'); }
+
+query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
+my $has_xml = $node->psql('postgres', q{SELECT xml_is_well_formed('<a/>')}) == 0;
+my $xmllint = (grep { -x "$_/xmllint" } split /:/, $ENV{PATH})[0];
+
+sub check_form
+{
+	my ($html, $name) = @_;
+
+	unlike($html, qr{<script|src=|href="(?!#)|url\(|\@import}i, "$name: no script, and nothing from elsewhere");
+	my %ids;
+	$ids{$_}++ foreach $html =~ / id="([^"]+)"/g;
+	is(join(' ', grep { $ids{$_} != 1 } sort keys %ids), '', "$name: each id is one element's");
+	is(join(' ', grep { !$ids{$_} } $html =~ /(?:href="#|aria-labelledby=")([^"]+)"/g), '', "$name: what is referred to is there");
+	if ($has_xml)
+	{
+		my $quoted = $html =~ s/'/''/gr;
+		is(query("SELECT xml_is_well_formed_document('$quoted')"), 't', "$name: well-formed");
+	}
+	elsif ($xmllint)
+	{
+		my $file = File::Temp->new;
+		print $file $html;
+		close $file;
+		is(system("$xmllint/xmllint --noout --nonet $file"), 0, "$name: well-formed");
+	}
+	else { SKIP: { skip('neither a server with libxml nor xmllint', 1); } }
+	return $html;
+}
+
+# Nothing is kept.
+my $html = check_form(page(), 'no worker');
+like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'which has no verdict');
+like($html, qr{<code>clocktiming\.watch = on</code>}, '... and says how to have one');
+like($html, qr{<h1>Clocks of main</h1>}, '... and whose it is');
+
+# The worker, and statistics of plans.
+$node->append_conf('postgresql.conf', qq{
+shared_preload_libraries = 'clocktiming'
+clocktiming.watch = on
+clocktiming.watch_interval = 100ms
+clocktiming.max_overhead = 100
+});
+$node->restart;
+$node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0') or die;
+$html = check_form(page(), 'the first intervals');
+like($html, qr{<strong>not known: the clock was watched for [0-9.]+ % of the period</strong>}, 'watched for too short a time');
+like($html, qr{Look again tomorrow}, '... which the page says');
+like($html, qr{<table class="h">}, 'a histogram');
+like($html, qr{<path class="w" d="M\d+ [\d.]+h0[^"]*"}, 'a chart');
+like($html, qr{<p>No statistics of plans are there\.</p>.*ALTER SYSTEM SET clocktiming\.track = on}s, 'no statistics, and what has to be done for them');
+
+my $table = '"' . ($evil =~ s/"/""/gr) . '"';
+my $long = 'a_relation_whose_name_has_no_spaces_and_sixty_three_characters';
+query(qq{
+	CREATE TABLE $table AS SELECT 1 AS i;
+	CREATE TABLE $long AS SELECT 1 AS i;
+	SET clocktiming.track = on;
+	SELECT * FROM $table;
+	SELECT * FROM $long;
+	SET clocktiming.track = off;});
+$html = check_form(page(), 'statistics of plans');
+my @expected = split /\n/, query(q{SELECT self_ms::numeric(20,3) FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 10});
+is(scalar(@expected), 2, 'two plan nodes');
+is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expected), 'with the times of the view');
+like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is text');
+like($html, qr{Seq Scan on <b>$long</b>}, 'a long one, too');
+
+is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'it is for who monitors');
+isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'and not for others');
+
+# A history of our own, instead of the worker's: of 400 days, with a pause and all sorts of events.
+query(q{
+	CREATE TABLE list_history AS
+	SELECT t.per, t.at, 6 AS intervals, t.watched_s, 'rdtsc' AS source, t.ns + 20 AS cold_ns, t.ns AS warm_ns,
+	       -0.5 + t.i % 3 AS rate_ppm, NULL::float8 AS assumed_rate_ppm, (t.i % 100 = 7)::int::bigint AS backward_steps, 0::bigint AS warps, 2::bigint AS lags, 3::bigint AS gaps,
+	       t.i % 7 / 8.0::float8 AS stolen_percent, 0.25::float8 AS off_cpu_percent, true AS synchronised, 1.5::float8 AS sync_offset_us, 250 + t.i % 10 / 2.0::float8 AS sync_error_us, 0::float8 AS sync_frequency_ppm,
+	       'tsc' AS kernel_clock_source, 'b' AS boot_id, 'EVIL' AS hypervisor, 'a processor' AS processor, 2 AS cpus, s.sample
+	FROM (SELECT 'minute' AS per, date_trunc('minute', now()) - i * interval '1 minute' AS at, i, 60::float8 AS watched_s, 20.5::float8 + i % 5 / 4.0 AS ns FROM generate_series(0, 1439) i
+	      UNION ALL
+	      SELECT 'hour', date_trunc('hour', now()) - i * interval '1 hour', i, 3600, 30 + i / 1000 FROM generate_series(0, 9599) i WHERE i NOT BETWEEN 3000 AND 3500) t,
+	     (SELECT sample FROM clock_history WHERE per = 'minute' AND warm_ns > 0 LIMIT 1) s;
+	CREATE TABLE list_events (at timestamptz, what text, before text, after text, evidence text, ended_at timestamptz);
+	INSERT INTO list_events VALUES
+	    (now() - interval '200 days', 'machine', repeat('b', 79), 'EVIL', repeat('e', 159), now() - interval '200 days'),
+	    (now() - interval '100 days', 'synchronisation', 'synchronised', 'not synchronised', 'EVIL', now() - interval '90 days'),
+	    (now() - interval '20 hours', 'cost', '20.5 ns', '31.0 ns', 'a reading costs 1.51 times as much', NULL);
+	DO $$
+	DECLARE change text;
+	BEGIN
+		FOR change IN
+			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.%s $f$', proname, pg_get_function_arguments(oid), substr(proname, 7))
+			FROM pg_proc WHERE proname IN ('clock_list_history', 'clock_list_events')
+		LOOP EXECUTE change; END LOOP;
+	END $$;
+});
+my $quoted = $evil =~ s/'/''/gr;
+query(qq{UPDATE list_history SET hypervisor = '$quoted'; UPDATE list_events SET after = '$quoted' WHERE after = 'EVIL'; UPDATE list_events SET evidence = '$quoted' WHERE evidence = 'EVIL'});
+my $full = $html = check_form(page(), 'a full history');
+is(() = $html =~ /\Q$escaped\E/g, 1 + 1 + 2, 'all of it is text: table, hypervisor and events');
+
+# Values are the views'.
+is(($html =~ m{<section class="v (\w+)"})[0], 'bad', 'the verdict');
+is(($html =~ m{<strong>(.*?)</strong>})[0], query(q{SELECT verdict FROM clock_trust(now() - interval '1 day')}), '... is that of clock_trust');
+is(($html =~ m{events: (\d+), going on: (\d+)}) ? "$1 $2" : '', query(q{SELECT count(*) FILTER (WHERE at >= now() - interval '1 day') || ' ' || count(*) FILTER (WHERE ended_at IS NULL) FROM clock_events}), 'numbers of events');
+is(($html =~ m{A reading of rdtsc costs ([0-9.]+) ns})[0], query(q{SELECT warm_ns FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1}), 'cost of a reading');
+foreach my $figure (
+	[ 'watched, hours', 'round(sum(watched_s)::numeric / 3600, 2)' ],
+	[ 'cost of a warm reading, ns', q{concat(min(warm_ns), ' to ', max(warm_ns))} ],
+	[ 'cost of a cold reading, ns', q{concat(min(cold_ns), ' to ', max(cold_ns))} ],
+	[ 'faster than the kernel&#8217;s clock, ppm', q{concat(min(rate_ppm), ' to ', max(rate_ppm))} ],
+	[ 'backward steps', 'sum(backward_steps)' ],
+	[ 'warps: jumps ahead', 'sum(warps)' ],
+	[ 'lags: times fallen behind', 'sum(lags)' ],
+	[ 'stolen by the hypervisor, most, %', 'max(stolen_percent)' ],
+	[ 'others had the CPU, most, %', 'max(off_cpu_percent)' ],
+	[ 'bound of the error of synchronisation, most, &#181;s', 'max(sync_error_us)' ])
+{
+	my ($label, $sql) = @$figure;
+	# (the oldest row may be too old by the time of the query)
+	my $values = join(' | ', map { query("SELECT $sql FROM clock_history WHERE per = '$_->[0]' AND at >= now() - interval '$_->[1]'") } [ 'minute', '1 day' ], [ 'hour', '400 days' ]);
+	my @got = ($html =~ m{<tr><th scope="row">\Q$label\E</th><td>(.*?)</td><td>(.*?)</td></tr>});
+	is(join(' | ', @got), $values, $label) if $label !~ /watched|steps|lags/;
+	like(join(' | ', @got), qr/^[1-9][0-9.]* \| [1-9][0-9.]*$/, $label) if $label =~ /watched|steps|lags/;
+}
+is(join(' ', $html =~ m{<tr><th scope="row">(\d+)</th><td>([0-9.]+)</td><td><svg}g),
+	query(q{SELECT string_agg(le_ns || ' ' || percent, ' ' ORDER BY le_ns) FROM (SELECT clock_merge(sample) AS sample FROM clock_history WHERE per = 'minute') s, clock_histogram(sample) WHERE count > 0}), 'the histogram');
+my @charts = $html =~ m{<path class="w" d="([^"]*h0[^"]*)"}g;
+is(scalar(@charts), 2, 'two charts');
+is(() = $charts[0] =~ /M/g, 1, 'a line of a day');
+is(() = $charts[1] =~ /M/g, 2, 'a line of 400 days that is interrupted');
+cmp_ok(scalar(() = $charts[1] =~ /[ML]/g), '>', 370, '... with a point a day');
+is(() = $html =~ /<a class="m"/g, 4, 'marks of three events: one of the last day');
+# 20 of 24 hours ago, and 200 of 400 days
+my @at = $html =~ /<a class="m" href="#e(\d)" style="left:([0-9.]+)%"/g;
+is("@at", '1 16.7 3 50.0 2 75.0 1 99.8', '... where they happened');
+is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'and their list');
+is(() = $html =~ m{<b>goes on</b>}g, 1, 'one goes on');
+my $reading = query(q{SELECT trim_scale(2 * warm_ns::numeric) FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1});
+like($html, qr{at least \Q$reading\E ms for a million}, 'what timing costs');
+my %impact = map { split /\|/ } split /\n/, query('SELECT replace(setting, $$_$$, $$_<wbr/>$$), value FROM clock_impact() WHERE value IS NOT NULL');
+is_deeply({ $html =~ m{<th scope="row">(track_\S+)<small>is (\w+)</small>}g }, \%impact, '... by the settings of clock_impact');
+
+# Verdicts.
+query(q{UPDATE list_events SET ended_at = at + interval '1 minute', at = at - interval '5 days' WHERE what = 'cost'; UPDATE list_events SET ended_at = at + interval '1 minute' WHERE what = 'cost'});
+$html = check_form(page(), 'a calm day');
+like($html, qr{<section class="v ok">.*<strong>to be believed</strong>.*<li>Nothing\.</li>}s, 'is to be believed');
+query(q{UPDATE list_history SET at = at - interval '2 hours'});
+like(page(), qr{has not been heard of since}, 'a worker that has ended');
+
+# Hardly anything is known.
+query(q{INSERT INTO list_events SELECT now() - i * interval '20 minutes', 'resume', 'running', 'suspended', '', now() FROM generate_series(1, 70) i});
+query(q{DELETE FROM list_history WHERE per = 'hour' OR at < (SELECT max(at) FROM list_history)});
+query(q{UPDATE list_history SET source = 'system', cold_ns = NULL, warm_ns = NULL, rate_ppm = NULL, stolen_percent = NULL, off_cpu_percent = NULL, synchronised = NULL, sync_offset_us = NULL, sync_error_us = NULL,
+	kernel_clock_source = NULL, boot_id = NULL, hypervisor = NULL, processor = NULL, cpus = NULL});
+$html = check_form(page(), 'one row of nulls');
+like($html, qr{<dt>hypervisor</dt><dd><i>not known</i></dd>}, 'what is not known is said not to be');
+like($html, qr{The latest 50 of 73\.}, 'many events');
+is(() = $html =~ /<tr id="e/g, 50, '... are listed in part');
+query('TRUNCATE list_history, list_events');
+$html = check_form(page(), 'no row');
+like($html, qr{has not judged an interval yet}, 'the worker has not measured yet');
+
+query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere');
+like(query('SET search_path = pg_temp; SELECT elsewhere.clock_page()'), qr{</html>$}, 'in another schema');
+$node->stop;
+
+# A browser.
+my ($chromium) = grep { -x } map { my $d = $_; map { "$d/$_" } qw(chromium chromium-browser google-chrome) } split /:/, $ENV{PATH};
+SKIP:
+{
+	skip('SKIPPED: there is no Chromium (apt-get install chromium)', 1) unless $chromium;
+	my $dir = File::Temp->newdir;
+
+	# Looks at each piece of text: whether it is in the window, alone in its place, and stands out by 4.5 to 1.
+	my $script = <<'EOF';
+<script>
+addEventListener('load', () => {
+	const faults = [], texts = [], width = document.documentElement.clientWidth
+	const scrolled = document.documentElement.scrollWidth
+	if (scrolled > width) faults.push('is ' + scrolled + ' wide')
+	const light = c => { const [r, g, b] = c.match(/[\d.]+/g).map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b + .05 }
+	const behind = e => { const c = getComputedStyle(e).backgroundColor; return c != 'rgba(0, 0, 0, 0)' || !e.parentElement ? c : behind(e.parentElement) }
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+	for (let n; n = walk.nextNode();) {
+		const e = n.parentElement
+		if (!n.data.trim() || e.closest('script,.sr')) continue
+		const [a, b] = [light(getComputedStyle(e).color), light(behind(e))]
+		if (Math.max(a, b) / Math.min(a, b) < 4.5) faults.push('hard to read: ' + n.data)
+		const range = document.createRange()
+		range.selectNodeContents(n)
+		for (const r of range.getClientRects()) {
+			if (r.right > width + 1 || r.left < -1) faults.push('outside: ' + n.data)
+			for (const t of texts)
+				if (Math.min(r.right, t.r.right) - Math.max(r.left, t.r.left) > 2 && Math.min(r.bottom, t.r.bottom) - Math.max(r.top, t.r.top) > 6)
+					faults.push('overlap: ' + n.data + ' and ' + t.n.data)
+			if (!e.closest('.m')) texts.push({n, r})
+		}
+	}
+	for (const s of document.querySelectorAll('.plot svg'))
+		if (s.getBoundingClientRect().width < width / 2 && width < 1000 || s.getBoundingClientRect().height < 100) faults.push('a small chart')
+	parent.postMessage([width, document.scripts.length, texts.length > 100 ? 'texts' : 'no texts', light(behind(document.body)) > .5 ? 'light' : 'dark', ...faults].join('; '), '*')
+})
+</script>
+EOF
+	my $measured = $full;
+	$measured =~ s/<meta http-equiv="Content-Security-Policy"[^>]*>// or die;
+	$measured =~ s{</body>}{$script</body>} or die;
+
+	my $write = sub { my ($name, $content) = @_; my $file = "$dir/$name.html"; append_to_file($file, $content); return "file://$file"; };
+	my $browse = sub {
+		my ($url, @options) = @_;
+		local $ENV{HOME} = "$dir";
+		my ($out, $err) = ('', '');
+		IPC::Run::run([ $chromium, qw(--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr --virtual-time-budget=10000 --dump-dom), "--user-data-dir=$dir/profile", @options, $url ],
+			'<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		return ($out, join("\n", grep { /CONSOLE/ } split /\n/, $err));
+	};
+	my $frames = sub {
+		my ($name, $page) = @_;
+		my $inner = $write->("${name}_inner", $page);
+		return $write->($name, q{<!DOCTYPE html><body><script>addEventListener('message', e => { const p = document.createElement('p'); p.textContent = e.data; document.body.append(p) })</script>}
+			  . join('', map { qq{<iframe src="$inner" style="width:${_}px;height:20000px;border:0"></iframe>} } 400, 1600));
+	};
+	my $results = sub { my ($dom) = @_; return [ sort $dom =~ m{<p>(.*?)</p>}g ]; };
+
+	my (undef, $console) = $browse->($write->('page', $full));
+	is($console, '', 'no message in the console');
+	(undef, $console) = $browse->($write->('loud', $full =~ s/<main>/<main><img src="missing.png"\/><script>alert(1)<\/script>/r));
+	like($console, qr/Content Security Policy/, '... where it would be seen; and a script would not be run');
+
+	my $url = $frames->('fits', $measured);
+	foreach my $theme ('light', 'dark')
+	{
+		my ($dom) = $browse->($url, '--blink-settings=preferredColorScheme=' . ($theme eq 'dark' ? 0 : 1));
+		is_deeply($results->($dom), [ map { "$_; 1; texts; $theme" } 1600, 400 ], "$theme: fits into 400 and 1600 pixels, and can be read");
+	}
+	my ($dom) = $browse->($frames->('faulty', $measured =~ s{</style>}{.x{left:50%!important}td,dd,code{overflow-wrap:normal!important}header p{color:#aaa!important}</style>}r));
+	like(join("\n", @{ $results->($dom) }), qr/400; 1; texts; light; is \d+ wide.*hard to read.*overlap/, '... and the test sees what does not');
+}
+
+done_testing();
