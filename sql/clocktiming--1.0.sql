@@ -1234,9 +1234,9 @@ WITH knows AS MATERIALIZED (
     FROM clock_events e WHERE (SELECT k.watched FROM knows k)
 ), spans AS MATERIALIZED (
     SELECT s.*, now() - s.length AS began, s.buckets * s.bucket_s AS length_s
-    FROM (VALUES (1, 'last day', 'minute', 288.0, 300.0, '5 minutes', interval '1 day'),
-                 (2, 'last 400 days', 'hour', 400.0, 86400.0, 'day', interval '400 days'))
-         AS s(span, title, per, buckets, bucket_s, bucket, length)
+    FROM (VALUES (1, 'last day', 'minute', 288.0, 300.0, '5 minutes', interval '1 day', 'day', interval '6 hours'),
+                 (2, 'last 400 days', 'hour', 400.0, 86400.0, 'day', interval '400 days', 'year', interval '3 months'))
+         AS s(span, title, per, buckets, bucket_s, bucket, length, labels_from, labels_every)
 ), buckets AS MATERIALIZED (
     SELECT s.span, floor(extract(epoch FROM h.at - s.began) / s.bucket_s) AS i,
            min(h.warm_ns)::numeric AS low, avg(h.warm_ns)::numeric AS mean, max(h.warm_ns)::numeric AS high
@@ -1266,7 +1266,7 @@ WITH knows AS MATERIALIZED (
            extract(epoch FROM coalesce(e.ended_at, now()) - s.began) / s.bucket_s AS x_end, s.buckets
     FROM spans s JOIN events e ON coalesce(e.ended_at, now()) >= s.began AND e.at <= now()
 ), marks AS (
-    SELECT g.span, string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s">&#9660;</a>', CASE WHEN g.no <= 50::bigint THEN 'e' || g.no::text ELSE 'events' END, g.percent, clock_page_escape(g.title)), '' ORDER BY g.no DESC) AS html
+    SELECT g.span, string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>', CASE WHEN g.no <= 50::bigint THEN 'e' || g.no::text ELSE 'events' END, g.percent, clock_page_escape(g.title)), '' ORDER BY g.no DESC) AS html
     FROM (SELECT h.span, min(h.no) AS no, round(min(100.0 * h.x / h.buckets), 1) AS percent,
                  pg_catalog.concat(to_char(min(h.at), 'YYYY-MM-DD HH24:MI'), ' ', string_agg(DISTINCT h.what, ', ')) AS title
           FROM happened h GROUP BY h.span, floor(30.0 * h.x / h.buckets)) g
@@ -1289,7 +1289,7 @@ WITH knows AS MATERIALIZED (
         (SELECT string_agg(pg_catalog.format('<span class="x" style="left:%s%%">%s</span>', x.percent, x.label), '')
          FROM (SELECT round(100.0 * extract(epoch FROM t - s.began) / s.length_s, 1) AS percent,
                       CASE WHEN s.span = 2 THEN to_char(t, 'Mon YYYY') WHEN t = date_trunc('day', t) THEN to_char(t, 'DD Mon') ELSE to_char(t, 'HH24:MI') END AS label
-               FROM generate_series(date_trunc('year', s.began), now(), CASE s.span WHEN 1 THEN interval '6 hours' ELSE interval '3 months' END) t) x
+               FROM generate_series(date_trunc(s.labels_from, s.began), now(), s.labels_every) t) x
          WHERE x.percent BETWEEN 4.0 AND 96.0),
         '</div></figure>'), '' ORDER BY s.span) AS html
     FROM spans s JOIN scales c ON c.span = s.span
@@ -1361,7 +1361,7 @@ WITH knows AS MATERIALIZED (
     WHERE s.applies
 )
 SELECT pg_catalog.concat('<!DOCTYPE html>
-<html lang="en"><head><meta charset="', replace(replace(replace(pg_client_encoding()::text, '_', '-'), 'WIN', 'windows-'), 'UTF8', 'utf-8'), '"/><title>Clocks of ', who.name,
+<html lang="en"><head><meta charset="', CASE WHEN pg_client_encoding()::text IN ('UTF8', 'SQL_ASCII') THEN 'utf-8' ELSE replace(replace(pg_client_encoding()::text, '_', '-'), 'WIN', 'windows-') END, '"/><title>Clocks of ', who.name,
 '</title><meta name="viewport" content="width=device-width"/><meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"/><style>
 :root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#545d68;--line:#d0d7de;--soft:#f5f7f9;--hue:#0b5fa5;--ok:#116329;--bad:#b3261e;--unk:#6b5200}
 @media(prefers-color-scheme:dark){:root{--bg:#0f1318;--fg:#e4e9ef;--dim:#9aa5b1;--line:#333b45;--soft:#181e25;--hue:#6cb6ff;--ok:#56d364;--bad:#ff8a80;--unk:#e3b341}}
