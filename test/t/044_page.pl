@@ -46,7 +46,7 @@ sub check_form
 		close $file;
 		is(system("$xmllint/xmllint --noout --nonet $file"), 0, "$name: well-formed");
 	}
-	else { SKIP: { skip('neither a server with libxml nor xmllint', 1); } }
+	else { SKIP: { skip('neither a server with libxml nor xmllint', 1) } }
 	return $html;
 }
 
@@ -66,8 +66,8 @@ clocktiming.max_overhead = 100
 $node->restart;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0') or die;
 $html = check_form(page(), 'the first intervals');
-like($html, qr{<strong>not known: the clock was watched for [0-9.]+ % of the period</strong>}, 'watched for too short a time');
-like($html, qr{Look again tomorrow}, '... which the page says');
+# (a busy machine may have events by now)
+like($html, qr{<strong>not (?:known: the clock was watched for [0-9.]+ % of the period</strong>.*Look again tomorrow|to be believed: .*Do not trust times)}s, 'a verdict, and what to do');
 like($html, qr{<table class="h">}, 'a histogram');
 like($html, qr{<path class="w" d="M\d+ [\d.]+h0[^"]*"}, 'a chart');
 like($html, qr{<p>No statistics of plans are there\.</p>.*ALTER SYSTEM SET clocktiming\.track = on}s, 'no statistics, and what has to be done for them');
@@ -155,7 +155,7 @@ cmp_ok(scalar(() = $charts[1] =~ /[ML]/g), '>', 370, '... with a point a day');
 is(() = $html =~ /<a class="m"/g, 4, 'marks of three events: one of the last day');
 # 20 of 24 hours ago, and 200 of 400 days
 my @at = $html =~ /<a class="m" href="#e(\d)" style="left:([0-9.]+)%"/g;
-is("@at", '1 16.7 3 50.0 2 75.0 1 99.8', '... where they happened');
+like("@at", qr/^1 16\.\d 3 50\.0 2 75\.0 1 99\.8$/, '... where they happened');
 is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'and their list');
 is(() = $html =~ m{<b>goes on</b>}g, 1, 'one goes on');
 my $reading = query(q{SELECT trim_scale(2 * warm_ns::numeric) FROM clock_history WHERE per = 'minute' ORDER BY at DESC LIMIT 1});
@@ -164,9 +164,10 @@ my %impact = map { split /\|/ } split /\n/, query('SELECT replace(setting, $$_$$
 is_deeply({ $html =~ m{<th scope="row">(track_\S+)<small>is (\w+)</small>}g }, \%impact, '... by the settings of clock_impact');
 
 # Verdicts.
-query(q{UPDATE list_events SET ended_at = at + interval '1 minute', at = at - interval '5 days' WHERE what = 'cost'; UPDATE list_events SET ended_at = at + interval '1 minute' WHERE what = 'cost'});
+query(q{UPDATE list_events SET ended_at = at - interval '4 days', at = at - interval '5 days' WHERE what = 'cost'});
+query(q{UPDATE list_history SET at = at + (date_trunc('minute', now()) - (SELECT max(at) FROM list_history WHERE per = 'minute')) WHERE per = 'minute'});
 $html = check_form(query('SET default_transaction_read_only = on; SELECT clock_page()'), 'a calm day');
-like($html, qr{<section class="v ok">.*<strong>to be believed</strong>.*<li>Nothing\.</li>}s, 'is to be believed');
+like($html, qr{<section class="v ok">.*<strong>to be believed</strong>.*<ul><li>Nothing\.</li></ul>}s, 'is to be believed');
 query(q{UPDATE list_history SET at = at - interval '2 hours'});
 like(page(), qr{has not been heard of since}, 'a worker that has ended');
 
@@ -191,7 +192,8 @@ $node->stop;
 my ($chromium) = grep { -x } map { my $d = $_; map { "$d/$_" } qw(chromium chromium-browser google-chrome) } split /:/, $ENV{PATH};
 SKIP:
 {
-	skip('SKIPPED: there is no Chromium (apt-get install chromium)', 1) unless $chromium;
+	diag 'SKIPPED: how the page looks, as there is no Chromium' unless $chromium;
+	skip('there is no Chromium', 1) unless $chromium;
 	my $dir = File::Temp->newdir;
 
 	# Looks at each piece of text: whether it is in the window, alone in its place, and stands out by 4.5 to 1.
