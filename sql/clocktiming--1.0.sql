@@ -1186,7 +1186,8 @@ COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
 'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
 
 --
--- All of it as a page.  (Literals and casts have the types that operators are for: see clock_node_changes().)
+-- All of it as a page.  (Literals and casts have the types that operators are for, and what takes any type is qualified: see
+-- clock_node_changes().)
 --
 CREATE FUNCTION clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -1257,7 +1258,7 @@ spans AS MATERIALIZED (
 ), points AS MATERIALIZED (
     SELECT b.span, b.x, round(100.0 - 100.0 * b.mean / s.top, 1) AS y,
            round(100.0 - 100.0 * b.low / s.top, 1) AS y_low, round(100.0 - 100.0 * b.high / s.top, 1) AS y_high,
-           coalesce(lag(b.x) OVER (PARTITION BY b.span ORDER BY b.x) = b.x - 1.0, false) AS goes_on
+           coalesce(pg_catalog.lag(b.x) OVER (PARTITION BY b.span ORDER BY b.x) = b.x - 1.0, false) AS goes_on
     FROM buckets b JOIN scales s ON s.span = b.span
     WHERE b.mean IS NOT NULL
 ), lines AS (
@@ -1341,7 +1342,7 @@ samples AS (
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
 ), merged AS MATERIALIZED (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
-           (array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
+           (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
     -- (others have no durations)
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
