@@ -1487,6 +1487,54 @@ COMMENT ON FUNCTION clock_page() IS
 'one HTML page of what is known of this server''s clocks: whether timings of the last day can be believed, cost of a reading and events over a day and 400 days, what timing costs, and the worst plan nodes; measures nothing';
 
 --
+-- What monitoring reads: nothing of it measures
+--
+CREATE FUNCTION clock_list_metrics(
+    OUT name text,
+    OUT labels jsonb,
+    OUT value double precision,
+    OUT type text,
+    OUT help text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
+AS 'MODULE_PATHNAME', 'clock_list_metrics';
+COMMENT ON FUNCTION clock_list_metrics() IS
+'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it';
+
+CREATE VIEW clock_metrics AS
+    SELECT name, labels, value, type, help
+    FROM clock_list_metrics();
+COMMENT ON VIEW clock_metrics IS
+'what is known of the clocks, for monitoring: a row for each metric and set of labels, by what the worker of clocktiming.watch has seen, and the ten plan nodes that have taken most time; measures nothing';
+COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
+COMMENT ON COLUMN clock_metrics.labels IS 'labels, an object of strings';
+COMMENT ON COLUMN clock_metrics.value IS 'value, in the unit that the name says: seconds, or a ratio from 0 to 1';
+COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, which only grows';
+COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
+
+CREATE FUNCTION clock_openmetrics() RETURNS text
+LANGUAGE sql VOLATILE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH metrics AS (
+        SELECT m.n, m.name, m.type, m.help, m.value,
+               CASE m.type WHEN 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
+               (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
+                FROM jsonb_each_text(m.labels) l) AS labels
+        FROM clock_list_metrics() WITH ORDINALITY AS m(name, labels, value, type, help, n)
+    ), families AS (
+        SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
+               || coalesce('# UNIT ' || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
+               || '# HELP ' || m.family || ' ' || m.help || E'\n'
+               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
+        FROM metrics m
+        GROUP BY m.family, m.type, m.help
+    )
+    SELECT string_agg(f.lines, '' ORDER BY f.n) || E'# EOF\n' FROM families f;
+END;
+COMMENT ON FUNCTION clock_openmetrics() IS
+'the view clock_metrics as text in the OpenMetrics format, which Prometheus reads';
+
+--
 -- Privileges: measuring and looking at the machine is for those who monitor
 -- the server.  Functions of values are for everybody, and so are those that
 -- execute a query of the caller's, with the caller's privileges.
@@ -1572,3 +1620,9 @@ REVOKE ALL ON FUNCTION clock_page_escape(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page_escape(text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_metrics() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_metrics() TO pg_monitor;
+REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
+GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_openmetrics() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_openmetrics() TO pg_monitor;

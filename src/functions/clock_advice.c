@@ -27,21 +27,8 @@
 
 PG_FUNCTION_INFO_V1(clock_advice);
 
-/* The frequency that is stated is worth a word if it is wrong by so much. */
-#define FREQUENCY_PPM		100.0
-
-/* So is time off the CPU, in percent of the run. */
+/* Time off the CPU is worth a word, in percent of the run. */
 #define LOST_PERCENT		1.0
-
-typedef enum Severity
-{
-	OK,
-	WORTH_NOTICE,
-	WORTH_WARNING,
-	N_SEVERITIES
-} Severity;
-
-static const char *const severities[N_SEVERITIES] = {"ok", "notice", "warning"};
 
 /*
  * What to say of a check.  Commands stand in backquotes, which are not printed,
@@ -480,7 +467,7 @@ overall(const Advice *advices, int n)
 			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", advices[i].check_name);
 	}
 	for (int i = 0; i < N_SEVERITIES; i++)
-		numbers[i] = psprintf("%d %s%s", count[i], severities[i], count[i] == 1 ? "" : "s");
+		numbers[i] = psprintf("%d %s%s", count[i], severity_names[i], count[i] == 1 ? "" : "s");
 	if (all.severity == OK)
 		all.finding = "the clocks are all right";
 	else if (all.severity == WORTH_NOTICE)
@@ -498,7 +485,7 @@ put_advice(FunctionCallInfo fcinfo, const Advice *advice, int finding_width)
 	Row			row = row_of_set(fcinfo);
 
 	row_put_text(&row, advice->check_name);
-	row_put_text(&row, severities[advice->severity]);
+	row_put_text(&row, severity_names[advice->severity]);
 	row_put_text(&row, finding_of(advice, finding_width));
 	row_put_text(&row, action_of(advice));
 	row_to_set(&row, fcinfo);

@@ -15,16 +15,9 @@
 /* The share of a run that the skew gets. */
 #define SKEW_SHARE			0.4
 
-/*
- * A reading is expensive if it costs as much as a system call; where that is not
- * known, if it costs so many times what a cheap one does; or so many ns.
- */
 #define SYSTEM_CALL_SHARE	0.9
-#define EXPENSIVE_RATIO		3.0
-#define EXPENSIVE_NS		200.0
 
-/* A rate that NTP does not explain. */
-#define RATE_PPM			600.0
+const char *const severity_names[N_SEVERITIES] = {"ok", "notice", "warning"};
 
 bool
 clock_is_available(const SurveyedClock *clock)

@@ -16,6 +16,29 @@
 #include "clock/skew_run.h"
 #include "functions/clock_survey.h"
 
+/*
+ * A reading is expensive if it costs as much as a system call; where that is not
+ * known, if it costs so many times what a cheap one does; or so many ns.
+ */
+#define EXPENSIVE_RATIO		3.0
+#define EXPENSIVE_NS		200.0
+
+/* A rate that NTP does not explain. */
+#define RATE_PPM			600.0
+
+/* A frequency that is stated is worth a word if it is wrong by so much. */
+#define FREQUENCY_PPM		100.0
+
+typedef enum Severity
+{
+	OK,
+	WORTH_NOTICE,
+	WORTH_WARNING,
+	N_SEVERITIES
+} Severity;
+
+extern const char *const severity_names[N_SEVERITIES];
+
 /* The clocks that PostgreSQL reads, or could. */
 enum
 {

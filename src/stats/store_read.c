@@ -64,6 +64,52 @@ store_copy(int *n)
 	return copies;
 }
 
+/* Into its place among n, of which the last one leaves where there are enough; how many there are then. */
+static int
+put_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
+{
+	int			i;
+
+	if (n == most && !(node->self.wx > worst[n - 1].node.self.wx))
+		return n;
+	n = Min(n + 1, most);
+	for (i = n - 1; i > 0 && node->self.wx > worst[i - 1].node.self.wx; i--)
+		worst[i] = worst[i - 1];
+	worst[i] = (WorstNode)
+	{
+		*entry, *node
+	};
+	return n;
+}
+
+int
+store_worst_nodes(Oid userid, WorstNode *worst, int most)
+{
+	HASH_SEQ_STATUS all;
+	PlanEntry  *entry;
+	int			n = 0;
+
+	LWLockAcquire(store_lock(), LW_SHARED);
+	hash_seq_init(&all, plan_store_hash);
+	while ((entry = hash_seq_search(&all)) != NULL)
+	{
+		LWLock	   *lock = partition_lock(get_hash_value(plan_store_hash, &entry->key));
+
+		if (userid != 0 && entry->key.userid != userid)
+			continue;
+		LWLockAcquire(lock, LW_SHARED);
+		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+		{
+			/* one that was never timed has no time */
+			if (plan_store->slots[slot].total.n > 0)
+				n = put_if_worse(worst, n, most, entry, &plan_store->slots[slot]);
+		}
+		LWLockRelease(lock);
+	}
+	LWLockRelease(store_lock());
+	return n;
+}
+
 StoreInfo
 store_info(void)
 {

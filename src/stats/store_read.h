@@ -19,6 +19,18 @@ typedef struct PlanCopy
 /* A copy of all, as it is at this moment; their number is put into "n". */
 extern PlanCopy *store_copy(int *n);
 
+typedef struct WorstNode
+{
+	PlanEntry	entry;
+	NodeSlot	node;
+} WorstNode;
+
+/*
+ * The nodes that have taken most time themselves, the worst first, of a user's plans;
+ * 0: of all.  Returns how many there are, at most "most".
+ */
+extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
+
 /* Of how many there are statistics, how many were given up since when. */
 typedef struct StoreInfo
 {

@@ -246,6 +246,27 @@ put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 un
 	rows[last].at = at;
 }
 
+static void
+add_to_totals(const WatchRow *row)
+{
+	const char *source = watch_store->state.machine[row->machine].source;
+
+	for (int i = 0; i < WATCH_SOURCES; i++)
+	{
+		WatchTotals *totals = &watch_store->totals[i];
+
+		if (totals->source[0] == '\0')
+			strlcpy(totals->source, source, sizeof(totals->source));
+		if (strcmp(totals->source, source) != 0)
+			continue;
+		totals->backward_steps += row->backward_steps;
+		totals->warps += row->warps;
+		totals->lags += row->lags;
+		totals->gaps += row->gaps;
+		return;
+	}
+}
+
 void
 watch_put_interval(const WatchRow *row)
 {
@@ -256,6 +277,9 @@ watch_put_interval(const WatchRow *row)
 	mine.machine = state->machine_now;
 	put_row(&state->minutes, watch_store->minute, WATCH_MINUTES, &mine, USECS_PER_MINUTE);
 	put_row(&state->hours, watch_store->hour, WATCH_HOURS, &mine, USECS_PER_HOUR);
+	add_to_totals(&mine);
+	watch_store->latest = mine;
+	watch_store->latest_at = GetCurrentTimestamp();
 	LWLockRelease(watch_store->lock);
 }
 

@@ -23,6 +23,9 @@
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
 
+/* Clock sources that EXPLAIN ANALYZE may read, with room to spare. */
+#define WATCH_SOURCES	4
+
 /* Distinct durations of a row; where there are more, neighbours become one. */
 #define WATCH_DURATIONS	24
 
@@ -120,11 +123,25 @@ typedef struct WatchState
 	WatchMachine machine[WATCH_MACHINES];
 } WatchState;
 
+/* What was counted of a clock source since the server has started. */
+typedef struct WatchTotals
+{
+	char		source[16];		/* "": of none yet */
+	int64		backward_steps;
+	int64		warps;
+	int64		lags;
+	int64		gaps;
+} WatchTotals;
+
 typedef struct WatchStore
 {
 	struct LWLock *lock;
 	bool		unsaved;		/* an event has begun or ended that is not in
 								 * the file */
+	TimestampTz latest_at;		/* end of the latest interval since the server
+								 * has started; 0: none */
+	WatchRow	latest;
+	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
 	WatchRow	minute[WATCH_MINUTES];
 	WatchRow	hour[WATCH_HOURS];

@@ -1,0 +1,301 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_metrics.c
+ *	  What is behind the view clock_metrics and clock_openmetrics().
+ *
+ * Nothing is measured here: it is what the worker that watches the clocks has
+ * found, and what statistics of plans there are.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_authid.h"
+#include "commands/dbcommands.h"
+#include "funcapi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "storage/lwlock.h"
+#include "utils/acl.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
+#include "utils/timestamp.h"
+
+#include "clock/source.h"
+#include "compat.h"
+#include "core/tsc.h"
+#include "functions/clock_criteria.h"
+#include "functions/row.h"
+#include "stats/plan_store.h"
+#include "stats/store_read.h"
+#include "watch/watch_look.h"
+#include "watch/watch_worker.h"
+
+PG_FUNCTION_INFO_V1(clock_list_metrics);
+
+#define WORST_NODES		10
+
+/* The clock is watched while the latest interval is no older than so many, or that. */
+#define LATE_INTERVALS	3
+#define LATE_MS			60000
+
+/* A fault that has come and gone is worth a warning for so long. */
+#define RECENT_MS		(15 * 60 * 1000)
+
+typedef struct Metric
+{
+	const char *name;
+	const char *type;
+	const char *labels;
+	const char *help;
+} Metric;
+
+/* monitoring/generate makes files for exporters of these. */
+static const Metric metric_watched = {"pg_clock_watched", "gauge", "",
+"1 if the clock is watched: clocktiming.watch is on, and its worker has judged the clock of late; else 0"};
+static const Metric metric_info = {"pg_clock_source_info", "gauge", "source,clock,kernel_clock_source,hypervisor,processor",
+"1, with the clock source that EXPLAIN ANALYZE reads, and where"};
+static const Metric metric_reading = {"pg_clock_reading_seconds", "gauge", "source",
+"cost of a reading among others, in the latest interval"};
+static const Metric metric_cold_reading = {"pg_clock_cold_reading_seconds", "gauge", "source",
+"cost of a reading after a sleep, in the latest interval"};
+static const Metric metric_backward_steps = {"pg_clock_backward_steps_total", "counter", "source",
+"readings below the one before, since the server started"};
+static const Metric metric_warps = {"pg_clock_warps_total", "counter", "source",
+"jumps of the clock ahead of the reference clock, since the server started"};
+static const Metric metric_lags = {"pg_clock_lags_total", "counter", "source",
+"times that the clock has fallen behind the reference clock, since the server started"};
+static const Metric metric_gaps = {"pg_clock_gaps_total", "counter", "source",
+"pauses in which both clocks have advanced, since the server started"};
+static const Metric metric_rate_error = {"pg_clock_rate_error_ratio", "gauge", "",
+"by how much the clock runs faster than CLOCK_MONOTONIC_RAW, as a fraction"};
+static const Metric metric_assumed_rate_error = {"pg_clock_assumed_rate_error_ratio", "gauge", "",
+"by how much the TSC runs faster than the server reckons with, as a fraction"};
+static const Metric metric_off_cpu = {"pg_clock_off_cpu_ratio", "gauge", "",
+"share of the time of looking at the clock in which others had the CPU"};
+static const Metric metric_stolen = {"pg_clock_stolen_ratio", "gauge", "",
+"share of the time of all CPUs that the hypervisor gave to others"};
+static const Metric metric_sync_status = {"pg_clock_sync_status", "gauge", "",
+"1 if the clock of the kernel is synchronised, else 0"};
+static const Metric metric_sync_error = {"pg_clock_sync_error_seconds", "gauge", "",
+"bound of the error of the clock of the kernel"};
+static const Metric metric_sync_offset = {"pg_clock_sync_offset_seconds", "gauge", "",
+"offset of the clock of the kernel from its time server"};
+static const Metric metric_events = {"pg_clock_events_total", "counter", "what",
+"changes of the clock, as in clock_events"};
+static const Metric metric_event_active = {"pg_clock_event_active", "gauge", "what",
+"1 if a change of the clock goes on, else 0"};
+static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity",
+"1 for the severity that a check of clock_advice has by what was watched, 0 for the others"};
+static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
+"time of the plan node itself in all executions, of the nodes that have taken most"};
+
+/* One row; of each label of the metric there is a value.  What is not known is left out. */
+static void
+put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
+{
+	Row			row = row_of_set(fcinfo);
+	const char *label = metric->labels;
+	StringInfoData labels;
+	va_list		values;
+
+	if (isnan(value) || isinf(value))
+		return;
+	initStringInfo(&labels);
+	appendStringInfoChar(&labels, '{');
+	va_start(values, value);
+	while (*label != '\0')
+	{
+		int			length = (int) strcspn(label, ",");
+
+		appendStringInfo(&labels, "%s\"%.*s\": ", labels.len > 1 ? ", " : "", length, label);
+		escape_json(&labels, va_arg(values, const char *));
+		label += length + (label[length] == ',');
+	}
+	va_end(values);
+	appendStringInfoChar(&labels, '}');
+	row_put_text(&row, metric->name);
+	row_put(&row, DirectFunctionCall1(jsonb_in, CStringGetDatum(labels.data)));
+	row_put(&row, Float8GetDatum(value));
+	row_put_text(&row, metric->type);
+	row_put_text(&row, metric->help);
+	row_to_set(&row, fcinfo);
+	pfree(labels.data);
+}
+
+/* A copy of what the worker knows. */
+typedef struct Watched
+{
+	bool		now;			/* else "latest" is of no use */
+	WatchRow	latest;
+	WatchMachine machine;
+	WatchTotals totals[WATCH_SOURCES];
+	int64		counts[WATCH_WHATS];
+	bool		active[WATCH_WHATS];
+	bool		recent[WATCH_WHATS];
+	double		cost_ratio;		/* of the cost to what is normal */
+} Watched;
+
+static void
+copy_watched(Watched *watched)
+{
+	const WatchState *state = &watch_store->state;
+	TimestampTz now = GetCurrentTimestamp();
+	int			late_ms = (int) Min((double) watch_interval_ms * LATE_INTERVALS, PG_INT32_MAX);
+
+	memset(watched, 0, sizeof(*watched));
+	LWLockAcquire(watch_store->lock, LW_SHARED);
+	watched->now = watch_store->latest_at != 0 &&
+		!TimestampDifferenceExceeds(watch_store->latest_at, now, Max(late_ms, LATE_MS));
+	watched->latest = watch_store->latest;
+	watched->machine = state->machine[watched->latest.machine];
+	memcpy(watched->totals, watch_store->totals, sizeof(watched->totals));
+	memcpy(watched->counts, state->counts, sizeof(watched->counts));
+	for (int i = 0; i < WATCH_WHATS; i++)
+		watched->active[i] = watched->recent[i] = state->open[i] != 0;
+	for (int i = 0; i < state->events.n; i++)
+	{
+		const WatchEvent *event = &state->event[i];
+
+		if (event->ended_at != 0 && !TimestampDifferenceExceeds(event->ended_at, now, RECENT_MS))
+			watched->recent[event->what] = true;
+	}
+	watched->cost_ratio = state->cost.changed ? exp(state->cost.level - state->cost.normal) : 1;
+	LWLockRelease(watch_store->lock);
+}
+
+static void
+put_latest(FunctionCallInfo fcinfo, const Watched *watched)
+{
+	const WatchRow *latest = &watched->latest;
+	const char *source = watched->machine.source;
+
+	put_metric(fcinfo, &metric_reading, latest->warm_ns / 1e9, source);
+	put_metric(fcinfo, &metric_cold_reading, latest->cold_ns / 1e9, source);
+	put_metric(fcinfo, &metric_rate_error, latest->rate_ppm / 1e6);
+	put_metric(fcinfo, &metric_assumed_rate_error, latest->assumed_ppm / 1e6);
+	put_metric(fcinfo, &metric_off_cpu, latest->off_cpu_percent / 100);
+	put_metric(fcinfo, &metric_stolen, latest->stolen_percent / 100);
+	if (latest->sync_known > 0)
+	{
+		put_metric(fcinfo, &metric_sync_status, latest->synchronised > 0);
+		put_metric(fcinfo, &metric_sync_error, latest->max_error_us / 1e6);
+		put_metric(fcinfo, &metric_sync_offset, latest->offset_us / 1e6);
+	}
+}
+
+static void
+put_totals(FunctionCallInfo fcinfo, const Watched *watched)
+{
+	for (int i = 0; i < WATCH_SOURCES && watched->totals[i].source[0] != '\0'; i++)
+	{
+		const WatchTotals *totals = &watched->totals[i];
+
+		put_metric(fcinfo, &metric_backward_steps, totals->backward_steps, totals->source);
+		put_metric(fcinfo, &metric_warps, totals->warps, totals->source);
+		put_metric(fcinfo, &metric_lags, totals->lags, totals->source);
+		put_metric(fcinfo, &metric_gaps, totals->gaps, totals->source);
+	}
+	for (int i = 0; i < WATCH_WHATS; i++)
+	{
+		put_metric(fcinfo, &metric_events, watched->counts[i], watch_what_names[i]);
+		put_metric(fcinfo, &metric_event_active, watched->active[i], watch_what_names[i]);
+	}
+}
+
+static Severity
+warning_if(bool wrong)
+{
+	return wrong ? WORTH_WARNING : OK;
+}
+
+static Severity
+severity_of_cost(const Watched *watched)
+{
+	if (watched->latest.warm_ns > EXPENSIVE_NS || watched->cost_ratio > EXPENSIVE_RATIO)
+		return WORTH_WARNING;
+	return watched->active[WATCH_COST] && watched->cost_ratio > 1 ? WORTH_NOTICE : OK;
+}
+
+/* By the criteria of clock_advice(), as far as they can be judged by what was watched. */
+static void
+put_advice(FunctionCallInfo fcinfo, const Watched *watched)
+{
+	const ClockSource *source = clock_source_find(watched->machine.source);
+	bool		by_tsc = clock_source_is_instruction(source) && tsc_cpuid()->readable;
+	double		assumed_ppm = fabs(watched->latest.assumed_ppm);
+	const struct
+	{
+		const char *check_name;
+		Severity	severity;
+	}			advice[] = {
+		{"cost", severity_of_cost(watched)},
+		{"backward_steps", warning_if(watched->recent[WATCH_BACKWARD])},
+		{"warps", warning_if(watched->recent[WATCH_WARP])},
+		{"lags", warning_if(watched->recent[WATCH_LAG])},
+		{"drift", warning_if(watched->active[WATCH_RATE])},
+		{"gaps", watched->active[WATCH_STOLEN] ? WORTH_NOTICE : OK},
+		{"tsc_frequency", assumed_ppm > RATE_PPM ? WORTH_WARNING : assumed_ppm > FREQUENCY_PPM ? WORTH_NOTICE : OK},
+		{"invariant_tsc", warning_if(by_tsc && !tsc_cpuid()->invariant)},
+	};
+
+	for (int i = 0; i < (int) lengthof(advice); i++)
+	{
+		for (int severity = 0; severity < N_SEVERITIES; severity++)
+			put_metric(fcinfo, &metric_advice, (int) advice[i].severity == severity,
+					   advice[i].check_name, severity_names[severity]);
+	}
+}
+
+/* Of those that the caller may see: as of pg_stat_statements. */
+static void
+put_worst_nodes(FunctionCallInfo fcinfo)
+{
+	WorstNode  *worst = palloc(sizeof(WorstNode) * WORST_NODES);
+	bool		all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+	int			n = store_worst_nodes(all ? InvalidOid : GetUserId(), worst, WORST_NODES);
+
+	for (int i = 0; i < n; i++)
+	{
+		const PlanEntry *entry = &worst[i].entry;
+		const NodeSlot *node = &worst[i].node;
+		const char *database = get_database_name(entry->key.dbid);
+		const char *user = GetUserNameFromId(entry->key.userid, true);
+
+		put_metric(fcinfo, &metric_node_self, node->self.wx / 1e9,
+				   database != NULL ? database : psprintf("unknown (OID=%u)", entry->key.dbid),
+				   user != NULL ? user : psprintf("unknown (OID=%u)", entry->key.userid),
+				   psprintf(INT64_FORMAT, (int64) entry->key.queryid),
+				   psprintf(INT64_FORMAT, (int64) entry->key.planid),
+				   psprintf("%d", node->place + 1), store_name(entry, node->type),
+				   store_name(entry, NameStr(node->relation)), store_name(entry, NameStr(node->index)));
+	}
+}
+
+Datum
+clock_list_metrics(PG_FUNCTION_ARGS)
+{
+	Watched    *watched = palloc0(sizeof(Watched));
+	WatchMachine *machine = &watched->machine;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (watch_store != NULL)
+		copy_watched(watched);
+	put_metric(fcinfo, &metric_watched, watched->now);
+	if (!watched->now)
+		watch_find_machine(machine);
+	put_metric(fcinfo, &metric_info, 1.0, machine->source, machine->reads, machine->kernel_source,
+			   machine->hypervisor, machine->processor);
+	if (watched->now)
+	{
+		put_latest(fcinfo, watched);
+		put_advice(fcinfo, watched);
+	}
+	if (watch_store != NULL)
+		put_totals(fcinfo, watched);
+	if (plan_store_ready())
+		put_worst_nodes(fcinfo);
+	return (Datum) 0;
+}

@@ -1,0 +1,141 @@
+
+# What monitoring reads: clock_metrics and clock_openmetrics() say what the worker has seen, and measure nothing.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockShim;
+
+# Words of the control file of drift_clock: see there.
+use constant { PID => 0, RATE => 1, AHEAD => 2 };
+
+my $shim = ClockShim->new('drift_clock', 7);
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', 'max_connections = 250');
+$node->start;
+$node->append_conf('postgresql.conf', 'timing_clock_source = system')
+  if $node->safe_psql('postgres', q{SELECT current_setting('server_version_num')::int >= 190000}) eq 't';
+
+sub query { my ($sql, @more) = @_; return $node->safe_psql('postgres', $sql, @more); }
+sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
+
+# A metric's value as SQL; NULL if there is none.
+sub value
+{
+	my ($name, %labels) = @_;
+	my $labels = join(', ', map { "'$_', '$labels{$_}'" } sort keys %labels);
+	return "(SELECT value FROM clock_metrics WHERE name = 'pg_clock_$name' AND labels \@> jsonb_build_object($labels))";
+}
+
+# Where nobody watches
+query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
+is(query('SELECT string_agg(name, $$,$$ ORDER BY name) FROM clock_metrics'), 'pg_clock_source_info,pg_clock_watched', 'without the worker there is what is known without measuring');
+is(query('SELECT ' . value('watched')), '0', 'and that nobody watches');
+like(query('SELECT clock_openmetrics()'), qr/^pg_clock_watched 0\n.*^# EOF\n*\z/ms, 'as text, too');
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.max_overhead = 100");
+$node->restart;
+is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
+
+# Where the worker does
+$node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms");
+$node->stop;
+$shim->start($node);
+wait_for('SELECT ' . value('watched') . ' = 1', 'the clock is watched');
+is(query(q{SELECT string_agg(DISTINCT name, E'\n' ORDER BY name) FROM clock_metrics WHERE name !~ 'sync|stolen|node_self'}), join("\n", sort map { "pg_clock_$_" }
+	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice)), 'metrics');
+is(query(q{SELECT count(*) FROM (SELECT name FROM clock_metrics GROUP BY name HAVING count(DISTINCT (type, help)) > 1 OR count(DISTINCT labels) < count(*)) m}), '0', 'each has one type and help, and different labels');
+is(query(q{SELECT count(*) FROM clock_metrics WHERE (type = 'counter') <> (name LIKE '%\_total') OR type NOT IN ('counter', 'gauge') OR value IS NULL}), '0', 'counters are called so');
+is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h.warm_ns BETWEEN 0.01 AND 100 FROM clock_history h ORDER BY at DESC LIMIT 1}), 't', 'the cost is in seconds');
+is(query(q{SELECT count(*), sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice'}), '24|8', 'each check has one severity');
+is(query(q{SELECT count(*) FROM clock_metrics m WHERE name = 'pg_clock_events_total' AND value <> (SELECT count(*) FROM clock_events e WHERE e.what = m.labels ->> 'what')}), '0', 'events are those of clock_events');
+
+# A fault, while values are read again and again: counters never fall.
+my %counters;
+sub counters_only_grow
+{
+	my ($what) = @_;
+	my @fallen;
+
+	foreach (split /\n/, query(q{SELECT name || labels || '=' || value FROM clock_metrics WHERE type = 'counter' AND name !~ 'node_self'}))
+	{
+		my ($name, $value) = /(.*)=(.*)/;
+		push @fallen, "$name: $value after $counters{$name}" if $value < ($counters{$name} // 0);
+		$counters{$name} = $value;
+	}
+	return is(join(', ', @fallen), '', "counters have only grown: $what");
+}
+counters_only_grow('at first');
+my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+my ($worker) = `ps -o pid=,args= --ppid $postmaster` =~ /^\s*(\d+) .*clocktiming watch/m;
+$shim->write(RATE, 1_000_000);
+$shim->write(PID, $worker);
+my $rate = value('event_active', what => 'rate');
+my $drift = value('advice', check => 'drift', severity => 'warning');
+wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
+is(query('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1)'), '1.0', 'by 0.001');
+is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
+$shim->write(RATE, 0);
+wait_for("SELECT $rate = 0 AND $drift = 0 AND " . value('events_total', what => 'rate') . ' = 1', 'it is right again');
+counters_only_grow('after an event');
+$shim->write(AHEAD, -1_000_000_000);
+wait_for('SELECT ' . value('lags_total') . ' + ' . value('backward_steps_total') . q{ > 0
+	AND (SELECT sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice' AND labels ->> 'severity' = 'warning' AND labels ->> 'check' IN ('lags', 'backward_steps')) > 0}, 'a step back');
+wait_for(q{SELECT bool_and(m.value = CASE m.name WHEN 'pg_clock_lags_total' THEN h.lags WHEN 'pg_clock_warps_total' THEN h.warps WHEN 'pg_clock_gaps_total' THEN h.gaps ELSE h.backward_steps END)
+	FROM clock_metrics m, (SELECT sum(lags) AS lags, sum(warps) AS warps, sum(gaps) AS gaps, sum(backward_steps) AS backward_steps FROM clock_history WHERE per = 'minute') h
+	WHERE m.labels ? 'source' AND m.type = 'counter'}, 'counters are sums of the history');
+counters_only_grow('after a step');
+$shim->write(PID, 0);
+
+# The worst nodes: no more than ten, the same as in clock_node_stats, and of others' plans none that may not be seen.
+query(q{SET clocktiming.track = on; CREATE TABLE "a\""b
+c" (a int); INSERT INTO "a\""b
+c" SELECT generate_series(1, 1000); SELECT count(*) FROM "a\""b
+c" x JOIN "a\""b
+c" y USING (a) WHERE a <> 4711; SELECT max(relname) FROM pg_class WHERE relname <> 'literal'; SELECT 1 FROM pg_attribute ORDER BY attname LIMIT 1; SELECT count(*) FROM pg_proc, generate_series(1, 3)});
+query('ALTER ROLE regress_other SET clocktiming.track = on');
+query(q{SELECT count(*) FROM generate_series(1, 1000)}, extra_params => [ '-U', 'regress_other' ]);
+is(query(q{SELECT count(*), count(*) FILTER (WHERE s.node IS NOT NULL) FROM (SELECT labels ->> 'queryid' AS queryid, labels ->> 'planid' AS planid, labels ->> 'node' AS node, value FROM clock_metrics WHERE name ~ 'node_self') m
+	LEFT JOIN (SELECT * FROM clock_node_stats ORDER BY self_ms DESC NULLS LAST LIMIT 10) s ON s.queryid::text = m.queryid AND s.planid::text = m.planid AND s.node::text = m.node AND abs(s.self_ms - m.value * 1e3) < 1e-5}),
+	'10|10', 'the ten nodes that have taken most');
+is(query(q{SELECT count(*) FROM clock_metrics WHERE labels::text ~ '4711|literal'}), '0', 'without literals');
+query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_list_metrics() TO regress_other');
+is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_other' ]), 'regress_other', 'who may not see others\' plans sees his own');
+query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_list_metrics() FROM regress_other');
+is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
+
+# The text, line by line, says what the view does; names that somebody else has chosen are escaped.
+my ($family, %types, @samples, @wrong);
+my @lines = split /\n/, query('SELECT clock_openmetrics()');
+is(pop @lines, '# EOF', 'the text ends as it should');
+foreach my $line (@lines)
+{
+	if ($line =~ /^# TYPE (\w+) (gauge|counter)$/) { push @wrong, $line if $types{$1}; $types{ $family = $1 } = $2; }
+	elsif ($line =~ /^# UNIT (\w+) (\w+)$/) { push @wrong, $line if $1 ne $family || $family !~ /_$2$/; }
+	elsif ($line =~ /^# HELP (\w+) [^\\"]+$/) { push @wrong, $line if $1 ne $family; }
+	elsif ($line =~ /^(\w+)((?:\{(?:\w+="(?:[^"\\]|\\[\\"n])*",?)+\})?) (\S+)$/)
+	{
+		my ($name, $labels, $value) = ($1, $2, $3);
+		push @wrong, $line if $name ne $family . ($types{$family} eq 'counter' ? '_total' : '') || $value !~ /^-?[0-9.]+(e-?\d+)?$/;
+		push @samples, $name;
+	}
+	else { push @wrong, $line; }
+}
+is(join("\n", @wrong), '', 'each line is as OpenMetrics has it');
+is(scalar(@samples), query('SELECT count(*) FROM clock_metrics'), 'and there are as many samples as in the view');
+like(join("\n", @lines), qr/relation="a\\\\\\"b\\nc"/, 'a name with a backslash, a quote and a new line');
+
+# Who may, and how many at a time
+isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_openmetrics()', 'SELECT * FROM clock_list_metrics()');
+is($node->psql('postgres', 'SELECT clock_openmetrics()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
+my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
+append_to_file($script, "SELECT clock_openmetrics();\n");
+my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
+like($out, qr{transactions actually processed: 400/400\b}, '200 scrapes in parallel') or diag($err);
+$node->stop;
+
+done_testing();
