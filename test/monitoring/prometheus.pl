@@ -1,0 +1,189 @@
+
+# The files of monitoring/ with the programs that they are for: Prometheus scrapes a real server by each of Debian's
+# exporters and by clock_openmetrics(), says the same as clock_metrics, and has an alert while the clock is broken.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename;
+use HTTP::Tiny;
+use IO::Socket::INET;
+use JSON::PP;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+use ClockShim;
+
+# Words of the control file of drift_clock: see there.
+use constant { PID => 0, RATE => 1 };
+
+my %packages = (
+	prometheus => 'prometheus',
+	promtool => 'prometheus',
+	'prometheus-sql-exporter' => 'prometheus-sql-exporter',
+	'prometheus-postgres-exporter' => 'prometheus-postgres-exporter');
+my %missing = map { $packages{$_} => 1 } grep { my $program = $_; !grep { -x "$_/$program" } split /:/, $ENV{PATH} } keys %packages;
+if (%missing)
+{
+	diag('SKIPPED: monitoring/ is not tested, because these are not installed: ' . join(' ', sort keys %missing));
+	plan(skip_all => 'not installed: ' . join(' ', sort keys %missing));
+}
+
+my $monitoring = abs_path(dirname(__FILE__) . '/../../monitoring');
+my $directory = PostgreSQL::Test::Utils::tempdir();
+my $http = HTTP::Tiny->new(timeout => 10);
+my $test_pid = $$;
+my @pids;
+
+sub put { my ($name, $text) = @_; append_to_file("$directory/$name", $text); return "$directory/$name"; }
+sub run_in_background
+{
+	my ($name, @command) = @_;
+	my $pid = fork() // die "fork: $!\n";
+
+	if ($pid == 0)
+	{
+		open(STDOUT, '>', "$PostgreSQL::Test::Utils::log_path/$name.log") && open(STDERR, '>&', \*STDOUT) or POSIX::_exit(1);
+		ref $command[0] ? $command[0]->() : exec(@command);
+		POSIX::_exit(1);
+	}
+	push @pids, $pid;
+	return;
+}
+END
+{
+	my $status = $?;
+
+	if ($$ == ($test_pid // 0))
+	{
+		kill('TERM', @pids);
+		waitpid($_, 0) foreach @pids;
+	}
+	$? = $status;
+}
+
+command_ok([ 'promtool', 'check', 'config', "$monitoring/prometheus.yml" ], 'the configuration, and the alert rules');
+command_ok([ 'promtool', 'test', 'rules', "$monitoring/alerts.test.yml" ], 'alerts fire where they should');
+my $rules = slurp_file("$monitoring/alerts.yml");
+my $tests = slurp_file("$monitoring/alerts.test.yml");
+is(join(' ', grep { $tests !~ /alertname: $_\n/ } $rules =~ /alert: (\w+)/g), '', 'each alert has a test');
+
+# A server
+my $shim = ClockShim->new('drift_clock', 7);
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.watch = on\nclocktiming.watch_interval = 500ms\nclocktiming.max_overhead = 100");
+$shim->start($node);
+if ($node->safe_psql('postgres', q{SELECT current_setting('server_version_num')::int >= 190000}) eq 't')
+{
+	$node->append_conf('postgresql.conf', 'timing_clock_source = system');
+	$node->stop;
+	$shim->start($node);
+}
+sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE TABLE "a""b" (a int); SET clocktiming.track = on; INSERT INTO "a""b" VALUES (1)');
+$node->poll_query_until('postgres', q{SELECT value = 1 FROM clock_metrics WHERE name = 'pg_clock_watched'}) or die 'the clock is not watched';
+
+# Exporters, on ports of their own
+my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } qw(prometheus postgres_exporter sql_exporter openmetrics);
+my ($host, $pg_port) = ($node->host, $node->port);
+$ENV{DATA_SOURCE_NAME} = "host=$host port=$pg_port user=regress_monitor dbname=postgres sslmode=disable";
+run_in_background('postgres_exporter', 'prometheus-postgres-exporter', '--disable-default-metrics', '--disable-settings-metrics',
+	"--extend.query-path=$monitoring/postgres_exporter.yaml", "--web.listen-address=127.0.0.1:$port{postgres_exporter}");
+my $config = slurp_file("$monitoring/sql_exporter-debian.yml");
+$config =~ s{postgres://\S+}{postgres://regress_monitor\@/postgres?host=$host&port=$pg_port&sslmode=disable};
+$config =~ s/interval: 15s/interval: 1s/;
+run_in_background('sql_exporter', 'prometheus-sql-exporter', '-config.file', put('sql_exporter.yml', $config), '-web.listen-address', "127.0.0.1:$port{sql_exporter}");
+my $listen = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port{openmetrics}, Listen => 5, ReuseAddr => 1) or die "$port{openmetrics}: $!\n";
+run_in_background('openmetrics', sub {
+	$SIG{TERM} = sub { POSIX::_exit(0) };
+	while (my $client = $listen->accept)
+	{
+		while (<$client>) { last if /^\r?$/; }
+		my $text = `psql -XAtq -h '$host' -p $pg_port -U regress_monitor -d postgres -c 'SELECT clock_openmetrics()'`;
+		chomp $text;
+		print $client "HTTP/1.0 200 OK\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\nConnection: close\r\n\r\n$text";
+		close($client);
+	}
+});
+close($listen);
+
+# Prometheus with the files as they are, but for ports, intervals, and that alerts fire at once
+put('alerts.yml', $rules =~ s/^ +for: .*\n//gmr);
+$config = slurp_file("$monitoring/prometheus.yml");
+my ($head, @jobs) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;
+@jobs = grep { my ($name) = /job_name: (\w+)/; $port{$name} && s/localhost:\d+/127.0.0.1:$port{$name}/ } @jobs;
+is(scalar(@jobs), 3, 'there are jobs for these');
+put('prometheus.yml', join('', $head =~ s/scrape_interval: 15s/scrape_interval: 1s\n  evaluation_interval: 1s/r, @jobs));
+run_in_background('prometheus', 'prometheus', "--config.file=$directory/prometheus.yml", "--storage.tsdb.path=$directory/data",
+	"--web.listen-address=127.0.0.1:$port{prometheus}", '--storage.tsdb.retention.time=1h');
+
+# Labels and values of a query of Prometheus's
+sub ask
+{
+	my ($promql) = @_;
+	my $answer = $http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $promql }));
+
+	return () unless $answer->{success};
+	return map { $_->{metric}{value} = $_->{value}[1]; $_->{metric} } @{ decode_json($answer->{content})->{data}{result} };
+}
+sub values_of { my ($promql) = @_; return join(' ', sort map { ($_->{job} // '') . "=$_->{value}" } ask($promql)); }
+sub wait_for
+{
+	my ($promql, $expected, $what) = @_;
+	my $until = time + $PostgreSQL::Test::Utils::timeout_default;
+
+	sleep(0.5) while values_of($promql) ne $expected && time < $until;
+	return is(values_of($promql), $expected, $what);
+}
+sub in_all { my ($value) = @_; return "openmetrics=$value postgres_exporter=$value sql_exporter=$value"; }
+
+wait_for('up', in_all(1), 'all are scraped');
+wait_for('pg_clock_watched', in_all(1), 'and say that the clock is watched');
+my $names = query('SELECT count(DISTINCT name) FROM clock_metrics');
+wait_for('count by (job) (count by (job, __name__) ({__name__=~"pg_clock_.*"}))', in_all($names), 'all metrics are there');
+my $rows = query('SELECT count(*) FROM clock_metrics');
+wait_for('count by (job) ({__name__=~"pg_clock_.*"})', in_all($rows), 'with all labels');
+foreach my $name ('source_info', 'node_self_seconds_total')
+{
+	my %labels = map { %$_ } grep { $_ } map { decode_json($_) } split /\n/, query("SELECT jsonb_build_object(label, (SELECT labels ->> label FROM clock_metrics WHERE name = 'pg_clock_$name' ORDER BY labels LIMIT 1)) FROM clock_metrics, jsonb_object_keys(labels) label WHERE name = 'pg_clock_$name'");
+	my $selector = join(', ', map { my $value = $labels{$_} =~ s/([\\"])/\\$1/gr; "$_=\"$value\"" } sort keys %labels);
+
+	wait_for("count by (job) (pg_clock_$name\{$selector\})", in_all(1), "labels of $name are those of clock_metrics");
+}
+is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1e-5 } ask('pg_clock_reading_seconds')), 'openmetrics postgres_exporter sql_exporter', 'a reading takes nanoseconds');
+my $metadata = decode_json($http->get("http://127.0.0.1:$port{prometheus}/api/v1/targets/metadata?" . $http->www_form_urlencode({ match_target => '{job="openmetrics"}' }))->{content})->{data};
+is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} : undef } @$metadata), join(' ', sort split(/\n/, query(q{SELECT DISTINCT replace(name, '_total', '') FROM clock_metrics WHERE type = 'counter'}))), 'Prometheus knows what is a counter');
+
+# What alerts and the dashboard ask for is there, and Prometheus understands it.
+my %known = map { $_ => 1 } slurp_file("$monitoring/clocktiming.collector.yml") =~ /metric_name: (\w+)/g;
+my @exprs = map { $_->{expr} } map { @{ $_->{targets} } } @{ decode_json(slurp_file("$monitoring/dashboard.json"))->{panels} };
+s/\$instance/.*/ foreach @exprs;
+is(join(' ', grep { !$known{$_} } map { /pg_clock_\w+/g } @exprs, $rules =~ /expr: (.*)/g), '', 'metrics of alerts and of the dashboard are there');
+is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $_ }))->{success} } @exprs), '', 'the dashboard asks for what Prometheus understands');
+is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'and gets answers');
+
+# The clock breaks, and is right again.
+my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+my ($worker) = `ps -o pid=,args= --ppid $postmaster` =~ /^\s*(\d+) .*clocktiming watch/m;
+my $firing = 'ALERTS{alertname="ClockRateWrong", alertstate="firing"}';
+is(values_of($firing), '', 'no alert of a clock that is right');
+$shim->write(RATE, 1_000_000);
+$shim->write(PID, $worker);
+wait_for($firing, in_all(1), 'an alert of one that is 0.1 % fast');
+is(values_of('ALERTS{alertname=~"ClockWentBackward|ClockNotWatched|ClockMachineChanged"}'), '', 'and of that only');
+$shim->write(RATE, 0);
+wait_for($firing, '', 'which ends when it is right again');
+
+# Nobody watches: what was seen last is no longer told.
+$node->append_conf('postgresql.conf', 'clocktiming.watch = off');
+$node->restart;
+wait_for('ALERTS{alertname="ClockNotWatched", alertstate="firing"}', in_all(1), 'an alert where nobody watches');
+wait_for('pg_clock_reading_seconds', '', 'and no cost of a reading');
+$node->stop;
+
+done_testing();
