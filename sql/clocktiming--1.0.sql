@@ -1535,6 +1535,266 @@ COMMENT ON FUNCTION clock_openmetrics() IS
 'the view clock_metrics as text in the OpenMetrics format, which Prometheus reads';
 
 --
+-- Many servers
+--
+CREATE FUNCTION clock_state() RETURNS jsonb
+LANGUAGE sql VOLATILE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce(to_jsonb(h), '{}') || to_jsonb(t) || jsonb_build_object('server_version', current_setting('server_version'))
+    FROM clock_trust(now() - interval '1 hour') t
+    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
+               FROM clock_history WHERE warm_ns IS NOT NULL ORDER BY at DESC, per = 'minute' DESC LIMIT 1) h ON true;
+END;
+COMMENT ON FUNCTION clock_state() IS
+'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
+
+CREATE TABLE clock_remote_history (
+    per text,
+    at timestamptz,
+    intervals integer,
+    watched_s double precision,
+    source text,
+    cold_ns double precision,
+    warm_ns double precision,
+    rate_ppm double precision,
+    assumed_rate_ppm double precision,
+    backward_steps bigint,
+    warps bigint,
+    lags bigint,
+    gaps bigint,
+    stolen_percent double precision,
+    off_cpu_percent double precision,
+    synchronised boolean,
+    sync_offset_us double precision,
+    sync_error_us double precision,
+    sync_frequency_ppm double precision,
+    kernel_clock_source text,
+    boot_id text,
+    hypervisor text,
+    processor text,
+    cpus integer,
+    sample clock_sample
+);
+COMMENT ON TABLE clock_remote_history IS
+'parent of the foreign tables that clock_fleet_add() makes of the clock_history of other servers; has no rows of its own';
+COMMENT ON COLUMN clock_remote_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
+COMMENT ON COLUMN clock_remote_history.at IS 'beginning of the minute or hour';
+COMMENT ON COLUMN clock_remote_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_remote_history.watched_s IS 'time in which the clock was watched, in seconds';
+COMMENT ON COLUMN clock_remote_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
+COMMENT ON COLUMN clock_remote_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
+COMMENT ON COLUMN clock_remote_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
+COMMENT ON COLUMN clock_remote_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
+COMMENT ON COLUMN clock_remote_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
+COMMENT ON COLUMN clock_remote_history.backward_steps IS 'number of readings below the one before';
+COMMENT ON COLUMN clock_remote_history.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_remote_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
+COMMENT ON COLUMN clock_remote_history.gaps IS 'number of pauses in which both clocks have advanced';
+COMMENT ON COLUMN clock_remote_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
+COMMENT ON COLUMN clock_remote_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_remote_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
+COMMENT ON COLUMN clock_remote_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
+COMMENT ON COLUMN clock_remote_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
+COMMENT ON COLUMN clock_remote_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
+COMMENT ON COLUMN clock_remote_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
+COMMENT ON COLUMN clock_remote_history.boot_id IS 'identifier of the machine''s start; null if not known';
+COMMENT ON COLUMN clock_remote_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
+COMMENT ON COLUMN clock_remote_history.processor IS 'name of the processor; null if not known';
+COMMENT ON COLUMN clock_remote_history.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_remote_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
+
+CREATE TABLE clock_remote_events (
+    at timestamptz,
+    what text,
+    before text,
+    after text,
+    evidence text,
+    ended_at timestamptz
+);
+COMMENT ON TABLE clock_remote_events IS
+'parent of the foreign tables that clock_fleet_add() makes of the clock_events of other servers; has no rows of its own';
+COMMENT ON COLUMN clock_remote_events.at IS 'time when the change was found, or for a step when it was seen';
+COMMENT ON COLUMN clock_remote_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_remote_events.before IS 'what was until then';
+COMMENT ON COLUMN clock_remote_events.after IS 'what is since then';
+COMMENT ON COLUMN clock_remote_events.evidence IS 'what the event was found by';
+COMMENT ON COLUMN clock_remote_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
+
+-- Views of the one who reads them: his user mappings, and postgres_fdw's rules for him, count.
+CREATE VIEW clock_fleet_history WITH (security_invoker = true) AS
+    SELECT s.srvname::text AS server, r.per, r.at, r.intervals, r.watched_s, r.source, r.cold_ns, r.warm_ns, r.rate_ppm, r.assumed_rate_ppm, r.backward_steps, r.warps, r.lags, r.gaps, r.stolen_percent, r.off_cpu_percent, r.synchronised, r.sync_offset_us, r.sync_error_us, r.sync_frequency_ppm, r.kernel_clock_source, r.boot_id, r.hypervisor, r.processor, r.cpus, r.sample
+    FROM clock_remote_history r
+    JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = r.tableoid
+    JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver;
+COMMENT ON VIEW clock_fleet_history IS 'clock_history of all servers of the fleet, by postgres_fdw; fails where one of them is down';
+COMMENT ON COLUMN clock_fleet_history.server IS 'name of the server';
+COMMENT ON COLUMN clock_fleet_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
+COMMENT ON COLUMN clock_fleet_history.at IS 'beginning of the minute or hour';
+COMMENT ON COLUMN clock_fleet_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_fleet_history.watched_s IS 'time in which the clock was watched, in seconds';
+COMMENT ON COLUMN clock_fleet_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
+COMMENT ON COLUMN clock_fleet_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
+COMMENT ON COLUMN clock_fleet_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
+COMMENT ON COLUMN clock_fleet_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
+COMMENT ON COLUMN clock_fleet_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
+COMMENT ON COLUMN clock_fleet_history.backward_steps IS 'number of readings below the one before';
+COMMENT ON COLUMN clock_fleet_history.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_fleet_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
+COMMENT ON COLUMN clock_fleet_history.gaps IS 'number of pauses in which both clocks have advanced';
+COMMENT ON COLUMN clock_fleet_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
+COMMENT ON COLUMN clock_fleet_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_fleet_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
+COMMENT ON COLUMN clock_fleet_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
+COMMENT ON COLUMN clock_fleet_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
+COMMENT ON COLUMN clock_fleet_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
+COMMENT ON COLUMN clock_fleet_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
+COMMENT ON COLUMN clock_fleet_history.boot_id IS 'identifier of the machine''s start; null if not known';
+COMMENT ON COLUMN clock_fleet_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
+COMMENT ON COLUMN clock_fleet_history.processor IS 'name of the processor; null if not known';
+COMMENT ON COLUMN clock_fleet_history.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_fleet_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
+
+CREATE VIEW clock_fleet_events WITH (security_invoker = true) AS
+    SELECT s.srvname::text AS server, r.at, r.what, r.before, r.after, r.evidence, r.ended_at
+    FROM clock_remote_events r
+    JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = r.tableoid
+    JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver;
+COMMENT ON VIEW clock_fleet_events IS 'clock_events of all servers of the fleet, by postgres_fdw; fails where one of them is down';
+COMMENT ON COLUMN clock_fleet_events.server IS 'name of the server';
+COMMENT ON COLUMN clock_fleet_events.at IS 'time when the change was found, or for a step when it was seen';
+COMMENT ON COLUMN clock_fleet_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_fleet_events.before IS 'what was until then';
+COMMENT ON COLUMN clock_fleet_events.after IS 'what is since then';
+COMMENT ON COLUMN clock_fleet_events.evidence IS 'what the event was found by';
+COMMENT ON COLUMN clock_fleet_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
+
+CREATE FUNCTION clock_fleet_add(
+    name text,
+    options jsonb DEFAULT NULL,
+    role name DEFAULT CURRENT_USER
+) RETURNS void
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'clock_fleet_add';
+COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
+'makes a foreign server of postgres_fdw, a user mapping and foreign tables, by which the server is one of clock_fleet; without options the foreign server is there already; DROP SERVER ... CASCADE takes it away';
+
+-- Each column from "at" on is asked of the server's clock_state() by its name.
+CREATE FUNCTION clock_list_fleet(
+    OUT server text,
+    OUT history regclass,
+    OUT error text,
+    OUT answer_ms double precision,
+    OUT at timestamptz,
+    OUT source text,
+    OUT warm_ns double precision,
+    OUT cold_ns double precision,
+    OUT rate_ppm double precision,
+    OUT assumed_rate_ppm double precision,
+    OUT trusted boolean,
+    OUT verdict text,
+    OUT stolen_percent double precision,
+    OUT off_cpu_percent double precision,
+    OUT synchronised boolean,
+    OUT sync_error_us double precision,
+    OUT kernel_clock_source text,
+    OUT hypervisor text,
+    OUT processor text,
+    OUT cpus integer,
+    OUT server_version text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
+AS 'MODULE_PATHNAME', 'clock_list_fleet';
+COMMENT ON FUNCTION clock_list_fleet() IS
+'asks all servers of the fleet at once for their latest state, as the view clock_fleet shows it';
+
+CREATE VIEW clock_fleet AS
+    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms, history
+    FROM clock_list_fleet();
+COMMENT ON VIEW clock_fleet IS
+'all servers that clock_fleet_add() has been told of, with their latest state; they are asked all at once, and one that is down is a row that says so';
+COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
+COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
+COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
+COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
+COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a reading among others in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.cold_ns IS 'cost of a reading after a sleep in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million';
+COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
+COMMENT ON COLUMN clock_fleet.trusted IS 'whether timings of the latest hour can be believed; null if not known';
+COMMENT ON COLUMN clock_fleet.verdict IS 'whether timings of the latest hour can be believed, in words, with what has spoilt them';
+COMMENT ON COLUMN clock_fleet.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
+COMMENT ON COLUMN clock_fleet.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_fleet.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
+COMMENT ON COLUMN clock_fleet.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
+COMMENT ON COLUMN clock_fleet.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
+COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none; null if not known';
+COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if not known';
+COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
+COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection to the answer or the error, in milliseconds; null if it was not tried';
+COMMENT ON COLUMN clock_fleet.history IS 'foreign table of the server''s clock_history';
+
+CREATE FUNCTION clock_outlier_limits(
+    figures double precision[],
+    confidence numeric DEFAULT 95,
+    tolerance double precision DEFAULT 0,
+    comparisons integer DEFAULT NULL,
+    OUT median double precision,
+    OUT low double precision,
+    OUT high double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_outlier_limits';
+COMMENT ON FUNCTION clock_outlier_limits(double precision[], numeric, double precision, integer) IS
+'the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
+
+CREATE FUNCTION clock_fleet_outliers(
+    confidence numeric DEFAULT 95,
+    OUT server text,
+    OUT what text,
+    OUT figure double precision,
+    OUT median double precision,
+    OUT low double precision,
+    OUT high double precision,
+    OUT unit text,
+    OUT finding text
+) RETURNS SETOF record
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    WITH fleet AS MATERIALIZED (
+        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted, f.verdict
+        FROM clock_fleet f WHERE f.error IS NULL
+    ), sums AS (
+        SELECT array_agg(ln(f.warm_ns)) FILTER (WHERE f.warm_ns > 0::double precision) AS costs, array_agg(f.rate_ppm) AS rates,
+               (count(f.warm_ns) + count(f.rate_ppm))::integer AS comparisons,
+               count(*) FILTER (WHERE f.trusted) > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
+        FROM fleet f
+    ), cost AS (
+        SELECT exp(l.median) AS median, exp(l.low) AS low, exp(l.high) AS high
+        FROM sums s, clock_outlier_limits(s.costs, clock_fleet_outliers.confidence, ln(1.2::double precision), s.comparisons) l
+    ), rate AS (
+        SELECT l.median, l.low, l.high
+        FROM sums s, clock_outlier_limits(s.rates, clock_fleet_outliers.confidence, 100::double precision, s.comparisons) l
+    ), odd AS (
+        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit, NULL::text AS finding
+        FROM fleet f, cost l WHERE f.warm_ns < l.low OR f.warm_ns > l.high
+        UNION ALL
+        SELECT f.server, 'rate', f.rate_ppm, l.*, 'ppm', NULL
+        FROM fleet f, rate l WHERE f.rate_ppm < l.low OR f.rate_ppm > l.high
+        UNION ALL
+        SELECT f.server, 'trust', NULL, NULL, NULL, NULL, NULL, f.verdict
+        FROM fleet f, sums s WHERE NOT f.trusted AND s.mostly_trusted
+    )
+    SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
+           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision, o.unit,
+           coalesce(o.finding, format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
+                                      o.figure, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
+    FROM odd o ORDER BY o.server COLLATE "C", o.what;
+END;
+COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
+'which servers of the fleet are odd: by the cost of a reading or the clock''s rate, beyond the limits of clock_outlier_limits(), or by timings that cannot be believed while those of most others can';
+
+--
 -- Privileges: measuring and looking at the machine is for those who monitor
 -- the server.  Functions of values are for everybody, and so are those that
 -- execute a query of the caller's, with the caller's privileges.
@@ -1626,3 +1886,20 @@ REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
 GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_openmetrics() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_openmetrics() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_state() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_state() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_fleet() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_fleet() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
+REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
+GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
+REVOKE ALL ON TABLE clock_fleet_history FROM PUBLIC;
+GRANT SELECT ON TABLE clock_fleet_history TO pg_monitor;
+REVOKE ALL ON TABLE clock_fleet_events FROM PUBLIC;
+GRANT SELECT ON TABLE clock_fleet_events TO pg_monitor;
+REVOKE ALL ON TABLE clock_remote_history FROM PUBLIC;
+GRANT SELECT ON TABLE clock_remote_history TO pg_monitor;
+REVOKE ALL ON TABLE clock_remote_events FROM PUBLIC;
+GRANT SELECT ON TABLE clock_remote_events TO pg_monitor;

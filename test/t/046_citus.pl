@@ -1,0 +1,49 @@
+
+# Citus: a state is one value of a node, and samples on shards can be merged there.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+if ($node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'}) eq '0')
+{
+	$node->stop;
+	diag('SKIPPED: Citus is not installed, so nothing is known of clocktiming on its nodes');
+	plan(skip_all => 'Citus is not installed');
+}
+$node->append_conf(
+	'postgresql.conf', q{
+shared_preload_libraries = 'citus, clocktiming'
+clocktiming.watch = on
+clocktiming.watch_interval = 200ms
+listen_addresses = '127.0.0.1'
+});
+$node->restart;
+sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+
+# One node, which is coordinator and worker.
+query('CREATE EXTENSION citus');
+query('CREATE EXTENSION clocktiming');
+query(q{SELECT citus_set_coordinator_host('127.0.0.1', } . $node->port . q{, 'default'); SELECT citus_set_node_property('127.0.0.1', } . $node->port . q{, 'shouldhaveshards', true)});
+ok($node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0'), 'the clock is watched');
+
+is(query(q{SELECT count(*) || ' ' || bool_and(success) || ' ' || bool_and((result::jsonb ->> 'warm_ns')::float8 > 0) FROM run_command_on_all_nodes('SELECT clock_state()')}), '1 true true', 'the state of a node is one value');
+is(query(q{SELECT bool_and(success) || ' ' || bool_and((result::jsonb ->> 'readings')::bigint > 0) FROM run_command_on_all_nodes($$SELECT clock_measure('system', 0.01)$$)}), 'true true', 'so is a run');
+
+query(q{CREATE TABLE samples (id integer, sample clock_sample); SELECT create_distributed_table('samples', 'id', shard_count => 4)});
+query(q{INSERT INTO samples SELECT i, s FROM clock_measure('system', 0.01) AS s, generate_series(1, 40) AS i});
+is(query("SELECT (clock_merge(sample)::jsonb ->> 'readings')::bigint FROM samples"), query("SELECT sum((sample::jsonb ->> 'readings')::bigint) FROM samples"), 'samples on shards are merged, all of them');
+
+# Citus has shards compute parts of an aggregate only if its state is a type of SQL, which clock_merge's is not; but it does group there.
+my $by_id = 'SELECT clock_merge(s) AS sample FROM (SELECT id, clock_merge(sample) AS s FROM samples GROUP BY id) AS g';
+is(query("SELECT (sample::jsonb ->> 'readings')::bigint FROM ($by_id) AS m"), query("SELECT sum((sample::jsonb ->> 'readings')::bigint) FROM samples"), 'also in two steps');
+like(query("SET citus.explain_all_tasks = off; EXPLAIN (VERBOSE, COSTS OFF) $by_id"), qr/Query: SELECT [^\n]*clock_merge/, 'the first one on the shards');
+$node->stop;
+
+done_testing();
