@@ -1048,6 +1048,7 @@ COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
 -- Clocks that are watched all the time
 --
 CREATE FUNCTION clock_list_history(
+    period text DEFAULT NULL,
     OUT per text,
     OUT at timestamptz,
     OUT intervals integer,
@@ -1077,12 +1078,16 @@ CREATE FUNCTION clock_list_history(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
 AS 'MODULE_PATHNAME', 'clock_list_history';
-COMMENT ON FUNCTION clock_list_history() IS
-'lists what the worker that watches the clocks has measured, a row a minute and a row an hour, as the view clock_history shows it';
+COMMENT ON FUNCTION clock_list_history(text) IS
+'lists what the worker that watches the clocks has measured, a row a minute, a row an hour, or both, as the view clock_history shows it';
 
+-- In two parts, so that only what a condition on per wants is made.
 CREATE VIEW clock_history AS
-    SELECT per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
-    FROM clock_list_history();
+    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_list_history('hour')
+    UNION ALL
+    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_list_history('minute');
 COMMENT ON VIEW clock_history IS
 'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days';
 COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
@@ -1160,11 +1165,16 @@ BEGIN ATOMIC
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from" AND split_part(e.after, ' ', 1)::double precision > split_part(e.before, ' ', 1)::double precision
               END
+    ), minutes AS MATERIALIZED (
+        SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
     ), pieces AS (
-        -- minutes where there are any, hours before
-        SELECT h.at, h.watched_s, CASE h.per WHEN 'minute' THEN 60 ELSE 3600 END AS length_s
+        SELECT m.at, m.watched_s, 60 AS length_s FROM minutes m
+        UNION ALL
+        -- hours before there are minutes; none are read for a period after that
+        SELECT h.at, h.watched_s, 3600
         FROM clock_history h
-        WHERE h.per = 'minute' OR h.at + interval '1 hour' <= (SELECT min(m.at) FROM clock_history m WHERE m.per = 'minute')
+        WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
+          AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
         -- the part of a piece that is in the period; of a minute all that was watched may be
         SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60 THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
@@ -1542,8 +1552,8 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT coalesce(to_jsonb(h), '{}') || to_jsonb(t) || jsonb_build_object('server_version', current_setting('server_version'))
     FROM clock_trust(now() - interval '1 hour') t
-    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
-               FROM clock_history WHERE warm_ns IS NOT NULL ORDER BY at DESC, per = 'minute' DESC LIMIT 1) h ON true;
+    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
+               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION clock_state() IS
 'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
@@ -1564,6 +1574,7 @@ CREATE TABLE clock_remote_history (
     gaps bigint,
     stolen_percent double precision,
     off_cpu_percent double precision,
+    cpu_skew_ns double precision,
     synchronised boolean,
     sync_offset_us double precision,
     sync_error_us double precision,
@@ -1592,6 +1603,7 @@ COMMENT ON COLUMN clock_remote_history.lags IS 'number of times that the clock h
 COMMENT ON COLUMN clock_remote_history.gaps IS 'number of pauses in which both clocks have advanced';
 COMMENT ON COLUMN clock_remote_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
 COMMENT ON COLUMN clock_remote_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_remote_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
 COMMENT ON COLUMN clock_remote_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
 COMMENT ON COLUMN clock_remote_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
 COMMENT ON COLUMN clock_remote_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
@@ -1614,7 +1626,7 @@ CREATE TABLE clock_remote_events (
 COMMENT ON TABLE clock_remote_events IS
 'parent of the foreign tables that clock_fleet_add() makes of the clock_events of other servers; has no rows of its own';
 COMMENT ON COLUMN clock_remote_events.at IS 'time when the change was found, or for a step when it was seen';
-COMMENT ON COLUMN clock_remote_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_remote_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation or stolen time';
 COMMENT ON COLUMN clock_remote_events.before IS 'what was until then';
 COMMENT ON COLUMN clock_remote_events.after IS 'what is since then';
 COMMENT ON COLUMN clock_remote_events.evidence IS 'what the event was found by';
@@ -1622,7 +1634,7 @@ COMMENT ON COLUMN clock_remote_events.ended_at IS 'time when what was before has
 
 -- Views of the one who reads them: his user mappings, and postgres_fdw's rules for him, count.
 CREATE VIEW clock_fleet_history WITH (security_invoker = true) AS
-    SELECT s.srvname::text AS server, r.per, r.at, r.intervals, r.watched_s, r.source, r.cold_ns, r.warm_ns, r.rate_ppm, r.assumed_rate_ppm, r.backward_steps, r.warps, r.lags, r.gaps, r.stolen_percent, r.off_cpu_percent, r.synchronised, r.sync_offset_us, r.sync_error_us, r.sync_frequency_ppm, r.kernel_clock_source, r.boot_id, r.hypervisor, r.processor, r.cpus, r.sample
+    SELECT s.srvname::text AS server, r.per, r.at, r.intervals, r.watched_s, r.source, r.cold_ns, r.warm_ns, r.rate_ppm, r.assumed_rate_ppm, r.backward_steps, r.warps, r.lags, r.gaps, r.stolen_percent, r.off_cpu_percent, r.cpu_skew_ns, r.synchronised, r.sync_offset_us, r.sync_error_us, r.sync_frequency_ppm, r.kernel_clock_source, r.boot_id, r.hypervisor, r.processor, r.cpus, r.sample
     FROM clock_remote_history r
     JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = r.tableoid
     JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver;
@@ -1643,6 +1655,7 @@ COMMENT ON COLUMN clock_fleet_history.lags IS 'number of times that the clock ha
 COMMENT ON COLUMN clock_fleet_history.gaps IS 'number of pauses in which both clocks have advanced';
 COMMENT ON COLUMN clock_fleet_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
 COMMENT ON COLUMN clock_fleet_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_fleet_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
 COMMENT ON COLUMN clock_fleet_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
 COMMENT ON COLUMN clock_fleet_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
 COMMENT ON COLUMN clock_fleet_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
@@ -1662,7 +1675,7 @@ CREATE VIEW clock_fleet_events WITH (security_invoker = true) AS
 COMMENT ON VIEW clock_fleet_events IS 'clock_events of all servers of the fleet, by postgres_fdw; fails where one of them is down';
 COMMENT ON COLUMN clock_fleet_events.server IS 'name of the server';
 COMMENT ON COLUMN clock_fleet_events.at IS 'time when the change was found, or for a step when it was seen';
-COMMENT ON COLUMN clock_fleet_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_fleet_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation or stolen time';
 COMMENT ON COLUMN clock_fleet_events.before IS 'what was until then';
 COMMENT ON COLUMN clock_fleet_events.after IS 'what is since then';
 COMMENT ON COLUMN clock_fleet_events.evidence IS 'what the event was found by';
@@ -1862,8 +1875,8 @@ GRANT EXECUTE ON FUNCTION clock_stats_snapshot() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 GRANT SELECT, INSERT, DELETE ON TABLE clock_node_snapshots TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_history() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_history() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_history(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_history(text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_list_events() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_events() TO pg_monitor;
 REVOKE ALL ON TABLE clock_history FROM PUBLIC;

@@ -118,10 +118,10 @@ state_query(const char *schema, TupleDesc tupdesc)
 	StringInfoData query;
 
 	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT r.* FROM %s.clock_state() AS s, pg_catalog.jsonb_to_record(s) AS r(", quote_identifier(schema));
 	for (int i = OWN_COLUMNS; i < tupdesc->natts; i++)
-		appendStringInfo(&query, "%s s OPERATOR(pg_catalog.->>) %s", i == OWN_COLUMNS ? "SELECT" : ",",
-						 quote_literal_cstr(NameStr(TupleDescAttr(tupdesc, i)->attname)));
-	appendStringInfo(&query, " FROM %s.clock_state() AS s", quote_identifier(schema));
+		appendStringInfo(&query, "%s%s text", i == OWN_COLUMNS ? "" : ", ", quote_identifier(NameStr(TupleDescAttr(tupdesc, i)->attname)));
+	appendStringInfoChar(&query, ')');
 	return query.data;
 }
 
@@ -165,11 +165,12 @@ convert(void *arg)
 		Oid			input,
 					parameter;
 
-		if (text != NULL)
+		if (text !=NULL)
 			pg_verifymbstr(text, strlen(text), false);
 		getTypeInputInfo(attribute->atttypid, &input, &parameter);
 		member->nulls[i] = text == NULL;
-		if (text != NULL)
+
+		if (text !=NULL)
 			member->values[i] = OidInputFunctionCall(input, text, parameter, attribute->atttypmod);
 	}
 }
@@ -269,6 +270,15 @@ finite_numbers(ArrayType *array, int *n)
 	return x;
 }
 
+static void
+put_limit(Row *row, double value)
+{
+	if (isnan(value))
+		row_put_null(row);
+	else
+		row_put(row, Float8GetDatum(value));
+}
+
 Datum
 clock_outlier_limits(PG_FUNCTION_ARGS)
 {
@@ -298,14 +308,8 @@ clock_outlier_limits(PG_FUNCTION_ARGS)
 		if (comparisons > 0)
 			limits = outlier_limits(x, n, (1 - confidence / 100) / comparisons, tolerance);
 	}
-	for (int i = 0; i < 3; i++)
-	{
-		double		value = ((const double[]) {limits.median, limits.low, limits.high})[i];
-
-		if (isnan(value))
-			row_put_null(&row);
-		else
-			row_put(&row, Float8GetDatum(value));
-	}
+	put_limit(&row, limits.median);
+	put_limit(&row, limits.low);
+	put_limit(&row, limits.high);
 	return row_result(&row);
 }

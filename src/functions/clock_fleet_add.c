@@ -52,9 +52,12 @@ execute(const char *statement)
 static void
 sort_options(Options *options, Datum given)
 {
+	Oid			type = JSONBOID;
+
 	initStringInfo(&options->server);
 	initStringInfo(&options->mapping);
-	if (SPI_execute_with_args("SELECT key, value FROM pg_catalog.jsonb_each_text($1)", 1, (Oid[]) {JSONBOID}, &given, NULL, true, 0) != SPI_OK_SELECT)
+	if (SPI_execute_with_args("SELECT key, value FROM pg_catalog.jsonb_each_text($1)",
+							  1, &type, &given, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read options");
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{

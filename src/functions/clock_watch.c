@@ -13,6 +13,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/lwlock.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -104,12 +105,29 @@ put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *m
 	row_to_set(&row, fcinfo);
 }
 
+static void
+put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing *ring, const WatchRow *rows, int size,
+		 const char *per)
+{
+	int			n;
+	WatchRow   *copy;
+
+	/* (the argument may be null: all) */
+	if (!PG_ARGISNULL(0) && strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)), per) != 0)
+		return;
+	copy = copy_rows(ring, rows, size, &n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_history(fcinfo, &copy[i], &machines[copy[i].machine], per);
+	}
+	pfree(copy);
+}
+
 Datum
 clock_list_history(PG_FUNCTION_ARGS)
 {
 	WatchMachine *machines;
-	WatchRow   *rows;
-	int			n;
 
 	check_watched();
 	InitMaterializedSRF(fcinfo, 0);
@@ -117,20 +135,8 @@ clock_list_history(PG_FUNCTION_ARGS)
 	LWLockAcquire(watch_store->lock, LW_SHARED);
 	memcpy(machines, watch_store->state.machine, sizeof(watch_store->state.machine));
 	LWLockRelease(watch_store->lock);
-
-	rows = copy_rows(&watch_store->state.hours, watch_store->hour, WATCH_HOURS, &n);
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		put_history(fcinfo, &rows[i], &machines[rows[i].machine], "hour");
-	}
-	pfree(rows);
-	rows = copy_rows(&watch_store->state.minutes, watch_store->minute, WATCH_MINUTES, &n);
-	for (int i = 0; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		put_history(fcinfo, &rows[i], &machines[rows[i].machine], "minute");
-	}
+	put_ring(fcinfo, machines, &watch_store->state.hours, watch_store->hour, WATCH_HOURS, "hour");
+	put_ring(fcinfo, machines, &watch_store->state.minutes, watch_store->minute, WATCH_MINUTES, "minute");
 	return (Datum) 0;
 }
 

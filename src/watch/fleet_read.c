@@ -148,7 +148,11 @@ connect_further(const Libpq *libpq, Asked *asked)
 		case PGRES_POLLING_OK:
 			asked->connected = true;
 			asked->wait_for = WL_SOCKET_READABLE;
-			/* postgres_fdw's rule: or else others would be who this server's owner is */
+
+			/*
+			 * postgres_fdw's rule: or else others would be who this server's
+			 * owner is
+			 */
 			if (asked->server->needs_password && !libpq->connectionUsedPassword(asked->conn))
 				done(libpq, asked, "password is required: a user who is no superuser can connect only where the server asks for the password of the user mapping");
 			else if (!libpq->sendQuery(asked->conn, asked->server->query))

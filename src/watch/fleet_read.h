@@ -24,7 +24,10 @@ typedef struct FleetServer
 	int			timeout_s;		/* from the connection's start to the answer */
 	bool		needs_password; /* which the server must have asked for */
 
-	/* what has come; an error that is there at first stays, and the server is not asked */
+	/*
+	 * what has come; an error that is there at first stays, and the server is
+	 * not asked
+	 */
 	char	   *error;			/* or NULL */
 	char	  **answer;			/* values; NULL is null */
 	double		took_ms;

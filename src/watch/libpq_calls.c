@@ -18,6 +18,7 @@ static const struct
 	size_t		offset;
 	const char *name;
 }			calls[] = {
+
 	CALL(connectStartParams, "PQconnectStartParams"),
 	CALL(connectPoll, "PQconnectPoll"),
 	CALL(status, "PQstatus"),
@@ -50,7 +51,10 @@ libpq_calls(void)
 	if (found)
 		return &libpq;
 
-	/* The server opens libraries so that their symbols, and those of what they need, are global. */
+	/*
+	 * The server opens libraries so that their symbols, and those of what
+	 * they need, are global.
+	 */
 	(void) load_external_function("$libdir/postgres_fdw", "postgres_fdw_handler", true, NULL);
 	for (size_t i = 0; i < lengthof(calls); i++)
 	{

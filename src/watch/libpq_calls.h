@@ -15,9 +15,11 @@
 typedef struct pg_conn PGconn;
 typedef struct pg_result PGresult;
 
-enum {CONNECTION_OK = 0, CONNECTION_BAD = 1};
-enum {PGRES_POLLING_FAILED = 0, PGRES_POLLING_READING = 1, PGRES_POLLING_WRITING = 2, PGRES_POLLING_OK = 3};
-enum {PGRES_TUPLES_OK = 2};
+#define CONNECTION_BAD			1
+#define PGRES_POLLING_READING	1
+#define PGRES_POLLING_WRITING	2
+#define PGRES_POLLING_OK		3
+#define PGRES_TUPLES_OK			2
 
 /* An option of a connection, as PQconndefaults() lists them. */
 typedef struct PQconninfoOption
