@@ -96,7 +96,7 @@ query(q{
 	CREATE TABLE list_history AS
 	SELECT t.per, t.at, 6 AS intervals, t.watched_s, 'rdtsc' AS source, t.ns + 20 AS cold_ns, t.ns AS warm_ns,
 	       -0.5 + t.i % 3 AS rate_ppm, NULL::float8 AS assumed_rate_ppm, (t.i % 100 = 7)::int::bigint AS backward_steps, 0::bigint AS warps, 2::bigint AS lags, 3::bigint AS gaps,
-	       t.i % 7 / 8.0::float8 AS stolen_percent, 0.25::float8 AS off_cpu_percent, true AS synchronised, 1.5::float8 AS sync_offset_us, 250 + t.i % 10 / 2.0::float8 AS sync_error_us, 0::float8 AS sync_frequency_ppm,
+	       t.i % 7 / 8.0::float8 AS stolen_percent, 0.25::float8 AS off_cpu_percent, 0::float8 AS cpu_skew_ns, true AS synchronised, 1.5::float8 AS sync_offset_us, 250 + t.i % 10 / 2.0::float8 AS sync_error_us, 0::float8 AS sync_frequency_ppm,
 	       'tsc' AS kernel_clock_source, 'b' AS boot_id, 'EVIL' AS hypervisor, 'a processor' AS processor, 2 AS cpus, s.sample
 	FROM (SELECT 'minute' AS per, date_trunc('minute', now()) - i * interval '1 minute' AS at, i, 60::float8 AS watched_s, 20.5::float8 + i % 5 / 4.0 AS ns FROM generate_series(0, 1439) i
 	      UNION ALL
@@ -111,7 +111,8 @@ query(q{
 	DECLARE change text;
 	BEGIN
 		FOR change IN
-			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.%s $f$', proname, pg_get_function_arguments(oid), substr(proname, 7))
+			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.%s %s $f$',
+			              proname, pg_get_function_arguments(oid), substr(proname, 7), CASE WHEN pronargs > 0 THEN 'WHERE per = coalesce(period, per)' END)
 			FROM pg_proc WHERE proname IN ('clock_list_history', 'clock_list_events')
 		LOOP EXECUTE change; END LOOP;
 	END $$;
