@@ -47,8 +47,16 @@ sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub worker
 {
 	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-	my ($pid) = `ps -o pid=,args= --ppid $postmaster` =~ /^\s*(\d+) .*clocktiming watch/m;
-	return $pid // 0;
+
+	# (there may be no ps; a process may end meanwhile)
+	for my $dir (glob '/proc/[0-9]*')
+	{
+		my ($stat, $args) = map { open(my $in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
+
+		# pid (name) state parent ...
+		return $1 if $stat =~ /^(\d+) .*\) \S $postmaster / && $args =~ /clocktiming watch/;
+	}
+	return 0;
 }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
