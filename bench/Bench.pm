@@ -12,14 +12,65 @@ use File::Temp;
 use List::Util qw(sum0);
 use POSIX qw(ceil);
 
-our @EXPORT = qw(psql median low_mean ninth_decile median_interval above floor_of defined_only number show read_queries settings_of make_schema drop_schema);
+our @EXPORT = qw(psql run make_server start_server stop_server median low_mean ninth_decile median_interval above floor_of defined_only number show read_queries settings_of make_schema drop_schema);
 
 our $schema = 'clocktiming_bench';
 our $directory = $ENV{TMPDIR} // '/tmp';
 my $library = "$directory/clocktiming-execute-$$.so";
 my $owner = $$;
 
+# A server of our own: its directory, and whether it runs.
+our $server;
+my $running = 0;
+
+END
+{
+	local $?;
+	stop_server('immediate') if $running && $$ == $owner;
+}
 END { unlink $library, "$directory/clocktiming-foreign.csv" if $$ == $owner }
+
+# What a command prints; dies if it fails.
+sub run
+{
+	my $output = qx{@_ 2>&1 </dev/null};
+	die "failed: @_\n$output" if $? != 0;
+	return $output;
+}
+
+# A server of our own, which psql finds from now on; not started.
+sub make_server
+{
+	die "PostgreSQL does not run as root: use tools/with-server\n" if $> == 0;
+	$SIG{$_} = sub { exit 1 } for qw(INT TERM HUP);
+	$server = File::Temp->newdir('bench.XXXXXX', DIR => $directory);
+	run("initdb -D $server/data -A trust -U postgres --no-sync --locale=C --encoding=UTF8");
+	open(my $conf, '>>', "$server/data/postgresql.conf") or die "postgresql.conf: $!\n";
+	print $conf "listen_addresses = ''\nunix_socket_directories = '$server'\nfsync = off\nfull_page_writes = off\nautovacuum = off\n"
+	  . "checkpoint_timeout = 1h\nmax_wal_size = 16GB\nlog_checkpoints = off\n";
+	close $conf;
+	delete @ENV{ grep { /^PG[A-Z]/ } keys %ENV };
+	@ENV{qw(PGHOST PGPORT PGUSER PGDATABASE)} = ($server, 5432, 'postgres', 'postgres');
+}
+
+# With libraries, and settings: 'name=value'.
+sub start_server
+{
+	my ($libraries, @settings) = @_;
+	my $options = join ' ', map { "-c $_" } "shared_preload_libraries=$libraries", @settings;
+
+	qx{pg_ctl start -s -w -D $server/data -l $server/server.log -o '$options' </dev/null >/dev/null 2>&1};
+	die "the server does not start ($options):\n", qx{tail -n 20 $server/server.log} if $? != 0;
+	$running = 1;
+}
+
+sub stop_server
+{
+	my ($mode) = @_;
+
+	$running = 0;
+	run("pg_ctl stop -s -w -m $mode -D $server/data");
+}
 
 # Lines that psql prints for a script, errors among them, against the server that it finds.
 sub psql

@@ -22,8 +22,9 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-#define ROUNDS			20
+#define ROUNDS			12
 #define CALLS			512
+#define CALLS_ALL_TIMED	32
 #define GAP				64
 #define LONG_CALL_TICKS	20000
 
@@ -94,15 +95,15 @@ init_dummy(Dummy *dummy, int gap)
 	dummy->node.ExecProcNodeReal = dummy_function;
 }
 
-/* Ticks that calls take. */
+/* Ticks that so many calls take. */
 static double
-ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call)
+ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 {
 	uint64		start;
 
 	dummy->node.ExecProcNode = call;
 	start = now_ticks();
-	for (int i = 0; i < CALLS; i++)
+	for (int i = 0; i < n; i++)
 		(void) ExecProcNode(&dummy->node);
 	return (double) (int64) (now_ticks() - start);
 }
@@ -124,7 +125,7 @@ mean_outside_ticks(Dummy *dummy, int gap)
 {
 	init_dummy(dummy, gap);
 	dummy->t.is_root = true;
-	(void) ticks_of_calls(dummy, call_wrapper(false));
+	(void) ticks_of_calls(dummy, call_wrapper(false), gap == 1 ? CALLS_ALL_TIMED : CALLS);
 	return dummy->query.outside.sum / (double) Max(dummy->query.outside.n, 1);
 }
 
@@ -137,12 +138,12 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 	double		n;
 
 	init_dummy(&dummy, 0);
-	measured[DIRECT][i] = ticks_of_calls(&dummy, dummy_call) / CALLS;
-	measured[COUNTED][i] = ticks_of_calls(&dummy, call_wrapper(false)) / CALLS;
-	measured[UNSEEN][i] = ticks_of_calls(&dummy, call_wrapper(true)) / CALLS;
+	measured[DIRECT][i] = ticks_of_calls(&dummy, dummy_call, CALLS) / CALLS;
+	measured[COUNTED][i] = ticks_of_calls(&dummy, call_wrapper(false), CALLS) / CALLS;
+	measured[UNSEEN][i] = ticks_of_calls(&dummy, call_wrapper(true), CALLS) / CALLS;
 
 	init_dummy(&dummy, gap);
-	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false)) - measured[COUNTED][i] * CALLS;
+	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false), CALLS) - measured[COUNTED][i] * CALLS;
 	measured[INSIDE][i] = mean_ticks(&dummy, &n);
 	measured[TIMED][i] /= n;
 	measured[OUTSIDE_ALL][i] = mean_outside_ticks(&dummy, 1);

@@ -71,61 +71,61 @@ append_varies(const PlanState *node)
 
 static const PlanShape shapes[] = {
 	/* scans and other nodes without an input */
-	{.tag = T_SeqScanState},
-	{.tag = T_SampleScanState},
-	{.tag = T_IndexScanState},
-	{.tag = T_IndexOnlyScanState},
-	{.tag = T_BitmapHeapScanState},
-	{.tag = T_TidScanState},
-	{.tag = T_TidRangeScanState},
-	{.tag = T_FunctionScanState},
-	{.tag = T_ValuesScanState},
-	{.tag = T_TableFuncScanState},
-	{.tag = T_CteScanState},
-	{.tag = T_NamedTuplestoreScanState},
-	{.tag = T_WorkTableScanState},
-	{.tag = T_ForeignScanState, .counts_rows = true, .calls_vary = true},
-	{.tag = T_CustomScanState, .counts_rows = true, .calls_vary = true},
-	{.tag = T_BitmapIndexScanState, .output = OUTPUT_WHOLE},
-	{.tag = T_BitmapAndState, .output = OUTPUT_WHOLE},
-	{.tag = T_BitmapOrState, .output = OUTPUT_WHOLE},
+	{.tag = T_SeqScanState, .plan = T_SeqScan, .name = "Seq Scan"},
+	{.tag = T_SampleScanState, .plan = T_SampleScan, .name = "Sample Scan"},
+	{.tag = T_IndexScanState, .plan = T_IndexScan, .name = "Index Scan"},
+	{.tag = T_IndexOnlyScanState, .plan = T_IndexOnlyScan, .name = "Index Only Scan"},
+	{.tag = T_BitmapHeapScanState, .plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan"},
+	{.tag = T_TidScanState, .plan = T_TidScan, .name = "Tid Scan"},
+	{.tag = T_TidRangeScanState, .plan = T_TidRangeScan, .name = "Tid Range Scan"},
+	{.tag = T_FunctionScanState, .plan = T_FunctionScan, .name = "Function Scan"},
+	{.tag = T_ValuesScanState, .plan = T_ValuesScan, .name = "Values Scan"},
+	{.tag = T_TableFuncScanState, .plan = T_TableFuncScan, .name = "Table Function Scan"},
+	{.tag = T_CteScanState, .plan = T_CteScan, .name = "CTE Scan"},
+	{.tag = T_NamedTuplestoreScanState, .plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
+	{.tag = T_WorkTableScanState, .plan = T_WorkTableScan, .name = "WorkTable Scan"},
+	{.tag = T_ForeignScanState, .plan = T_ForeignScan, .counts_rows = true, .calls_vary = true},
+	{.tag = T_CustomScanState, .plan = T_CustomScan, .counts_rows = true, .calls_vary = true},
+	{.tag = T_BitmapIndexScanState, .plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
+	{.tag = T_BitmapAndState, .plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
+	{.tag = T_BitmapOrState, .plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
 
 	/* nodes that read an input to its end before they return */
-	{.tag = T_HashState, .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
-	{.tag = T_SortState, .inputs = INPUT_READ_TO_END},
+	{.tag = T_HashState, .plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
+	{.tag = T_SortState, .plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
 
 	/* nodes that read on as they are read themselves */
-	{.tag = T_AppendState, .inputs = INPUT_AS_NODE, .varies = append_varies},
-	{.tag = T_MergeAppendState, .inputs = INPUT_AS_NODE},
-	{.tag = T_SubqueryScanState, .inputs = INPUT_AS_NODE},
-	{.tag = T_ResultState, .inputs = INPUT_AS_NODE},
-	{.tag = T_ProjectSetState, .inputs = INPUT_AS_NODE},
-	{.tag = T_UniqueState, .inputs = INPUT_AS_NODE},
-	{.tag = T_GroupState, .inputs = INPUT_AS_NODE},
-	{.tag = T_LockRowsState, .inputs = INPUT_AS_NODE},
-	{.tag = T_MaterialState, .inputs = INPUT_AS_NODE},
-	{.tag = T_MemoizeState, .inputs = INPUT_AS_NODE},
-	{.tag = T_RecursiveUnionState, .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.tag = T_IncrementalSortState, .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.tag = T_GatherState, .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
-	{.tag = T_GatherMergeState, .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.tag = T_AppendState, .plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE, .varies = append_varies},
+	{.tag = T_MergeAppendState, .plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
+	{.tag = T_SubqueryScanState, .plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
+	{.tag = T_ResultState, .plan = T_Result, .name = "Result", .inputs = INPUT_AS_NODE},
+	{.tag = T_ProjectSetState, .plan = T_ProjectSet, .name = "ProjectSet", .inputs = INPUT_AS_NODE},
+	{.tag = T_UniqueState, .plan = T_Unique, .name = "Unique", .inputs = INPUT_AS_NODE},
+	{.tag = T_GroupState, .plan = T_Group, .name = "Group", .inputs = INPUT_AS_NODE},
+	{.tag = T_LockRowsState, .plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
+	{.tag = T_MaterialState, .plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE},
+	{.tag = T_MemoizeState, .plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
+	{.tag = T_RecursiveUnionState, .plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.tag = T_IncrementalSortState, .plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.tag = T_GatherState, .plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.tag = T_GatherMergeState, .plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
 
 	/* nodes where it depends */
-	{.tag = T_AggState, .inputs_of = agg_inputs},
-	{.tag = T_SetOpState, .inputs_of = setop_inputs},
-	{.tag = T_ModifyTableState, .inputs_of = modify_table_inputs},
-	{.tag = T_WindowAggState, .inputs_of = window_agg_inputs, .calls_vary = true},
-	{.tag = T_NestLoopState, .inputs_of = nest_loop_inputs},
+	{.tag = T_AggState, .plan = T_Agg, .inputs_of = agg_inputs},
+	{.tag = T_SetOpState, .plan = T_SetOp, .inputs_of = setop_inputs},
+	{.tag = T_ModifyTableState, .plan = T_ModifyTable, .inputs_of = modify_table_inputs},
+	{.tag = T_WindowAggState, .plan = T_WindowAgg, .name = "WindowAgg", .inputs_of = window_agg_inputs, .calls_vary = true},
+	{.tag = T_NestLoopState, .plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
 
 	/*
 	 * It may stop after the first call of the outer node if there is nothing
 	 * to join, but not later.
 	 */
-	{.tag = T_HashJoinState, .inputs = INPUT_IF_BEGUN},
+	{.tag = T_HashJoinState, .plan = T_HashJoin, .name = "Hash", .inputs = INPUT_IF_BEGUN},
 
 	/* nodes that may stop */
-	{.tag = T_MergeJoinState},
-	{.tag = T_LimitState},
+	{.tag = T_MergeJoinState, .plan = T_MergeJoin, .name = "Merge"},
+	{.tag = T_LimitState, .plan = T_Limit, .name = "Limit"},
 };
 
 static const PlanShape unknown_shape = {.tag = T_Invalid, .calls_vary = true};
@@ -136,6 +136,17 @@ plan_shape(const PlanState *node)
 	for (int i = 0; i < (int) lengthof(shapes); i++)
 	{
 		if (shapes[i].tag == nodeTag(node))
+			return &shapes[i];
+	}
+	return &unknown_shape;
+}
+
+const PlanShape *
+plan_shape_of(const Plan *plan)
+{
+	for (int i = 0; i < (int) lengthof(shapes); i++)
+	{
+		if (shapes[i].plan == nodeTag(plan))
 			return &shapes[i];
 	}
 	return &unknown_shape;

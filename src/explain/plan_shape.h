@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_shape.h
- *	  The one table of plan node types: how a node is called what it does to
+ *	  The one table of plan node types: how a node is called, what it does to
  *	  its inputs, and whether its calls vary.
  *
  *-------------------------------------------------------------------------
@@ -30,7 +30,10 @@ typedef enum NodeOutput
 
 typedef struct PlanShape
 {
-	NodeTag		tag;
+	NodeTag		tag;			/* of its state */
+	NodeTag		plan;
+	const char *name;			/* EXPLAIN's, or what it begins with; NULL:
+								 * made of the plan's fields */
 	NodeOutput	output;
 	InputReading inputs;
 	bool		gathers;		/* its inputs run in workers, too */
@@ -48,6 +51,7 @@ typedef struct PlanShape
 
 /* That of a type that the table lacks promises nothing. */
 extern const PlanShape *plan_shape(const PlanState *node);
+extern const PlanShape *plan_shape_of(const Plan *plan);
 
 /* How a node reads one of its inputs, which is not a subplan of an expression. */
 extern InputReading plan_input_reading(const PlanState *node, const PlanState *input);

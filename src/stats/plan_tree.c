@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "explain/explain_output.h"
+#include "explain/plan_shape.h"
 #include "stats/plan_tree.h"
 
 /* While the tree is walked. */
@@ -209,51 +210,6 @@ plan_tree_hash(const PlannedStmt *plan)
 	return walk.hash;
 }
 
-/*
- * EXPLAIN's names of types that always have the same.  Where a plan's node is not
- * here, nor below, it is called by its number.
- */
-static const struct
-{
-	NodeTag		tag;
-	const char *name;
-}			names[] = {
-	{T_Result, "Result"},
-	{T_ProjectSet, "ProjectSet"},
-	{T_Append, "Append"},
-	{T_MergeAppend, "Merge Append"},
-	{T_RecursiveUnion, "Recursive Union"},
-	{T_BitmapAnd, "BitmapAnd"},
-	{T_BitmapOr, "BitmapOr"},
-	{T_SeqScan, "Seq Scan"},
-	{T_SampleScan, "Sample Scan"},
-	{T_Gather, "Gather"},
-	{T_GatherMerge, "Gather Merge"},
-	{T_IndexScan, "Index Scan"},
-	{T_IndexOnlyScan, "Index Only Scan"},
-	{T_BitmapIndexScan, "Bitmap Index Scan"},
-	{T_BitmapHeapScan, "Bitmap Heap Scan"},
-	{T_TidScan, "Tid Scan"},
-	{T_TidRangeScan, "Tid Range Scan"},
-	{T_SubqueryScan, "Subquery Scan"},
-	{T_FunctionScan, "Function Scan"},
-	{T_TableFuncScan, "Table Function Scan"},
-	{T_ValuesScan, "Values Scan"},
-	{T_CteScan, "CTE Scan"},
-	{T_NamedTuplestoreScan, "Named Tuplestore Scan"},
-	{T_WorkTableScan, "WorkTable Scan"},
-	{T_Material, "Materialize"},
-	{T_Memoize, "Memoize"},
-	{T_Sort, "Sort"},
-	{T_IncrementalSort, "Incremental Sort"},
-	{T_Group, "Group"},
-	{T_WindowAgg, "WindowAgg"},
-	{T_Unique, "Unique"},
-	{T_LockRows, "LockRows"},
-	{T_Limit, "Limit"},
-	{T_Hash, "Hash"},
-};
-
 static const char *
 join_name(JoinType type)
 {
@@ -346,20 +302,18 @@ plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 {
 	const char *before = plan->parallel_aware ? "Parallel " : plan->async_capable ? "Async " : "";
 	const char *split = "";
-	const char *name = NULL;
+	const char *name = plan_shape_of(plan)->name;
 	const char *after = "";
 	const char *end = "";
 
 	switch (nodeTag(plan))
 	{
 		case T_NestLoop:
-			name = "Nested Loop";
 			after = join_name(((const Join *) plan)->jointype);
 			end = after[0] != '\0' ? " Join" : "";
 			break;
 		case T_MergeJoin:
 		case T_HashJoin:
-			name = IsA(plan, HashJoin) ? "Hash" : "Merge";
 			after = join_name(((const Join *) plan)->jointype);
 			end = " Join";
 			break;
@@ -387,11 +341,6 @@ plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 			end = ")";
 			break;
 		default:
-			for (int i = 0; i < (int) lengthof(names); i++)
-			{
-				if (names[i].tag == nodeTag(plan))
-					name = names[i].name;
-			}
 			end = is_backward(plan) ? " Backward" : "";
 			break;
 	}

@@ -54,13 +54,16 @@ sub ok
 	printf "%sok %d - %s\n", ($ok ? '' : 'not '), ++$n, $name;
 }
 
-printf "1..%d\n", @types + 2;
+printf "1..%d\n", @types + 3;
 ok(@types >= 40, 'the headers name ' . @types . ' types of nodes');
 for my $type (@types)
 {
 	my $in_table = $rows{$type} // 0;
 	ok($in_table + ($default{$type} ? 1 : 0) == 1, "$type has one row, or the default");
 }
+my @pairs = $table =~ /\.tag = T_(\w+)State, \.plan = T_(\w+)/g;
+my @mixed = grep { $pairs[ 2 * $_ ] ne $pairs[ 2 * $_ + 1 ] } 0 .. $#pairs / 2;
+ok(@pairs == 2 * @types && !@mixed, "each row has the type of the state's plan: @mixed");
 my %known = map { $_ => 1 } @types, 'Invalid';
 my @strange = grep { !$known{$_} } sort keys %rows;
 ok(!@strange, "no row for anything else: @strange");
