@@ -21,6 +21,7 @@
 #include "utils/acl.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "clock/source.h"

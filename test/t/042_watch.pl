@@ -51,7 +51,7 @@ sub worker
 	# (there may be no ps; a process may end meanwhile)
 	for my $dir (glob '/proc/[0-9]*')
 	{
-		my ($stat, $args) = map { open(my $in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
+		my ($stat, $args) = map { my $in; open($in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
 
 		# pid (name) state parent ...
 		return $1 if $stat =~ /^(\d+) .*\) \S $postmaster / && $args =~ /clocktiming watch/;
