@@ -54,7 +54,7 @@ sub worker
 		my ($stat, $args) = map { my $in; open($in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
 
 		# pid (name) state parent ...
-		return $1 if $stat =~ /^(\d+) .*\) \S $postmaster / && $args =~ /clocktiming watch/;
+		return $1 if $args =~ /clocktiming watch/ && $stat =~ /^(\d+) .*\) \S $postmaster /;
 	}
 	return 0;
 }
