@@ -1,6 +1,8 @@
 
 # The files of monitoring/ with the programs that they are for: Prometheus scrapes a real server by each of Debian's
-# exporters and by clock_openmetrics(), says the same as clock_metrics, and has an alert while the clock is broken.
+# exporters and by clock_openmetrics(), says the same as clock_metrics, and has an alert while the clock is broken.  So it
+# does by burningalchemist's sql_exporter, if that is in PATH, for which there is no package:
+# go install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
 
 use strict;
 use warnings;
@@ -26,7 +28,8 @@ my %packages = (
 	promtool => 'prometheus',
 	'prometheus-sql-exporter' => 'prometheus-sql-exporter',
 	'prometheus-postgres-exporter' => 'prometheus-postgres-exporter');
-my %missing = map { $packages{$_} => 1 } grep { my $program = $_; !grep { -x "$_/$program" } split /:/, $ENV{PATH} } keys %packages;
+sub is_there { my ($program) = @_; return scalar grep { -x "$_/$program" } split /:/, $ENV{PATH}; }
+my %missing = map { $packages{$_} => 1 } grep { !is_there($_) } keys %packages;
 if (%missing)
 {
 	diag('SKIPPED: monitoring/ is not tested, because these are not installed: ' . join(' ', sort keys %missing));
@@ -89,15 +92,20 @@ query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE p
 $node->poll_query_until('postgres', q{SELECT value = 1 FROM clock_metrics WHERE name = 'pg_clock_watched'}) or die 'the clock is not watched';
 
 # Exporters, on ports of their own
-my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } qw(prometheus postgres_exporter sql_exporter openmetrics);
+my @jobs = (is_there('sql_exporter') ? 'burningalchemist' : (), qw(openmetrics postgres_exporter sql_exporter));
+my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } ('prometheus', @jobs);
 my ($host, $pg_port) = ($node->host, $node->port);
+my $url = "postgres://regress_monitor\@/postgres?host=$host&port=$pg_port&sslmode=disable";
 $ENV{DATA_SOURCE_NAME} = "host=$host port=$pg_port user=regress_monitor dbname=postgres sslmode=disable";
 run_in_background('postgres_exporter', 'prometheus-postgres-exporter', '--disable-default-metrics', '--disable-settings-metrics',
 	"--extend.query-path=$monitoring/postgres_exporter.yaml", "--web.listen-address=127.0.0.1:$port{postgres_exporter}");
 my $config = slurp_file("$monitoring/sql_exporter-debian.yml");
-$config =~ s{postgres://\S+}{postgres://regress_monitor\@/postgres?host=$host&port=$pg_port&sslmode=disable};
+$config =~ s{postgres://\S+}{$url};
 $config =~ s/interval: 15s/interval: 1s/;
 run_in_background('sql_exporter', 'prometheus-sql-exporter', '-config.file', put('sql_exporter.yml', $config), '-web.listen-address', "127.0.0.1:$port{sql_exporter}");
+run_in_background('burningalchemist', 'sql_exporter', "-web.listen-address=127.0.0.1:$port{burningalchemist}", '-config.file',
+	put('burningalchemist.yml', "target:\n  data_source_name: $url\n  collectors: [clocktiming]\ncollector_files: [$monitoring/clocktiming.collector.yml]\n"))
+  if $port{burningalchemist};
 my $listen = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port{openmetrics}, Listen => 5, ReuseAddr => 1) or die "$port{openmetrics}: $!\n";
 run_in_background('openmetrics', sub {
 	$SIG{TERM} = sub { POSIX::_exit(0) };
@@ -115,10 +123,10 @@ close($listen);
 # Prometheus with the files as they are, but for ports, intervals, and that alerts fire at once
 put('alerts.yml', $rules =~ s/^ +for: .*\n//gmr);
 $config = slurp_file("$monitoring/prometheus.yml");
-my ($head, @jobs) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;
-@jobs = grep { my ($name) = /job_name: (\w+)/; $port{$name} && s/localhost:\d+/127.0.0.1:$port{$name}/ } @jobs;
-is(scalar(@jobs), 3, 'there are jobs for these');
-put('prometheus.yml', join('', $head =~ s/scrape_interval: 15s/scrape_interval: 1s\n  evaluation_interval: 1s/r, @jobs));
+my ($head, @all) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;
+@all = grep { my ($name) = /job_name: (\w+)/; $port{$name} && s/localhost:\d+/127.0.0.1:$port{$name}/ } @all;
+is(scalar(@all), scalar(@jobs), 'there are jobs for these');
+put('prometheus.yml', join('', $head =~ s/scrape_interval: 15s/scrape_interval: 1s\n  evaluation_interval: 1s/r, @all));
 run_in_background('prometheus', 'prometheus', "--config.file=$directory/prometheus.yml", "--storage.tsdb.path=$directory/data",
 	"--web.listen-address=127.0.0.1:$port{prometheus}", '--storage.tsdb.retention.time=1h');
 
@@ -140,7 +148,7 @@ sub wait_for
 	sleep(0.5) while values_of($promql) ne $expected && time < $until;
 	return is(values_of($promql), $expected, $what);
 }
-sub in_all { my ($value) = @_; return "openmetrics=$value postgres_exporter=$value sql_exporter=$value"; }
+sub in_all { my ($value) = @_; return join(' ', map { "$_=$value" } @jobs); }
 
 wait_for('up', in_all(1), 'all are scraped');
 wait_for('pg_clock_watched', in_all(1), 'and say that the clock is watched');
@@ -155,7 +163,7 @@ foreach my $name ('source_info', 'node_self_seconds_total')
 
 	wait_for("count by (job) (pg_clock_$name\{$selector\})", in_all(1), "labels of $name are those of clock_metrics");
 }
-is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1e-5 } ask('pg_clock_reading_seconds')), 'openmetrics postgres_exporter sql_exporter', 'a reading takes nanoseconds');
+is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1e-5 } ask('pg_clock_reading_seconds')), "@jobs", 'a reading takes nanoseconds');
 my $metadata = decode_json($http->get("http://127.0.0.1:$port{prometheus}/api/v1/targets/metadata?" . $http->www_form_urlencode({ match_target => '{job="openmetrics"}' }))->{content})->{data};
 is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} : undef } @$metadata), join(' ', sort split(/\n/, query(q{SELECT DISTINCT replace(name, '_total', '') FROM clock_metrics WHERE type = 'counter'}))), 'Prometheus knows what is a counter');
 
@@ -168,12 +176,10 @@ is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/quer
 is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'and gets answers');
 
 # The clock breaks, and is right again.
-my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-my ($worker) = `ps -o pid=,args= --ppid $postmaster` =~ /^\s*(\d+) .*clocktiming watch/m;
 my $firing = 'ALERTS{alertname="ClockRateWrong", alertstate="firing"}';
 is(values_of($firing), '', 'no alert of a clock that is right');
 $shim->write(RATE, 1_000_000);
-$shim->write(PID, $worker);
+$shim->write(PID, ClockShim::watcher($node));
 wait_for($firing, in_all(1), 'an alert of one that is 0.1 % fast');
 is(values_of('ALERTS{alertname=~"ClockWentBackward|ClockNotWatched|ClockMachineChanged"}'), '', 'and of that only');
 $shim->write(RATE, 0);

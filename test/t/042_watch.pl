@@ -42,22 +42,7 @@ start();
 $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
 
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
-
-# The worker's process id: as it is connected to no database, pg_stat_activity does not have it.
-sub worker
-{
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-
-	# (there may be no ps; a process may end meanwhile)
-	for my $dir (glob '/proc/[0-9]*')
-	{
-		my ($stat, $args) = map { my $in; open($in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
-
-		# pid (name) state parent ...
-		return $1 if $args =~ /clocktiming watch/ && $stat =~ /^(\d+) .*\) \S $postmaster /;
-	}
-	return 0;
-}
+sub worker { return ClockShim::watcher($node); }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
 # Until so many intervals more have been judged: one that has begun already is one of them.

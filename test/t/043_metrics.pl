@@ -70,10 +70,8 @@ sub counters_only_grow
 	return is(join(', ', @fallen), '', "counters have only grown: $what");
 }
 counters_only_grow('at first');
-my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-my ($worker) = `ps -o pid=,args= --ppid $postmaster` =~ /^\s*(\d+) .*clocktiming watch/m;
 $shim->write(RATE, 1_000_000);
-$shim->write(PID, $worker);
+$shim->write(PID, ClockShim::watcher($node));
 my $rate = value('event_active', what => 'rate');
 my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
@@ -89,6 +87,9 @@ wait_for(q{SELECT bool_and(m.value = CASE m.name WHEN 'pg_clock_lags_total' THEN
 	FROM clock_metrics m, (SELECT sum(lags) AS lags, sum(warps) AS warps, sum(gaps) AS gaps, sum(backward_steps) AS backward_steps FROM clock_history WHERE per = 'minute') h
 	WHERE m.labels ? 'source' AND m.type = 'counter'}, 'counters are sums of the history');
 counters_only_grow('after a step');
+my $intervals = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'minute'});
+$node->poll_query_until('postgres', "SELECT sum(intervals) > $intervals + 2 FROM clock_history WHERE per = 'minute'");
+counters_only_grow('some intervals later');
 $shim->write(PID, 0);
 
 # The worst nodes: no more than ten, the same as in clock_node_stats, and of others' plans none that may not be seen.

@@ -71,4 +71,22 @@ sub read
 	return unpack('q*', slurp_file($self->{control}));
 }
 
+# The process id of the worker that watches the clock: as it is connected to no
+# database, pg_stat_activity does not have it, and there may be no ps.
+sub watcher
+{
+	my ($node) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+
+	for my $dir (glob '/proc/[0-9]*')
+	{
+		# The process may end meanwhile.
+		my ($stat, $args) = map { my $in; open($in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
+
+		# pid (name) state parent ...
+		return $1 if $args =~ /clocktiming watch/ && $stat =~ /^(\d+) .*\) \S $postmaster /;
+	}
+	return 0;
+}
+
 1;
