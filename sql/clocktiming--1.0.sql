@@ -340,46 +340,18 @@ AS 'MODULE_PATHNAME', 'clock_summary_sample';
 COMMENT ON FUNCTION clock_summary(clock_sample) IS
 'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
 
-CREATE FUNCTION clock_merge_add(internal, clock_sample) RETURNS internal
-LANGUAGE C IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_merge_add';
-COMMENT ON FUNCTION clock_merge_add(internal, clock_sample) IS
-'transition function of the aggregate clock_merge()';
-
-CREATE FUNCTION clock_merge_combine(internal, internal) RETURNS internal
-LANGUAGE C IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_merge_combine';
-COMMENT ON FUNCTION clock_merge_combine(internal, internal) IS
-'combine function of the aggregate clock_merge()';
-
-CREATE FUNCTION clock_merge_serialize(internal) RETURNS bytea
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_merge_serialize';
-COMMENT ON FUNCTION clock_merge_serialize(internal) IS
-'serialization function of the aggregate clock_merge()';
-
-CREATE FUNCTION clock_merge_deserialize(bytea, internal) RETURNS internal
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_merge_deserialize';
-COMMENT ON FUNCTION clock_merge_deserialize(bytea, internal) IS
-'deserialization function of the aggregate clock_merge()';
-
-CREATE FUNCTION clock_merge_result(internal) RETURNS clock_sample
-LANGUAGE C IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_merge_result';
-COMMENT ON FUNCTION clock_merge_result(internal) IS
-'final function of the aggregate clock_merge()';
+COMMENT ON FUNCTION clock_merge_add(clock_sample, clock_sample) IS
+'transition and combine function of the aggregate clock_merge()';
 
 -- a state is two tables of counters and a table of long durations
 CREATE AGGREGATE clock_merge(clock_sample) (
     SFUNC = clock_merge_add,
-    STYPE = internal,
+    STYPE = clock_sample,
     SSPACE = 400000,
-    FINALFUNC = clock_merge_result,
-    FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = clock_merge_combine,
-    SERIALFUNC = clock_merge_serialize,
-    DESERIALFUNC = clock_merge_deserialize,
+    COMBINEFUNC = clock_merge_add,
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS

@@ -9,25 +9,29 @@
 
 #include <math.h>
 
-#include "libpq/pqformat.h"
-#include "miscadmin.h"
+#include "fmgr.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
 
-#include "clock/sample_binary.h"
 #include "clock/sample_members.h"
-#include "compat.h"
+#include "clock/sample_value.h"
 
 PG_FUNCTION_INFO_V1(clock_merge_add);
-PG_FUNCTION_INFO_V1(clock_merge_combine);
-PG_FUNCTION_INFO_V1(clock_merge_serialize);
-PG_FUNCTION_INFO_V1(clock_merge_deserialize);
-PG_FUNCTION_INFO_V1(clock_merge_result);
 
-/* The tally of all durations, and the rest of a sample beside it. */
+/*
+ * A sample to which others are being added, as an expanded object: the tally
+ * of all durations, and the rest of the sample beside it.  The state of the
+ * aggregate is thus of the type clock_sample.  So one function adds a sample
+ * and combines two states, none need be serialized, and Citus, which does not
+ * take a state of type internal, can merge on the shards.
+ */
 typedef struct MergeState
 {
-	ClockSample sample;			/* without entries until the end */
+	ExpandedObjectHeader header;
+	ClockSample sample;			/* without entries */
 	Tally		tally;
 	double		squared_error;	/* sum of (mean_margin_ns * durations)^2 */
+	struct varlena *flat;		/* NULL: to be made */
 } MergeState;
 
 /* The union of two ascending lists of CPUs, in the current memory context. */
@@ -84,6 +88,7 @@ merge_cost(ClockSample *into, const ClockSample *from)
 	into->cost_margin_ns = from->cost_margin_ns;
 }
 
+/* In the state's memory context. */
 static void
 merge_sample(MergeState *state, const ClockSample *from)
 {
@@ -109,49 +114,7 @@ merge_sample(MergeState *state, const ClockSample *from)
 				  from->entries[i].count);
 }
 
-/*
- * Merges a sample with its squared error into a state, or into a new one if
- * that is NULL.
- */
-static MergeState *
-merge_into(MergeState *state, MemoryContext context, const ClockSample *sample,
-		   double squared_error, int precision_bits)
-{
-	MemoryContext old = MemoryContextSwitchTo(context);
-
-	if (state == NULL)
-	{
-		state = palloc(sizeof(MergeState));
-		memset(&state->sample, 0, sizeof(ClockSample));
-		tally_init(&state->tally);
-		state->squared_error = 0;
-		state->sample.source = pstrdup(sample->source);
-		state->sample.clock = pstrdup(sample->clock);
-		state->sample.started_at = sample->started_at;
-		state->sample.frequency_hz = sample->frequency_hz;
-		state->sample.precision_bits = TALLY_EXACT;
-		state->sample.cost_ns = state->sample.cost_margin_ns = NAN;
-	}
-	else if (strcmp(state->sample.source, sample->source) != 0 ||
-			 strcmp(state->sample.clock, sample->clock) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot merge samples of different clocks"),
-				 errdetail("One is of \"%s\" reading %s, another of \"%s\" reading %s.",
-						   state->sample.source, state->sample.clock,
-						   sample->source, sample->clock),
-				 errhint("Merge each clock apart: SELECT clock_merge(sample) FROM ..., clock_summary(sample) AS s GROUP BY s.source, s.clock.")));
-	tally_round(&state->tally, precision_bits);
-	merge_sample(state, sample);
-	state->squared_error += squared_error;
-	MemoryContextSwitchTo(old);
-	return state;
-}
-
-/*
- * The sample that a state stands for.  The state may be asked again (a
- * window), so it is left as it is.
- */
+/* The sample that a state stands for. */
 static ClockSample
 merged(const MergeState *state)
 {
@@ -172,122 +135,100 @@ merged(const MergeState *state)
 	return result;
 }
 
-/* The memory context of an aggregate's states. */
-static MemoryContext
-merge_context(FunctionCallInfo fcinfo)
+static Size
+flat_size(ExpandedObjectHeader *header)
 {
-	MemoryContext context;
+	MergeState *state = (MergeState *) header;
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "function of clock_merge called in non-aggregate context");
-	return context;
-}
-
-static MergeState *
-arg_state(FunctionCallInfo fcinfo, int n)
-{
-	return PG_ARGISNULL(n) ? NULL : (MergeState *) PG_GETARG_POINTER(n);
-}
-
-static Datum
-return_state(FunctionCallInfo fcinfo, MergeState *state)
-{
-	if (state == NULL)
-		PG_RETURN_NULL();
-	PG_RETURN_POINTER(state);
-}
-
-Datum
-clock_merge_add(PG_FUNCTION_ARGS)
-{
-	MemoryContext context = merge_context(fcinfo);
-	MergeState *state = arg_state(fcinfo, 0);
-
-	/* aggregates ignore null values */
-	if (!PG_ARGISNULL(1))
+	if (state->flat == NULL)
 	{
-		ClockSample *sample = sample_from_datum(PG_GETARG_DATUM(1));
+		MemoryContext old = MemoryContextSwitchTo(header->eoh_context);
+		ClockSample sample = merged(state);
 
-		/* independent runs: the error of the weighted mean of their means */
-		state = merge_into(state, context, sample, sample->total > 0 ?
-						   pow(sample->mean_margin_ns * (double) sample->total, 2) : 0,
-						   TALLY_EXACT);
-	}
-	return return_state(fcinfo, state);
-}
-
-Datum
-clock_merge_combine(PG_FUNCTION_ARGS)
-{
-	MemoryContext context = merge_context(fcinfo);
-	MergeState *state = arg_state(fcinfo, 0);
-	MergeState *from = arg_state(fcinfo, 1);
-
-	if (from != NULL)
-	{
-		ClockSample sample = merged(from);
-
-		state = merge_into(state, context, &sample, from->squared_error,
-						   from->tally.precision_bits);
+		state->flat = (struct varlena *) DatumGetPointer(sample_to_datum(&sample));
 		pfree(sample.entries);
+		MemoryContextSwitchTo(old);
 	}
-	return return_state(fcinfo, state);
+	return VARSIZE(state->flat);
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	memcpy(result, ((MergeState *) header)->flat, size);
+}
+
+static const ExpandedObjectMethods merge_methods = {flat_size, flatten_into};
+
+/* A state of the same clock to which nothing has been added, in its context. */
+static MergeState *
+begin_state(MemoryContext parent, const ClockSample *sample)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "clock_merge", ALLOCSET_START_SMALL_SIZES);
+	MergeState *state = MemoryContextAlloc(context, sizeof(MergeState));
+
+	EOH_init_header(&state->header, &merge_methods, context);
+	memset(&state->sample, 0, sizeof(ClockSample));
+	tally_init(&state->tally);
+	state->squared_error = 0;
+	state->flat = NULL;
+	state->sample.source = MemoryContextStrdup(context, sample->source);
+	state->sample.clock = MemoryContextStrdup(context, sample->clock);
+	state->sample.started_at = sample->started_at;
+	state->sample.frequency_hz = sample->frequency_hz;
+	state->sample.precision_bits = TALLY_EXACT;
+	state->sample.cost_ns = state->sample.cost_margin_ns = NAN;
+	return state;
+}
+
+static void
+add_sample(MergeState *state, const ClockSample *sample)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->header.eoh_context);
+
+	if (strcmp(state->sample.source, sample->source) != 0 ||
+		strcmp(state->sample.clock, sample->clock) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot merge samples of different clocks"),
+				 errdetail("One is of \"%s\" reading %s, another of \"%s\" reading %s.",
+						   state->sample.source, state->sample.clock,
+						   sample->source, sample->clock),
+				 errhint("Merge each clock apart: SELECT clock_merge(sample) FROM ..., clock_summary(sample) AS s GROUP BY s.source, s.clock.")));
+	if (state->flat != NULL)
+		pfree(state->flat);
+	state->flat = NULL;
+	merge_sample(state, sample);
+	/* independent runs: the error of the weighted mean of their means */
+	if (sample->total > 0)
+		state->squared_error += pow(sample->mean_margin_ns * (double) sample->total, 2);
+	MemoryContextSwitchTo(old);
 }
 
 /*
- * The binary form of the sample, and what that does not tell of the state.  It
- * is the tally's own precision, not the samples', that holds for what is to
- * come.
+ * The first argument, if it is a state, is changed; nulls are left out and the
+ * first sample is the first state, as the function is strict.
  */
 Datum
-clock_merge_serialize(PG_FUNCTION_ARGS)
+clock_merge_add(PG_FUNCTION_ARGS)
 {
-	const MergeState *state = arg_state(fcinfo, 0);
-	ClockSample sample;
-	StringInfoData buf;
+	MemoryContext context;
+	MergeState *state;
 
-	merge_context(fcinfo);
-	sample = merged(state);
-	pq_begintypsend(&buf);
-	sample_encode(&buf, &sample, false);
-	pq_sendfloat8(&buf, state->squared_error);
-	pq_sendint8(&buf, state->tally.precision_bits);
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
-}
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "function of clock_merge called in non-aggregate context");
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
+	{
+		state = (MergeState *) DatumGetEOHP(PG_GETARG_DATUM(0));
+		Assert(state->header.eoh_methods == &merge_methods);
+	}
+	else
+	{
+		ClockSample *first = sample_from_datum(PG_GETARG_DATUM(0));
 
-Datum
-clock_merge_deserialize(PG_FUNCTION_ARGS)
-{
-	bytea	   *serialized = PG_GETARG_BYTEA_PP(0);
-	StringInfoData buf;
-	ClockSample *sample;
-	double		squared_error;
-	int			precision_bits;
-
-	merge_context(fcinfo);
-	buf.data = VARDATA_ANY(serialized);
-	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(serialized);
-	buf.cursor = 0;
-	sample = sample_decode(&buf, false);
-	squared_error = pq_getmsgfloat8(&buf);
-	precision_bits = pq_getmsgbyte(&buf);
-	pq_getmsgend(&buf);
-	/* it may have come from another server */
-	if (precision_bits < 1)
-		sample_malformed(ERRCODE_DATA_CORRUPTED, "The precision is 0.");
-	return return_state(fcinfo, merge_into(NULL, CurrentMemoryContext, sample,
-										   squared_error, precision_bits));
-}
-
-Datum
-clock_merge_result(PG_FUNCTION_ARGS)
-{
-	const MergeState *state = arg_state(fcinfo, 0);
-	ClockSample result;
-
-	merge_context(fcinfo);
-	if (state == NULL)
-		PG_RETURN_NULL();
-	result = merged(state);
-	return sample_to_datum(&result);
+		state = begin_state(context, first);
+		add_sample(state, first);
+	}
+	add_sample(state, sample_from_datum(PG_GETARG_DATUM(1)));
+	PG_RETURN_DATUM(EOHPGetRWDatum(&state->header));
 }

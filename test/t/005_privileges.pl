@@ -124,7 +124,7 @@ $node->safe_psql(
 	CREATE FUNCTION evil.clock_list_platform(OUT name text, OUT value text, OUT note text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_merge_result(timing.clock_sample) RETURNS timing.clock_sample
+	CREATE FUNCTION evil.clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
 	CREATE FUNCTION evil.traps(double precision, double precision) RETURNS boolean
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
