@@ -17,23 +17,29 @@ if ($node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions 
 	diag('SKIPPED: Citus is not installed, so nothing is known of clocktiming on its nodes');
 	plan(skip_all => 'Citus is not installed');
 }
-$node->append_conf(
-	'postgresql.conf', q{
+
+# A coordinator, which has shards too, and a worker
+my $worker = PostgreSQL::Test::Cluster->new('worker');
+$worker->init;
+$worker->start;
+foreach my $n ($node, $worker)
+{
+	$n->append_conf(
+		'postgresql.conf', q{
 shared_preload_libraries = 'citus, clocktiming'
 clocktiming.watch = on
 clocktiming.watch_interval = 200ms
 listen_addresses = '127.0.0.1'
+wal_level = logical
 });
-$node->restart;
+	$n->restart;
+	$n->safe_psql('postgres', 'CREATE EXTENSION citus; CREATE EXTENSION clocktiming');
+}
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+query(q{SELECT citus_set_coordinator_host('127.0.0.1', } . $node->port . q{); SELECT citus_add_node('127.0.0.1', } . $worker->port . q{); SELECT citus_set_node_property('127.0.0.1', } . $node->port . q{, 'shouldhaveshards', true)});
+ok($_->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0'), 'the clock is watched') foreach $node, $worker;
 
-# One node, which is coordinator and worker.
-query('CREATE EXTENSION citus');
-query('CREATE EXTENSION clocktiming');
-query(q{SELECT citus_set_coordinator_host('127.0.0.1', } . $node->port . q{, 'default'); SELECT citus_set_node_property('127.0.0.1', } . $node->port . q{, 'shouldhaveshards', true)});
-ok($node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0'), 'the clock is watched');
-
-is(query(q{SELECT count(*) || ' ' || bool_and(success) || ' ' || bool_and((result::jsonb ->> 'warm_ns')::float8 > 0) FROM run_command_on_all_nodes('SELECT clock_state()')}), '1 true true', 'the state of a node is one value');
+is(query(q{SELECT count(*) || ' ' || bool_and(success) || ' ' || bool_and((result::jsonb ->> 'warm_ns')::float8 > 0) FROM run_command_on_all_nodes('SELECT clock_state()')}), '2 true true', 'the state of a node is one value');
 is(query(q{SELECT bool_and(success) || ' ' || bool_and((result::jsonb ->> 'readings')::bigint > 0) FROM run_command_on_all_nodes($$SELECT clock_measure('system', 0.01)$$)}), 'true true', 'so is a run');
 
 query(q{CREATE TABLE samples (id integer, sample clock_sample); SELECT create_distributed_table('samples', 'id', shard_count => 4)});
@@ -41,6 +47,6 @@ query(q{INSERT INTO samples SELECT i, s FROM clock_measure('system', 0.01) AS s,
 is(query("SELECT (clock_merge(sample)::jsonb ->> 'readings')::bigint FROM samples"), query("SELECT sum((sample::jsonb ->> 'readings')::bigint) FROM samples"), 'samples on shards are merged, all of them');
 
 like(query("SET citus.explain_all_tasks = off; EXPLAIN (VERBOSE, COSTS OFF) SELECT clock_merge(sample) FROM samples"), qr/Query: SELECT [^\n]*worker_partial_agg\([^\n]*clock_merge/, 'on the shards');
-$node->stop;
+$_->stop foreach $node, $worker;
 
 done_testing();
