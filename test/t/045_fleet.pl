@@ -168,6 +168,13 @@ query('CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr('restored') ], 'and psql');
 is(query($list, 'restored'), $before, 'restore the fleet');
 
+# Descriptors for some of them only: the others wait for their turn.
+$node->append_conf('postgresql.conf', 'max_files_per_process = 80');
+$node->restart;
+query("SELECT clock_fleet_add('t' || i, jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7')) FROM generate_series(1, 40) i");
+is(query(q{SELECT count(*), string_agg(DISTINCT error, ', ') FROM clock_fleet WHERE server ~ '^t\d'}), '40|', 'more servers than there are descriptors for');
+query('DROP SERVER t' . $_ . ' CASCADE') foreach 1 .. 40;
+
 # elsewhere
 query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere', 'restored');
 is(query(q{SELECT count(*) FROM elsewhere.clock_fleet WHERE error IS NULL}, 'restored'), '3', 'in another schema, too');
