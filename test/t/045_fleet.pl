@@ -64,6 +64,12 @@ is(query('SELECT count(*) FROM clock_fleet'), '8', 'a server that is dropped is 
 fails(q{SELECT clock_fleet_add('z', '{"no_such": 1}')}, qr/invalid option "no_such"/, 'options are checked');
 fails(q{SELECT clock_fleet_add('z', '{"host": null}')}, qr/option "host" must not be null/, 'and not null');
 fails(qq{SELECT clock_fleet_add('@{[ 'z' x 43 ]}', '{}')}, qr/between 1 and 42 bytes/, 'names are not cut');
+foreach my $case ([ 'nobody_there', qr/role "nobody_there" does not exist/ ], [ 'none', qr/role name "none" is reserved/ ])
+{
+	my ($status, undef, $stderr) = $node->psql('postgres', qq{SELECT clock_fleet_add('z', '{"password": "hush"}', '$case->[0]')});
+	like($stderr, $case->[1], "no user mapping for $case->[0] ...");
+	unlike($stderr, qr/hush/, '... and the error does not have the password');
+}
 is(query(q{SELECT count(*) FROM pg_foreign_server WHERE srvname LIKE 'z%'}), '0', 'what fails leaves nothing');
 
 # Three of them are odd; the others differ by as much as servers do.  All have had a quiet hour.
