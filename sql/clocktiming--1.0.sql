@@ -1393,7 +1393,7 @@ listed AS (
     FROM events e
 ), costs AS (
     SELECT string_agg(pg_catalog.format('<tr><th scope="row">%s<small>%s</small></th><td>%s</td><td>%s%s</td></tr>',
-               replace(c.setting, '_', '_<wbr/>'), coalesce('is ' || c.value, 'not loaded'), clock_page_escape(round(c.operations_per_s, 1)::text),
+               replace(c.setting, '_', '_<wbr/>'), clock_page_escape(coalesce('is ' || c.value, 'not loaded')), clock_page_escape(round(c.operations_per_s, 1)::text),
                clock_page_escape(c.cpu_percent::text), '<small>at least ' || nullif(c.least_percent, c.cpu_percent)::text || '</small>'),
                '' ORDER BY c.setting DESC) AS html
     FROM (SELECT d.setting, d.value, sum(d.operations_per_s) AS operations_per_s,
