@@ -85,8 +85,11 @@ sleep_ms(long ms)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			/* by the new interval */
-			return true;
+			if (ms > watch_interval_ms / WATCH_LOOKS)
+			{
+				ms = watch_interval_ms / WATCH_LOOKS;
+				until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+			}
 		}
 		CHECK_FOR_INTERRUPTS();
 		if (ms <= 0)

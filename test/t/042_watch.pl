@@ -93,6 +93,12 @@ is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_his
 is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');
 is(query(q{SELECT trusted, verdict FROM clock_trust(clock_timestamp() - interval '3 s')}), 't|to be believed', 'timings can be believed');
 
+# An interval is not cut short by reloads.
+my ($judged, $since) = (query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}), time);
+query('SELECT pg_reload_conf(), pg_sleep(0.01) FROM generate_series(1, 100)');
+$judged = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}) - $judged;
+cmp_ok($judged, '<=', (time - $since) / 0.5 + 2, 'reloads do not make intervals shorter');
+
 # The worker lies from now on.  Its clock has the offset of the true one to CLOCK_MONOTONIC_RAW, so that nothing shows yet.
 sub raw { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * S); }
 my ($ahead, $width) = (0, S);
