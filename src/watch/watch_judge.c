@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "storage/lwlock.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -132,7 +133,9 @@ watch_judge_machine(TimestampTz now)
 	{
 		watch_end_event(WATCH_COST, now);
 		watch_end_event(WATCH_RATE, now);
+		LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 		memset(&watch_store->state.cost, 0, sizeof(ChangePoint));
+		LWLockRelease(watch_store->lock);
 	}
 }
 
@@ -140,8 +143,12 @@ static void
 judge_cost(const WatchRow *row, const WatchFindings *found)
 {
 	Change		change;
+	bool		changed;
 
-	if (!change_point_add(&watch_store->state.cost, found->warm_ns, &change))
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	changed = change_point_add(&watch_store->state.cost, found->warm_ns, &change);
+	LWLockRelease(watch_store->lock);
+	if (!changed)
 		return;
 	if (change.ended)
 		watch_end_event(WATCH_COST, found->ended_at);
