@@ -106,6 +106,11 @@ watch_judge_machine(TimestampTz now)
 		return;
 	}
 	before = *late;
+	/* what cannot be read for once has not changed */
+	if (after.boot_id[0] == '\0')
+		strlcpy(after.boot_id, before.boot_id, sizeof(after.boot_id));
+	if (after.kernel_source[0] == '\0' && strcmp(after.boot_id, before.boot_id) == 0)
+		strlcpy(after.kernel_source, before.kernel_source, sizeof(after.kernel_source));
 	if (memcmp(&before, &after, sizeof(before)) == 0)
 		return;
 	watch_put_machine(&after);

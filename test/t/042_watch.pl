@@ -161,6 +161,11 @@ write_file('current_clocksource', 'tsc');
 is_ended('another clock source of the kernel', 'kernel clock source');
 like(slurp_file($node->logfile), qr/LOG:  clock event: kernel clock source, from tsc to hpet\n.*DETAIL:.*\n.*HINT:/, 'and one message in the log');
 
+unlink("$directory/current_clocksource") or die $!;
+intervals(2);
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'what cannot be read has not changed') or diag(query("SELECT * FROM clock_events"));
+write_file('current_clocksource', 'tsc');
+
 write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 is_one_event('another start of the machine', 'machine', q{after = 'boot 11111111-2222-3333-4444-555555555555' AND ended_at = at});
 
