@@ -219,13 +219,13 @@ watch_judge_look(const WatchLook *look)
 }
 
 static void
-end_steps(WatchWhat what)
+end_steps(WatchWhat what, TimestampTz now)
 {
-	WatchEvent *open = watch_open_event(what);
-
 	/* this interval may not have been calm from its beginning on */
-	if (open != NULL && calm_run[what]++ >= IN_A_ROW)
-		watch_end_event(what, Max(latest_step[what], open->at));
+	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
+		return;
+	/* of one that began in another life it is not known when the latest was */
+	watch_end_event(what, latest_step[what] != 0 ? latest_step[what] : now);
 }
 
 static void
@@ -292,9 +292,9 @@ void
 watch_judge(const WatchRow *row, const WatchFindings *found)
 {
 	judge_cost(row, found);
-	end_steps(WATCH_BACKWARD);
-	end_steps(WATCH_WARP);
-	end_steps(WATCH_LAG);
+	end_steps(WATCH_BACKWARD, found->ended_at);
+	end_steps(WATCH_WARP, found->ended_at);
+	end_steps(WATCH_LAG, found->ended_at);
 	judge_skew(found);
 	judge_stolen(row, found);
 	judge_sync(row, found);

@@ -266,11 +266,15 @@ is(query(q{SELECT count(*) > 1 FROM clock_history}), 't', 'and so does the histo
 
 # a restart
 intervals(2);
-my $intervals = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'});
+$shim->write(PID, worker(), 0, $ahead, 0, 0.3 * S, -5_000_000);
+wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'lags that go on');
+my ($intervals, $lagging) = split /\|/, query(q{SELECT sum(intervals), clock_timestamp() FROM clock_history WHERE per = 'hour'});
 $node->stop;
 start();
 is(lost(), '', 'events survive a restart');
 is(query(qq{SELECT sum(intervals) >= $intervals FROM clock_history WHERE per = 'hour'}), 't', 'and so do all intervals');
+wait_for(q{SELECT count(*) = 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'and an event that went on ends');
+is(query(qq{SELECT max(ended_at) > '$lagging' FROM clock_events WHERE what = 'lag'}), 't', 'not before it was seen to go on');
 intervals(2);
 
 # a standby
