@@ -3,6 +3,10 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
 
+-- What bodies mean is looked up now, in pg_catalog and in the extension's schema, where others may have created objects.  So
+-- operators get the types that pg_catalog has them for, functions that take any type are qualified, and of clocktiming's own
+-- all arguments are given.
+
 --
 -- One run as a value.
 --
@@ -887,7 +891,7 @@ CREATE TABLE clock_node_snapshots (
     total_sums double precision[] NOT NULL,
     self_sums  double precision[] NOT NULL,
     PRIMARY KEY (taken_at, dbid, userid, queryid, planid, node),
-    CHECK (cardinality(total_sums) = 8 AND cardinality(self_sums) = 8)
+    CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
 SELECT pg_catalog.pg_extension_config_dump('clock_node_snapshots', '');
 COMMENT ON TABLE clock_node_snapshots IS
@@ -954,7 +958,6 @@ COMMENT ON FUNCTION clock_stats_snapshot() IS
 
 -- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
 -- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
--- (Operators get the types that they are for: with others, one of whoever may create objects in the extension's schema could be taken.)
 CREATE FUNCTION clock_node_changes(
     since      timestamptz DEFAULT NULL,
     confidence numeric     DEFAULT 95
@@ -1125,7 +1128,7 @@ CREATE FUNCTION clock_trust(
 LANGUAGE sql VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
     WITH spoilt AS (
-        SELECT coalesce(array_agg(DISTINCT e.what ORDER BY e.what), '{}') AS by
+        SELECT coalesce(pg_catalog.array_agg(DISTINCT e.what ORDER BY e.what), '{}') AS by
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
@@ -1140,7 +1143,7 @@ BEGIN ATOMIC
     ), minutes AS MATERIALIZED (
         SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
     ), pieces AS (
-        SELECT m.at, m.watched_s, 60 AS length_s FROM minutes m
+        SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
         -- hours before there are minutes; none are read for a period after that
         SELECT h.at, h.watched_s, 3600
@@ -1149,17 +1152,17 @@ BEGIN ATOMIC
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
         -- the part of a piece that is in the period; of a minute all that was watched may be
-        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60 THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
-               * 100 / extract(epoch FROM "to" - "from")::double precision) END AS percent
+        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60::double precision THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
+               * 100::double precision / extract(epoch FROM "to" - "from")::double precision) END AS percent
         FROM pieces p,
              LATERAL (SELECT extract(epoch FROM least("to", p.at + p.length_s * interval '1 second') - greatest("from", p.at))::double precision AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
-    SELECT CASE WHEN cardinality(s.by) > 0 THEN false WHEN w.percent >= 90 THEN true END,
+    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false WHEN w.percent >= 90::double precision THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
-           CASE WHEN cardinality(s.by) > 0 THEN 'not to be believed: ' || array_to_string(s.by, ', ')
-                WHEN w.percent >= 90 THEN 'to be believed'
+           CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
+                WHEN w.percent >= 90::double precision THEN 'to be believed'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
                 ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
     FROM spoilt s, watched w;
@@ -1168,8 +1171,7 @@ COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
 'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
 
 --
--- All of it as a page.  (Literals and casts have the types that operators are for, and what takes any type is qualified: see
--- clock_node_changes().)
+-- All of it as a page.
 --
 CREATE FUNCTION clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -1363,7 +1365,7 @@ listed AS (
     FROM events e
 ), costs AS (
     SELECT string_agg(pg_catalog.format('<tr><th scope="row">%s<small>%s</small></th><td>%s</td><td>%s%s</td></tr>',
-               replace(c.setting, '_', '_<wbr/>'), coalesce('is ' || c.value, 'not loaded'), clock_page_escape(round(c.operations_per_s, 1)::text),
+               replace(c.setting, '_', '_<wbr/>'), clock_page_escape(coalesce('is ' || c.value, 'not loaded')), clock_page_escape(round(c.operations_per_s, 1)::text),
                clock_page_escape(c.cpu_percent::text), '<small>at least ' || nullif(c.least_percent, c.cpu_percent)::text || '</small>'),
                '' ORDER BY c.setting DESC) AS html
     FROM (SELECT d.setting, d.value, sum(d.operations_per_s) AS operations_per_s,
@@ -1522,8 +1524,8 @@ COMMENT ON FUNCTION clock_openmetrics() IS
 CREATE FUNCTION clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT coalesce(to_jsonb(h), '{}') || to_jsonb(t) || jsonb_build_object('server_version', current_setting('server_version'))
-    FROM clock_trust(now() - interval '1 hour') t
+    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
+    FROM clock_trust(now() - interval '1 hour', now()) t
     LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
                FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
 END;
@@ -1750,8 +1752,8 @@ BEGIN ATOMIC
         SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted, f.verdict
         FROM clock_fleet f WHERE f.error IS NULL
     ), sums AS (
-        SELECT array_agg(ln(f.warm_ns)) FILTER (WHERE f.warm_ns > 0::double precision) AS costs, array_agg(f.rate_ppm) AS rates,
-               (count(f.warm_ns) + count(f.rate_ppm))::integer AS comparisons,
+        SELECT pg_catalog.array_agg(ln(f.warm_ns)) FILTER (WHERE f.warm_ns > 0::double precision) AS costs, pg_catalog.array_agg(f.rate_ppm) AS rates,
+               (pg_catalog.count(f.warm_ns) + pg_catalog.count(f.rate_ppm))::integer AS comparisons,
                count(*) FILTER (WHERE f.trusted) > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
         FROM fleet f
     ), cost AS (
@@ -1772,7 +1774,7 @@ BEGIN ATOMIC
     )
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
            round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision, o.unit,
-           coalesce(o.finding, format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
+           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
                                       o.figure, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;

@@ -129,9 +129,15 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	change->run = n;
 	change->before = exp(point->level);
 	change->ended = point->changed;
-	set_level(point, cautious_median(point, n < CHANGE_RECENT ? n : CHANGE_RECENT, up ? 1 : -1));
+	n = n < CHANGE_RECENT ? n : CHANGE_RECENT;
+	set_level(point, cautious_median(point, n, up ? 1 : -1));
+	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
+	{
+		/* what was normal is back, too, if but one of two values is above it */
+		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));
+		change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
+	}
 	change->after = exp(point->level);
-	change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
 	point->changed = change->began;
 	if (!change->began)
 		point->normal = point->level;

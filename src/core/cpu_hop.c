@@ -9,6 +9,7 @@
 #include <sched.h>
 #endif
 #include <string.h>
+#include <unistd.h>
 
 #include "core/cpu_hop.h"
 
@@ -49,7 +50,8 @@ other_cpu(const cpu_set_t * set, size_t size, int home, unsigned int n)
 bool
 cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 {
-	cpu_set_t	all[SETS];
+	cpu_set_t	all[SETS],
+				afterwards[SETS];
 	uint64_t	before,
 				there,
 				after;
@@ -65,6 +67,11 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpu = other_cpu(all, sizeof(all), hop->home, turn % (hop->cpus - 1));
 
+	/* where it may run on all there are, it may on those that come, too */
+	memcpy(afterwards, all, sizeof(all));
+	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
+		memset(afterwards, 0xff, sizeof(afterwards));
+
 	/* it must not leave home by itself between the first two */
 	went = go_to(hop->home);
 	before = read();
@@ -72,7 +79,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	there = read();
 	went = went && go_to(hop->home);
 	after = read();
-	(void) sched_setaffinity(0, sizeof(all), all);
+	(void) sched_setaffinity(0, sizeof(afterwards), afterwards);
 	hop->least = (int64_t) (there - after);
 	hop->most = (int64_t) (there - before);
 	return went;

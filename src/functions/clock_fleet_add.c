@@ -40,11 +40,32 @@ add_option(StringInfo list, const char *name, const char *value)
 	appendStringInfo(list, "%s%s %s", list->len > 0 ? ", " : "", quote_identifier(name), quote_literal_cstr(value));
 }
 
+/*
+ * An error is raised without its context, which would have the statement, and so the
+ * password, for whoever reads the log.
+ */
 static void
 execute(const char *statement)
 {
-	int			status = SPI_execute(statement, false, 0);
+	MemoryContext context = CurrentMemoryContext;
+	int			status = 0;
 
+	PG_TRY();
+	{
+		status = SPI_execute(statement, false, 0);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		error->context = error->internalquery = NULL;
+		error->internalpos = 0;
+		ReThrowError(error);
+	}
+	PG_END_TRY();
 	if (status < 0)
 		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(status));
 }

@@ -16,6 +16,7 @@
 #include "commands/dbcommands.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "storage/lwlock.h"
 #include "utils/acl.h"
@@ -117,6 +118,12 @@ put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 	}
 	va_end(values);
 	appendStringInfoChar(&labels, '}');
+	/* names of databases and users may be in another encoding than this one's */
+	if (!pg_verifymbstr(labels.data, labels.len, true))
+	{
+		for (char *c = labels.data; *c != '\0'; c++)
+			*c = IS_HIGHBIT_SET(*c) ? '?' : *c;
+	}
 	row_put_text(&row, metric->name);
 	row_put(&row, DirectFunctionCall1(jsonb_in, CStringGetDatum(labels.data)));
 	row_put(&row, Float8GetDatum(value));

@@ -163,6 +163,21 @@ connect_further(const Libpq *libpq, Asked *asked)
 	}
 }
 
+/* A file descriptor for a connection; another one has to be there, which await() takes. */
+static bool
+acquire_descriptor(void)
+{
+	if (!AcquireExternalFD())
+		return false;
+	if (AcquireExternalFD())
+	{
+		ReleaseExternalFD();
+		return true;
+	}
+	ReleaseExternalFD();
+	return false;
+}
+
 /* Needs a file descriptor, which the caller has acquired. */
 static void
 ask(const Libpq *libpq, Asked *asked, FleetServer *server)
@@ -200,8 +215,12 @@ tidy(Reading *reading)
 			else
 				left_ms = Min(left_ms, left);
 		}
-		if (asked->server != NULL)
-			reading->asked[n++] = *asked;
+		if (asked->server != NULL && n++ < i)
+		{
+			reading->asked[n - 1] = *asked;
+			/* lest it is finished twice, should there be an error */
+			asked->server = NULL;
+		}
 	}
 	reading->n = n;
 	return (long) left_ms + 1;
@@ -253,7 +272,7 @@ read_all(Reading *reading, FleetServer *servers, int n)
 				next++;
 				continue;
 			}
-			if (!AcquireExternalFD())
+			if (!acquire_descriptor())
 			{
 				if (reading->n > 0)
 					break;

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "storage/lwlock.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
@@ -105,6 +106,11 @@ watch_judge_machine(TimestampTz now)
 		return;
 	}
 	before = *late;
+	/* what cannot be read for once has not changed */
+	if (after.boot_id[0] == '\0')
+		strlcpy(after.boot_id, before.boot_id, sizeof(after.boot_id));
+	if (after.kernel_source[0] == '\0' && strcmp(after.boot_id, before.boot_id) == 0)
+		strlcpy(after.kernel_source, before.kernel_source, sizeof(after.kernel_source));
 	if (memcmp(&before, &after, sizeof(before)) == 0)
 		return;
 	watch_put_machine(&after);
@@ -132,7 +138,9 @@ watch_judge_machine(TimestampTz now)
 	{
 		watch_end_event(WATCH_COST, now);
 		watch_end_event(WATCH_RATE, now);
+		LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 		memset(&watch_store->state.cost, 0, sizeof(ChangePoint));
+		LWLockRelease(watch_store->lock);
 	}
 }
 
@@ -140,8 +148,12 @@ static void
 judge_cost(const WatchRow *row, const WatchFindings *found)
 {
 	Change		change;
+	bool		changed;
 
-	if (!change_point_add(&watch_store->state.cost, found->warm_ns, &change))
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	changed = change_point_add(&watch_store->state.cost, found->warm_ns, &change);
+	LWLockRelease(watch_store->lock);
+	if (!changed)
 		return;
 	if (change.ended)
 		watch_end_event(WATCH_COST, found->ended_at);
@@ -207,13 +219,13 @@ watch_judge_look(const WatchLook *look)
 }
 
 static void
-end_steps(WatchWhat what)
+end_steps(WatchWhat what, TimestampTz now)
 {
-	WatchEvent *open = watch_open_event(what);
-
 	/* this interval may not have been calm from its beginning on */
-	if (open != NULL && calm_run[what]++ >= IN_A_ROW)
-		watch_end_event(what, Max(latest_step[what], open->at));
+	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
+		return;
+	/* of one that began in another life it is not known when the latest was */
+	watch_end_event(what, latest_step[what] != 0 ? latest_step[what] : now);
 }
 
 static void
@@ -280,9 +292,9 @@ void
 watch_judge(const WatchRow *row, const WatchFindings *found)
 {
 	judge_cost(row, found);
-	end_steps(WATCH_BACKWARD);
-	end_steps(WATCH_WARP);
-	end_steps(WATCH_LAG);
+	end_steps(WATCH_BACKWARD, found->ended_at);
+	end_steps(WATCH_WARP, found->ended_at);
+	end_steps(WATCH_LAG, found->ended_at);
 	judge_skew(found);
 	judge_stolen(row, found);
 	judge_sync(row, found);

@@ -85,8 +85,11 @@ sleep_ms(long ms)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			/* by the new interval */
-			return true;
+			if (ms > watch_interval_ms / WATCH_LOOKS)
+			{
+				ms = watch_interval_ms / WATCH_LOOKS;
+				until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+			}
 		}
 		CHECK_FOR_INTERRUPTS();
 		if (ms <= 0)
@@ -130,7 +133,6 @@ void
 clock_watch_main(Datum arg)
 {
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "clocktiming watch", ALLOCSET_DEFAULT_SIZES);
-	TimestampTz saved_at;
 	bool		goes_on = true;
 	int			unsaved = 0;	/* intervals */
 
@@ -143,17 +145,16 @@ clock_watch_main(Datum arg)
 	watch_judge_machine(GetCurrentTimestamp());
 	watch_start();
 	watch_save();
-	saved_at = GetCurrentTimestamp();
 	while (goes_on)
 	{
 		MemoryContextReset(context);
 		goes_on = watch_interval();
 		unsaved++;
+		/* by what was watched, as somebody may set the time back */
 		if ((watch_store->unsaved && unsaved >= SAVE_INTERVALS) || !goes_on ||
-			TimestampDifferenceExceeds(saved_at, GetCurrentTimestamp(), SAVE_EVERY_MS))
+			unsaved >= SAVE_EVERY_MS / watch_interval_ms)
 		{
 			watch_save();
-			saved_at = GetCurrentTimestamp();
 			unsaved = 0;
 		}
 	}

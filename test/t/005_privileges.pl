@@ -185,6 +185,65 @@ is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{stat
 is($monitor->query('SELECT * FROM clock_list_sources()')->{state},
 	'P0001', 'and another one');
 
+# Whoever may create objects in the schema that clocktiming is created in may have been there before: with operators for
+# types that pg_catalog has none for, and with functions of clocktiming's names that take only the arguments without defaults.
+$node->safe_psql('postgres', 'CREATE DATABASE crowded');
+$node->safe_psql(
+	'crowded', q{
+	CREATE SCHEMA home;
+	CREATE EXTENSION clocktiming SCHEMA home;
+	CREATE TABLE shorter AS
+		SELECT p.proname, (SELECT coalesce(string_agg(format_type(a.type, NULL), ', ' ORDER BY a.n), '')
+		                   FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS a(type, n) WHERE a.n <= given) AS arguments
+		FROM pg_proc p, generate_series(p.pronargs - p.pronargdefaults, p.pronargs - 1) AS given
+		WHERE p.pronamespace = 'home'::regnamespace AND p.prokind = 'f' AND NOT p.proargtypes::oid[] && '{home.clock_sample,home.clock_sample[]}'::regtype[]::oid[];
+	DROP EXTENSION clocktiming;
+	DO $$
+	DECLARE
+		types text[] := '{smallint,integer,bigint,real,double precision,numeric,text,name,interval,timestamptz,jsonb,text[],double precision[]}';
+		f record;
+		l text;
+		r text;
+		operator text;
+	BEGIN
+		FOR f IN SELECT * FROM shorter LOOP
+			EXECUTE format('CREATE FUNCTION home.%I(%s) RETURNS boolean LANGUAGE sql RETURN false', f.proname, f.arguments);
+		END LOOP;
+		FOREACH l IN ARRAY types LOOP
+			FOREACH r IN ARRAY types LOOP
+				EXECUTE format('CREATE FUNCTION home.compares(%s, %s) RETURNS boolean LANGUAGE sql RETURN false', l, r);
+				EXECUTE CASE r WHEN 'interval' THEN format('CREATE FUNCTION home.counts(%s, %s) RETURNS %2$s LANGUAGE sql RETURN $2', l, r)
+					ELSE format('CREATE FUNCTION home.counts(%s, %s) RETURNS %1$s LANGUAGE sql RETURN $1', l, r) END;
+				FOREACH operator IN ARRAY '{=,<>,<,<=,>,>=}'::text[] LOOP
+					EXECUTE format('CREATE OPERATOR home.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = home.compares)', operator, l, r);
+				END LOOP;
+				FOREACH operator IN ARRAY '{+,-,*,/,%,||}'::text[] LOOP
+					EXECUTE format('CREATE OPERATOR home.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = home.counts)', operator, l, r);
+				END LOOP;
+			END LOOP;
+		END LOOP;
+	END$$;
+	CREATE EXTENSION clocktiming SCHEMA home});
+my $taken = q{
+	SELECT string_agg(DISTINCT pg_describe_object(d.classid, d.objid, d.objsubid) || ' takes ' || pg_describe_object(d.refclassid, d.refobjid, 0), E'\n')
+	FROM pg_depend d
+	WHERE d.classid NOT IN ('pg_operator'::regclass, 'pg_type'::regclass)
+	  AND (SELECT schema FROM pg_identify_object(d.refclassid, d.refobjid, 0)) = 'home'
+	  AND d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
+	  AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.classid = d.refclassid AND e.objid = d.refobjid AND e.deptype = 'e')};
+is($node->safe_psql('crowded', $taken), '', 'nothing of clocktiming takes what others have put into its schema');
+like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(home.<) 2::bigint; $taken"),
+	qr/shown takes operator home\.</, 'what does is found');
+
+# Functions that take any type are not even found in pg_catalog first, whatever their arguments are.
+my $script = $node->safe_psql('crowded', q{SELECT pg_read_file(setting || '/extension/clocktiming--1.0.sql') FROM pg_config WHERE name = 'SHAREDIR'});
+$script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;
+my $any = join('|', split /\n/, $node->safe_psql('crowded', q{
+	SELECT DISTINCT proname FROM pg_proc p
+	WHERE pronamespace = 'pg_catalog'::regnamespace AND proname ~ '^[a-z_]+$' AND proname NOT IN ('min', 'max')
+	  AND EXISTS (SELECT 1 FROM unnest(proargtypes::oid[]) a WHERE a::regtype::text ~ '^"?any')}));
+is_deeply([ $script =~ /(?<![.\w])((?:$any)\((?!\*).*)/g ], [], 'all that take any type are qualified');
+
 $_->quit foreach ($alice, $monitor);
 $node->stop;
 

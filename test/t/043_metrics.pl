@@ -137,6 +137,12 @@ my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
 append_to_file($script, "SELECT clock_openmetrics();\n");
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
 like($out, qr{transactions actually processed: 400/400\b}, '200 scrapes in parallel') or diag($err);
+
+# A name that another database has in another encoding
+query("CREATE DATABASE $_ TEMPLATE template0 ENCODING $_ LOCALE 'C'") foreach qw(latin1 utf8);
+$node->safe_psql('latin1', qq{CREATE ROLE "regress_\xe9"; SET clocktiming.track = on; SET ROLE "regress_\xe9"; SELECT count(*) FROM generate_series(1, 1000000)});
+like($node->safe_psql('utf8', q{CREATE EXTENSION clocktiming; SELECT convert_from(convert_to(clock_openmetrics(), 'UTF8'), 'UTF8')}),
+	qr/datname="latin1".*usename="regress_\?"/, 'a name in another encoding does not make the text invalid');
 $node->stop;
 
 done_testing();

@@ -56,6 +56,10 @@ like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'which h
 like($html, qr{<code>clocktiming\.watch = on</code>}, '... and says how to have one');
 like($html, qr{<h1>Clocks of main</h1>}, '... and whose it is');
 
+# The setting of a library that is not loaded may be anything.
+(my $quoted_evil = $evil) =~ s/'/''/g;
+like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'which is text');
+
 # The worker, and statistics of plans.
 $node->append_conf('postgresql.conf', qq{
 shared_preload_libraries = 'clocktiming'

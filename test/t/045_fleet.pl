@@ -64,6 +64,12 @@ is(query('SELECT count(*) FROM clock_fleet'), '8', 'a server that is dropped is 
 fails(q{SELECT clock_fleet_add('z', '{"no_such": 1}')}, qr/invalid option "no_such"/, 'options are checked');
 fails(q{SELECT clock_fleet_add('z', '{"host": null}')}, qr/option "host" must not be null/, 'and not null');
 fails(qq{SELECT clock_fleet_add('@{[ 'z' x 43 ]}', '{}')}, qr/between 1 and 42 bytes/, 'names are not cut');
+foreach my $case ([ 'nobody_there', qr/role "nobody_there" does not exist/ ], [ 'none', qr/role name "none" is reserved/ ])
+{
+	my ($status, undef, $stderr) = $node->psql('postgres', qq{SELECT clock_fleet_add('z', '{"password": "hush"}', '$case->[0]')});
+	like($stderr, $case->[1], "no user mapping for $case->[0] ...");
+	unlike($stderr, qr/hush/, '... and the error does not have the password');
+}
 is(query(q{SELECT count(*) FROM pg_foreign_server WHERE srvname LIKE 'z%'}), '0', 'what fails leaves nothing');
 
 # Three of them are odd; the others differ by as much as servers do.  All have had a quiet hour.
@@ -167,6 +173,13 @@ $node->command_ok([ 'pg_dump', '-f', $file, $node->connstr('postgres') ], 'pg_du
 query('CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr('restored') ], 'and psql');
 is(query($list, 'restored'), $before, 'restore the fleet');
+
+# Descriptors for some of them only: the others wait for their turn.
+$node->append_conf('postgresql.conf', 'max_files_per_process = 80');
+$node->restart;
+query("SELECT clock_fleet_add('t' || i, jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7')) FROM generate_series(1, 40) i");
+is(query(q{SELECT count(*), string_agg(DISTINCT error, ', ') FROM clock_fleet WHERE server ~ '^t\d'}), '40|', 'more servers than there are descriptors for');
+query('DROP SERVER t' . $_ . ' CASCADE') foreach 1 .. 40;
 
 # elsewhere
 query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere', 'restored');

@@ -195,6 +195,28 @@ test_between_changes(void)
 	ok(!point.changed, "and then all is as before");
 }
 
+/* What was normal comes back, but one of the two values that show it is somewhat above it. */
+static void
+test_back_with_noise(void)
+{
+	static const double back[][2] = {{174, 218}, {218, 174}, {174, 140}, {140, 174}, {218, 218}};
+
+	for (int i = 0; i < 5; i++)
+	{
+		Change		change;
+
+		start(1);
+		for (int k = 0; k < 20; k++)
+			(void) change_point_add(&point, 174, &change);
+		for (int k = 0; k < 5; k++)
+			(void) change_point_add(&point, 3047, &change);
+		(void) change_point_add(&point, back[i][0], &change);
+		(void) change_point_add(&point, back[i][1], &change);
+		ok(change.ended && change.began == (i == 4), "back from 3047 by %g and %g: %s", back[i][0], back[i][1],
+		   i < 4 ? "no other event" : "to what is more");
+	}
+}
+
 int
 main(void)
 {
@@ -212,5 +234,6 @@ main(void)
 		test_change(&noisy, 2, settled[i], 200, 8, 0.25, 600 + i);
 	}
 	test_between_changes();
+	test_back_with_noise();
 	return done();
 }

@@ -4,9 +4,11 @@
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/syscall.h>
 #endif
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/cpu_hop.h"
 #include "tap.h"
@@ -17,6 +19,17 @@
 
 static int	wrong_cpu = -1;
 static int64_t offset;
+
+/* Whether the latest set has a CPU that may come. */
+static bool one_to_come;
+
+/* In the place of the C library's. */
+int
+sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	one_to_come = size * 8 > 8000 && CPU_ISSET_S(8000, size, set);
+	return (int) syscall(SYS_sched_setaffinity, pid, size, set);
+}
 
 static uint64_t
 now(void)
@@ -88,6 +101,10 @@ main(void)
 	test_wrong(-OFFSET);
 	(void) sched_getaffinity(0, sizeof(after), &after);
 	ok(memcmp(&before, &after, sizeof(before)) == 0, "the CPUs that the process may run on are those of before");
+	ok(one_to_come == (CPU_COUNT(&before) == sysconf(_SC_NPROCESSORS_ONLN)), "... and those that come later, if they are all");
+	CPU_CLR(wrong_cpu, &before);
+	(void) sched_setaffinity(0, sizeof(before), &before);
+	ok(!cpu_hop(0, now, &hop) || !one_to_come, "... but not if they are some");
 	return done();
 }
 
