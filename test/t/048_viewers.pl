@@ -325,7 +325,8 @@ sub nodes_of_pg_explain
 SKIP:
 {
 	skip 'there is no Pg::Explain', 1 if !$pg_explain;
-	foreach my $plan (@plans)
+	# (what it takes for JSON is a list)
+	foreach my $plan (grep { $_->{source} !~ /^\s*\{/ } @plans)
 	{
 		my $got = eval { Pg::Explain->new(source => $plan->{source}) };
 		my $top = eval { $got->top_node };
