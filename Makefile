@@ -64,7 +64,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream bench unit unit-programs shims indent portable
+.PHONY: help demo test test-matrix test-valgrind test-upstream test-companions bench unit unit-programs shims indent portable
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -76,6 +76,7 @@ help:
 	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
 	@echo '                    (WAYS="track counting": these only)'
+	@echo 'make test-companions  the tests beside other programs, for which it fetches pev2          5 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
@@ -100,6 +101,9 @@ test-valgrind:
 
 test-upstream:
 	@tools/in-tree assert tools/upstream $(WAYS)
+
+test-companions:
+	@tools/companions
 
 bench:
 	@tools/bench $(BENCH_ARGS)

@@ -1483,7 +1483,7 @@ BEGIN
                     node ->> 'calls', node ->> 'calls', '; ' || (node ->> 'note'));
             END IF;
         ELSIF line ~ '^Execution Time:' THEN
-            RETURN NEXT format('Clock: %s, correction, runs %s, timing took %s ms', result ->> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
+            RETURN NEXT format('Time: %s, correction, runs %s, timing took %s ms', result ->> 'clock', result ->> 'runs', round((result ->> 'removed_ms')::numeric, 3));
             RETURN NEXT format('Plain Execution Time: %s ms', round((result ->> 'plain_ms')::numeric, 3));
             line := format('Execution Time: %s ms', round((result ->> 'run_ms')::numeric, 3));
         ELSIF line ~ '^\S' THEN

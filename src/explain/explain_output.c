@@ -379,7 +379,11 @@ explain_disturbed(const PlanEstimate *plan)
 	return text.len > 0 ? text.data : NULL;
 }
 
-/* Lines of text. */
+/*
+ * Lines of text.  The first one's label is one of a few that viewers of plans (pev2,
+ * Pg::Explain) know at the beginning of a line; any other they take for the rest of the
+ * line before, which is then lost: a node, a trigger, or the execution time.
+ */
 static void
 put_summary_text(ExplainState *es, const TimedPlan *timed)
 {
@@ -397,7 +401,7 @@ put_summary_text(ExplainState *es, const TimedPlan *timed)
 	if (plan->preempted_ns > 0.01 * plan->run_ns)
 		appendStringInfo(&text, ", others had the processor for %.3f ms",
 						 plan->preempted_ns / 1e6);
-	ExplainPropertyText("Clock", text.data, es);
+	ExplainPropertyText("Time", text.data, es);
 
 	if (disturbed != NULL)
 		ExplainPropertyText("Clock Disturbed", psprintf("%s; run it again when the server is calmer", disturbed),

@@ -338,8 +338,8 @@ SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
 FROM shapes AS s;
 SELECT is((SELECT count(*) FROM lines WHERE lines.n = s.n AND line ~ 'actual time='),
           (SELECT count(*) FROM expected AS e WHERE e.n = s.n AND e.loops > 0), 'text: nodes of ' || query) FROM shapes AS s;
-SELECT is((SELECT array_agg(split_part(line, ':', 1) ORDER BY ordinality) FROM lines WHERE lines.n = s.n AND line ~ '^(Planning Time|Execution Time|Clock): '),
-          '{Planning Time,Clock,Execution Time}', 'text: summary of ' || query) FROM shapes AS s;
+SELECT is((SELECT array_agg(split_part(line, ':', 1) ORDER BY ordinality) FROM lines WHERE lines.n = s.n AND line ~ '^(Planning Time|Execution Time|Time): '),
+          '{Planning Time,Time,Execution Time}', 'text: summary of ' || query) FROM shapes AS s;
 
 CREATE FUNCTION pg_temp.key_lists(plan jsonb, of_server boolean) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

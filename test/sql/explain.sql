@@ -80,7 +80,7 @@ BEGIN
         line := regexp_replace(line, '(actual [^)]* rows=\d+)\.\d\d', '\1');
         line := regexp_replace(line, 'cost=[0-9.]+ rows=\d+ width=\d+', 'cost=N rows=N width=N');
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
-        line := regexp_replace(line, 'Clock: .*, (sampling|full|isolate)', 'Clock: CLOCK, \1');
+        line := regexp_replace(line, 'Time: .*, (sampling|full|isolate)', 'Time: CLOCK, \1');
         line := regexp_replace(line, 'self unknown \(([^)]*)\)', 'self \1 (N +/- N %)');
         line := regexp_replace(line, '; reconciled by .*', '');
         line := regexp_replace(line, ', others had the processor .*', '');

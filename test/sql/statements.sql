@@ -106,7 +106,7 @@ SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXPLAIN EXECUT
 -- several runs: how many there are, and what is not supported
 CREATE FUNCTION statements_run() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'run'; RETURN 1; END $$;
 SELECT rows, loops, calls, plain_ms > 0 AS plain FROM clock_explain('SELECT statements_run()', runs => 3, verify => true);
-SELECT substring(l, 'sampling 1, runs 2') FROM clock_explain_text('EXECUTE q($$7$$, NULL)', 1, runs => 2) AS l WHERE l ~ '^Clock: ';
+SELECT substring(l, 'sampling 1, runs 2') FROM clock_explain_text('EXECUTE q($$7$$, NULL)', 1, runs => 2) AS l WHERE l ~ '^Time: ';
 SELECT clock_explain_json('SELECT 1', runs => 2) -> 0 -> 'Clock' ->> 'Runs';
 SELECT a, t.* FROM unnest(ARRAY['runs => 0', 'runs => 1001', 'runs => NULL', 'runs => 2, method => $$full$$', 'runs => 2, method => $$isolate$$',
     'runs => 1, method => $$full$$']) AS a, pg_temp.try(format('SELECT count(*) FROM clock_explain($q$SELECT 1$q$, %s)', a)) AS t;

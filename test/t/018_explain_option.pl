@@ -120,7 +120,7 @@ foreach my $clock (@clocks)
 		is(scalar(() = $text =~ /actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=\d+\.\d\d loops=1\)/g), node_lines($text),
 			"times with$options$what");
 		my ($sampling) = ($options =~ /^ (\d+)/ ? $1 : 64);
-		like($text, qr/^Clock: [^,]+, sampling $sampling, timing took \d+\.\d{3} ms(, others had the processor for \d+\.\d{3} ms)?$/m, "summary with$options$what");
+		like($text, qr/^Time: [^,]+, sampling $sampling, timing took \d+\.\d{3} ms(, others had the processor for \d+\.\d{3} ms)?$/m, "summary with$options$what");
 		like($text, qr/^Execution Time: /m, "execution time with$options$what");
 		$options =~ /BUFFERS/ ? like($text, qr/Buffers: shared/, 'buffers') : unlike($text, qr/Buffers: shared/, 'no buffers unless asked for');
 		like($text, qr/^Serialization: /m, 'serialization') if $options =~ /SERIALIZE/;
@@ -270,7 +270,7 @@ $session->query(q{
 $session->query('BEGIN');
 $text = lines($on, 'DELETE FROM v');
 is(node_lines($text), clock_lines($text), 'rules: a line for each node of all plans') or diag $text;
-is(scalar(() = $text =~ /^Clock: /mg), 3, 'rules: a summary for each plan') or diag $text;
+is(scalar(() = $text =~ /^Time: /mg), 3, 'rules: a summary for each plan') or diag $text;
 is(scalar(() = lines("$on, FORMAT JSON", 'DELETE FROM v') =~ /"Clock": \{/g), 3, 'rules: in JSON, too');
 $session->query('ROLLBACK');
 like(lines($on, 'INSERT INTO v VALUES (1)'), qr/^Query rewrites to nothing$/, 'rules that leave nothing');
@@ -310,8 +310,8 @@ foreach my $wrong (
 untouched('wrong options');
 
 # One of the two options is enough, and their order does not matter
-like(lines("ANALYZE, $_", 'SELECT count(*) FROM a'), qr/^Clock: [^,]+, sampling 64, /m, $_) for 'CLOCK_MAX_OVERHEAD', 'CLOCK_MAX_OVERHEAD 5';
-like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Clock: [^,]+, sampling 8, /m, 'the other one first');
+like(lines("ANALYZE, $_", 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 64, /m, $_) for 'CLOCK_MAX_OVERHEAD', 'CLOCK_MAX_OVERHEAD 5';
+like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 8, /m, 'the other one first');
 
 # An end in the middle
 foreach my $sql (

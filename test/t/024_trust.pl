@@ -56,7 +56,7 @@ sub timed_by
 	my $text = $session->query(
 		q{SELECT * FROM clock_explain_text('SELECT count(*) FROM generate_series(1, 1000)')})->{out};
 
-	like($text, qr/^ *Clock: \Q$clock\E, sampling/m, "$what: clock_explain_text");
+	like($text, qr/^ *Time: \Q$clock\E, sampling/m, "$what: clock_explain_text");
 	is(fact('clock_explain_source'), $source, "$what: clock_platform");
 	is(fact('clock_explain_source', 'note'), $reason, "$what: the reason");
 	return;
@@ -170,7 +170,7 @@ SKIP:
 	my $out = $session->query(
 		q{SELECT * FROM clock_explain_text('SELECT pg_temp.other_clock(), sum(i) FROM generate_series(1, 100000) AS i')}
 	)->{out};
-	like($out, qr/Clock: RDTSC, sampling/, 'a setting within a query is not for that query');
+	like($out, qr/Time: RDTSC, sampling/, 'a setting within a query is not for that query');
 }
 
 $session->quit;

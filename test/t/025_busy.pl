@@ -39,7 +39,7 @@ $busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
 
-like($text, qr/^Clock: .*, others had the processor for \d+\.\d{3} ms$/m, 'text: for how long');
+like($text, qr/^Time: .*, others had the processor for \d+\.\d{3} ms$/m, 'text: for how long');
 like($text, qr/^Clock Disturbed: [89]\d % off the CPU(, \d+\.\d times slower than at best)?; run it again when the server is calmer$/m,
 	'text: how much of the run, and what to do') or diag $text;
 cmp_ok(max_length($text), '<=', 120, 'text: the summary fits');
@@ -48,7 +48,7 @@ cmp_ok($json->{'Preempted Time'}, '>', 0, 'JSON: for how long');
 cmp_ok($json->{'Times Slower'}, '>=', 1, 'JSON: how many times slower than at best');
 foreach my $method ('full', 'isolate')
 {
-	like(explained('clock_explain_text', "method => '$method'"), qr/^Clock: .*, $method/m, "$method: there is a summary");
+	like(explained('clock_explain_text', "method => '$method'"), qr/^Time: .*, $method/m, "$method: there is a summary");
 }
 $node->stop;
 

@@ -97,7 +97,7 @@ SKIP:
 {
 	skip 'extensions cannot add options to EXPLAIN before PostgreSQL 18', 2 if $version < 180000;
 	$result = $session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) SELECT count(*) FROM a');
-	like($result->{out}, qr/^Clock: /m, 'and EXPLAIN has the option');
+	like($result->{out}, qr/^Time: /m, 'and EXPLAIN has the option');
 	is($session->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING) TABLE secret')->{state}, '42501', 'with no other privileges');
 }
 $session->quit;

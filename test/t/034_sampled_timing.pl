@@ -160,7 +160,7 @@ sub as_before
 	$s->gives($ClockSession::state, $untouched, "$libraries: $what: nothing is left behind");
 	$text = explained('ANALYZE', 'SELECT count(*) FROM a');
 	like($text, qr/rows=20000(\.00)? loops=1/, "$libraries: $what: rows are right");
-	is(scalar(() = $text =~ /^Clock: /mg), 1, "$libraries: $what: the session can sample again") or diag $text;
+	is(scalar(() = $text =~ /^Time: /mg), 1, "$libraries: $what: the session can sample again") or diag $text;
 	return;
 }
 
@@ -333,7 +333,7 @@ sub values_are_obeyed
 		sampled($value);
 		$s->query($settings);
 		$text = explained('ANALYZE', $query);
-		is(scalar(() = $text =~ /^Clock: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), $value eq 'on' ? 1 : 0, "$libraries: $value: EXPLAIN says it") or diag $text;
+		is(scalar(() = $text =~ /^Time: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), $value eq 'on' ? 1 : 0, "$libraries: $value: EXPLAIN says it") or diag $text;
 		unlike($text, qr/^ +Clock:/m, "$libraries: $value: and no more");
 		is(scalar(() = $text =~ /actual time=\d+\.\d{3}\.\.\d+\.\d{3} rows=\d+(?:\.00)? loops=1\)/g), 2, "$libraries: $value: times in EXPLAIN");
 		$by_explain = readings("EXPLAIN ANALYZE $query");
@@ -364,7 +364,7 @@ sub values_are_obeyed
 	is(scalar(@plans), 1, "$libraries: and is logged");
 	sampled('on');
 	$result = $s->query("EXPLAIN ANALYZE $query");
-	like($result->{out}, qr/^Clock: /m, "$libraries: EXPLAIN beside auto_explain is sampled");
+	like($result->{out}, qr/^Time: /m, "$libraries: EXPLAIN beside auto_explain is sampled");
 	my ($in_log) = map { $_->{Plan}{'Actual Total Time'} } logged_plans($result->{err});
 	my ($in_output) = $result->{out} =~ /actual time=[0-9.]+\.\.([0-9.]+)/;
 	is(sprintf('%.3f', $in_log), $in_output, "$libraries: and both print the same time");
@@ -640,7 +640,7 @@ sub statements_and_formats
 
 			cmp_ok($nodes, '>=', 4, "$what: text: nodes");
 			is(scalar(() = $text =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self .*, \d+ of \d+ calls timed/mg), $printed ? $nodes : 0, "$what: text: margins") or diag $text;
-			is(scalar(() = $text =~ /^Clock: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), 1, "$what: text: it is said") or diag $text;
+			is(scalar(() = $text =~ /^Time: [^,]+, sampling 64, timing took \d+\.\d{3} ms/mg), 1, "$what: text: it is said") or diag $text;
 			unlike($text, qr/WAL:/, "$what: text: nothing of WAL");
 
 			$decoded = eval { decode_json($json)->[0] };
@@ -685,7 +685,7 @@ sub statements_and_formats
 	{
 		my $text = explained('ANALYZE', $explained);
 
-		is(scalar(() = $text =~ /^Clock: /mg), 1, "$libraries: $explained") or diag $text;
+		is(scalar(() = $text =~ /^Time: /mg), 1, "$libraries: $explained") or diag $text;
 		is(scalar(() = $text =~ /^ +Clock: total/mg), 1, "$libraries: $explained: margins");
 	}
 	is($s->query('SELECT count(*) FROM made; SELECT count(*) FROM made_view; DROP TABLE made; DROP MATERIALIZED VIEW made_view')->{out}, "5000\n5000", "$libraries: which make what they say");
@@ -697,7 +697,7 @@ sub statements_and_formats
 		CREATE RULE nothing AS ON INSERT TO v DO INSTEAD NOTHING;
 		BEGIN});
 	my $text = explained('ANALYZE', 'DELETE FROM v');
-	is(scalar(() = $text =~ /^Clock: /mg), 2, "$libraries: rules: a line for each plan") or diag $text;
+	is(scalar(() = $text =~ /^Time: /mg), 2, "$libraries: rules: a line for each plan") or diag $text;
 	is(scalar(() = explained('ANALYZE, FORMAT JSON', 'DELETE FROM v') =~ /"Clock": \{/g), 2, "$libraries: rules: in JSON, too");
 	$s->query('ROLLBACK; DROP TABLE ruled CASCADE');
 
@@ -708,7 +708,7 @@ sub statements_and_formats
 		is($result->{state}, '00000', "$libraries: $execute");
 		if ($version >= 180000)
 		{
-			is(scalar(() = $result->{out} =~ /^Clock: /mg), 1, "$libraries: $execute") or diag $result->{out};
+			is(scalar(() = $result->{out} =~ /^Time: /mg), 1, "$libraries: $execute") or diag $result->{out};
 			is($result->{err}, '', "$libraries: $execute: in the output alone");
 		}
 		else
@@ -727,13 +727,13 @@ sub statements_and_formats
 		foreach my $inner ('ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
 		{
 			$result = $s->query("${outer}SELECT inner_explain('$inner', 'SELECT count(*) FROM b') FROM a WHERE i < 3");
-			is(scalar(() = $result->{out} =~ /^Clock: /mg), $outer ne '' ? 1 : $inner eq 'ANALYZE' ? 2 : 0, "$libraries: $outer($inner) in a function: lines") or diag $result->{out};
+			is(scalar(() = $result->{out} =~ /^Time: /mg), $outer ne '' ? 1 : $inner eq 'ANALYZE' ? 2 : 0, "$libraries: $outer($inner) in a function: lines") or diag $result->{out};
 			like($result->{out}, qr/rows=2(\.00)? loops=1/, "$libraries: $outer($inner) in a function: rows") if $outer ne '';
 		}
 	}
 	$result = $s->query(q{DO $$BEGIN EXECUTE 'EXPLAIN ANALYZE SELECT 1; SELECT count(*) FROM b; EXPLAIN (ANALYZE, TIMING OFF) SELECT 3; EXPLAIN ANALYZE SELECT 2'; END$$});
 	is($result->{state}, '00000', "$libraries: several statements in a string");
-	like(explained('ANALYZE, SERIALIZE', $query), qr/^Serialization: time=\d.*^Clock: /ms, "$libraries: SERIALIZE") if $version >= 170000;
+	like(explained('ANALYZE, SERIALIZE', $query), qr/^Serialization: time=\d.*^Time: /ms, "$libraries: SERIALIZE") if $version >= 170000;
 
 	# EXPLAIN's option beside the setting
 	if ($version >= 180000)
@@ -744,7 +744,7 @@ sub statements_and_formats
 			sampled($value);
 			$result = $s->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING 8) SELECT count(*) FROM a');
 			is($result->{err}, '', "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: no warning");
-			is(scalar(() = $result->{out} =~ /^Clock: [^,]+, sampling 8, /mg), 1, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: has its way") or diag $result->{out};
+			is(scalar(() = $result->{out} =~ /^Time: [^,]+, sampling 8, /mg), 1, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: has its way") or diag $result->{out};
 			is(scalar(() = $result->{out} =~ /^ +Clock: total/mg), 2, "$libraries: CLOCK_SAMPLING beside auto_explain, sampled_timing = $value: and margins");
 			$s->query('SET client_min_messages = log');
 			is(scalar(logged_plans($s->query('EXPLAIN (ANALYZE, CLOCK_SAMPLING 8) SELECT count(*) FROM a')->{err})), 1, "$libraries: and is logged");
@@ -826,7 +826,7 @@ sub for_everybody
 	unlike($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/Clock/, 'and has no effect then');
 	is($t->query(q{LOAD '$libdir/plugins/clocktiming'})->{state}, '00000', 'anybody may load it');
 	is($t->query('SHOW clocktiming.sampled_timing')->{out}, 'on', 'the setting is taken over');
-	like($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/^Clock: /m, 'and has an effect');
+	like($t->query('EXPLAIN ANALYZE SELECT count(*) FROM a')->{out}, qr/^Time: /m, 'and has an effect');
 	is($t->query('EXPLAIN ANALYZE SELECT count(*) FROM secret')->{state}, '42501', 'but gives no privilege');
 	$t->quit;
 	$own->stop;
