@@ -9,6 +9,9 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 # PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
+# PostgreSQL 15's headers are no C23, which is what GCC 15 and later take a file for.
+PG_CFLAGS = $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
+
 # Not the portable edition's files: it is for other servers than this one, and clocktiming--1.0-tle.sql would be taken for the
 # script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
