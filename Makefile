@@ -67,7 +67,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream bench unit unit-programs shims indent portable
+.PHONY: help demo test test-matrix test-valgrind test-upstream test-upgrade bench unit unit-programs shims indent portable
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -79,6 +79,7 @@ help:
 	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
 	@echo '                    (WAYS="track counting": these only)'
+	@echo 'make test-upgrade   pg_upgrade from 15 to 18 and 19 (VERSIONS="18": to this only)        4 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
@@ -103,6 +104,10 @@ test-valgrind:
 
 test-upstream:
 	@tools/in-tree assert tools/upstream $(WAYS)
+
+# From the 15 that has been built with assertions, which needs nothing but libc and zlib: Debian's needs libraries of its release.
+test-upgrade:
+	@set -e; for v in $(or $(VERSIONS),18 19); do tools/in-tree $$v --beside-assert tools/suite upgrade; done
 
 bench:
 	@tools/bench $(BENCH_ARGS)
