@@ -9,6 +9,9 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 # PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
+# PostgreSQL 15's headers are no C23, which is what GCC 15 and later take a file for.
+PG_CFLAGS = $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
+
 # Not the portable edition's files: it is for other servers than this one, and clocktiming--1.0-tle.sql would be taken for the
 # script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
@@ -64,7 +67,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream test-companions bench unit unit-programs shims indent portable
+.PHONY: help demo test test-matrix test-valgrind test-upstream test-companions test-upgrade bench unit unit-programs shims indent portable dist release-check
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -77,13 +80,16 @@ help:
 	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
 	@echo '                    (WAYS="track counting": these only)'
 	@echo 'make test-companions  the tests beside other programs, for which it fetches pev2          5 min'
+	@echo 'make test-upgrade   pg_upgrade from 15 to 18 and 19 (VERSIONS="18": to this only)        4 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
 	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
 	@echo 'make indent         format src/ with pgindent'
+	@echo 'make dist           clocktiming-VERSION.zip for PGXN, of what is committed'
+	@echo 'make release-check  whether what is committed may be released: versions, dist, the manual     3 min'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
-	@echo 'demo, bench and all that begin with test install packages that are missing, if they are run as'
+	@echo 'demo, bench, release-check and all that begin with test install what is missing, if they are run as'
 	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
 	@echo 'clocktiming, and touch no PostgreSQL server that is there.'
 
@@ -104,6 +110,10 @@ test-upstream:
 
 test-companions:
 	@tools/companions
+
+# From the 15 that has been built with assertions, which needs nothing but libc and zlib: Debian's needs libraries of its release.
+test-upgrade:
+	@set -e; for v in $(or $(VERSIONS),18 19); do tools/in-tree $$v --beside-assert tools/suite upgrade; done
 
 bench:
 	@tools/bench $(BENCH_ARGS)
@@ -135,3 +145,12 @@ indent:
 # The portable edition's two files, of portable/src.
 portable:
 	@portable/generate
+
+# META.json's version has three numbers, as PGXN wants them.
+DISTVERSION = $(shell sed -n '1,/"version"/s/^   "version": "\(.*\)",/\1/p' META.json)
+
+dist:
+	git archive --format=zip --prefix=clocktiming-$(DISTVERSION)/ -o $(or $(DISTDIR),.)/clocktiming-$(DISTVERSION).zip HEAD
+
+release-check:
+	@tools/release-check

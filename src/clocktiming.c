@@ -67,7 +67,8 @@ init_preloaded(void)
 {
 	store_define_settings();
 	watch_define_settings();
-	if (watch_on)
+	/* pg_upgrade starts and stops servers: nothing to watch, or to remember */
+	if (watch_on && !IsBinaryUpgrade)
 		watch_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;

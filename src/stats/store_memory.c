@@ -99,6 +99,10 @@ store_shmem_init(void)
 	plan_store_hash = compat_ShmemInitHash("clocktiming plans hash", track_max, &info, HASH_ELEM | HASH_BLOBS);
 	LWLockRelease(AddinShmemInitLock);
 
+	/* pg_upgrade's own statements are not worth it */
+	if (IsBinaryUpgrade)
+		return;
+
 	/* In the postmaster, which is who starts and ends; again after a crash. */
 	if (!IsUnderPostmaster)
 		on_shmem_exit(store_save, (Datum) 0);

@@ -1,0 +1,77 @@
+
+# doc/reference.md has what psql's \df and \dv list, but for what is internal, and the settings, with their defaults
+# and who may set them; and nothing that is not there.
+
+use strict;
+use warnings;
+use File::Basename;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $reference = slurp_file(dirname(__FILE__) . '/../../doc/reference.md');
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{shared_preload_libraries = 'clocktiming'});
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
+sub rows { my ($sql) = @_; return split /\n/, $node->safe_psql('postgres', $sql); }
+my $members = q{FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'};
+
+# Functions, procedures and aggregates are named as code, and so are their arguments; each view has a section that names its columns.
+# Left out are what views and clock_merge are made of, and the functions of the type clock_sample.
+my @functions = rows(qq{SELECT p.proname, (SELECT string_agg(name, ',') FROM unnest(p.proargnames, p.proargmodes) a(name, mode) WHERE coalesce(mode, 'i') IN ('i', 'b', 'v'))
+	$members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+	WHERE obj_description(p.oid, 'pg_proc') NOT LIKE 'internal:%' AND p.proname !~ '^clock_(list|merge)_'
+		AND p.oid NOT IN (SELECT unnest(ARRAY[typinput, typoutput, typreceive, typsend]) FROM pg_type WHERE typname = 'clock_sample')
+		AND p.oid NOT IN (SELECT castfunc FROM pg_cast) ORDER BY 1, 2});
+my @relations = rows(qq{SELECT r.relname, string_agg(a.attname, ',' ORDER BY a.attnum)
+	$members JOIN pg_class r ON d.classid = 'pg_class'::regclass AND r.oid = d.objid JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0
+	WHERE r.relkind = 'v' GROUP BY 1 ORDER BY 1});
+cmp_ok(scalar @functions, '>', 40, 'functions');
+cmp_ok(scalar @relations, '>', 8, 'views');
+
+my (%function, %missing);
+foreach (@functions)
+{
+	my ($name, $arguments) = split /\|/, $_, -1;
+
+	$function{$name} = 1;
+	$missing{$name} = 1 if $reference !~ /`(?:CALL |SELECT \* FROM )?$name\(/;
+	$missing{"$name: $_"} = 1 foreach grep { $reference !~ /`(?:[^`\n]*\b)?$_\b/ } split /,/, $arguments;
+}
+foreach (@relations)
+{
+	my ($name, $columns) = split /\|/;
+	my $section = ($reference =~ /^### Views? [^\n]*\b$name\b(.*?)^##/ms)[0] // '';
+
+	$missing{$name} = 1 if $section eq '';
+	# which may say that it has those of others
+	$section .= join '', map { $reference =~ /^### View $_\n(.*?)^##/ms } $section =~ /`(clock_\w+)`/g;
+	$missing{"$name: $_"} = 1 foreach grep { $section !~ /`$_`/ } split /,/, $columns;
+}
+is(join(', ', sort keys %missing), '', 'the manual has them all');
+$function{$_} = 1 foreach rows("SELECT proname $members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid");
+is(join(', ', grep { !$function{$_} } sort keys %{ { map { $_ => 1 } $reference =~ /\b(clock_\w+)\(/g } }), '', 'and no function that is not there');
+my %relation = map { (split /\|/)[0] => 1 } @relations;
+is(join(', ', grep { !$relation{$_} } map { split /, /, $_ } $reference =~ /^### Views? (.*)$/mg), '', 'nor a view');
+
+# Settings.  PostgreSQL says "always, by whom": at server start, by reload, by superusers, by anybody.
+my %who = (postmaster => 'at server start', sighup => 'reload', superuser => 'superusers may', user => 'anybody may');
+my %setting;
+foreach (rows(q{SELECT name, current_setting(name), context FROM pg_settings WHERE name LIKE 'clocktiming.%'}))
+{
+	my ($name, $default, $context) = split /\|/;
+
+	$setting{$name} = 1;
+	my ($said) = $reference =~ /`\Q$name\E` \(([^)]*)\)/;
+	$said //= 'nothing';
+	like($said, qr/default `?\Q$default\E`?(?![.\w])/, "$name: default $default");
+	like($said, qr/\Q$who{$context}\E/, "$name: who may set it");
+}
+is(join(', ', grep { !$setting{$_} && (rows("SELECT current_setting('$_', true) IS NULL"))[0] eq 't' } sort keys %{ { map { $_ => 1 } $reference =~ /`(clocktiming\.\w+)/g } }), '', 'no setting that is not there');
+
+$node->stop;
+done_testing();
