@@ -67,7 +67,8 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream test-companions test-upgrade bench unit unit-programs shims indent portable dist release-check
+.PHONY: help demo test test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb bench unit unit-programs \
+	shims indent portable dist release-check deb
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -81,6 +82,9 @@ help:
 	@echo '                    (WAYS="track counting": these only)'
 	@echo 'make test-companions  the tests beside other programs, for which it fetches pev2          5 min'
 	@echo 'make test-upgrade   pg_upgrade from 15 to 18 and 19 (VERSIONS="18": to this only)        4 min'
+	@echo 'make test-deb       builds Debian packages in trees of bookworm, trixie and sid, installs,'
+	@echo '                    uses and purges them there (RELEASES="trixie sid": these only)    15 min'
+	@echo 'make deb            Debian packages, into build/deb (VERSIONS="15 17": for these only)     2 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
@@ -89,7 +93,7 @@ help:
 	@echo 'make dist           clocktiming-VERSION.zip for PGXN, of what is committed'
 	@echo 'make release-check  whether what is committed may be released: versions, dist, the manual     3 min'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
-	@echo 'demo, bench, release-check and all that begin with test install what is missing, if they are run as'
+	@echo 'demo, deb, bench, release-check and all that begin with test install what is missing, if they are run as'
 	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
 	@echo 'clocktiming, and touch no PostgreSQL server that is there.'
 
@@ -154,3 +158,9 @@ dist:
 
 release-check:
 	@tools/release-check
+
+deb:
+	@tools/deb $(VERSIONS)
+
+test-deb:
+	@tools/test-deb $(RELEASES)

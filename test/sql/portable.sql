@@ -176,7 +176,7 @@ SELECT count(*) FROM portable.clock_check(0.1);
 SELECT s.cost_ns > 0 AS cost FROM pg_temp.clock_summary('system', 0.2) AS s;
 SELECT count(*) > 5 AS several FROM pg_temp.clock_histogram('system', 0.1);
 SELECT count(*) > 5 AS several FROM pg_temp.clock_report(0.1);
-CALL pg_temp.clock_executor_overhead(100, duration => 1) \gset o_
+CALL pg_temp.clock_executor_overhead(100, duration => 2) \gset o_
 SELECT :o_repetitions > 0 AS repetitions;
 SELECT mode FROM pg_temp.clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.3);
 SELECT node_type FROM pg_temp.clock_explain('SELECT count(*) FROM generate_series(1, 1000)');
