@@ -568,13 +568,13 @@ CREATE FUNCTION clock_list_sources(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_list_sources';
 COMMENT ON FUNCTION clock_list_sources() IS
-'lists the clock sources known, a row each, as the view clock_sources shows them; takes 50 ms once a session, to calibrate the TSC';
+'lists the clock sources known, a row each, as the view clock_sources shows them; takes 50 ms once a session, to calibrate the counter of the processor';
 
 CREATE VIEW clock_sources AS
     SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
     FROM clock_list_sources();
 COMMENT ON VIEW clock_sources IS
-'clock sources known: whether each can be read here, or why not, and what this server uses it for; takes 50 ms once a session, to calibrate the TSC';
+'clock sources known: whether each can be read here, or why not, and what this server uses it for; takes 50 ms once a session, to calibrate the counter of the processor';
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions take it';
 COMMENT ON COLUMN clock_sources.available IS 'whether it can be read on this server';
 COMMENT ON COLUMN clock_sources.clock IS 'system call, function or instruction that is read; null if not available';

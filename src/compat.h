@@ -30,6 +30,9 @@
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
 #endif
+#if SIZEOF_VOID_P < 8
+#error "clocktiming needs a 64-bit processor"
+#endif
 
 /*
  * Where ereport() looks for translations: every file that calls it includes this

@@ -155,13 +155,23 @@ cache_dir() {
 		{ CACHE=$HOME/.cache/clocktiming; mkdir -p "$CACHE"; }
 }
 
+# Sets version, arch and major: arm18 is 18 on 64-bit Arm, and simply 18, with an empty arch, on such a machine.
+read_version() {
+	version=$1 arch= major=$1
+	case $1 in
+	arm*) arch=arm64 major=${1#arm} ;;
+	s390x*) arch=s390x major=${1#s390x} ;;
+	esac
+	[ -z "$arch" -o "$arch" != "$(dpkg --print-architecture 2>/dev/null)" ] || version=$major arch=
+}
+
 # Where a version is in the cache, and its pg_config there.
 in_cache() { echo "$CACHE/pg$1"; }
 cached_pg_config() {
 	case $1 in
 	16) echo "$(in_cache 16)/pgserver/pginstall/bin/pg_config" ;;
 	assert) echo "/usr/local/pgsql/bin/pg_config" ;;
-	*) echo "/usr/lib/postgresql/$1/bin/pg_config" ;;	# in a tree: as seen from inside
+	*) echo "/usr/lib/postgresql/${1##*[a-z]}/bin/pg_config" ;;	# in a tree: as seen from inside
 	esac
 }
 

@@ -22,6 +22,7 @@
 #include "compat.h"
 #include "core/cpu_usage.h"
 #include "core/random.h"
+#include "core/timing_counter.h"
 
 /* CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding. */
 #define RATE_FINDING_PPM	600.0
@@ -157,18 +158,18 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 }
 
 /*
- * What times readings after a sleep: the TSC by itself needs nothing that a
+ * What times readings after a sleep: the processor's counter by itself needs nothing that a
  * sleep could push out of a cache.
  */
 void
 prepare_stopwatch(SamplerRun *run)
 {
-	const ClockSource *tsc = clock_source_find("rdtscp");
+	const ClockSource *counter = clock_source_find(TIMING_COUNTER_ORDERED);
 	const char *from;
-	bool		by_tsc = tsc->why_not(tsc) == NULL;
+	bool		by_counter = counter->why_not(counter) == NULL;
 
-	run->stopwatch = by_tsc ? tsc->reader->read : reference_ns;
-	run->stopwatch_hz = by_tsc ? tsc->frequency_hz(tsc, &from) : 1e9;
+	run->stopwatch = by_counter ? counter->reader->read : reference_ns;
+	run->stopwatch_hz = by_counter ? counter->frequency_hz(counter, &from) : 1e9;
 }
 
 static void

@@ -8,6 +8,7 @@
 
 #include "clock/instr_clock.h"
 #include "compat.h"
+#include "core/arm_counter.h"
 #include "core/tsc.h"
 
 static inline uint64
@@ -50,13 +51,17 @@ server_defaults_to_tsc(void)
 }
 
 const char *
-why_not_timed_by_tsc(void)
+why_not_timed_by_counter(void)
 {
 	if (SET_TO(SYSTEM))
 		return "timing_clock_source is system";
 	if (SET_TO(TSC))
 		return tsc_why_not_usable();
+#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
+	return arm_counter_why_not_trusted();
+#else
 	return tsc_why_not_trusted();
+#endif
 }
 
 int

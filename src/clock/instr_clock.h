@@ -23,11 +23,11 @@ extern bool server_times_by_tsc(void);
 extern bool server_defaults_to_tsc(void);
 
 /*
- * NULL if we time plans by the TSC, else the reason why not: what the setting
- * timing_clock_source says (19 and later), or where it says nothing,
- * tsc_why_not_trusted().
+ * NULL if we time plans by the processor's counter, else the reason why not: what
+ * the setting timing_clock_source says (19 and later), or where it says nothing,
+ * tsc_why_not_trusted() or arm_counter_why_not_trusted().
  */
-extern const char *why_not_timed_by_tsc(void);
+extern const char *why_not_timed_by_counter(void);
 
 /* A number for what timing_clock_source says, to see whether it has changed. */
 extern int	server_clock_setting(void);

@@ -30,12 +30,12 @@
 #include "clock/wait.h"
 #include "compat.h"
 #include "core/reference.h"
-#include "core/tsc.h"
+#include "core/timing_counter.h"
 
 const ClockSource *
 skew_default_source(void)
 {
-	const ClockSource *source = clock_source_find("rdtscp");
+	const ClockSource *source = clock_source_find(TIMING_COUNTER_ORDERED);
 
 	return source->why_not(source) == NULL ? source : clock_source_get("system");
 }
@@ -189,7 +189,7 @@ read_source(const void *arg)
 
 /*
  * Whether this process may execute what the source reads.  Not by why_not(),
- * which would calibrate the TSC for 50 ms.
+ * which would calibrate the counter for 50 ms.
  */
 static bool
 may_read(const ClockSource *source)
@@ -199,6 +199,10 @@ may_read(const ClockSource *source)
 		return tsc_why_no_rdtsc() == NULL;
 	if (source->reader == &reader_rdtscp)
 		return tsc_why_no_rdtscp() == NULL;
+#endif
+#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
+	if (source->reader == &reader_cntvct || source->reader == &reader_cntvct_isb)
+		return arm_counter_why_not() == NULL;
 #endif
 	return source->why_not(source) == NULL;
 }

@@ -26,7 +26,7 @@
 /* So many letters of a name may be wrong for another to be meant. */
 #define MOST_TYPOS			4
 
-const TscFrequency *
+const CounterFrequency *
 calibrated_tsc_frequency(void)
 {
 	return tsc_frequency(wait_briefly);
@@ -89,29 +89,33 @@ why_no_tsc(const ClockSource *source)
 static double
 tsc_hz(const ClockSource *source, const char **from)
 {
-	const TscFrequency *frequency = calibrated_tsc_frequency();
+	const CounterFrequency *frequency = calibrated_tsc_frequency();
 
 	(void) source;
 	*from = frequency->from;
 	return frequency->hz;
 }
 
-#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 static const char *
 why_no_arm_counter(const ClockSource *source)
 {
+	const char *why_not = arm_counter_why_not();
+
 	(void) source;
-	return arm_counter_why_not();
+	if (why_not == NULL && arm_counter_frequency(wait_briefly) == NULL)
+		return "the frequency of the counter could not be found: it did not advance while calibrating";
+	return why_not;
 }
 
 static double
 arm_hz(const ClockSource *source, const char **from)
 {
+	const CounterFrequency *frequency = arm_counter_frequency(wait_briefly);
+
 	(void) source;
-	*from = "CNTFRQ_EL0";
-	return arm_counter_hz();
+	*from = frequency->from;
+	return frequency->hz;
 }
-#endif
 
 /* instr_time is what EXPLAIN ANALYZE reads at this moment. */
 static const ClockSource *
@@ -153,6 +157,11 @@ instr_time_resolution(const ClockSource *source)
 #else
 #define TSC_READER(reader) NULL
 #endif
+#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
+#define ARM_READER(reader) (&(reader))
+#else
+#define ARM_READER(reader) NULL
+#endif
 
 static const OsClock system_clock = {.id = SYSTEM_CLOCK_ID};
 
@@ -173,18 +182,16 @@ static const ClockSource first_sources[] = {
 		CLOCK_FINE, why_no_tsc, TSC_READER(reader_rdtsc),
 		reads_call, tsc_hz, tick_ns, "RDTSC", NULL
 	},
-#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 	{
 		"cntvct_isb", "counter of 64-bit Arm, after all earlier instructions",
-		CLOCK_FINE, why_no_arm_counter, &reader_cntvct_isb,
+		CLOCK_FINE, why_no_arm_counter, ARM_READER(reader_cntvct_isb),
 		reads_call, arm_hz, tick_ns, "ISB, CNTVCT_EL0", NULL
 	},
 	{
 		"cntvct", "counter of 64-bit Arm, as soon as possible",
-		CLOCK_FINE, why_no_arm_counter, &reader_cntvct,
+		CLOCK_FINE, why_no_arm_counter, ARM_READER(reader_cntvct),
 		reads_call, arm_hz, tick_ns, "CNTVCT_EL0", NULL
 	},
-#endif
 	{
 		"instr_time", "what EXPLAIN ANALYZE of this server reads at present",
 		CLOCK_FINE, why_no_instr_time, &reader_instr_time,

@@ -103,7 +103,7 @@ extern const char *clock_source_for_other_timing(void);
 extern const char *clock_of_explain(void);
 
 /* The TSC's frequency by tsc_frequency(), interruptible. */
-struct TscFrequency;
-extern const struct TscFrequency *calibrated_tsc_frequency(void);
+struct CounterFrequency;
+extern const struct CounterFrequency *calibrated_tsc_frequency(void);
 
 #endif							/* CLOCKTIMING_SOURCE_H */

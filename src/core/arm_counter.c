@@ -1,55 +1,71 @@
 /*
  * arm_counter.c
  *	  See arm_counter.h.
- *
- * The processor may read it earlier than the order of instructions says; the
- * instruction barrier prevents that (Arm Architecture Reference Manual, D12).
  */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "core/arm_counter.h"
+#include "core/kernel_clock.h"
+
+/* What Linux calls it. */
+#define KERNEL_NAME			"arch_sys_counter"
+
+const char *
+arm_counter_judge(const ArmEvidence *evidence)
+{
+	static char reason[KERNEL_CLOCK_SIZE + 100];
+
+	if (evidence->why_not != NULL)
+		return evidence->why_not;
+	if (evidence->kernel_source[0] == '\0')
+		return "the kernel's clock source is not known";
+	if (strcmp(evidence->kernel_source, KERNEL_NAME) != 0)
+		snprintf(reason, sizeof(reason), "the kernel does not keep time by the counter: its clock source is %s",
+				 evidence->kernel_source);
+	else if (evidence->counter_ns >= evidence->system_ns)
+		snprintf(reason, sizeof(reason), "a reading of the counter takes %.0f ns, and one of the system's clock %.0f ns",
+				 evidence->counter_ns, evidence->system_ns);
+	else
+		return NULL;
+	return reason;
+}
 
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 
-#include <stddef.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "core/probe.h"
+#include "core/reading_fence.h"
+#include "core/reference.h"
+#include "core/system_clock.h"
 
-static inline uint64_t
-cntvct(void)
-{
-	uint64_t	ticks;
+/* From Linux's linux/prctl.h.  On Arm they are known from Linux 6.12 on. */
+#define PR_GET_TSC_CODE		25
+#define PR_TSC_ENABLE_CODE	1
 
-	__asm__ volatile ("mrs %0, cntvct_el0":"=r" (ticks));
+/* The least of so many batches is what a reading costs undisturbed. */
+#define BATCHES				20
+#define BATCH_READINGS		20
 
-	return ticks;
-}
-
-static inline uint64_t
-cntvct_isb(void)
-{
-	uint64_t	ticks;
-
-	__asm__ volatile ("isb\n\tmrs %0, cntvct_el0":"=r" (ticks)::"memory");
-
-	return ticks;
-}
-
-DEFINE_CLOCK_READER(reader_cntvct, cntvct());
-DEFINE_CLOCK_READER(reader_cntvct_isb, cntvct_isb());
-
-static uint64_t
-cntfrq(void)
+/* As the firmware states it: 32 bits, of which 0 says that it has not done so. */
+static double
+stated_hz(void)
 {
 	uint64_t	hz;
 
 	__asm__ volatile ("mrs %0, cntfrq_el0":"=r" (hz));
 
-	return hz;
+	return (double) (hz & 0xffffffff);
 }
 
 static uint64_t
 read_both_registers(void)
 {
-	return cntfrq() + cntvct();
+	return (uint64_t) stated_hz() + arm_counter_read();
 }
 
 const char *
@@ -57,22 +73,94 @@ arm_counter_why_not(void)
 {
 	static Probe tried = {.read = read_both_registers};
 
-	if (!probe(&tried))
-		return "reading CNTVCT_EL0 raised a signal";
-	if (arm_counter_hz() <= 0)
-		return "the firmware states no frequency of it (CNTFRQ_EL0 is 0)";
+#ifdef __linux__
+	int			mode = PR_TSC_ENABLE_CODE;
+
+	/* where the kernel does not know the question, it cannot forbid it either */
+	if (prctl(PR_GET_TSC_CODE, &mode, 0, 0, 0) == 0 && mode != PR_TSC_ENABLE_CODE)
+		return "the kernel forbids this process to read the counter (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))";
+#endif
+	return probe(&tried) ? NULL : "reading CNTVCT_EL0 raised a signal";
+}
+
+const CounterFrequency *
+arm_counter_frequency(void (*wait) (double seconds))
+{
+	static CounterFrequency frequency;
+
+	if (arm_counter_why_not() != NULL)
+		return NULL;
+	if (frequency.hz > 0)
+		return &frequency;
+	counter_calibrate(&frequency, arm_counter_read, wait);
+	counter_consider(&frequency, stated_hz(), "CNTFRQ_EL0");
+	counter_consider(&frequency, frequency.calibrated_hz, "calibration");
+	return frequency.hz > 0 ? &frequency : NULL;
+}
+
+static uint64_t
+fenced_read(void)
+{
+	reading_fence();
+	return arm_counter_read();
+}
+
+/* Also what the reference costs, which is the same for all. */
+static double
+least_cost_ns(uint64_t (*read) (void))
+{
+	uint64_t	least = UINT64_MAX;
+
+	for (int i = 0; i < BATCHES; i++)
+	{
+		uint64_t	start = reference_ns();
+		uint64_t	ns;
+
+		for (int j = 0; j < BATCH_READINGS; j++)
+			(void) read();
+		ns = reference_ns() - start;
+		if (ns < least)
+			least = ns;
+	}
+	return (double) least / BATCH_READINGS;
+}
+
+const char *
+arm_counter_why_not_trusted(void)
+{
+	static char source[KERNEL_CLOCK_SIZE];
+	static ArmEvidence evidence;
+
+	evidence.why_not = arm_counter_why_not();
+	evidence.kernel_source = source;
+	(void) kernel_clock_source(source);
+	if (evidence.why_not == NULL && evidence.system_ns == 0)
+	{
+		evidence.counter_ns = least_cost_ns(fenced_read);
+		evidence.system_ns = least_cost_ns(system_clock_read);
+	}
+	return arm_counter_judge(&evidence);
+}
+
+#else							/* !CLOCKTIMING_HAVE_ARM_COUNTER */
+
+const char *
+arm_counter_why_not(void)
+{
+	return "this is not a 64-bit Arm processor";
+}
+
+const CounterFrequency *
+arm_counter_frequency(void (*wait) (double seconds))
+{
+	(void) wait;
 	return NULL;
 }
 
-double
-arm_counter_hz(void)
+const char *
+arm_counter_why_not_trusted(void)
 {
-	return (double) (cntfrq() & 0xffffffff);
+	return arm_counter_why_not();
 }
-
-#else
-
-/* ISO C forbids an empty translation unit. */
-typedef int clocktiming_no_arm_counter;
 
 #endif							/* CLOCKTIMING_HAVE_ARM_COUNTER */

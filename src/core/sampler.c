@@ -16,8 +16,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/arm_counter.h"
 #include "core/granularity.h"
 #include "core/random.h"
+#include "core/reading_fence.h"
 #include "core/sampler.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
@@ -61,6 +63,9 @@ DEFINE_CLOCK_READER(reader_system, system_clock_read());
 #if defined(__x86_64__) || defined(__i386__)
 DEFINE_CLOCK_READER(reader_rdtscp, tsc_read_rdtscp());
 DEFINE_CLOCK_READER(reader_rdtsc, tsc_read_rdtsc());
+#elif defined(__aarch64__)
+DEFINE_CLOCK_READER(reader_cntvct_isb, (reading_fence(), arm_counter_read()));
+DEFINE_CLOCK_READER(reader_cntvct, arm_counter_read());
 #endif
 
 static double
@@ -151,7 +156,7 @@ measure_granularity(SamplerRun *run)
 			__asm__ volatile ("");
 
 		/* no reading before the delay is over */
-		tsc_fence();
+		reading_fence();
 		reading = run->reader->read();
 		judge_reading(run, reading);
 		if ((int64_t) (reading - previous) > 0)
@@ -386,8 +391,8 @@ measure_stopwatch(const SamplerRun *run)
 		uint64_t	before = run->stopwatch();
 		uint64_t	after;
 
-		tsc_fence();
-		tsc_fence();
+		reading_fence();
+		reading_fence();
 		after = run->stopwatch();
 		if (after - before < least)
 			least = after - before;
@@ -537,9 +542,9 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	/* the stopwatch's own code comes into the caches */
 	(void) run->stopwatch();
 	before = run->stopwatch();
-	tsc_fence();
+	reading_fence();
 	readings[0] = read();
-	tsc_fence();
+	reading_fence();
 	after = run->stopwatch();
 	for (int i = 1; i < INSTANT_DURATIONS + 2; i++)
 		readings[i] = read();

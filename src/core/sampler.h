@@ -32,6 +32,9 @@ extern const ClockReader reader_system;
 #if defined(__x86_64__) || defined(__i386__)
 extern const ClockReader reader_rdtscp;
 extern const ClockReader reader_rdtsc;
+#elif defined(__aarch64__)
+extern const ClockReader reader_cntvct_isb;
+extern const ClockReader reader_cntvct;
 #endif
 
 /* A number of events of one kind, and their sizes in nanoseconds. */

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "core/reading_fence.h"
 #include "core/skew_bounds.h"
 #include "core/tsc.h"
 
@@ -20,7 +21,7 @@ static inline uint64_t
 fenced_reading(const SkewClock *clock)
 {
 #if defined(CLOCKTIMING_HAVE_TSC)
-	tsc_fence();
+	reading_fence();
 	return clock->read(clock->arg);
 #else
 	uint64_t	reading;

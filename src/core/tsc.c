@@ -130,7 +130,6 @@ tsc_why_not_trusted(void)
 
 #include <cpuid.h>
 #include <errno.h>
-#include <math.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -138,15 +137,9 @@ tsc_why_not_trusted(void)
 #endif
 
 #include "core/probe.h"
-#include "core/reference.h"
 
 /* from Linux's asm/prctl.h, which not every C library installs */
 #define ARCH_GET_CPUID_CODE	0x1011
-
-#define CALIBRATION_S		0.05
-#define CALIBRATION_TRIES	21
-/* a stated frequency that is farther off than this is not believed */
-#define BELIEVED_PPM		100.0
 
 /*
  * CPUID can be made to fault, too (arch_prctl(ARCH_SET_CPUID), on processors
@@ -286,66 +279,19 @@ tsc_why_no_rdtscp(void)
 	return probe(&tried) ? NULL : "executing RDTSCP raised a signal";
 }
 
-/* Fenced, so that the reading stays inside its bracket. */
-static uint64_t
-fenced_rdtsc(void)
-{
-	uint64_t	ticks;
-
-	tsc_fence();
-	ticks = tsc_read_rdtsc();
-	tsc_fence();
-	return ticks;
-}
-
-static ReferencePair
-calibration_pair(void)
-{
-	return reference_pair(reference_ns, fenced_rdtsc, CALIBRATION_TRIES, 0, NULL, NULL);
-}
-
-/* Takes a frequency if there is none yet, and the calibration does not differ. */
-static void
-consider(TscFrequency *frequency, double stated_hz, const char *from)
-{
-	if (frequency->hz == 0 && stated_hz > 0 &&
-		(frequency->calibrated_hz == 0 ||
-		 fabs(stated_hz / frequency->calibrated_hz - 1) * 1e6 <= BELIEVED_PPM))
-	{
-		frequency->hz = stated_hz;
-		frequency->from = from;
-	}
-}
-
-const TscFrequency *
+const CounterFrequency *
 tsc_frequency(void (*wait) (double seconds))
 {
-	static TscFrequency frequency;
-	ReferencePair begin;
-	ReferencePair end;
-	double		left_s;
-	double		passed_ns;
+	static CounterFrequency frequency;
 
 	if (tsc_why_no_rdtsc() != NULL)
 		return NULL;
 	if (frequency.hz > 0)
 		return &frequency;
-
-	begin = calibration_pair();
-	while ((left_s = CALIBRATION_S - (reference_ns() - begin.reference_ns) / 1e9) > 0)
-		wait(left_s);
-	end = calibration_pair();
-	passed_ns = (double) (end.reference_ns - begin.reference_ns);
-	if ((int64_t) (end.reading - begin.reading) > 0)
-	{
-		frequency.calibrated_hz = (end.reading - begin.reading) * 1e9 / passed_ns;
-		frequency.calibrated_bound_ppm =
-			(begin.width_ns + end.width_ns) / 2.0 / passed_ns * 1e6;
-	}
-
-	consider(&frequency, tsc_cpuid()->hypervisor_hz, "hypervisor");
-	consider(&frequency, tsc_cpuid()->cpuid_hz, "CPUID");
-	consider(&frequency, frequency.calibrated_hz, "calibration");
+	counter_calibrate(&frequency, tsc_read_rdtsc, wait);
+	counter_consider(&frequency, tsc_cpuid()->hypervisor_hz, "hypervisor");
+	counter_consider(&frequency, tsc_cpuid()->cpuid_hz, "CPUID");
+	counter_consider(&frequency, frequency.calibrated_hz, "calibration");
 	return frequency.hz > 0 ? &frequency : NULL;
 }
 
@@ -380,7 +326,7 @@ tsc_why_no_rdtscp(void)
 	return tsc_why_no_rdtsc();
 }
 
-const TscFrequency *
+const CounterFrequency *
 tsc_frequency(void (*wait) (double seconds))
 {
 	(void) wait;

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/counter_frequency.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 #define CLOCKTIMING_HAVE_TSC 1
 #include <x86intrin.h>
@@ -33,15 +35,6 @@ typedef struct TscCpuid
 								 * crystal's frequency open; 0 if unknown */
 	double		hypervisor_hz;	/* leaf 0x40000010; 0 if unknown */
 } TscCpuid;
-
-/* The frequency, once known. */
-typedef struct TscFrequency
-{
-	double		hz;				/* in use; 0 if it could not be found */
-	const char *from;			/* "CPUID", "hypervisor" or "calibration" */
-	double		calibrated_hz;	/* 0 if calibration did not succeed */
-	double		calibrated_bound_ppm;	/* bound of its error */
-} TscFrequency;
 
 /* Executes CPUID once a process; later calls return what it said then. */
 extern const TscCpuid *tsc_cpuid(void);
@@ -98,13 +91,10 @@ extern bool tsc_is_given_up_now(void);
 extern const char *tsc_why_not_trusted(void);
 
 /*
- * The frequency, calibrated once a process against the reference clock for
- * 50 ms, in which "wait" is called with the time left in seconds; that may leave
- * by longjmp.  NULL as long as the TSC may not be read.  What CPUID or the
- * hypervisor say is taken where the calibration confirms it to 100 ppm, since it
- * is the same for every process.
+ * The frequency, from "CPUID", "hypervisor" or "calibration": found once a
+ * process by counter_calibrate().  NULL as long as the TSC may not be read.
  */
-extern const TscFrequency *tsc_frequency(void (*wait) (double seconds));
+extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC
 static inline uint64_t
@@ -121,16 +111,5 @@ tsc_read_rdtscp(void)
 	return __rdtscp(&aux);
 }
 #endif
-
-/* Nothing after it begins before everything before it is done. */
-static inline void
-tsc_fence(void)
-{
-#ifdef CLOCKTIMING_HAVE_TSC
-	__builtin_ia32_lfence();
-#else
-	__asm__ volatile ("":::"memory");
-#endif
-}
 
 #endif							/* CLOCKTIMING_TSC_H */

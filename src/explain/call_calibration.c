@@ -185,7 +185,7 @@ calibrate(int gap, double *ticks_per_ns)
 		CHECK_FOR_INTERRUPTS();
 		measure_round(measured, i, gap);
 	}
-	if (timing_by_tsc)
+	if (timing_by_counter)
 		tick_ns = (double) (reference_ns() - start_ns) /
 			Max((double) (int64) (now_ticks() - start_ticks), 1);
 	*ticks_per_ns = 1 / tick_ns;
@@ -213,7 +213,7 @@ typedef struct Calibration
 	CallCost	cost;
 	double		ticks_per_ns;
 	uint64		at_ns;			/* 0: never */
-	bool		by_tsc;
+	bool		by_counter;
 } Calibration;
 
 /* Of one call in GAP, and of all. */
@@ -250,7 +250,7 @@ call_calibration_shmem_init(void)
 static bool
 is_valid(const Calibration *calibration, uint64 now_ns)
 {
-	return calibration->at_ns != 0 && calibration->by_tsc == timing_by_tsc &&
+	return calibration->at_ns != 0 && calibration->by_counter == timing_by_counter &&
 		now_ns - calibration->at_ns <= MAX_AGE_NS;
 }
 
@@ -265,7 +265,7 @@ call_cost(bool all_timed, double *ticks_per_ns)
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
 		/* the others go on with what is there while this one calibrates */
-		if (own->at_ns != 0 && own->by_tsc == timing_by_tsc && !is_valid(own, now_ns))
+		if (own->at_ns != 0 && own->by_counter == timing_by_counter && !is_valid(own, now_ns))
 			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);
 	}
@@ -273,7 +273,7 @@ call_cost(bool all_timed, double *ticks_per_ns)
 	{
 		own->cost = calibrate(all_timed ? 1 : GAP, &own->ticks_per_ns);
 		own->at_ns = now_ns;
-		own->by_tsc = timing_by_tsc;
+		own->by_counter = timing_by_counter;
 		if (shared != NULL)
 		{
 			SpinLockAcquire(&shared->mutex);

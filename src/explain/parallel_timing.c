@@ -34,7 +34,7 @@ typedef struct SharedTiming
 	int			nworkers;
 	uint32		text_hash;		/* of the query; others have workers, too */
 	CallCost	cost;
-	bool		by_tsc;
+	bool		by_counter;
 	double		ticks_per_ns;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* [worker][node] */
 } SharedTiming;
@@ -74,7 +74,7 @@ parallel_timing_share(QueryTiming *query)
 	shared->nworkers = query->nworkers;
 	shared->text_hash = text_hash(query->desc->sourceText);
 	shared->cost = query->cost;
-	shared->by_tsc = timing_by_tsc;
+	shared->by_counter = timing_by_counter;
 	shared->ticks_per_ns = query->ticks_per_ns;
 
 	query->guc_nest_level = NewGUCNestLevel();
@@ -133,13 +133,13 @@ attach_in_worker(QueryDesc *desc)
 		shared->magic != SHARED_MAGIC ||
 		shared->text_hash != text_hash(desc->sourceText) ||
 		ParallelWorkerNumber >= shared->nworkers ||
-		(shared->by_tsc && tsc_why_no_rdtsc() != NULL))
+		(shared->by_counter && timing_counter_why_not() != NULL))
 	{
 		dsm_detach(segment);
 		return;
 	}
 	call_samples_prepare();
-	timing_by_tsc = shared->by_tsc;
+	timing_by_counter = shared->by_counter;
 	options.sampling = shared->sampling;
 	options.only_node = shared->only_node;
 	options.max_overhead = shared->max_overhead;

@@ -96,7 +96,7 @@ query_ns_per_tick(const QueryTiming *query)
 	double		ticks = (double) (int64) (query->stop_ticks - query->start_ticks);
 	double		ns = (double) (query->stop_ns - query->start_ns);
 
-	if (!timing_by_tsc)
+	if (!timing_by_counter)
 		return 1;
 	if (ns >= LONG_RUN_NS && ticks > 0)
 		return ns / ticks;

@@ -14,7 +14,7 @@
 /* It takes 60 us to ask the kernel which clock it trusts. */
 #define VALID_NS		UINT64CONST(10000000000)
 
-bool		timing_by_tsc = false;
+bool		timing_by_counter = false;
 
 /* Queries that are timed with it, of which the memory is still there. */
 static int	holders = 0;
@@ -36,7 +36,7 @@ timing_clock_choose(bool in_passing)
 	if (in_passing && chosen_ns != 0 && now_ns - chosen_ns < VALID_NS &&
 		chosen_for == server_clock_setting())
 		return;
-	timing_by_tsc = why_not_timed_by_tsc() == NULL;
+	timing_by_counter = why_not_timed_by_counter() == NULL;
 	chosen_ns = now_ns;
 	chosen_for = server_clock_setting();
 }
@@ -56,5 +56,5 @@ timing_clock_release(void)
 const char *
 timing_clock_name(void)
 {
-	return timing_by_tsc ? "RDTSC" : SYSTEM_CLOCK_NAME;
+	return timing_by_counter ? TIMING_COUNTER_READS : SYSTEM_CLOCK_NAME;
 }

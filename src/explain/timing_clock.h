@@ -8,11 +8,12 @@
 #ifndef CLOCKTIMING_TIMING_CLOCK_H
 #define CLOCKTIMING_TIMING_CLOCK_H
 
+#include "core/reading_fence.h"
 #include "core/system_clock.h"
-#include "core/tsc.h"
+#include "core/timing_counter.h"
 
-/* Whether RDTSC is what is read; else a tick is a nanosecond of the system's clock. */
-extern bool timing_by_tsc;
+/* Whether the processor's counter is what is read; else a tick is a nanosecond of the system's clock. */
+extern bool timing_by_counter;
 
 /*
  * Chooses the cheapest clock that can be trusted.  It stays as it is from
@@ -28,9 +29,9 @@ extern const char *timing_clock_name(void);
 static inline uint64
 now_ticks(void)
 {
-#ifdef CLOCKTIMING_HAVE_TSC
-	if (likely(timing_by_tsc))
-		return tsc_read_rdtsc();
+#ifdef CLOCKTIMING_HAVE_COUNTER
+	if (likely(timing_by_counter))
+		return timing_counter_read();
 #endif
 	return system_clock_read();
 }
@@ -44,8 +45,8 @@ now_ticks(void)
 static inline uint64
 fenced_ticks(void)
 {
-	if (likely(timing_by_tsc))
-		tsc_fence();
+	if (likely(timing_by_counter))
+		reading_fence();
 	return now_ticks();
 }
 

@@ -128,7 +128,7 @@ gaps_in_words(const Facts *facts)
 static double
 certain_frequency_ppm(void)
 {
-	const TscFrequency *calibrated = calibrated_tsc_frequency();
+	const CounterFrequency *calibrated = calibrated_tsc_frequency();
 
 	return Max(fabs(server_tsc_hz() / calibrated->calibrated_hz - 1) * 1e6 -
 			   calibrated->calibrated_bound_ppm, 0);

@@ -84,7 +84,7 @@ put_clock(Report *report, const char *label, const char *source)
 static void
 put_tsc_frequency(Report *report)
 {
-	const TscFrequency *frequency = calibrated_tsc_frequency();
+	const CounterFrequency *frequency = calibrated_tsc_frequency();
 
 	/* the tool's words: what the processor is, then where it had to look */
 	put_line(report, psprintf("TSC frequency source: x86%s%s",

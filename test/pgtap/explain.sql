@@ -703,4 +703,15 @@ SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER 
                   AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)), 'runs: times: ' || q)])
 FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)', 'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
 
+-- the clock: the processor's counter, or else why not
+CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clock_platform AS p LEFT JOIN clock_sources AS c ON c.source = p.value
+WHERE p.name = 'clock_explain_source';
+SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '', format('timed by %s: %s', source, note)) FROM timed_by;
+SELECT is((SELECT substring(line FROM 'Clock: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ '^ *Clock: '), clock,
+          'which the summary line names') FROM timed_by;
+-- Arm, where Linux keeps time by the counter
+SELECT ok(t.source = 'cntvct' OR t.note ~ '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$', 'Arm: the counter, if that is cheaper')
+FROM timed_by AS t, clock_platform AS p, clock_sources AS c
+WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct' AND c.available;
+
 SELECT * FROM finish();

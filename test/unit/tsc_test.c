@@ -139,7 +139,7 @@ main(void)
 	ok(tsc_why_not_usable() == NULL || tsc_why_not_trusted() != NULL, "nor trusted");
 	if (tsc_why_no_rdtsc() == NULL)
 	{
-		const TscFrequency *f = tsc_frequency(nap);
+		const CounterFrequency *f = tsc_frequency(nap);
 		double		hz = f->hz;
 
 		ok(tsc_cpuid()->tsc && tsc_cpuid()->vendor[0] != '\0', "CPUID says so");

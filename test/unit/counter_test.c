@@ -1,0 +1,163 @@
+/*
+ * counter_test: which frequency of a counter is believed, and when that of
+ * 64-bit Arm is trusted.
+ */
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "core/arm_counter.h"
+#include "core/reference.h"
+#include "tap.h"
+
+static int	waits;
+
+static void
+nap(double seconds)
+{
+	struct timespec ms = {0, 1000000};
+
+	waits++;
+	if (seconds > 0)
+		nanosleep(&ms, NULL);
+}
+
+/* 25 MHz, as many a counter of Arm has. */
+static uint64_t
+counter_of_25_mhz(void)
+{
+	return reference_ns() / 40;
+}
+
+static uint64_t
+broken_counter(void)
+{
+	return 42;
+}
+
+/* What is believed of a counter where two frequencies are stated, in this order. */
+static CounterFrequency
+believed(uint64_t (*read) (void), double first_hz, double second_hz)
+{
+	CounterFrequency frequency = {0};
+
+	waits = 0;
+	counter_calibrate(&frequency, read, nap);
+	counter_consider(&frequency, first_hz, "first");
+	counter_consider(&frequency, second_hz, "second");
+	counter_consider(&frequency, frequency.calibrated_hz, "calibration");
+	return frequency;
+}
+
+static void
+frequencies(void)
+{
+	CounterFrequency f = believed(counter_of_25_mhz, 25e6, 25e6);
+	double		bound = f.calibrated_bound_ppm + 40 / 0.05 / 1e9 * 1e6;
+
+	ok(waits > 0, "whoever waits is asked");
+	ok(fabs(f.calibrated_hz / 25e6 - 1) * 1e6 <= bound, "calibrated: %.0f Hz, within %.1f ppm", f.calibrated_hz, bound);
+	ok(f.hz == 25e6 && strcmp(f.from, "first") == 0, "a stated frequency that is right is taken");
+	f = believed(counter_of_25_mhz, 0, 25e6);
+	ok(f.hz == 25e6 && strcmp(f.from, "second") == 0, "the next one where nothing is stated");
+	f = believed(counter_of_25_mhz, 24e6, 25e6 * 1.001);
+	ok(f.hz == f.calibrated_hz && strcmp(f.from, "calibration") == 0, "what is stated wrongly is not");
+	f = believed(broken_counter, 0, 0);
+	ok(f.hz == 0, "a counter that stands still has none");
+}
+
+/* "why" is what the reason contains; NULL: trusted. */
+static void
+judged(const char *source, double counter_ns, double system_ns, const char *why)
+{
+	ArmEvidence evidence = {NULL, source, counter_ns, system_ns};
+	const char *reason = arm_counter_judge(&evidence);
+
+	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
+	   "kernel \"%s\", %.0f and %.0f ns: %s", source, counter_ns, system_ns, reason ? reason : "trusted");
+	evidence.why_not = "it cannot be read";
+	ok(arm_counter_judge(&evidence) == evidence.why_not, "unless it cannot be read");
+}
+
+#if defined(CLOCKTIMING_HAVE_ARM_COUNTER) && defined(__linux__)
+
+/* In a child: 0 if it is refused, 1 if not, 2 where the kernel has no such prohibition. */
+static int
+forbidden_child(void)
+{
+	const char *why;
+
+	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0)
+		return 2;
+	why = arm_counter_why_not();
+	if (why == NULL || strstr(why, "prctl") == NULL || arm_counter_frequency(nap) != NULL ||
+		arm_counter_why_not_trusted() == NULL)
+		return 1;
+	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+	return arm_counter_why_not() == NULL ? 0 : 1;
+}
+
+static void
+prohibition(void)
+{
+	int			status = -1;
+	pid_t		pid = fork();
+
+	if (pid == 0)
+		_exit(forbidden_child());
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+		ok(true, "# SKIP this kernel cannot forbid it");
+	else
+		ok(status == 0, "forbidden by prctl: refused, and why");
+}
+
+static void
+counter(void)
+{
+	const CounterFrequency *f = arm_counter_frequency(nap);
+	uint64_t	before = arm_counter_read();
+	uint64_t	start_ns = reference_ns();
+	double		ns;
+
+	ok(f != NULL && f->hz >= 1e6 && f->hz <= 1e9, "its frequency: %.0f, from %s", f->hz, f->from);
+	waits = 0;
+	ok(arm_counter_frequency(nap)->hz == f->hz && waits == 0, "a second call knows it already");
+	while (reference_ns() - start_ns < 20000000)
+		nap(1);
+	ns = (double) (arm_counter_read() - before) * 1e9 / f->hz;
+	ok(ns >= 20e6 * 0.999, "it advances by no less than the time passed: %.0f ns", ns);
+	prohibition();
+}
+#else
+static void
+counter(void)
+{
+	ok(false, "there is a counter");
+}
+#endif
+
+int
+main(void)
+{
+	frequencies();
+	judged("arch_sys_counter", 12, 25, NULL);
+	judged("arch_sys_counter", 400, 350, "takes 400 ns, and one of the system's clock 350 ns");
+	judged("arch_sys_counter", 25, 25, "takes 25 ns");
+	judged("jiffies", 12, 25, "its clock source is jiffies");
+	judged("", 12, 25, "not known");
+	if (arm_counter_why_not() == NULL)
+		counter();
+	else
+	{
+		ok(arm_counter_why_not_trusted() != NULL, "what cannot be read is not trusted: %s", arm_counter_why_not());
+		ok(arm_counter_frequency(nap) == NULL, "and has no frequency");
+	}
+	return done();
+}
