@@ -15,6 +15,7 @@
 
 #include "clock/sample_members.h"
 #include "clock/sample_value.h"
+#include "compat.h"
 
 PG_FUNCTION_INFO_V1(clock_merge_add);
 
