@@ -256,6 +256,10 @@ my $pid = worker();
 kill('KILL', $pid);
 wait_for_restart($pid);
 is(lost(), '', 'events survive the end of the worker');
+$pid = worker();
+kill('TERM', $pid);
+wait_for_restart($pid);
+is(lost(), '', 'which is started again also if it was told to end');
 intervals(2);
 
 # a full disk
