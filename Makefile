@@ -67,7 +67,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream test-upgrade bench unit unit-programs shims indent portable
+.PHONY: help demo test test-matrix test-valgrind test-upstream test-upgrade bench unit unit-programs shims indent portable dist release-check
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -85,8 +85,10 @@ help:
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
 	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
 	@echo 'make indent         format src/ with pgindent'
+	@echo 'make dist           clocktiming-VERSION.zip for PGXN, of what is committed'
+	@echo 'make release-check  whether what is committed may be released: versions, dist, the manual     3 min'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
-	@echo 'demo, bench and all that begin with test install packages that are missing, if they are run as'
+	@echo 'demo, bench, release-check and all that begin with test install what is missing, if they are run as'
 	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
 	@echo 'clocktiming, and touch no PostgreSQL server that is there.'
 
@@ -139,3 +141,12 @@ indent:
 # The portable edition's two files, of portable/src.
 portable:
 	@portable/generate
+
+# META.json's version has three numbers, as PGXN wants them.
+DISTVERSION = $(shell sed -n '1,/"version"/s/^   "version": "\(.*\)",/\1/p' META.json)
+
+dist:
+	git archive --format=zip --prefix=clocktiming-$(DISTVERSION)/ -o $(or $(DISTDIR),.)/clocktiming-$(DISTVERSION).zip HEAD
+
+release-check:
+	@tools/release-check
