@@ -180,7 +180,7 @@ sub keep
 	return;
 }
 
-$queries{jit} = [ [ 'jit=on', 'jit_above_cost=0' ], 'SELECT sum(i) FROM a WHERE k < 50' ] if $node->safe_psql('postgres', 'SELECT pg_jit_available()') eq 't';
+$queries{jit} = [ [ 'jit=on', 'jit_above_cost=0' ], 'SELECT sum(i) FROM a WHERE k < 50' ] if psql(['jit=on'], \@unaligned, 'SELECT pg_jit_available()') eq "t\n";
 foreach my $name (sort keys %queries)
 {
 	my ($settings, $query) = @{ $queries{$name} };
