@@ -64,7 +64,8 @@ endif
 UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
 UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
-UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
+SANITIZE = address,undefined
+UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-Isrc
 
 .PHONY: help demo test test-matrix test-valgrind test-upstream test-arm bench unit unit-programs shims indent portable
@@ -79,7 +80,7 @@ help:
 	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
 	@echo '                    (WAYS="track counting": these only)'
-	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     60 min'
+	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     30 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
