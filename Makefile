@@ -67,7 +67,8 @@ endif
 UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
 UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
-UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
+SANITIZE = address,undefined
+UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-Isrc
 
 .PHONY: help demo test test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \
@@ -88,7 +89,7 @@ help:
 	@echo 'make test-deb       builds Debian packages in trees of bookworm, trixie and sid, installs,'
 	@echo '                    uses and purges them there (RELEASES="trixie sid": these only)    15 min'
 	@echo 'make deb            Debian packages, into build/deb (VERSIONS="15 17": for these only)     2 min'
-	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     60 min'
+	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     30 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'

@@ -11,15 +11,17 @@ CREATE TABLE overhead_settings AS
     SELECT name, setting FROM pg_settings WHERE name NOT LIKE 'transaction%';
 
 -- the procedure: one row
-CALL clock_executor_overhead(rows => 1000, duration => 0.1) \gset
+-- an emulated processor takes longer
+\set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
+CALL clock_executor_overhead(rows => 1000, duration => :seconds) \gset
 SELECT :rows AS rows, :'workload' AS workload, :repetitions >= 1 AS repetitions,
        :plain_ms > 0 AS plain, :analyze_ms > 0 AS analyzed, :reading_ns > 0 AS reading,
        :predicted_ns BETWEEN 2 * :reading_ns - 0.02 AND 2 * :reading_ns + 0.02 AS predicted,
        :'parallel' AS parallel, :'jit' AS jit,
        :'clock' = (SELECT clock FROM clock_sources WHERE source = 'instr_time') AS clock;
-CALL clock_executor_overhead(1000, 'TABLE', 0.1) \gset
+CALL clock_executor_overhead(1000, 'TABLE', :seconds) \gset
 SELECT :'workload' AS workload, :repetitions >= 1 AS repetitions, :plain_ms > 0 AS plain;
-CALL clock_executor_overhead(1, duration => 0.1) \gset
+CALL clock_executor_overhead(1, duration => :seconds) \gset
 SELECT :rows AS rows, :repetitions >= 1 AS repetitions;
 -- its table is gone
 SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL AS gone;
@@ -27,25 +29,25 @@ SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL AS gone;
 -- a row a mode
 SELECT mode, runs >= 1 AS runs, min_ms <= median_ms AS median, min_ms <= mean_ms AS mean,
        overhead_ns IS NULL AS no_overhead, slowdown_percent IS NULL AS no_slowdown, parallel, jit
-FROM clock_executor_overhead_runs(1000, duration => 0.1);
-SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, 'table', 0.1);
-SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, duration => 0.1, path => 'statement');
+FROM clock_executor_overhead_runs(1000, duration => :seconds);
+SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, 'table', :seconds);
+SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, duration => :seconds, path => 'statement');
 
 -- a query of one's own, and how many node calls it is timed with: for each
 -- node its rows and the end of each loop
 SELECT mode, runs >= 1 AS runs, node_calls, parallel, jit
-FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', 0.1);
-SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', 0.1);
-SELECT DISTINCT node_calls FROM clock_query_overhead('VALUES (1), (2), (3)', 0.1);
-SELECT DISTINCT node_calls FROM clock_query_overhead('WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x, x AS y', 0.1);
+FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', :seconds);
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', :seconds);
+SELECT DISTINCT node_calls FROM clock_query_overhead('VALUES (1), (2), (3)', :seconds);
+SELECT DISTINCT node_calls FROM clock_query_overhead('WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x, x AS y', :seconds);
 SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;
 -- seq scan 1000 + 1, hash 1, seq scan 1000 + 1, hash join 900 + 1
 ANALYZE overhead_test;
-SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM overhead_test AS a JOIN overhead_test AS b ON a.id = b.v', 0.1);
+SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM overhead_test AS a JOIN overhead_test AS b ON a.id = b.v', :seconds);
 RESET enable_nestloop; RESET enable_mergejoin; RESET max_parallel_workers_per_gather;
-SELECT count(*) FROM clock_query_overhead('TABLE overhead_test', 0.1);
-SELECT count(*) FROM clock_query_overhead('SELECT 1;', 0.1);
-SELECT count(*) FROM clock_query_overhead(query => '/* a comment */ SELECT 1 -- another', duration => 0.1);
+SELECT count(*) FROM clock_query_overhead('TABLE overhead_test', :seconds);
+SELECT count(*) FROM clock_query_overhead('SELECT 1;', :seconds);
+SELECT count(*) FROM clock_query_overhead(query => '/* a comment */ SELECT 1 -- another', duration => :seconds);
 
 -- an execution that takes longer than the duration is the last one
 CREATE FUNCTION overhead_long() RETURNS int LANGUAGE plpgsql AS
@@ -116,29 +118,29 @@ SELECT s, t.* FROM unnest(ARRAY[
 
 -- an error points into the query
 SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
-SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', 0.1);
+SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', :seconds);
 
 -- in a transaction, in a subtransaction, after an error, nested
 BEGIN;
 INSERT INTO overhead_test VALUES (-3, 1);
 SAVEPOINT s;
-SELECT clock_query_overhead('SELECT 1/0', 0.1);
+SELECT clock_query_overhead('SELECT 1/0', :seconds);
 ROLLBACK TO s;
-SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.1);
+SELECT count(*) FROM clock_query_overhead('SELECT 1', :seconds);
 SET LOCAL client_min_messages = error;
-SELECT count(*) FROM clock_query_overhead('DELETE FROM overhead_test', 0.1, allow_writes => true);
+SELECT count(*) FROM clock_query_overhead('DELETE FROM overhead_test', :seconds, allow_writes => true);
 SELECT count(*) FROM overhead_test;
 SHOW transaction_read_only;
 CREATE TABLE overhead_made_later (a int);
 ROLLBACK;
 SET client_min_messages = error;
-SELECT count(*) FROM clock_query_overhead('SELECT count(*) FROM clock_query_overhead($$SELECT 1$$, 0.01)', 0.1);
+SELECT count(*) FROM clock_query_overhead('SELECT count(*) FROM clock_query_overhead($$SELECT 1$$, 0.01)', :seconds);
 RESET client_min_messages;
 BEGIN READ ONLY;
-SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.1);
-CALL clock_executor_overhead(100, duration => 0.1) \gset
+SELECT count(*) FROM clock_query_overhead('SELECT 1', :seconds);
+CALL clock_executor_overhead(100, duration => :seconds) \gset
 SELECT :rows AS rows;
-CALL clock_executor_overhead(100, 'table', duration => 0.1);
+CALL clock_executor_overhead(100, 'table', duration => :seconds);
 ROLLBACK;
 
 -- nothing of the caller's settings has changed
