@@ -64,7 +64,7 @@ UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 UNIT_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream bench unit unit-programs shims indent portable
+.PHONY: help demo test test-matrix test-valgrind test-upstream test-deb bench unit unit-programs shims indent portable deb
 
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -76,13 +76,16 @@ help:
 	@echo '                    (SCRIPTS="explain measure": these only)'
 	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
 	@echo '                    (WAYS="track counting": these only)'
+	@echo 'make test-deb       builds Debian packages in trees of bookworm, trixie and sid, installs,'
+	@echo '                    uses and purges them there (RELEASES="trixie sid": these only)    15 min'
+	@echo 'make deb            Debian packages, into build/deb (VERSIONS="15 17": for these only)     2 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
 	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
 	@echo 'make indent         format src/ with pgindent'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
-	@echo 'demo, bench and all that begin with test install packages that are missing, if they are run as'
+	@echo 'demo, deb, bench and all that begin with test install packages that are missing, if run as'
 	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
 	@echo 'clocktiming, and touch no PostgreSQL server that is there.'
 
@@ -131,3 +134,9 @@ indent:
 # The portable edition's two files, of portable/src.
 portable:
 	@portable/generate
+
+deb:
+	@tools/deb $(VERSIONS)
+
+test-deb:
+	@tools/test-deb $(RELEASES)

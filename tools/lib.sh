@@ -131,12 +131,16 @@ enter() {
 		id $runner >/dev/null 2>&1 || runner=nobody
 	fi
 	mkdir "$work/src" "$work/tmp"
-	tar -C "$TOP" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' --exclude=./build \
-		--exclude=./results --exclude=./tmp_check -cf - . | tar -C "$work/src" -xof -
+	copy_sources "$work/src"
 	[ -z "$runner" ] || chown -R "$runner:" "$work"
 	supervise as_runner env CLOCKTIMING_WORK="$work" CLOCKTIMING_SINCE=$(($(date +%s) - SECONDS)) HOME="$work" TMPDIR="$work/tmp" \
 		"$work/src/tools/${0##*/}" "$@" || status=$?
 	exit $status
+}
+
+copy_sources() {	# copy_sources DIRECTORY: without what has been built
+	tar -C "$TOP" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' --exclude=./build \
+		--exclude=./results --exclude=./tmp_check -cf - . | tar -C "$1" -xof -
 }
 
 # What tools/setup has installed for this run, if anything, and how to remove it.  To be used after enter.
@@ -159,6 +163,12 @@ cached_pg_config() {
 	assert) echo "/usr/local/pgsql/bin/pg_config" ;;
 	*) echo "/usr/lib/postgresql/$1/bin/pg_config" ;;	# in a tree: as seen from inside
 	esac
+}
+
+# Lets apt have the PostgreSQL that is not in sid yet in the tree $1, which is of sid.
+add_experimental() {
+	sed -n 's/ sid / experimental /p' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
+	printf '%s\n' "Package: src:postgresql-$NEWEST" 'Pin: release a=experimental' 'Pin-Priority: 600' >"$1/etc/apt/preferences.d/clocktiming"
 }
 
 # lock NAME -x|-s: until this process, and what it starts, has ended.
