@@ -707,7 +707,7 @@ FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING
 CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clock_platform AS p LEFT JOIN clock_sources AS c ON c.source = p.value
 WHERE p.name = 'clock_explain_source';
 SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '', format('timed by %s: %s', source, note)) FROM timed_by;
-SELECT is((SELECT substring(line FROM 'Clock: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ ', sampling '), clock,
+SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ '^Time: '), clock,
           'which the summary line names') FROM timed_by;
 -- Arm, where Linux keeps time by the counter
 SELECT ok(t.source = 'cntvct' OR t.note ~ '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$', 'Arm: the counter, if that is cheaper')
