@@ -158,6 +158,10 @@ clock_watch_main(Datum arg)
 			unsaved = 0;
 		}
 	}
-	/* not 0, after which the postmaster would not start it again if somebody has ended it by pg_terminate_backend() */
+
+	/*
+	 * not 0, after which the postmaster would not start it again if somebody
+	 * has ended it by pg_terminate_backend()
+	 */
 	proc_exit(1);
 }
