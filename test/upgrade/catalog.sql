@@ -13,7 +13,7 @@ WITH member AS MATERIALIZED (
 ), fact(name, fact) AS (
     SELECT name, 'member' FROM member
     UNION ALL
-    SELECT m.name, CASE WHEN p.prokind = 'a' THEN (SELECT to_jsonb(a)::text FROM pg_aggregate a WHERE a.aggfnoid = p.oid)
+    SELECT m.name, CASE WHEN p.prokind = 'a' THEN (SELECT (to_jsonb(a) || jsonb_build_object('aggtranstype', a.aggtranstype::regtype))::text FROM pg_aggregate a WHERE a.aggfnoid = p.oid)
                         ELSE pg_get_functiondef(p.oid) END
     FROM member m JOIN pg_proc p ON m.classid = 'pg_proc'::regclass AND p.oid = m.objid
     UNION ALL
