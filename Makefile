@@ -77,7 +77,7 @@ UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsaniti
 help:
 	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
 	@echo 'make demo           see it work: builds it, runs tools/demo.sql on a throwaway server   1 min'
-	@echo 'make test           all tests, on a throwaway server                                   15 min'
+	@echo 'make test           all tests, on a throwaway server                                   20 min'
 	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
 	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     30 min'
 	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
