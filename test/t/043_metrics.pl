@@ -70,17 +70,21 @@ sub counters_only_grow
 	return is(join(', ', @fallen), '', "counters have only grown: $what");
 }
 counters_only_grow('at first');
-$shim->write(RATE, 1_000_000);
-$shim->write(PID, ClockShim::watcher($node));
+my $ahead = ClockShim::ahead_ns();
+my $fast = 1_000_000;
+sub gained { return int(ClockShim::raw_ns() * ($fast / 1e9)); }
+$ahead -= gained();
+$shim->write(PID, ClockShim::watcher($node), $fast, $ahead);
 my $rate = value('event_active', what => 'rate');
 my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
 is(query('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1)'), '1.0', 'by 0.001');
 is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
-$shim->write(RATE, 0);
+$ahead += gained();
+$shim->write(RATE, 0, $ahead);
 wait_for("SELECT $rate = 0 AND $drift = 0 AND " . value('events_total', what => 'rate') . ' = 1', 'it is right again');
 counters_only_grow('after an event');
-$shim->write(AHEAD, -1_000_000_000);
+$shim->write(AHEAD, $ahead - 1_000_000_000);
 wait_for('SELECT ' . value('lags_total') . ' + ' . value('backward_steps_total') . q{ > 0
 	AND (SELECT sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice' AND labels ->> 'severity' = 'warning' AND labels ->> 'check' IN ('lags', 'backward_steps')) > 0}, 'a step back');
 wait_for(q{SELECT bool_and(m.value = CASE m.name WHEN 'pg_clock_lags_total' THEN h.lags WHEN 'pg_clock_warps_total' THEN h.warps WHEN 'pg_clock_gaps_total' THEN h.gaps ELSE h.backward_steps END)

@@ -9,6 +9,7 @@ use warnings;
 
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW);
 
 # ClockShim->new('fake_clock', 17): a control file of so many 64-bit integers,
 # all 0, if there is to be one.  Skips the whole test where that library is not
@@ -69,6 +70,23 @@ sub read
 	my ($self) = @_;
 
 	return unpack('q*', slurp_file($self->{control}));
+}
+
+# The clock on which drift_clock's is based.
+sub raw_ns { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * 1e9); }
+
+# By how much CLOCK_MONOTONIC is ahead of it: with that, drift_clock's has no
+# step when a process begins to have it.
+sub ahead_ns
+{
+	my ($ahead, $width) = (0, 1e9);
+
+	for (1 .. 100)
+	{
+		my ($before, $there, $after) = (raw_ns(), int(clock_gettime(CLOCK_MONOTONIC) * 1e9), raw_ns());
+		($ahead, $width) = ($there - int(($before + $after) / 2), $after - $before) if $after - $before < $width;
+	}
+	return $ahead;
 }
 
 # The process id of the worker that watches the clock: as it is connected to no
