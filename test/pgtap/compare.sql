@@ -64,9 +64,12 @@ SELECT ok(abs(c.median_ns - m.cost_ns) < 0.01, data || ': each run counts by its
 FROM stored AS c
 JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
       FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
--- 2/252 exactly, or a bit more where two of the costs are equal
-SELECT ok(verdict = 'difference' AND p_value BETWEEN 0.0079 AND 0.02 AND difference_ns > 0 AND pooled_stddev_ns IS NULL,
-          'runs of a call that costs more') FROM stored WHERE data = 'b';
+-- 2/252 exactly; where some of the costs are equal, as on a quiet machine, R's wilcox.test by the normal approximation
+-- has 0.0119 for two equal ones and 0.0040 where all five of either array are
+SELECT ok(verdict = 'difference' AND difference_ns > 0 AND pooled_stddev_ns IS NULL
+          AND p_value BETWEEN CASE WHEN equal THEN 0.0039 ELSE 0.0079 END AND CASE WHEN equal THEN 0.0120 ELSE 0.0080 END,
+          'runs of a call that costs more')
+FROM stored, (SELECT count(DISTINCT (source, (clock_summary(run)).cost_ns)) < 10 AS equal FROM runs) AS costs WHERE data = 'b';
 SELECT is((SELECT count(*)::int FROM clock_compare_plot(a, b) AS line WHERE line LIKE '%(Hodges-Lehmann shift, Mann-Whitney interval)'), 1,
           'the picture of runs')
 FROM (SELECT array_agg(run) FILTER (WHERE source = 'time') AS a, array_agg(run) FILTER (WHERE source = 'getrusage') AS b FROM runs) AS r;
