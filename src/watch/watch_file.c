@@ -4,7 +4,7 @@
  *
  * It is written beside the one before and takes its place when it is complete, so
  * that a crash or a full disk leaves an older one.  One that is not as it should be
- * is reported, and the history begins anew.
+ * is reported and kept under another name, and the history begins anew.
  */
 #include "postgres.h"
 
@@ -20,6 +20,7 @@
 #include "watch/watch_store.h"
 
 #define WATCH_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/clocktiming.watch"
+#define WATCH_INVALID	WATCH_FILE ".invalid"
 #define WATCH_MAGIC		0x43545754
 
 /* To be changed with the structures' meaning. */
@@ -176,14 +177,14 @@ watch_load(void)
 	unlink(WATCH_FILE ".tmp");
 	if (file == NULL)
 	{
-		if (errno != ENOENT)
-			ereport(LOG,
-					(errcode_for_file_access(),
-					 errmsg("could not read file \"%s\": %m", WATCH_FILE)));
-		return;
+		if (errno == ENOENT)
+			return;
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", WATCH_FILE)));
 	}
-	if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) &&
-		info.st_size < (off_t) (2 * sizeof(WatchStore)))
+	else if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) &&
+			 info.st_size < (off_t) (2 * sizeof(WatchStore)))
 		data = palloc_extended(Max(info.st_size, 1), MCXT_ALLOC_NO_OOM);
 	if (data != NULL && fread(data, 1, info.st_size, file) == (size_t) info.st_size)
 		ok = restore(data, info.st_size);
@@ -193,9 +194,15 @@ watch_load(void)
 		ereport(LOG,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("ignoring invalid data in file \"%s\"", WATCH_FILE),
-				 errdetail("The history of the clocks begins anew.")));
+				 errdetail("The history of the clocks begins anew; the file is kept as \"%s\".", WATCH_INVALID)));
+		/* durable_rename would have to read it */
+		if (rename(WATCH_FILE, WATCH_INVALID) < 0)
+			ereport(LOG,
+					(errcode_for_file_access(),
+					 errmsg("could not rename file \"%s\" to \"%s\": %m", WATCH_FILE, WATCH_INVALID)));
 	}
 	if (data != NULL)
 		pfree(data);
-	FreeFile(file);
+	if (file != NULL)
+		FreeFile(file);
 }

@@ -305,6 +305,7 @@ close($fh);
 start();
 is(events('rate'), '0', 'a file that is broken is not read');
 like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/clocktiming\.watch"/, 'and reported');
+like(slurp_file("$file.invalid"), qr/x{100}/, 'and kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 
 # the TSC, which the server takes when it is told to, and gives up again
