@@ -9,15 +9,13 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 # PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
-# PostgreSQL 15's headers are no C23, which is what GCC 15 and later take a file for.
-PG_CFLAGS = $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
-
 # Not the portable edition's files: it is for other servers than this one, and clocktiming--1.0-tle.sql would be taken for the
 # script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
 
 # A product and a sum rounded once, which Arm and s390x have an instruction for, is not equal to the same rounded twice elsewhere.
-PG_CFLAGS = -ffp-contract=off
+# PostgreSQL 15's headers are no C23, which is what GCC 15 and later take a file for.
+PG_CFLAGS = -ffp-contract=off $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
 
 # pg_regress takes its input from test/sql, and the expected output from expected.
 REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
