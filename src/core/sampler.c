@@ -400,9 +400,22 @@ measure_stopwatch(const SamplerRun *run)
 	return least;
 }
 
+/*
+ * Jumps are looked for from the same duration on by a counter of a few MHz as by
+ * one of nanoseconds, by which TALLY_DIRECT ticks are 4 us.
+ */
+static void
+set_usual(SamplerRun *run)
+{
+	double		ticks = TALLY_DIRECT * run->frequency_hz / 1e9;
+
+	run->tally->usual = ticks < 2 ? 2 : ticks < TALLY_DIRECT ? (uint64_t) ticks : TALLY_DIRECT;
+}
+
 void
 sampler_begin(SamplerRun *run)
 {
+	set_usual(run);
 	run->begin_ns = reference_ns();
 	run->pairs = MIN_PAIRS;
 	run->last_cpu = -1;
@@ -510,6 +523,7 @@ sampler_clear(SamplerRun *run)
 	uint64_t	back_from = run->tally->back_from;
 
 	tally_init(run->tally);
+	set_usual(run);
 	/* the way back may come in another interval than the step did */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
@@ -559,7 +573,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	if ((int64_t) (readings[1] - readings[0]) < 0)
 		tally_unusual(run->tally, readings[0], readings[1]);
 	for (int i = 1; i < INSTANT_DURATIONS + 1; i++)
-		CLOCK_STEP(run->tally, i % 2, readings[i], readings[i + 1]);
+		CLOCK_STEP(run->tally, run->tally->usual, i % 2, readings[i], readings[i + 1]);
 	run->last = readings[INSTANT_DURATIONS + 1];
 	run->has_last = true;
 	count_block(run, readings[1], run->last, INSTANT_DURATIONS);

@@ -24,14 +24,14 @@ typedef struct ClockReader
 
 /*
  * Accounts for one duration.  One unsigned compare tells the common case, 1 to
- * TALLY_DIRECT - 1 ticks, from all others: 0 wraps around to the largest
- * number, and so does whatever is below 0.
+ * usual - 1 ticks, where "usual" is the tally's, from all others: 0 wraps around
+ * to the largest number, and so does whatever is below 0.
  */
-#define CLOCK_STEP(tally, table, a, b) \
+#define CLOCK_STEP(tally, usual, table, a, b) \
 	do { \
 		uint64_t	ticks_ = (b) - (a); \
 		\
-		if (__builtin_expect(ticks_ - 1 < TALLY_DIRECT - 1, 1)) \
+		if (__builtin_expect(ticks_ - 1 < (usual) - 1, 1)) \
 			(tally)->direct[table][ticks_]++; \
 		else \
 			tally_unusual((tally), (a), (b)); \
@@ -57,6 +57,7 @@ name##_read(void) \
 static uint64_t \
 name##_block(Tally *tally, int pairs, uint64_t *first) \
 { \
+	const uint64_t usual = tally->usual; \
 	uint64_t	a = (READ); \
 	uint64_t	b = (READ); \
 	uint64_t	c; \
@@ -66,13 +67,13 @@ name##_block(Tally *tally, int pairs, uint64_t *first) \
 	for (int i = 0; i < pairs; i++) \
 	{ \
 		c = (READ); \
-		CLOCK_STEP(tally, 0, a, b); \
+		CLOCK_STEP(tally, usual, 0, a, b); \
 		d = (READ); \
-		CLOCK_STEP(tally, 1, b, c); \
+		CLOCK_STEP(tally, usual, 1, b, c); \
 		a = c; \
 		b = d; \
 	} \
-	CLOCK_STEP(tally, 0, a, b); \
+	CLOCK_STEP(tally, usual, 0, a, b); \
 	return b; \
 } \
 \

@@ -17,6 +17,7 @@ tally_init(Tally *tally)
 	/* touches every page, so that no page fault ends up in a duration */
 	memset(tally, 0, sizeof(Tally));
 	tally->precision_bits = TALLY_EXACT;
+	tally->usual = TALLY_DIRECT;
 }
 
 void
@@ -162,7 +163,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 			ticks = b - tally->back_from;
 			tally->went_back = false;
 		}
-		if (ticks >= TALLY_DIRECT)
+		if (ticks >= tally->usual)
 			tally_window_jump(tally, ticks);
 	}
 }

@@ -6,8 +6,8 @@
  * A tally counts durations in the ticks of the clock that they came from and
  * knows nothing of that clock.  Durations below TALLY_DIRECT ticks are counted
  * in two tables of counters, which the hot loop uses in turn so that
- * increments of the same counter do not wait for each other; all others go
- * through tally_unusual().  Long durations are kept exactly, too, in a table
+ * increments of the same counter do not wait for each other.  It does so
+ * itself with those below "usual"; all others go through tally_unusual().  Long durations are kept exactly, too, in a table
  * of TALLY_LONG distinct values; only when there are more does it give up
  * digits, the least significant first (see precision_bits).
  *
@@ -56,6 +56,8 @@ typedef struct Tally
 	int			nlonger;		/* slots in use */
 	int			precision_bits; /* significant bits kept of long durations */
 	uint64_t	largest;		/* exact, whatever precision_bits is */
+	uint64_t	usual;			/* 2..TALLY_DIRECT: durations from here on may be
+								 * jumps; after tally_init() TALLY_DIRECT */
 
 	uint64_t	stall_value;	/* the reading that the clock last stood at */
 	uint64_t	stall_run;		/* how often it has repeated it */
@@ -93,7 +95,7 @@ extern void tally_round(Tally *tally, int bits);
 /*
  * Judges two successive readings that the hot loop does not count by itself:
  * the clock stood still (b = a), went backwards (b below a, in the sense of
- * 64-bit arithmetic), or advanced by TALLY_DIRECT ticks or more.  Any other
+ * 64-bit arithmetic), or advanced by "usual" ticks or more.  Any other
  * pair is counted too.
  */
 extern void tally_unusual(Tally *tally, uint64_t a, uint64_t b);
