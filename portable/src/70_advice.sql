@@ -90,7 +90,7 @@ BEGIN
                 finding := format('clock_timestamp() went backwards: durations can be negative or huge: %s in %s readings, by up to %s us',
                                   facts ->> 'backward_steps', facts ->> 'readings', facts ->> 'backward_max_us');
                 now_ := 'see whether it happens again; a single step may be the time being set';
-                provider := 'why the time goes backwards, and for a host whose time-stamp counters are synchronised';
+                provider := 'why the time goes backwards, and for a host whose processors'' counters are synchronised';
             END IF;
         WHEN check_name = 'gaps' THEN
             finding := format(': %s %% of %s s, in %s', lost, round((facts ->> 'seconds')::numeric, 2), c.detail);

@@ -103,7 +103,7 @@ advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
 			"each reading of the system clock costs a system call", NULL,
 			"see that the kernel is not started with vdso=0, and that no sandbox, tracer or preloaded library is in between",
 			faster != NULL ? psprintf("to change the kernel's clock source from %s to %s", current, faster) :
-			"which instance type or setting makes the kernel offer a clock source that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page)");
+			"which instance type or setting makes the kernel offer a clock source that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)");
 		platform_change_of_kernel_clock_source(faster, &advice->now, &advice->for_good);
 	}
 }
@@ -125,7 +125,7 @@ advise_on_backward_steps(const Facts *facts, bool wrong, Advice *advice)
 		return;
 	}
 	say(advice, WORTH_WARNING, "a clock went backwards: durations can be negative or huge", NULL, NULL,
-		"a host whose time-stamp counters are synchronised, or another kernel clock source");
+		"a host whose processors' counters are synchronised, or another kernel clock source");
 	platform_change_of_kernel_clock_source(platform_faster_kernel_clock_source(),
 										   &advice->now, &advice->for_good);
 }
@@ -195,8 +195,8 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 		ok(advice, "CPUs do not disagree by more than a reading takes");
 	else
 		say(advice, WORTH_WARNING, "CPUs disagree by more than a reading takes", NULL,
-			"let the kernel keep time by another source than the TSC, unless a newer firmware sets all counters alike",
-			"a host whose processors' time-stamp counters are synchronised");
+			"let the kernel keep time by another source than the processors' counters, unless a newer firmware sets them all alike",
+			"a host whose processors' counters are synchronised");
 }
 
 static void

@@ -126,7 +126,9 @@ counter(void)
 	uint64_t	start_ns = reference_ns();
 	double		ns;
 
-	ok(f != NULL && f->hz >= 1e6 && f->hz <= 1e9, "its frequency: %.0f, from %s", f->hz, f->from);
+	/* CNTFRQ_EL0 has 32 bits */
+	if (!ok(f != NULL && f->hz >= 1e6 && f->hz < 4.3e9, "its frequency: %.0f, from %s", f ? f->hz : 0, f ? f->from : "nowhere"))
+		return;
 	waits = 0;
 	ok(arm_counter_frequency(nap)->hz == f->hz && waits == 0, "a second call knows it already");
 	while (reference_ns() - start_ns < 20000000)
