@@ -236,7 +236,9 @@ like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(ho
 	qr/shown takes operator home\.</, 'what does is found');
 
 # Functions that take any type are not even found in pg_catalog first, whatever their arguments are.
-my $script = $node->safe_psql('crowded', q{SELECT pg_read_file(setting || '/extension/clocktiming--1.0.sql') FROM pg_config WHERE name = 'SHAREDIR'});
+my $script = $node->safe_psql('crowded', q{
+	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
+	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;
 my $any = join('|', split /\n/, $node->safe_psql('crowded', q{
 	SELECT DISTINCT proname FROM pg_proc p
