@@ -79,7 +79,7 @@ help:
 	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
 	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     30 min'
 	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
-	@echo '                    (TESTS="explain measure": these only)'
+	@echo '                    (TESTS="explain measure": these only)                             3 min'
 	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
 	@echo '                    (WAYS="track counting": these only)'
 	@echo 'make test-companions  the tests beside other programs, for which it fetches pev2          5 min'
