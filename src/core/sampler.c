@@ -30,6 +30,9 @@
 #define SHORT_BLOCK_NS	100000.0
 #define LONG_BLOCK_NS	400000.0
 
+/* a longer duration may be a jump, also if that is few ticks of a slow counter */
+#define USUAL_NS		4096.0
+
 /* brackets tried for a pair of clock and reference readings that matters */
 #define BRACKETS		9		/* at both ends of a run: the best of them */
 #define BRACKETS_WITHIN	25		/* for a finding: until one is good */
@@ -400,22 +403,10 @@ measure_stopwatch(const SamplerRun *run)
 	return least;
 }
 
-/*
- * Jumps are looked for from the same duration on by a counter of a few MHz as by
- * one of nanoseconds, by which TALLY_DIRECT ticks are 4 us.
- */
-static void
-set_usual(SamplerRun *run)
-{
-	double		ticks = TALLY_DIRECT * run->frequency_hz / 1e9;
-
-	run->tally->usual = ticks < 2 ? 2 : ticks < TALLY_DIRECT ? (uint64_t) ticks : TALLY_DIRECT;
-}
-
 void
 sampler_begin(SamplerRun *run)
 {
-	set_usual(run);
+	tally_set_usual(run->tally, USUAL_NS * run->frequency_hz / 1e9);
 	run->begin_ns = reference_ns();
 	run->pairs = MIN_PAIRS;
 	run->last_cpu = -1;
@@ -523,7 +514,7 @@ sampler_clear(SamplerRun *run)
 	uint64_t	back_from = run->tally->back_from;
 
 	tally_init(run->tally);
-	set_usual(run);
+	tally_set_usual(run->tally, USUAL_NS * run->frequency_hz / 1e9);
 	/* the way back may come in another interval than the step did */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;

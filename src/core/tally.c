@@ -21,6 +21,12 @@ tally_init(Tally *tally)
 }
 
 void
+tally_set_usual(Tally *tally, double ticks)
+{
+	tally->usual = ticks < 2 ? 2 : ticks < TALLY_DIRECT ? (uint64_t) ticks : TALLY_DIRECT;
+}
+
+void
 tally_window_reset(Tally *tally)
 {
 	tally->window.njumps = 0;

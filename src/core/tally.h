@@ -56,8 +56,8 @@ typedef struct Tally
 	int			nlonger;		/* slots in use */
 	int			precision_bits; /* significant bits kept of long durations */
 	uint64_t	largest;		/* exact, whatever precision_bits is */
-	uint64_t	usual;			/* 2..TALLY_DIRECT: durations from here on may be
-								 * jumps; after tally_init() TALLY_DIRECT */
+	uint64_t	usual;			/* 2..TALLY_DIRECT: durations from here on may
+								 * be jumps; after tally_init() TALLY_DIRECT */
 
 	uint64_t	stall_value;	/* the reading that the clock last stood at */
 	uint64_t	stall_run;		/* how often it has repeated it */
@@ -82,6 +82,9 @@ typedef struct TallyMoments
 } TallyMoments;
 
 extern void tally_init(Tally *tally);
+
+/* Durations of so many ticks may be jumps; at least 2, TALLY_DIRECT at most. */
+extern void tally_set_usual(Tally *tally, double ticks);
 
 /* Counts the durations of "count" readings that took "ticks" each. */
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);

@@ -30,15 +30,13 @@ SELECT ok((backward_steps > 0) = (backward_max_ns > 0) AND (warps > 0) = (warp_m
 SELECT cmp_ok(drift_margin_ppm, '>=', (c.resolution_ns / 1e3 / duration_s::float8)::numeric, d.source || ': its resolution is in the interval')
 FROM drift AS d JOIN clock_sources AS c USING (source) WHERE c.resolution_ns >= 1000;
 
--- where the truth is known
-SELECT cmp_ok(abs(drift_ppm), '<=', drift_margin_ppm, 'monotonic_raw does not drift against the same clock by system call')
-FROM drift WHERE source = 'monotonic_raw';
-SELECT cmp_ok(abs(d.drift_ppm), '<=', d.drift_margin_ppm, format('%s does not drift against %s', v.a, v.b))
-FROM (VALUES ('rdtsc', 'rdtscp'), ('cntvct', 'cntvct_isb')) AS v (a, b)
-    JOIN clock_sources AS s ON s.source = v.b AND s.available,
-    LATERAL clock_drift(v.a, 0.2, v.b) AS d;
-SELECT cmp_ok(abs(d.drift_ppm), '<=', d.drift_margin_ppm, 'nor boottime against monotonic')
-FROM clock_sources AS c, clock_drift(c.source, 0.2, 'monotonic') AS d WHERE c.source = 'boottime' AND c.available;
+-- where the truth is known, which one interval in twenty may miss, and so one in eight thousand times three of them
+SELECT cmp_ok(min(abs(d.drift_ppm) - d.drift_margin_ppm), '<=', 0.0, format('%s does not drift against %s', v.a, v.b))
+FROM (VALUES ('monotonic_raw', 'kernel'), ('rdtsc', 'rdtscp'), ('cntvct', 'cntvct_isb'), ('boottime', 'monotonic')) AS v (a, b)
+    JOIN clock_sources AS s ON s.source = v.a AND s.available,
+    generate_series(1, 3) AS n,
+    LATERAL clock_drift(v.a, 0.2 + 0 * n, v.b) AS d
+GROUP BY v.a, v.b ORDER BY v.a;
 -- there and back
 SELECT cmp_ok(abs(a.drift_ppm + b.drift_ppm), '<=', a.drift_margin_ppm + b.drift_margin_ppm + 0.001, 'a drift seen from the other clock')
 FROM clock_drift('system', 0.2, 'instr_time') AS a, clock_drift('instr_time', 0.2, 'system') AS b;
