@@ -55,7 +55,7 @@ SELECT ok(count(*) = 2 AND bool_and(n = 100), 'the shortest duration') FROM cloc
 
 -- stored runs, by what a reading costs
 CREATE TEMP TABLE runs AS
-    SELECT source, clock_measure(source, 0.01) AS run FROM unnest('{time, getrusage}'::text[]) AS source, generate_series(1, 5);
+    SELECT source, clock_measure(source, 0.05) AS run FROM unnest('{time, getrusage}'::text[]) AS source, generate_series(1, 5);
 CREATE TEMP TABLE stored AS
     SELECT c.* FROM (SELECT array_agg(run) FILTER (WHERE source = 'time') AS a,
                             array_agg(run) FILTER (WHERE source = 'getrusage') AS b FROM runs) AS r, clock_compare(a, b) AS c;
