@@ -16,7 +16,10 @@ use ClockSession;
 sub program
 {
 	my ($name) = @_;
-	return (grep { -x } map { "$_/$name" } split /:/, $ENV{PATH})[0];
+	# (a slice of an empty list would be no value at all, in whose place map has the next program)
+	my ($found) = grep { -x } map { "$_/$name" } split /:/, $ENV{PATH};
+
+	return $found;
 }
 
 # See tools/companions
