@@ -7,9 +7,10 @@
  * knows nothing of that clock.  Durations below TALLY_DIRECT ticks are counted
  * in two tables of counters, which the hot loop uses in turn so that
  * increments of the same counter do not wait for each other.  It does so
- * itself with those below "usual"; all others go through tally_unusual().  Long durations are kept exactly, too, in a table
- * of TALLY_LONG distinct values; only when there are more does it give up
- * digits, the least significant first (see precision_bits).
+ * itself with those below "usual"; all others go through tally_unusual().
+ * Long durations are kept exactly, too, in a table of TALLY_LONG distinct
+ * values; only when there are more does it give up digits, the least
+ * significant first (see precision_bits).
  *
  * One tally takes some 330 kB and owns nothing outside itself.
  *
