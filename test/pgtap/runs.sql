@@ -120,8 +120,8 @@ WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
 SELECT cmp_ok(longest_stall, '<', 199::bigint, source || ': is not coarse') FROM summary
 WHERE source IN ('realtime', 'monotonic', 'monotonic_raw', 'boottime', 'tai', 'process_cputime', 'thread_cputime');
 
--- two clocks of one counter show one granularity
-SELECT is(count(DISTINCT granularity_ticks)::int, 1, 'rdtsc and rdtscp, or cntvct and cntvct_isb, show the same granularity')
+-- two clocks of one counter show one granularity; a step that is no whole number of ticks, as an emulated counter's, is known to 0.5 % (granularity_of())
+SELECT cmp_ok(max(granularity_ticks), '<=', 1.005 * min(granularity_ticks), 'rdtsc and rdtscp, or cntvct and cntvct_isb, show the same granularity')
 FROM summary WHERE source IN ('rdtsc', 'rdtscp', 'cntvct', 'cntvct_isb') HAVING count(*) = 2;
 
 SELECT * FROM finish();
