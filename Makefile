@@ -87,7 +87,7 @@ help:
 	@echo 'make test-deb       builds Debian packages in trees of bookworm, trixie and sid, installs,'
 	@echo '                    uses and purges them there (RELEASES="trixie sid": these only)    15 min'
 	@echo 'make deb            Debian packages, into build/deb (VERSIONS="15 17": for these only)     2 min'
-	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     60 min'
+	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     40 min'
 	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
 	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
 	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
