@@ -94,7 +94,7 @@ help:
 	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
 	@echo 'make indent         format src/ with pgindent'
 	@echo 'make dist           clocktiming-VERSION.zip for PGXN, of what is committed'
-	@echo 'make release-check  whether what is committed may be released: versions, dist, the manual     5 min'
+	@echo 'make release-check  whether what is committed may be released: versions, dist, the manual     3 min'
 	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
 	@echo 'demo, deb, bench, release-check and all that begin with test install what is missing, if they are run as'
 	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
