@@ -2200,7 +2200,7 @@ BEGIN
                 severity := CASE severity WHEN 'ok' THEN 'notice' ELSE severity END;
                 now_ := '`EXPLAIN (ANALYZE, TIMING OFF)`, or clock_explain(), which takes the cost of timing off';
                 for_good := 'track_io_timing and auto_explain.log_timing off, where clock_impact() says that they cost much';
-                provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page)';
+                provider := 'which clock source the kernel of this instance uses, and which instance type offers one that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)';
             ELSE
                 finding := 'reading the clock is cheap: ' || figures;
             END IF;

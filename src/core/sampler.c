@@ -512,9 +512,10 @@ sampler_clear(SamplerRun *run)
 {
 	bool		went_back = run->tally->went_back;
 	uint64_t	back_from = run->tally->back_from;
+	uint64_t	usual = run->tally->usual;
 
 	tally_init(run->tally);
-	tally_set_usual(run->tally, USUAL_NS * run->frequency_hz / 1e9);
+	run->tally->usual = usual;
 	/* the way back may come in another interval than the step did */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
