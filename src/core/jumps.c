@@ -156,12 +156,14 @@ count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 		jumps->event_look = interval->look;
 }
 
+/* None where either rate explains the lead. */
 static Excess
 smaller(Excess a, Excess b)
 {
 	Excess		none = {0, fmax(a.tolerance_ns, b.tolerance_ns)};
 
-	if ((a.ns > 0) != (b.ns > 0))
+	if ((a.ns > 0) != (b.ns > 0) ||
+		fabs(a.ns) <= a.tolerance_ns || fabs(b.ns) <= b.tolerance_ns)
 		return none;
 	return fabs(a.ns) <= fabs(b.ns) ? a : b;
 }
@@ -173,7 +175,9 @@ smaller(Excess a, Excess b)
  * Neighbours that do not agree have steps of their own, so that the interval is
  * judged by the nominal rate.  So it is where neighbours agree on a rate that
  * steering does not explain, unless all around do and the interval itself is
- * far from nominal, too: then that is how this clock runs.
+ * far from nominal, too: then that is how this clock runs.  And so it is where
+ * only one side has neighbours enough, at the beginning and at the end: the rate
+ * may have changed on the other.
  */
 static void
 judge(Jumps *jumps, int i)
@@ -201,9 +205,10 @@ judge(Jumps *jumps, int i)
 			odd |= rates[n].agreed && fabs(rates[n].rate) > STEERED_RATE + rates[n].doubt;
 			excess = n++ == 0 ? other : smaller(excess, other);
 		}
-		if (odd && !(agreed == 2 &&
-					 fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt + rates[1].doubt &&
-					 fabs(nominal.ns) > nominal.tolerance_ns))
+		if (n == 1 ||
+			(odd && !(agreed == 2 &&
+					  fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt + rates[1].doubt &&
+					  fabs(nominal.ns) > nominal.tolerance_ns)))
 			excess = smaller(excess, nominal);
 	}
 	count_or_pass(jumps, interval, excess);

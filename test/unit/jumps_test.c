@@ -90,6 +90,19 @@ test_honest(void)
 	jumps_end(&jumps);
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
+	/* even where only what follows, or what precedes, can tell */
+	for (int at = 1; at < 30; at++)
+	{
+		for (int part = 0; part <= 10; part++)
+		{
+			start();
+			for (int j = 0; j < 30; j++)
+				add(1e8, j < at ? 0 : j > at ? 1000e-6 : 100e-6 * part, 0, 0);
+			jumps_end(&jumps);
+			ok(nothing(), "a change in interval %d of 30, which has %d tenths of it", at, part);
+		}
+	}
+
 	/* few, none, or of no length */
 	for (int n = 0; n < 40; n++)
 	{
