@@ -130,7 +130,7 @@ bench:
 	@tools/bench $(BENCH_ARGS)
 
 unit: unit-programs
-	@tools/prove --exec '' tools/rooms tools/formatted tools/fresh test/unit/plan_shape.pl test/unit/translation.pl $(UNIT_PROGRAMS)
+	@tools/prove --exec '' $(wildcard test/unit/*.pl) $(UNIT_PROGRAMS)
 
 unit-programs: $(UNIT_PROGRAMS)
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env perl
-# Checks the layout of src/: which file may include which, that no two files include each other, and that no file has
-# grown two jobs.  Prints TAP; run by make unit and make test.
+# Checks the layout of src/: which file may include which, that includes form no circle, and the length of files.
 
 use strict;
 use warnings;
 use File::Basename;
 use File::Find;
 use File::Spec::Functions qw(abs2rel canonpath);
+use Test::More;
 
+# Maximum number of lines of a file.  A longer one has two jobs.
 my $most_lines = 600;
 
-# From the bottom to the top: a file may include those of its own room and of lower ones.
-my @rooms = ('core', 'compat.h', 'clock', 'explain', 'stats', 'watch', 'functions', 'clocktiming.c');
-my %height = map { $rooms[$_] => $_ } 0 .. $#rooms;
+# From the bottom to the top.  A file may include those of its own layer and of lower ones.
+my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'watch', 'functions', 'clocktiming.c');
+my %height = map { $layers[$_] => $_ } 0 .. $#layers;
 
-# The system's headers that src/core may include: of C and POSIX, of the kernels, and of the compilers, by architecture.
-# Any other would do where PostgreSQL is not.
+# System headers that src/core may include: those of C and POSIX, of kernels, and of compilers for one architecture.
 my $system_header = qr{^(?:
 	(?:assert|complex|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|signal|stdalign|stdarg|stdatomic|stdbool
 		|stddef|stdint|stdio|stdlib|stdnoreturn|string|tgmath|threads|time|uchar|wchar|wctype)\.h
@@ -24,24 +24,23 @@ my $system_header = qr{^(?:
 	|(?:cpuid|x86intrin|immintrin|intrin|arm_acle|arm_neon)\.h
 )$}x;
 
-chdir(dirname($0) . '/..') or die "$0: $!\n";
+chdir(dirname($0) . '/../..') or die "$0: $!\n";
 
-# Files of src/, without what a build leaves.
 my @files;
 find({ no_chdir => 1, wanted => sub { push @files, abs2rel($_, 'src') if -f && !/\.(?:o|bc|so|gcda|gcno)$/ } }, 'src');
 @files = sort @files;
 my %is_file = map { $_ => 1 } @files;
 
-sub room { my ($path) = @_; return $path =~ m{^([^/]+)/[^/]+$} ? $1 : $path; }
+sub layer { my ($path) = @_; return $path =~ m{^([^/]+)/[^/]+$} ? $1 : $path; }
 sub stem { my ($path) = @_; $path =~ s/\.[ch]$//; return $path; }
 
-# The file of ours that is meant, looked for as the compiler does: beside the one that includes it, then below src/.
+# Returns the file of src/ that an #include names.  Searches like the compiler: beside the including file, then below src/.
 sub resolve
 {
 	my ($file, $included) = @_;
 	my @candidates = map { canonpath($_) } (dirname($file) . "/$included", $included);
 
-	# canonpath leaves a/../b as it is
+	# canonpath does not resolve a/../b.
 	foreach (@candidates) { 1 while s{[^/]+/\.\./}{}; }
 	my ($found) = grep { $is_file{$_} } @candidates;
 	return $found;
@@ -50,7 +49,7 @@ sub resolve
 my (@stray, @upward, @foreign, @long, %includes);
 foreach my $file (@files)
 {
-	my $height = $height{ room($file) };
+	my $height = $height{ layer($file) };
 
 	push @stray, $file if !defined $height || $file !~ /\.[ch]$/;
 	open(my $in, '<', "src/$file") or die "src/$file: $!\n";
@@ -63,10 +62,10 @@ foreach my $file (@files)
 
 		if (defined $found)
 		{
-			push @upward, $at if defined $height && $height < ($height{ room($found) } // @rooms);
+			push @upward, $at if defined $height && $height < ($height{ layer($found) } // @layers);
 			$includes{ stem($file) }{ stem($found) } = 1 if stem($found) ne stem($file);
 		}
-		elsif (room($file) eq 'core')
+		elsif (layer($file) eq 'core')
 		{
 			push @foreign, $at if ($kind // '') ne '<' || $included !~ $system_header;
 		}
@@ -75,7 +74,7 @@ foreach my $file (@files)
 	close($in);
 }
 
-# Depth first.  A file is grey while those that it includes are visited: to meet it then is to have gone in a circle.
+# Depth-first search.  A grey file is on the current path, so that an include of it closes a circle.
 my (%colour, @circles);
 
 sub visit
@@ -95,18 +94,11 @@ sub visit
 }
 visit($_) foreach sort keys %includes;
 
-my @checks = (
-	[ 'there are sources in every room', grep { my $room = $_; !grep { room($_) eq $room } @files } @rooms ],
-	[ 'all files are C, and in a room', @stray ],
-	[ 'includes go down: functions, watch, stats, explain, clock, core', @upward ],
-	[ 'src/core includes nothing of PostgreSQL', @foreign ],
-	[ 'no circle of includes', @circles ],
-	[ "no file exceeds $most_lines lines", @long ]);
-print '1..', scalar(@checks), "\n";
-foreach my $n (1 .. @checks)
-{
-	my ($name, @found) = @{ $checks[ $n - 1 ] };
-
-	print @found ? 'not ' : '', "ok $n - $name\n";
-	print STDERR map { "# $_\n" } @found;
-}
+my @empty = grep { my $layer = $_; !grep { layer($_) eq $layer } @files } @layers;
+is("@empty", '', 'every layer has sources');
+is("@stray", '', 'all files are C, and in a layer');
+is("@upward", '', 'includes go down: functions, watch, stats, explain, clock, core');
+is("@foreign", '', 'src/core includes nothing of PostgreSQL');
+is("@circles", '', 'no circle of includes');
+is("@long", '', "no file exceeds $most_lines lines");
+done_testing();

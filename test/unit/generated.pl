@@ -1,0 +1,61 @@
+#!/usr/bin/env perl
+# Checks that generated files are up to date: portable/*.sql, the files of monitoring/, and those of debian/ that
+# pg_buildext makes of *.in.  Also checks the rules for the sources of the portable edition.
+
+use strict;
+use warnings;
+use File::Basename;
+use File::Temp;
+use Test::More;
+
+chdir(dirname($0) . '/../..') or die "$0: $!\n";
+
+# Returns the text of a file, or an empty string if there is none.
+sub text
+{
+	my ($file) = @_;
+
+	open(my $in, '<', $file) or return '';
+	local $/;
+	return scalar <$in>;
+}
+
+# Runs DIRECTORY/generate, and returns the committed files that differ from what it writes.
+sub stale
+{
+	my ($directory) = @_;
+	my $made = File::Temp->newdir;
+
+	system("$directory/generate", $made) == 0 or die "$0: $directory/generate has failed\n";
+	return map { "$directory/$_" } grep { text("$directory/$_") ne text("$made/$_") } map { basename($_) } sort glob("$made/*");
+}
+
+is(join(" ", stale('portable')), '', 'portable/*.sql are as generated (if not: make portable)');
+is(join(" ", stale('monitoring')), '', 'the files for exporters are as generated (if not: monitoring/generate)');
+
+my ($major) = text('debian/control') =~ /^Package: postgresql-(\d+)-/m or die "$0: debian/control has no package for a version of PostgreSQL\n";
+my @stale_debian = grep { text("debian/$_") ne text("debian/$_.in") =~ s/PGVERSION/$major/gr } qw(control tests/control);
+is("@stale_debian", '', 'the files of debian/ are as generated for one version (if not: pg_buildext updatecontrol)');
+
+my (@or_replace, @foreign, @tag);
+foreach my $file (sort glob('portable/src/*.sql'))
+{
+	my $source = text($file);
+
+	# Blank out comments, but keep the lines.
+	$source =~ s{--.*|/\*.*?\*/}{$& =~ tr/\n//cdr}egs;
+	my $line = sub { return "$file:" . (1 + (substr($source, 0, $_[0]) =~ tr/\n//)) };
+
+	push @or_replace, $line->($-[0]) while $source =~ /\bOR\s+REPLACE\b/gi;
+	push @tag, $line->($-[0]) while $source =~ /\$(?:clocktiming_|_pgtle_)/g;
+	push @foreign, $line->($-[0]) . " $&"
+	  while $source =~ /^CREATE\s+(?!(?:FUNCTION|PROCEDURE)\s+\@extschema\@\.clock_)[^(\n]*/gim;
+}
+is("@foreign", '', 'the portable edition creates only functions and procedures named clock_');
+is("@or_replace", '', 'it replaces no object of another owner');
+is("@tag", '', 'it has no dollar quotes with the tags of the frame or of pg_tle');
+
+my $plain = text('portable/clocktiming.sql');
+ok($plain =~ /\A(?:--.*\n)*DO LANGUAGE plpgsql (\$\w+\$)(?:(?!\1).|\n)*\1;\n\z/, 'the plain file is one statement');
+ok($plain !~ /^\s*\\/m, 'the plain file has no psql commands');
+done_testing();
