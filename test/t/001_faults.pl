@@ -112,11 +112,11 @@ sub no_finding
 
 # Without a fault
 {
-	my ($row, $warnings) = $session->row(summary_of('system', 1));
+	my ($row, $warnings) = $session->row(summary_of('system', 0.5));
 	no_finding($row, $warnings, 'shim loaded, but disarmed');
 
 	my $done;
-	($row, $warnings, $done) = measure('system', 1, 'nothing');
+	($row, $warnings, $done) = measure('system', 0.5, 'nothing');
 	no_finding($row, $warnings, 'shim armed, without a fault');
 	cmp_ok($done->{calls}, '>=', $row->{readings},
 		'the shim sees all readings');
@@ -139,7 +139,7 @@ foreach my $fault (
 	{
 		my $what = "$kind, $name";
 
-		($row, $warnings, $done) = measure('system', 0.5, $kind, %fault);
+		($row, $warnings, $done) = measure('system', 0.1, $kind, %fault);
 		is($done->{backward_steps}, $fault{times},
 			"$what: each was a step back");
 		is($row->{backward_steps}, $done->{backward_steps},
@@ -175,7 +175,7 @@ foreach my $fault (
 {
 	my ($name, %fault) = @$fault;
 	my $what = "still, $name";
-	my ($row, $warnings, $done) = measure('system', 0.5, 'still', %fault);
+	my ($row, $warnings, $done) = measure('system', 0.1, 'still', %fault);
 
 	is($done->{repeats} - $done->{true_repeats},
 		$fault{times} * $fault{size}, "$what: readings repeated");
@@ -191,12 +191,12 @@ foreach my $first (2, 100, 50000)
 {
 	my $what = "still for good from call $first";
 	my $start = time;
-	my ($row, $warnings, $done) = measure('system', 0.5, 'still_for_good',
+	my ($row, $warnings, $done) = measure('system', 0.1, 'still_for_good',
 		first => $first, times => 1);
 	my $elapsed = time - $start;
 
 	cmp_ok($elapsed, '<', 60, "$what: the run ends");
-	cmp_ok($row->{duration_s}, '>=', 0.5, "$what: not too early");
+	cmp_ok($row->{duration_s}, '>=', 0.1, "$what: not too early");
 	is($row->{stalls}, $row->{longest_stall}, "$what: one stall");
 	cmp_ok($row->{longest_stall}, '<=', $done->{repeats},
 		"$what: no more than the repeated readings");
@@ -220,8 +220,15 @@ foreach my $fault (
 {
 	my ($name, %fault) = @$fault;
 	my $what = "jump, $name";
-	my ($row, $warnings, $done) = measure('system', 0.5, 'jump', %fault);
+	my ($row, $warnings, $done);
 
+	# A process that loses the CPU just as its clock is compared cannot be certain of a jump of 5 us.  That
+	# does not happen each time.
+	foreach (1 .. 10)
+	{
+		($row, $warnings, $done) = measure('system', 0.1, 'jump', %fault);
+		last if $row->{warps} >= $fault{times};
+	}
 	cmp_ok($row->{warps}, '>=', $fault{times}, "$what: each was found");
 
 	# a long interruption may leave one of a microsecond, which the sum shows
@@ -252,7 +259,7 @@ foreach my $fault (
 	# once in ten times the process keeps the CPU, whatever else is running
 	foreach (1 .. 10)
 	{
-		($row, $warnings, $done) = measure('system', 0.5, 'jump',
+		($row, $warnings, $done) = measure('system', 0.1, 'jump',
 			first => 30000, every => 1500, times => 200, size => 5000);
 		cmp_ok($row->{warps}, '<=', 200, "$what: no more than there were");
 		last if $row->{warps} > 150;
@@ -267,9 +274,9 @@ foreach my $fault (
 # The clock runs fast by 0.1 %.  The kernel steers it against the reference
 # clock, so it is an honest run that it has to be compared with.
 {
-	my $honest = $session->row(summary_of('system', 1));
+	my $honest = $session->row(summary_of('system', 0.5));
 	my ($row, $warnings, $done) =
-	  measure('system', 1, 'fast', first => 2, times => 1, size => 1000);
+	  measure('system', 0.5, 'fast', first => 2, times => 1, size => 1000);
 
 	cmp_ok(
 		abs($row->{rate_ppm} - $honest->{rate_ppm} - 1000),
@@ -292,7 +299,7 @@ $session->query(
 		FROM pg_settings WHERE name = 'timing_clock_source'});
 foreach my $kind ('back', 'back_once')
 {
-	my ($row, $warnings, $done) = measure('instr_time', 0.5, $kind,
+	my ($row, $warnings, $done) = measure('instr_time', 0.1, $kind,
 		first => 2000, every => 1000, times => 100, size => 10000);
 
 	is($row->{backward_steps}, 100, "$kind: each was found in instr_time");
@@ -301,7 +308,7 @@ foreach my $kind ('back', 'back_once')
 }
 
 # A survey finds the same.  Costs come first there, and what happens to the
-# clock meanwhile is not looked at: the faults come later.
+# clock meanwhile is not looked at: the faults come later, after 400 batches of 40 to 80 us.
 foreach my $fault (
 	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
@@ -311,19 +318,27 @@ foreach my $fault (
 	my ($kind, %fault) = @$fault;
 	my $what = "survey, $kind";
 	my %expected = map { $_ => $fault{$_} || 0 } qw(backward_steps warps fails);
+	my ($row, $done, $found);
 
-	arm($session->pid, $kind, first => 3000000, every => 50000, %fault);
-	my ($row) = $session->row(
-		q{SELECT * FROM clock_survey('{system}', duration => 2)});
-	my $done = read_counts();
-	disarm();
+	# As long as the schedule takes.  A jump is uncertain where the process has lost the CPU, which does not
+	# happen each time.
+	for (my ($duration, $tries) = (0.5, 0); $duration < 60 && $tries < 10;)
+	{
+		arm($session->pid, $kind, first => 3000000, every => 20000, %fault);
+		$row = $session->row("SELECT * FROM clock_survey('{system}', duration => $duration)");
+		$done = read_counts();
+		disarm();
+
+		# it jumps to where it should be if the process lost the CPU meanwhile
+		$row->{warps} = 0
+		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
+		$found = { map { $_ => $row->{$_} } keys %expected };
+		if ($done->{faults} < $fault{times}) { $duration *= 2; next; }
+		last if $kind ne 'jump' || $row->{warps} == $fault{times};
+		$tries++;
+	}
 	is($done->{faults}, $fault{times}, "$what: all $fault{times} faults were done");
-
-	# it jumps to where it should be if the process lost the CPU meanwhile
-	$row->{warps} = 0
-	  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
-	is_deeply({ map { $_ => $row->{$_} } keys %expected }, \%expected,
-		"$what: each was found, and nothing else");
+	is_deeply($found, \%expected, "$what: each was found, and nothing else");
 	is($row->{stalls}, $done->{repeats}, "$what: stalls") if $kind eq 'still';
 	is($row->{strictly_monotonic}, 'f', "$what: not monotonic");
 }
@@ -349,17 +364,17 @@ SKIP:
 				first => 2,
 				every => 1000,
 				times => 100,
-				size => $kind eq 'fast' ? 1000 : 1000000);
+				size => $kind eq 'fast' ? 100000 : 1000000);
 
 			$session->quit;
 			$session = ClockSession->new($node);
 			arm($session->pid, $kind, %fault);
-			my ($row, $warnings) = $session->row(summary_of($source, 0.3));
+			my ($row, $warnings) = $session->row(summary_of($source, 0.1));
 			no_finding($row, $warnings, "$source, $kind");
 
 			# for this test to be able to fail
 			$warnings = $session->query(
-				"SELECT count(*) FROM clock_summary('system', 0.3)")->{err};
+				"SELECT count(*) FROM clock_summary('system', 0.1)")->{err};
 			like($warnings, qr/^WARNING:  clock source "system"/,
 				"$source, $kind: the clock was lying");
 			disarm();
@@ -372,13 +387,13 @@ SKIP:
 foreach my $size (1e6, 1e9, 1e15, 4e18)
 {
 	foreach my $call (
-		q{clock_measure('system', 0.2)},
-		q{clock_histogram('system', 0.2)},
-		q{clock_durations('system', 0.2)},
-		q{clock_summary('system', 0.2)},
-		q{clock_timeline('system', 0.4, 0.1)},
-		q{clock_throttled('system', 0.3, 1000)},
-		q{clock_survey('{system}', duration => 0.3)})
+		q{clock_measure('system', 0.1)},
+		q{clock_histogram('system', 0.1)},
+		q{clock_durations('system', 0.1)},
+		q{clock_summary('system', 0.1)},
+		q{clock_timeline('system', 0.2, 0.1)},
+		q{clock_throttled('system', 0.1, 1000)},
+		q{clock_survey('{system}', duration => 0.2)})
 	{
 		my $what = sprintf('random times below %g ns, %s', $size, $call);
 		my $result;
@@ -390,8 +405,8 @@ foreach my $size (1e6, 1e9, 1e15, 4e18)
 		is($result->{out}, 't', "$what: a result");
 
 		my $long = $call;
-		$long =~ s/0\.[234]/600/;
-		$session->query(q{SET statement_timeout = '200ms'});
+		$long =~ s/0\.[12]/600/;
+		$session->query(q{SET statement_timeout = '100ms'});
 		$result = $session->query("SELECT count(*) FROM $long");
 		is($result->{state}, '57014', "$what: cancelled");
 		disarm();
