@@ -112,6 +112,13 @@ test_honest(void)
 		jumps_end(&jumps);
 		ok(nothing(), "%d intervals", n);
 	}
+
+	/* a reference that stands still, while the clock does not */
+	start();
+	for (int j = 0; j < LOOKS; j++)
+		add(0, 0, 1e6, 0);
+	jumps_end(&jumps);
+	ok(nothing(), "a reference that stands still");
 }
 
 static void
