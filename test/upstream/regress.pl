@@ -1,0 +1,79 @@
+
+# Runs PostgreSQL's own regression tests, unchanged, on a server that has preloaded clocktiming.  The environment variable
+# WAYS selects how clocktiming is configured:
+#   off       all settings have their defaults,
+#   track     every execution is timed,
+#   counting  requests for row counts alone, of EXPLAIN (ANALYZE, TIMING OFF), are served by clocktiming, too,
+#   plain     clocktiming is not loaded, for comparison.
+
+use strict;
+use warnings;
+
+use File::Basename;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my %settings = (
+	plain => {},
+	off => { shared_preload_libraries => 'clocktiming' },
+	track => {
+		shared_preload_libraries => 'clocktiming',
+		compute_query_id => 'regress',
+		'clocktiming.track' => 'on',
+		'clocktiming.track_everything' => 'on',
+		'clocktiming.max_overhead' => 100,
+	},
+	counting => { shared_preload_libraries => 'clocktiming', 'clocktiming.sampled_counting' => 'on' });
+
+my $regress = dirname($ENV{PG_REGRESS});
+my $schedule = "$regress/parallel_schedule";
+plan skip_all => "PostgreSQL's own tests are not in $regress; tools/in-tree assert has them" if !-f $schedule;
+my $scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
+
+foreach my $way (split ' ', $ENV{WAYS} || 'off track counting')
+{
+	my $settings = $settings{$way} or die "WAYS has no way $way\n";
+	my $node = PostgreSQL::Test::Cluster->new("upstream_$way");
+	my $output = "$PostgreSQL::Test::Utils::tmp_check/$way";
+	my $found = 0;
+
+	# As pg_regress configures its own server, where that differs from PostgreSQL::Test::Cluster.
+	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
+	$node->append_conf('postgresql.conf', "max_prepared_transactions = 2\nlog_statement = none\nwal_level = replica\n");
+	$node->append_conf('postgresql.conf', join '', map { "$_ = $settings->{$_}\n" } sort keys %$settings);
+	$node->start;
+	# The server drops a setting that clocktiming does not know, with a warning only.
+	is(($node->psql('postgres', "SHOW $_"))[1], $settings->{$_}, "$way: $_ is in force") foreach sort keys %$settings;
+
+	# The input directory is only read.
+	mkdir $output;
+	open(my $log, '-|', $ENV{PG_REGRESS}, "--inputdir=$regress", "--outputdir=$output", "--dlpath=$regress", '--bindir=',
+		'--host=' . $node->host, '--port=' . $node->port, '--max-concurrent-tests=20', "--schedule=$schedule")
+	  or die "$ENV{PG_REGRESS}: $!\n";
+	while (my $line = <$log>)
+	{
+		# "test x ... ok" before PostgreSQL 16, in a group without "test"; "ok 1 - x" since.
+		my ($bad, $script) = $line =~ /^(not )?ok \d+\s+[-+] (\S+)/;
+		($script, $bad) = ($1, $2 ne 'ok') if $line =~ /^(?:test)?\s+(\S+)\s+\.\.\. (ok|FAILED|failed)\b/;
+
+		if (defined $script) { ok(!$bad, "$way: $script"); $found++; }
+		else { print "# $line"; }
+	}
+	close($log);
+	ok($? == 0 && $found == $scripts, "$way: pg_regress succeeds with all $scripts scripts")
+	  or diag("$found scripts, wait status $?\n", -s "$output/regression.diffs" ? slurp_file("$output/regression.diffs") : ());
+
+	if ($way eq 'track')
+	{
+		my (undef, $nodes) = $node->psql('regression', q{
+			CREATE SCHEMA clocktiming_upstream;
+			CREATE EXTENSION clocktiming SCHEMA clocktiming_upstream;
+			SELECT count(*) FROM clocktiming_upstream.clock_node_stats;});
+		like($nodes, qr/^[1-9]/, "$way: there are statistics of nodes");
+	}
+	ok($node->stop('fast', fail_ok => 1), "$way: the server stops");
+	my @crashes = slurp_file($node->logfile) =~ /.*(?:PANIC:|TRAP:|was terminated by signal).*/g;
+	is("@crashes", '', "$way: the server has not crashed");
+}
+done_testing();
