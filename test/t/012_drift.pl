@@ -60,6 +60,38 @@ my $tsc = $node->safe_psql('postgres',
 # whatever has to be calibrated comes first
 $session->query('SELECT count(*) FROM clock_sources');
 
+# The first intervals measured for each truth: all, and those that contain it.
+my ($intervals, $containing) = (0, 0);
+
+# Whether the interval of a drift contains the truth and, unless that is 0 or the interval may be wide, not 0.
+sub is_right
+{
+	my ($row, $truth, $wide) = @_;
+
+	return 0 if $row->{drift_ppm} eq '' || abs($row->{drift_ppm} - $truth) > $row->{drift_margin_ppm};
+	return $truth == 0 || $wide || abs($row->{drift_ppm}) > $row->{drift_margin_ppm};
+}
+
+# Measures until what the sub measures is right: its first value, a row, contains the truth and, if there is
+# such a sub, the other sub returns true for all of its values.  An interval of 95 % misses the truth in one
+# case of 20, and a process that waits for the CPU may see two steps as one, but neither happens five
+# times in a row.
+sub measured
+{
+	my ($truth, $measure, $also, $wide) = @_;
+	my @values;
+
+	foreach my $try (1 .. 5)
+	{
+		@values = $measure->();
+		my $right = is_right($values[0], $truth, $wide);
+		$intervals++ if $try == 1;
+		$containing++ if $try == 1 && $right;
+		last if $right && (!$also || $also->(@values));
+	}
+	return wantarray ? @values : $values[0];
+}
+
 # The truth in the interval, and 0 outside of it unless it is the truth or the
 # interval may be wide.
 sub contains
@@ -82,37 +114,47 @@ sub drift_of
 		"SELECT * FROM clock_drift('$source', $duration, '$reference')");
 }
 
+# The same, measured until it is right.
+sub right_drift_of
+{
+	my ($truth, @arguments) = @_;
+	return measured($truth, sub { return drift_of(@arguments); });
+}
+
 # The rates
 foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 {
+	my $duration = abs($ppm) == 1.5 ? 0.5 : 0.2;
+
 	inject($pid, $ppm);
 	foreach my $source ('system', 'monotonic')
 	{
-		my ($row, $said) = drift_of($source, 'kernel', 0.5);
+		my ($row, $said) = right_drift_of($ppm, $source, 'kernel', $duration);
 
 		contains($row, $ppm, "$source at $ppm ppm");
 		is($said, '', "$source at $ppm ppm: no warning");
 		is(join(' ', @$row{qw(backward_steps backward_max_ns warps warp_max_ns lags lag_max_ns)}),
 			'0 0 0 0 0 0', "$source at $ppm ppm: a rate is no step");
 	}
-	contains(scalar drift_of('monotonic_raw', 'kernel', 0.5),
+	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', $duration),
 		0, "an honest clock beside one at $ppm ppm");
 
 	# seen from the clock that is wrong, the honest ones drift
-	contains(
-		scalar drift_of('monotonic_raw', 'system', 0.5),
-		(1 / (1 + $ppm / 1e6) - 1) * 1e6,
-		"monotonic_raw against a reference at $ppm ppm");
+	my $seen = (1 / (1 + $ppm / 1e6) - 1) * 1e6;
+	contains(scalar right_drift_of($seen, 'monotonic_raw', 'system', $duration),
+		$seen, "monotonic_raw against a reference at $ppm ppm");
 }
 
 # For longer, and the interval becomes narrower
 {
 	inject($pid, 200);
-	my $short = drift_of('system', 'kernel', 0.02);
-	my $long = drift_of('system', 'kernel', 2);
+	my $short = right_drift_of(200, 'system', 'kernel', 0.02);
+	my ($long) = measured(200,
+		sub { return drift_of('system', 'kernel', 1); },
+		sub { return $_[0]->{drift_margin_ppm} < $short->{drift_margin_ppm}; });
 
 	contains($short, 200, '200 ppm in 0.02 s');
-	contains($long, 200, '200 ppm in 2 s');
+	contains($long, 200, '200 ppm in 1 s');
 	cmp_ok($long->{drift_margin_ppm},
 		'<', $short->{drift_margin_ppm}, 'more is known after a longer time');
 }
@@ -122,7 +164,9 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	my $delay = 20_000;
 
 	inject($pid, 200, 0, $delay);
-	my $row = drift_of('system', 'kernel', 1);
+	my ($row) = measured(200,
+		sub { return drift_of('system', 'kernel', 1); },
+		sub { return $_[0]->{rejected} >= 10 && $_[0]->{pairs} > $_[0]->{rejected} && $_[0]->{residual_max_ns} < $delay / 4; });
 
 	contains($row, 200, '200 ppm, readings that take long');
 	diag "$row->{rejected} rejected, $row->{pairs} not";
@@ -135,32 +179,45 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 # Only relative to others can a rate be seen
 if ($tsc)
 {
-	contains(scalar drift_of('rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
+	contains(scalar right_drift_of(0, 'rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
 }
-contains(scalar drift_of('system', 'monotonic', 0.3),
+contains(scalar right_drift_of(0, 'system', 'monotonic', 0.3),
 	0, 'two names of the clock that is wrong');
 
 # The monitor: lead and advance grow as injected
 foreach my $ppm (200, -200)
 {
 	inject($pid, $ppm);
-	my @rows = split /\n/, $session->query(
-		"SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)")->{out};
-	my $edges = 0;
+	my (@rows, $edges);
 
-	foreach (@rows)
+	# The bracket at the start is not known.  It can be wide if the process loses the CPU just then.
+	foreach (1 .. 5)
 	{
-		my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
-		my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
+		my $result = $session->query("SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)");
 
-		# half of both brackets, of which that at the start is not known
-		cmp_ok(abs($against - $truth),
-			'<=', 0.001 + $bracket / 1000 + 1,
-			"monitor at $ppm ppm: $source after $elapsed s leads by $against us");
-		$edges++ if $source eq 'system';
+		@rows = ();
+		$edges = 0;
+		foreach (split /\n/, $result->{out})
+		{
+			my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
+			my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
+
+			# half of both brackets
+			push @rows, { off => abs($against - $truth), allowed => 0.001 + $bracket / 1000 + 1,
+				what => "monitor at $ppm ppm: $source after $elapsed s leads by $against us" };
+			$edges++ if $source eq 'system';
+		}
+		last unless grep { $_->{off} > $_->{allowed} } @rows;
 	}
+	cmp_ok($_->{off}, '<=', $_->{allowed}, $_->{what}) foreach @rows;
 	cmp_ok($edges, '>=', 1, 'there are edges');
 	cmp_ok($edges, '<=', 3, 'and no more than asked for');
+}
+
+# Whether the session executes something.
+sub is_active
+{
+	return $killer->query("SELECT state FROM pg_stat_activity WHERE pid = $pid")->{out} eq 'active';
 }
 
 # A jump within a run is no part of the rate, and is told of (if less time than
@@ -177,49 +234,70 @@ foreach my $case (
 	my ($step, $source, $reference) = @$case;
 	my $what = $reference eq 'system' ? "a reference's step of $step ns" : "a step of $step ns";
 
-	inject($pid, 0);
-	$session->query('\pset tuples_only off');
-	$session->send("SELECT * FROM clock_drift('$source', 1.5, '$reference')");
-	usleep(700_000);
-	inject($pid, 0, $step);
-	my $result = $session->result;
-	$session->query('\pset tuples_only on');
-	my ($names, $values) = split /\n/, $result->{out};
-	my %row;
-	@row{ split /\|/, $names } = split /\|/, $values, -1;
-
-	contains(\%row, 0, $what);
-	cmp_ok($row{residual_max_ns}, '<', abs($step) * 0.49, "$what: residual");
-
 	# seen from its reference, a clock does the opposite
 	my $seen = $reference eq 'system' ? -$step : $step;
 	my $kind = $seen > 0 ? 'warp' : $reference eq 'system' ? 'lag' : 'backward';
 	my %counts = (backward => 'backward_steps', warp => 'warps', lag => 'lags');
+	my $duration = 0.5;
+
+	my ($row, $said) = measured(
+		0,
+		sub {
+			my (%row, $result, $in_time);
+
+			# the step must come within the run
+			for (; !$in_time && $duration < 60; $duration *= 2)
+			{
+				inject($pid, 0);
+				$session->query('\pset tuples_only off');
+				$session->send("SELECT * FROM clock_drift('$source', $duration, '$reference')");
+				usleep(10_000) until is_active();
+				usleep($duration * 0.4e6);
+				inject($pid, 0, $step);
+				$in_time = is_active();
+				$result = $session->result;
+				$session->query('\pset tuples_only on');
+			}
+			my ($names, $values) = split /\n/, $result->{out};
+			@row{ split /\|/, $names } = split /\|/, $values, -1;
+			return (\%row, $result->{err});
+		},
+		sub { my ($row) = @_; return !grep { $row->{ $counts{$_} } != ($_ eq $kind ? 1 : 0) } keys %counts; });
+
+	contains($row, 0, $what);
+	cmp_ok($row->{residual_max_ns}, '<', abs($step) * 0.49, "$what: residual");
 	is_deeply(
-		{ map { $_ => $row{ $counts{$_} } } keys %counts },
+		{ map { $_ => $row->{ $counts{$_} } } keys %counts },
 		{ map { $_ => $_ eq $kind ? 1 : 0 } keys %counts },
 		"$what: counted as $kind");
-	cmp_ok(abs($row{"${kind}_max_ns"} - abs($step)), '<=', abs($step) * 0.01 + 20_000, "$what: size");
+	cmp_ok(abs($row->{"${kind}_max_ns"} - abs($step)), '<=', abs($step) * 0.01 + 20_000, "$what: size");
 	my %warnings = (
 		backward => qr/WARNING:  clock source "$source" went backwards\nDETAIL:  Backward steps: 1, the largest of \d+ ns\.\n/,
 		warp => qr/WARNING:  clock source "$source" jumped ahead of the reference clock\nDETAIL:  Warps: 1, the largest of \d+ ns\.\n/,
 		lag => qr/WARNING:  clock source "$source" fell behind the reference clock\nDETAIL:  Lags: 1, the largest of \d+ ns\.\n/);
 	my $hint = $reference eq 'system' ? qr/HINT:  Compare "system" with kernel: it may be the one that is wrong\.\n/ : qr//;
-	like($result->{err}, qr/^$warnings{$kind}$hint\z/, "$what: warning");
+	like($said, qr/^$warnings{$kind}$hint\z/, "$what: warning");
 }
 
 # A clock that steps again and again has the rate that it has in between.  A step
 # back is seen as such, or as a lag, depending on the time between two looks; one
 # that happens while the process waits may be taken together with the next.
 foreach my $case (
-	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 4, -1_000_000, 200 ],
+	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 3, -1_000_000, 200 ],
 	[ 1, -200_000, 0 ], [ 1, 200_000, 0 ])
 {
 	my ($duration, $step, $ppm) = @$case;
 	my $what = "$step ns every 100 ms at $ppm ppm for $duration s";
 
 	inject($pid, $ppm, 0, 0, 100_000_000, $step);
-	my ($row, $said) = drift_of('system', 'kernel', $duration);
+	my ($row, $said) = measured($ppm,
+		sub { return drift_of('system', 'kernel', $duration); },
+		sub {
+			my ($row) = @_;
+			my $back = $row->{backward_steps} + $row->{lags};
+			return $step > 0 ? $row->{warps} && !$back : $back && !$row->{warps};
+		},
+		1);
 	my $back = $row->{backward_steps} + $row->{lags};
 
 	contains($row, $ppm, $what, 1);
@@ -244,7 +322,10 @@ foreach my $still (3_000_000, 100_000_000)
 	my $what = "still for $still ns in each 300 ms";
 
 	inject($pid, 200, 0, 0, 300_000_000, 0, $still);
-	my ($row, $said) = drift_of('system', 'kernel', 1);
+	my ($row, $said) = measured(200,
+		sub { return drift_of('system', 'kernel', 1); },
+		sub { return $_[0]->{lags} && $_[0]->{lag_max_ns} >= $still * 0.9 && !$_[0]->{backward_steps} && !$_[0]->{warps}; },
+		1);
 
 	contains($row, 200, $what, 1);
 	cmp_ok($row->{lags}, '>', 0, "$what: found");
@@ -259,23 +340,22 @@ foreach my $ppm (-1e6, -3e6)
 	my $what = $ppm == -1e6 ? 'stands still' : 'goes backwards';
 	inject($pid, $ppm);
 	my $start = time;
-	my ($row, $said);
+	my ($row, $said) = right_drift_of($ppm, 'system', 'kernel', 0.2);
+	my $unknown =
+	  qr/^WARNING:  no drift of clock source "monotonic_raw" can be told\nDETAIL:  The reference "system" did not advance\.\n/;
 
-	# an interval of 95 % need not have the truth each time, but once in three
-	foreach (1 .. 3)
-	{
-		($row, $said) = drift_of('system', 'kernel', 0.2);
-		last if abs($row->{drift_ppm} - $ppm) <= $row->{drift_margin_ppm};
-	}
 	contains($row, $ppm, "a clock that $what");
 	like($said, qr/^WARNING:  clock source "system" went backwards\n/,
 		"a clock that $what: warning")
 	  if $ppm < -1e6;
-	($row, $said) = drift_of('monotonic_raw', 'system', 0.2);
-	like(
-		$said,
-		qr/^WARNING:  no drift of clock source "monotonic_raw" can be told\nDETAIL:  The reference "system" did not advance\.\n/,
-		"a reference that $what: warning");
+
+	# where the process hardly has the CPU, this may look like a jump
+	foreach (1 .. 5)
+	{
+		($row, $said) = drift_of('monotonic_raw', 'system', 0.2);
+		last if $said =~ $unknown;
+	}
+	like($said, $unknown, "a reference that $what: warning");
 	is($row->{drift_ppm}, '', "a reference that $what: no drift");
 	is($row->{drift_margin_ppm}, '', "a reference that $what: no interval");
 	my $result = $session->query(
@@ -286,6 +366,9 @@ foreach my $ppm (-1e6, -3e6)
 	is($result->{state}, '00000', "a reference that $what: the monitor ends");
 	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
 }
+
+# Where the truth is in the interval at the first attempt in 95 % of all cases, it is in 80 % of 40 and more.
+cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
 inject(0, 0);
 
 # Progress
@@ -327,9 +410,7 @@ foreach my $call (@calls)
 	$session->query('RESET statement_timeout');
 
 	$session->send("SELECT count(*) FROM $call");
-	$node->poll_query_until('postgres',
-		"SELECT state = 'active' AND query LIKE '%clock_%' FROM pg_stat_activity WHERE pid = $pid"
-	) or die "$call does not run";
+	usleep(10_000) until is_active();
 	usleep(100_000);
 	$start = time;
 	$cpu = $session->cpu;
@@ -340,7 +421,7 @@ foreach my $call (@calls)
 	cmp_ok(time - $start, '<', $allowed, "pg_cancel_backend of $call: in time");
 	cmp_ok($cpu, '<', $allowed_cpu, "pg_cancel_backend of $call: and in little CPU time");
 	diag sprintf('pg_cancel_backend of %s: after %.1f ms', $call, (time - $start) * 1000);
-	contains(scalar drift_of('monotonic_raw', 'kernel', 0.05),
+	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', 0.05),
 		0, "after $call the session goes on");
 }
 
