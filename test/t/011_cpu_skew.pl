@@ -354,7 +354,7 @@ foreach my $at (0, 1000000007)
 	# nor can advice be given on it
 	freeze($at);
 	is( $session->query(
-			q{SELECT ok FROM clock_check(max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
+			q{SELECT ok FROM clock_check(0.2, max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
 		'00000', "$what: a check can be made");
 	unfreeze();
 }
@@ -366,7 +366,8 @@ foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
 
 	$session->query("SET statement_timeout = $ms");
 	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)});
-	$session->query('RESET statement_timeout');
+	# where the machine is busy, this may itself time out
+	1 while $session->query('RESET statement_timeout')->{state} eq '57014';
 	is($result->{state}, '57014', $what);
 	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
 		"$what: and nothing else is said");
@@ -433,7 +434,7 @@ foreach my $i (1 .. 5)
 
 # The backend is stopped for a while.
 {
-	send_and_wait($session, 10);
+	send_and_wait($session, 3);
 	kill('STOP', $session->pid);
 	usleep(500_000);
 	kill('CONT', $session->pid);
