@@ -32,10 +32,14 @@ SELECT is(verdict, CASE WHEN p_value < 0.05 THEN 'difference' ELSE 'no differenc
 SELECT cmp_ok(r.median_ns, '<', g.median_ns, 'an instruction costs less than a system call')
 FROM compared AS r, compared AS g WHERE r.source IN ('rdtsc', 'cntvct') AND g.source = 'getrusage';
 -- costs are those of the survey: all of them together, since whatever disturbs a processor makes a single one
--- several times as large
+-- several times as large, and the least of three surveys and three comparisons in turn, since a neighbour can make
+-- the processor slow for one of them
 CREATE TEMP TABLE costs AS
-    SELECT c.source, c.min_ns AS compared_ns, s.cost_ns AS surveyed_ns
-    FROM compared AS c JOIN clock_survey() AS s USING (source) WHERE s.cost_ns > 5;
+    SELECT source, min(min_ns) AS compared_ns, min(cost_ns) AS surveyed_ns
+    FROM generate_series(1, 6) AS turn,
+        LATERAL (SELECT source, NULL::numeric AS min_ns, cost_ns FROM clock_survey(duration => 0.4) WHERE turn % 2 = 0
+                 UNION ALL SELECT source, min_ns, NULL FROM clock_compare('{system, all}', 0.1) WHERE turn % 2 = 1) AS c
+    GROUP BY source HAVING min(cost_ns) > 5;
 SELECT cmp_ok(percentile_cont(0.5) WITHIN GROUP (ORDER BY compared_ns / surveyed_ns), '>', 0.5::double precision,
               'not half of what the survey says') FROM costs;
 SELECT cmp_ok(percentile_cont(0.5) WITHIN GROUP (ORDER BY compared_ns / surveyed_ns), '<', 2::double precision,

@@ -19,7 +19,8 @@ SELECT cmp_ok(drift_margin_ppm, '>', 0.0, source || ': there is an interval') FR
 SELECT cmp_ok(residual_max_ns, '>=', 0.0, source || ': the largest residual') FROM drift;
 SELECT cmp_ok(bracket_ns, '>', 0.0, source || ': brackets by system calls have a width') FROM drift;
 -- NTP steers clocks by up to 500 ppm, and sets the time of day
-SELECT cmp_ok(abs(drift_ppm), '<=', 600 + drift_margin_ppm, source || ': the rate is that of the kernel') FROM drift
+-- (PostgreSQL 19 calibrates the TSC by itself, on a busy machine to 0.1 percent or so)
+SELECT cmp_ok(abs(drift_ppm), '<=', CASE WHEN source = 'instr_time' AND clock LIKE 'RDTSC%' THEN 10000 ELSE 600 END + drift_margin_ppm, source || ': the rate is that of the kernel') FROM drift
 WHERE NOT cpu_time AND source <> 'time';
 SELECT cmp_ok(drift_ppm, '<=', drift_margin_ppm, source || ': no more CPU time than time') FROM drift WHERE cpu_time;
 SELECT is((SELECT sum(backward_steps + warps + lags)::int FROM drift WHERE source NOT LIKE 'realtime%' AND source NOT IN ('gettimeofday', 'time', 'tai')),
@@ -37,9 +38,11 @@ FROM (VALUES ('monotonic_raw', 'kernel'), ('rdtsc', 'rdtscp'), ('cntvct', 'cntvc
     generate_series(1, 9) AS n,
     LATERAL clock_drift(v.a, 0.1 + 0 * n, v.b) AS d
 GROUP BY v.a, v.b ORDER BY v.a;
--- there and back
-SELECT cmp_ok(abs(a.drift_ppm + b.drift_ppm), '<=', a.drift_margin_ppm + b.drift_margin_ppm + 0.001, 'a drift seen from the other clock')
-FROM clock_drift('system', 0.2, 'instr_time') AS a, clock_drift('instr_time', 0.2, 'system') AS b;
+-- there and back, in most of five measurements of each
+SELECT cmp_ok(percentile_disc(0.5) WITHIN GROUP (ORDER BY abs(a.drift_ppm + b.drift_ppm) - a.drift_margin_ppm - b.drift_margin_ppm),
+              '<=', 0.001, 'a drift seen from the other clock')
+FROM generate_series(1, 5) AS n, LATERAL clock_drift('system', 0.05 + 0 * n, 'instr_time') AS a,
+    LATERAL clock_drift('instr_time', 0.05 + 0 * n, 'system') AS b;
 
 -- the shortest run
 SELECT is(source || ' ' || (pairs + rejected >= 30), 'system true', 'a few pairs even in the shortest time')

@@ -137,5 +137,3 @@ SELECT matches(reason, 'sample_rate is 0.01', 'and it says so') FROM sampled;
 
 SELECT * FROM finish();
 ROLLBACK;
--- other tests want to see temporary files of their own only
-SELECT pg_stat_reset() \g /dev/null

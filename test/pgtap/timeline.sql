@@ -44,11 +44,11 @@ SELECT cmp_ok(t.readings * t.mean_ns, '<=', t.sampled_s * 1.001e9, t.elapsed_s |
 SELECT cmp_ok(sum(lost_ms), '<=', sum(sampled_s) * 1000, 'no more time was lost than sampled') FROM timeline;
 
 -- throttled
-CREATE TEMP TABLE throttled AS SELECT * FROM clock_timeline('system', 2, 0.5, 200);
-SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.500, 1.000, 1.500, 2.000], 'throttled: edges') FROM throttled;
+CREATE TEMP TABLE throttled AS SELECT * FROM clock_timeline('system', 1, 0.25, 200);
+SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.250, 0.500, 0.750, 1.000], 'throttled: edges') FROM throttled;
 SELECT is(readings - backward_steps, instants * 32, format('throttled, %s s: warm durations are those of instants, and no others', elapsed_s)) FROM throttled;
 -- Poisson; a busy machine only takes instants late, which the last may be too much
-SELECT cmp_ok(sum(instants), '<=', 400 + 6 * sqrt(400::numeric), 'throttled: no more instants than six standard deviations') FROM throttled;
+SELECT cmp_ok(sum(instants), '<=', 200 + 6 * sqrt(200::numeric), 'throttled: no more instants than six standard deviations') FROM throttled;
 SELECT cmp_ok(sum(instants), '>', 0::numeric, 'throttled: instants') FROM throttled;
 SELECT cmp_ok(cold_mean_ns, '>=', 0.0, format('throttled, %s s: cold', elapsed_s)) FROM throttled WHERE instants > 20;
 SELECT cmp_ok(late_mean_us, '>=', 0.0, format('throttled, %s s: late', elapsed_s)) FROM throttled WHERE instants > 0;
@@ -56,12 +56,12 @@ SELECT cmp_ok(cpu_percent, '<', 50.0, format('throttled, %s s: CPU', elapsed_s))
 
 CREATE TEMP TABLE run AS
     SELECT t.* FROM (SELECT source FROM clock_sources WHERE available AND source IN ('system', 'instr_time', 'rdtsc', 'rdtscp', 'cntvct', 'cntvct_isb', 'realtime_coarse', 'gettimeofday')) AS s,
-        clock_throttled(s.source, 1, 500) AS t;
+        clock_throttled(s.source, 0.4, 500) AS t;
 SELECT is(r.clock, c.clock, r.source || ': the clock') FROM run AS r JOIN clock_sources AS c ON c.source = r.source;
-SELECT cmp_ok(instants, '<=', (500 + 6 * sqrt(500))::bigint, source || ': instants') FROM run;
+SELECT cmp_ok(instants, '<=', (200 + 6 * sqrt(200))::bigint, source || ': instants') FROM run;
 SELECT cmp_ok(wakeups, '<=', instants, source || ': instants that were slept for') FROM run;
 SELECT cmp_ok(wakeups, '>', 0::bigint, source || ': some were') FROM run;
-SELECT cmp_ok(instants_per_s, '<=', instants::numeric, source || ': the rate reached') FROM run;
+SELECT cmp_ok(instants_per_s, '<=', instants / 0.4 + 0.01, source || ': the rate reached') FROM run;
 SELECT ok(cold_mean_ns <= cold_max_ns AND cold_p50_ns <= cold_p99_ns AND cold_p99_ns <= cold_max_ns AND cold_p50_ns >= 0, source || ': cold') FROM run;
 SELECT ok(warm_mean_ns <= warm_max_ns AND warm_p50_ns <= warm_p99_ns AND warm_p99_ns <= warm_max_ns AND warm_p50_ns >= 0, source || ': warm') FROM run;
 SELECT ok(late_mean_us <= late_max_us AND late_p50_us <= late_p99_us AND late_p99_us <= late_max_us AND late_p50_us > 0, source || ': late') FROM run;
@@ -77,10 +77,10 @@ CREATE FUNCTION pg_temp.number(s clock_sample, name text) RETURNS numeric LANGUA
 CREATE FUNCTION pg_temp.numbers(s clock_sample, name text) RETURNS bigint[] LANGUAGE sql AS
     $$SELECT ARRAY(SELECT e::bigint FROM jsonb_array_elements_text(s::jsonb -> name) AS e)$$;
 -- a rate of clock_measure: the warm durations, in a sample like any other
-CREATE TEMP TABLE sample AS SELECT clock_measure('system', 1, 200) AS s;
+CREATE TEMP TABLE sample AS SELECT clock_measure('system', 0.5, 200) AS s;
 SELECT is(pg_temp.number(s, 'readings')::bigint % 32, pg_temp.number(s, 'backward_steps')::bigint, 'a throttled sample has the durations of its instants') FROM sample;
-SELECT cmp_ok(pg_temp.number(s, 'readings')::bigint, '<=', (32 * (200 + 6 * sqrt(200)))::bigint, 'and no more instants than six standard deviations') FROM sample;
-SELECT cmp_ok(pg_temp.number(s, 'duration_s'), '>=', 1::numeric, 'it lasts as long as it was told') FROM sample;
+SELECT cmp_ok(pg_temp.number(s, 'readings')::bigint, '<=', (32 * (100 + 6 * sqrt(100)))::bigint, 'and no more instants than six standard deviations') FROM sample;
+SELECT cmp_ok(pg_temp.number(s, 'duration_s'), '>=', 0.5, 'it lasts as long as it was told') FROM sample;
 SELECT is((SELECT sum(count) FROM clock_histogram(s)), pg_temp.number(s, 'readings')::bigint - pg_temp.number(s, 'backward_steps')::bigint::numeric, 'a histogram of it') FROM sample;
 SELECT is(readings, pg_temp.number(s, 'readings')::bigint, 'a summary of it') FROM sample, clock_summary(s);
 CREATE TEMP TABLE both_kinds AS SELECT s FROM sample UNION ALL SELECT clock_measure('system', 0.01);
