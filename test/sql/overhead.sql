@@ -13,6 +13,8 @@ CREATE TABLE overhead_settings AS
 -- the procedure: one row
 -- an emulated processor takes longer
 \set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
+-- a process that waits for the CPU uses up the duration early, and says so
+SET client_min_messages = error;
 CALL clock_executor_overhead(rows => 1000, duration => :seconds) \gset
 SELECT :rows AS rows, :'workload' AS workload, :repetitions >= 1 AS repetitions,
        :plain_ms > 0 AS plain, :analyze_ms > 0 AS analyzed, :reading_ns > 0 AS reading,
@@ -49,6 +51,7 @@ SELECT count(*) FROM clock_query_overhead('TABLE overhead_test', :seconds);
 SELECT count(*) FROM clock_query_overhead('SELECT 1;', :seconds);
 SELECT count(*) FROM clock_query_overhead(query => '/* a comment */ SELECT 1 -- another', duration => :seconds);
 
+RESET client_min_messages;
 -- an execution that takes longer than the duration is the last one
 CREATE FUNCTION overhead_long() RETURNS int LANGUAGE plpgsql AS
     $$ BEGIN RAISE NOTICE 'executed'; PERFORM pg_sleep(0.3); RETURN 1; END $$;
@@ -116,6 +119,7 @@ SELECT s, t.* FROM unnest(ARRAY[
 \pset format aligned
 \pset tuples_only off
 
+SET client_min_messages = error;
 -- an error points into the query
 SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
 SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', :seconds);

@@ -124,12 +124,12 @@ RESET client_min_messages;
 RESET statement_timeout;
 
 -- whatever the search path holds
-CREATE SCHEMA shadow;
-CREATE VIEW shadow.pg_stat_database AS SELECT 1/0 AS blks_read;
-CREATE FUNCTION shadow.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1/0)::text::timestamptz';
-CREATE FUNCTION shadow.lessgreater(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 0';
-CREATE OPERATOR shadow.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = shadow.lessgreater);
-SET search_path = shadow, pg_catalog, public;
+CREATE SCHEMA masked;
+CREATE VIEW masked.pg_stat_database AS SELECT 1/0 AS blks_read;
+CREATE FUNCTION masked.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1/0)::text::timestamptz';
+CREATE FUNCTION masked.lessgreater(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 0';
+CREATE OPERATOR masked.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = masked.lessgreater);
+SET search_path = masked, pg_catalog, public;
 SELECT count(*) FROM portable.clock_summary('system', 0.1);
 SELECT count(*) FROM portable.clock_impact();
 SELECT count(*) FROM portable.clock_advice(0.1);
@@ -137,7 +137,7 @@ SELECT count(*) FROM portable.clock_explain('SELECT count(*) FROM pg_catalog.gen
 SHOW search_path;
 SET search_path = portable, public;
 SET client_min_messages = warning;
-DROP SCHEMA shadow CASCADE;
+DROP SCHEMA masked CASCADE;
 RESET client_min_messages;
 
 -- as on a standby, nothing is written

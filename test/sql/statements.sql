@@ -23,6 +23,8 @@ SELECT count(*) FROM clock_explain_text('SELECT * FROM statements_t WHERE i = $1
 SELECT (j -> 0 -> 'Plan' ->> 'Actual Rows')::float FROM clock_explain_json('SELECT * FROM statements_t WHERE i < $1', params => '{42}') AS j;
 -- an emulated processor takes longer
 \set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
+-- a process that waits for the CPU uses up the duration early, and says so
+SET client_min_messages = error;
 SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM statements_t WHERE i < $1', :seconds, params => '{42}');
 SELECT rows FROM clock_explain('INSERT INTO statements_t VALUES ($1, $2) RETURNING i', allow_writes => true, params => '{1000,x}') WHERE node = 1;
 -- a generic plan
@@ -81,6 +83,7 @@ SELECT q, rows FROM unnest(ARRAY['CREATE TABLE statements_new AS SELECT * FROM s
     'CREATE UNLOGGED TABLE statements_new (a) AS EXECUTE q(5, $$x$$)', 'CREATE TEMP TABLE statements_new AS VALUES (1), (2)',
     'CREATE TABLE IF NOT EXISTS statements_new AS TABLE statements_t']) AS q,
     clock_explain(q, allow_writes => true) WHERE node = 1;
+RESET client_min_messages;
 -- seen while it was made: it is really made
 CREATE FUNCTION statements_seen() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% made', statements_made(); RETURN 1; END $$;
 SELECT rows FROM clock_explain('CREATE TABLE statements_new AS SELECT statements_seen()', allow_writes => true, method => 'full') WHERE node = 1;

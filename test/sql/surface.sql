@@ -109,7 +109,11 @@ FROM unnest('{rtdsc,RDTSCPP,systen,monotonic-raw,real_time,instr,tsc,xy,"",sundi
 ORDER BY i;
 SELECT pg_temp.hint(repeat('rdtsc', 1000000)) AS too_long;
 
--- it can be moved, dropped and made again
+-- it can be moved, dropped and made again, in a database of its own
+\set regression :DBNAME
+CREATE DATABASE regress_clock_surface;
+\c regress_clock_surface
+CREATE EXTENSION clocktiming;
 CREATE SCHEMA elsewhere;
 ALTER EXTENSION clocktiming SET SCHEMA elsewhere;
 SELECT count(*) > 4 AS many FROM elsewhere.clock_sources;
@@ -118,3 +122,5 @@ ALTER EXTENSION clocktiming SET SCHEMA public;
 DROP SCHEMA elsewhere;
 DROP EXTENSION clocktiming;
 CREATE EXTENSION clocktiming;
+\c :regression
+DROP DATABASE regress_clock_surface;
