@@ -34,43 +34,51 @@ foreach my $source ('system', 'rdtsc')
 
 		# what has to be calibrated shall not be stopped
 		$session->query("SELECT count(*) FROM clock_measure('$source', 0.01)");
-		$session->send(
-			"CREATE TEMP TABLE run AS SELECT s FROM clock_measure('$source', 6) AS s"
-		);
 		push @runs, { source => $source, session => $session };
 	}
 }
-foreach my $run (@runs)
+
+# A process that is stopped stays active.  If a run has ended before, it was too short for this machine.
+my $duration = 2;
+my $active;
+for (;;)
 {
-	$node->poll_query_until('postgres',
-		"SELECT state = 'active' FROM pg_stat_activity WHERE pid = "
-		  . $run->{session}->pid)
-	  or die "no run of $run->{source}";
+	my $pids = join(', ', map { $_->{session}->pid } @runs);
+	my $count = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid IN ($pids)";
+
+	$_->{session}->query('DROP TABLE IF EXISTS run') foreach @runs;
+	$_->{session}->send("CREATE TEMP TABLE run AS SELECT s FROM clock_measure('$_->{source}', $duration) AS s") foreach @runs;
+	$node->poll_query_until('postgres', "SELECT ($count) = " . @runs) or die 'no runs';
+	sleep 0.3;
+	$_->{stopped} = kill('STOP', $_->{session}->pid) foreach @runs;
+	sleep 1.2;
+	$active = $node->safe_psql('postgres', $count);
+	$_->{continued} = kill('CONT', $_->{session}->pid) foreach @runs;
+	$_->{result} = $_->{session}->result foreach @runs;
+	last if $active == @runs || ($duration *= 2) > 60;
 }
-sleep 1;
-is(kill('STOP', $_->{session}->pid), 1, "$_->{source}: stopped") foreach @runs;
-sleep 3;
-is(kill('CONT', $_->{session}->pid), 1, "$_->{source}: goes on") foreach @runs;
+is($_->{stopped}, 1, "$_->{source}: stopped") foreach @runs;
+is($active, scalar(@runs), 'in the midst of their runs');
+is($_->{continued}, 1, "$_->{source}: goes on") foreach @runs;
 
 foreach my $run (@runs)
 {
-	my ($what, $session) = @$run{qw(source session)};
-	my $result = $session->result;
+	my ($what, $session, $result) = @$run{qw(source session result)};
 	my $row;
 
 	is($result->{state}, '00000', "$what: the run ends well");
 	is($result->{err}, '', "$what: no warning");
 
 	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
-	cmp_ok($row->{gap_max_ns}, '>', 2.5e9, "$what: the pause is a gap");
+	cmp_ok($row->{gap_max_ns}, '>', 1.1e9, "$what: the pause is a gap");
 	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
 	# the gap is one of a block of readings, which may have been interrupted once more
 	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
 		'<', 0.5e9, "$what: it is the longest duration");
-	cmp_ok($row->{lost_ms}, '>', 2500, "$what: time lost");
+	cmp_ok($row->{lost_ms}, '>', 1100, "$what: time lost");
 	cmp_ok($row->{lost_ms}, '<=', $row->{duration_s} * 1000,
 		"$what: no more than there was");
-	cmp_ok($row->{duration_s}, '>=', 6, "$what: duration");
+	cmp_ok($row->{duration_s}, '>=', $duration, "$what: duration");
 	is($row->{$_}, 0, "$what: $_") foreach qw(backward_steps warps lags);
 
 	is( $session->query(
@@ -82,7 +90,7 @@ foreach my $run (@runs)
 		't|t|t|t|100.0000|t|t',
 		"$what: histogram");
 	is( $session->query(
-			q{SELECT min(duration_ns) >= 0, max(duration_ns) > 2500000000, min(percent) >= 0,
+			q{SELECT min(duration_ns) >= 0, max(duration_ns) > 1100000000, min(percent) >= 0,
 				min(count) > 0, sum(count) = (SELECT (clock_summary(s)).readings FROM run)
 				FROM run, clock_durations(s, 100)}
 		)->{out},
