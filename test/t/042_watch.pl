@@ -74,13 +74,14 @@ sub is_one_event
 	return;
 }
 
-# The fault is over, and so is the event; nothing else is told.
+# The fault is over, and so is the event; nothing else is told.  (Whatever is told later than an interval after it is
+# one event too many of the next fault.)
 sub is_ended
 {
 	my ($fault, $what) = @_;
 
 	wait_for("SELECT bool_and(ended_at >= at) FROM clock_events WHERE what = '$what' AND $ours", "$fault: ends");
-	intervals(3);
+	intervals(1);
 	is(query("SELECT count(*) FROM clock_events WHERE $ours"), $told, 'and is no other event')
 	  or diag(query("SELECT * FROM clock_events"));
 	return;
