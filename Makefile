@@ -17,9 +17,9 @@ DATA = $(wildcard sql/clocktiming--*.sql)
 # PostgreSQL 15's headers are no C23, which is what GCC 15 and later take a file for.
 PG_CFLAGS = -ffp-contract=off $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
 
-# pg_regress takes its input from test/sql, and the expected output from expected.
-REGRESS = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
-REGRESS_OPTS = --inputdir=test --load-extension=clocktiming
+# pg_regress reads test/sql and expected.  REGRESS="explain measure": only these scripts.
+REGRESS = --schedule=$(srcdir)/test/schedule
+REGRESS_OPTS = --inputdir=$(srcdir)/test --load-extension=clocktiming
 
 SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
 TEST_MODULES = $(patsubst %.c,%.so,$(wildcard test/module/*.c))
@@ -49,10 +49,21 @@ install-plugin:
 uninstall-plugin:
 	rm -f '$(PLUGINS)/clocktiming$(DLSUFFIX)'
 
+# TAP tests against the installed server: PROVE_TESTS=test/t/010_report.pl, PROVE_FLAGS=--verbose.  "make installcheck TAP_TESTS=1"
+# runs them, too.
+PROVE_TESTS = $(wildcard test/t/*.pl)
+PG_PROVE_FLAGS += -I $(srcdir)/test/t
+export CLOCKTIMING_SHIM_DIR = $(abspath test/shim)
+
+.PHONY: prove_installcheck
+
+prove_installcheck: shims
+	$(prove_installcheck)
+
 # PGXS does not track what an object includes.
 $(OBJS): $(wildcard src/*.h src/*/*.h)
 else
-all install uninstall installcheck clean:
+all install uninstall installcheck prove_installcheck clean:
 	@echo "No server headers and PGXS: install PostgreSQL's development files (Debian: postgresql-server-dev-N, RHEL:"; \
 	echo "postgresqlN-devel), or say by PG_CONFIG= which pg_config to use.  make help shows what works without."; \
 	exit 1
@@ -69,54 +80,55 @@ SANITIZE = address,undefined
 UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-Isrc
 
-.PHONY: help demo test test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \
+.PHONY: help demo test check-all test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \
 	bench unit unit-programs shims indent portable dist release-check deb
 
 help:
-	@echo 'make, make install, make installcheck   as with any extension (PG_CONFIG=path/to/pg_config)'
-	@echo 'make demo           see it work: builds it, runs tools/demo.sql on a throwaway server   1 min'
-	@echo 'make test           all tests, on a throwaway server                                   20 min'
-	@echo 'make test-matrix    the tests on every supported PostgreSQL, and on one that was'
-	@echo '                    built with assertions (VERSIONS="15 19 assert": on these only)     30 min'
-	@echo 'make test-valgrind  the regression tests on a server under Valgrind'
-	@echo '                    (TESTS="explain measure": these only)                             3 min'
-	@echo 'make test-upstream  the tests of PostgreSQL itself, with clocktiming loaded                2 min'
-	@echo '                    (WAYS="track counting": these only)'
-	@echo 'make test-companions  the tests beside other programs, for which it fetches pev2          3 min'
-	@echo 'make test-upgrade   pg_upgrade from 15 to 18 and 19 (VERSIONS="18": to this only)        2 min'
-	@echo 'make test-deb       builds Debian packages in trees of bookworm, trixie and sid, installs,'
-	@echo '                    uses and purges them there (RELEASES="trixie sid": these only)    15 min'
-	@echo 'make deb            Debian packages, into build/deb (VERSIONS="15 17": for these only)     2 min'
-	@echo 'make test-arm       the tests on 64-bit Arm, which QEMU emulates: PostgreSQL 15 and 18     40 min'
-	@echo 'make bench          measure it beside its peers (BENCH_ARGS=...: arguments of bench/run)'
-	@echo 'make unit           only the tests that need no PostgreSQL: of src/core, of the layout'
-	@echo '                    of src/, and whether portable/*.sql are fresh                       1 min'
-	@echo 'make portable       write portable/*.sql, of portable/src: the edition without C'
-	@echo 'make indent         format src/ with pgindent'
-	@echo 'make dist           clocktiming-VERSION.zip for PGXN, of what is committed'
-	@echo 'make release-check  whether what is committed may be released: versions, dist, the manual     3 min'
-	@echo 'The times are for two CPUs with little else to do.  To fetch what is missing takes longer.'
-	@echo 'demo, deb, bench, release-check and all that begin with test install what is missing, if they are run as'
-	@echo 'root on Debian or Ubuntu, and say at their end how to remove them.  They install nothing of'
-	@echo 'clocktiming, and touch no PostgreSQL server that is there.'
+	@echo 'make, make install, make installcheck  as with any extension (PG_CONFIG=path/to/pg_config)'
+	@echo 'make demo                builds it and runs tools/demo.sql on a throwaway server                        1 min'
+	@echo 'make test                tests each function and each kind of fault once                                5 min'
+	@echo 'make check-all           all tests on one PostgreSQL                                                   10 min'
+	@echo 'make test-matrix         tests on each PostgreSQL and on 15 with assertions (VERSIONS="15 19 assert")  20 min'
+	@echo 'make prove_installcheck  TAP tests with the installed extension (PROVE_TESTS=test/t/010_report.pl)     12 min'
+	@echo 'make unit                tests that need no PostgreSQL                                                  1 min'
+	@echo 'make test-valgrind       regression tests on a server under Valgrind (TESTS="explain measure")          3 min'
+	@echo 'make test-upstream       PostgreSQL'\''s own tests with clocktiming loaded (WAYS="track counting")         2 min'
+	@echo 'make test-companions     tests beside other programs                                                    3 min'
+	@echo 'make test-upgrade        pg_upgrade from 15 to 18 and 19 (VERSIONS=18)                                  2 min'
+	@echo 'make test-deb            builds, installs and purges Debian'\''s packages (RELEASES="trixie sid")         15 min'
+	@echo 'make test-arm            tests on emulated 64-bit Arm, PostgreSQL 15 and 18                            40 min'
+	@echo 'make deb                 builds Debian packages into build/deb (VERSIONS="15 17")                       2 min'
+	@echo 'make bench               compares it with its peers (BENCH_ARGS=: arguments of bench/run)              60 min'
+	@echo 'make portable            writes portable/*.sql, the edition without C, from portable/src'
+	@echo 'make indent              formats src/ with pgindent'
+	@echo 'make dist                writes clocktiming-VERSION.zip for PGXN from the last commit'
+	@echo 'make release-check       checks whether the last commit can be released                                 3 min'
+	@echo 'The times are for two CPUs with little else to do.  Fetching missing packages takes longer.'
+	@echo 'demo, deb, bench, release-check, check-all and all that begin with test install missing packages as'
+	@echo 'root on Debian or Ubuntu, and print how to remove them.  They do not install clocktiming, and do'
+	@echo 'not touch a PostgreSQL server that is running.'
 
 demo:
 	@tools/with-server psql -X -P pager=off -f tools/demo.sql
 
 test:
+	@tools/suite quick
+
+check-all:
 	@tools/suite
 
 test-matrix:
 	@tools/matrix $(VERSIONS)
 
 test-valgrind:
-	@tools/in-tree assert tools/valgrind $(TESTS)
+	@TESTS='$(TESTS)' tools/in-tree assert tools/suite valgrind
 
 test-upstream:
-	@tools/in-tree assert tools/upstream $(WAYS)
+	@tools/in-tree assert env WAYS='$(WAYS)' tools/suite upstream
 
 test-companions:
-	@tools/companions
+	@tools/fetch pev2
+	@TESTS='022_beside 032_portable_pooler 047_companions 048_viewers' tools/suite tap
 
 # From the 15 that has been built with assertions, which needs nothing but libc and zlib: Debian's needs libraries of its release.
 test-upgrade:
@@ -127,10 +139,11 @@ test-arm:
 	@MATRIX_SUITES='unit regress pgtap' tools/matrix $(or $(VERSIONS),arm15 arm18)
 
 bench:
-	@tools/bench $(BENCH_ARGS)
+	@tools/with-server bench/run $(BENCH_ARGS)
+	@case `$(PG_CONFIG) --version` in *' 19'*) ;; *) tools/in-tree 19 tools/with-server bench/run $(BENCH_ARGS) ;; esac
 
 unit: unit-programs
-	@tools/prove --exec '' $(wildcard test/unit/*.pl) $(UNIT_PROGRAMS)
+	@prove --timer $(wildcard test/unit/*.pl) $(UNIT_PROGRAMS)
 
 unit-programs: $(UNIT_PROGRAMS)
 

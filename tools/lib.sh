@@ -1,5 +1,5 @@
-# Shared by the scripts beside it, which source it (bash): finding PostgreSQL, the work directory in which
-# everything happens, a staged installation with a throwaway server, and the counting of results.
+# Functions of the scripts beside it, which source it (bash): they find PostgreSQL, make a work directory, install into a copy of
+# PostgreSQL, start a throwaway server, and count results.
 
 set -euo pipefail
 shopt -s nullglob
@@ -8,29 +8,26 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 OLDEST=15			# the PostgreSQL versions that clocktiming is for
 NEWEST=19
 
-# Whatever a make above us passes on, or the user keeps for psql, must not decide what is built and tested here.
+# Neither variables of a make that called us nor the user's settings for psql decide what is built and tested.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for v in ${!PG@}; do case $v in PG_*) ;; *) unset "$v" ;; esac; done
 export LC_ALL=C
 
 say() { printf -- '-- %s\n' "$*"; }
-in_words() { if [ "$1" -lt 60 ]; then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi; }	# seconds
+in_words() { echo "$(($1 / 60)) min $(($1 % 60)) s"; }	# in_words SECONDS
 warn() { printf -- '** %s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
-# ---------------------------------------------------------------------------------------------------------------
-# Finding PostgreSQL
-
 major() { "$1" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/'; }
 
-# Does this pg_config belong to a server with what is needed to build for it?
+# True if this pg_config belongs to a server that has its development files.
 usable() {
 	[ -x "$(command -v "$1")" ] && "$1" --version >/dev/null 2>&1 && [ "$(major "$1")" -ge $OLDEST ] &&
 		[ -f "$("$1" --pgxs)" ] && [ -x "$("$1" --bindir)/postgres" ] && [ -f "$("$1" --includedir-server)/postgres.h" ]
 }
 
-# Sets PG_CONFIG: to what the user has set it to, or else to the one in PATH, or else to the newest in the usual
-# places.  find_pg_config MAJOR takes any of these which is of that version.
+# Sets PG_CONFIG to the first usable of: the user's setting, the one in PATH, the newest in the usual directories.  With an
+# argument, to the first that is of this major version.
 find_pg_config() {
 	local c candidates=(${PG_CONFIG:-})
 	[ -n "${PG_CONFIG:-}" -a -z "${1:-}" ] ||
@@ -38,7 +35,7 @@ find_pg_config() {
 			/usr/local/pgsql/bin/pg_config | sort -rV))
 	for c in "${candidates[@]}"; do
 		if usable "$c" && [ "${1:-$(major "$c")}" = "$(major "$c")" ]; then
-			# Absolute, but not resolved: some systems' pg_config goes by the name it is called by.
+			# Absolute, but with symbolic links: on some systems pg_config depends on the name that it is called by.
 			PG_CONFIG=$(command -v "$c")
 			[[ $PG_CONFIG = /* ]] || PG_CONFIG=$PWD/$PG_CONFIG
 			export PG_CONFIG
@@ -48,12 +45,8 @@ find_pg_config() {
 	return 1
 }
 
-# ---------------------------------------------------------------------------------------------------------------
-# Jobs and the work directory
-
-# Run a command in a process group of its own and pass on its exit status.  If we are to stop, so is the whole
-# group; the command's own trap has then time to clean up.  (Bash would not look at a signal before a command in
-# the foreground has ended.)
+# Runs a command in a process group of its own and returns its exit status.  A signal ends the whole group, and the command's own
+# trap has time to clean up: bash handles a signal only after a command in the foreground has ended.
 job=
 supervise() {
 	local status=0
@@ -70,33 +63,22 @@ supervise() {
 	return $status
 }
 
-# The same, and write the output to a file as well.
+# Does the same and writes the output to a file as well.
 supervise_logged() {	# supervise_logged FILE COMMAND...
-	local log=$1 fifo=$1.fifo status=0 tee
-	mkfifo "$fifo"
-	tee "$log" <"$fifo" &
-	tee=$!
-	supervise "${@:2}" >"$fifo" 2>&1 || status=$?
-	wait $tee
-	rm -f "$fifo"
-	return $status
+	supervise bash -o pipefail -c '"$@" 2>&1 | tee "$0"' "$@"
 }
 
 end_job() {
 	[ -n "$job" ] || return 0
 	trap '' HUP INT TERM
 	kill -TERM -- "-$job" 2>/dev/null || true
-	for _ in {1..300}; do
-		kill -0 -- "-$job" 2>/dev/null || break
-		sleep 0.1
-	done
-	kill -KILL -- "-$job" 2>/dev/null || true
+	timeout 30 sh -c "while kill -0 -- -$job; do sleep 0.1; done" 2>/dev/null || kill -KILL -- "-$job" 2>/dev/null || true
 	job=
 }
 
 as_runner() { if [ -n "$runner" ]; then runuser -u "$runner" -- "$@"; else "$@"; fi; }
 
-# Removes everything that a run has left, however it ended: its processes, its servers, its directory.
+# Removes all that a run leaves behind: its processes, servers and directory.
 clean_up() {
 	local pidfile
 	end_job
@@ -106,17 +88,16 @@ clean_up() {
 	rm -rf "$work"
 }
 
-# enter NEED ARGS...: installs what NEED stands for (see tools/setup), and then runs the calling script once more
-# with ARGS in a copy of the sources, as a user that PostgreSQL agrees to run as.  In that second run it returns,
-# with $WORK set, and $SECONDS counted since the first run began.  The first one only waits and cleans up.  (A copy,
-# because that user may not be able to read the sources where they are, and lest the user's own build is overwritten.)
+# enter PURPOSE ARGS...: installs packages (see tools/setup), and runs the calling script again with ARGS in a copy of the sources,
+# as a user that PostgreSQL accepts.  In the second run it returns, with $WORK set.  The first run waits and cleans up.  A copy,
+# because that user may be unable to read the sources, and to leave the user's own build alone.
 enter() {
 	local need=$1 status=0
 	shift
 	if [ -n "${CLOCKTIMING_WORK:-}" ]; then
 		WORK=$CLOCKTIMING_WORK
 		SECONDS=$(($(date +%s) - CLOCKTIMING_SINCE))
-		unset CLOCKTIMING_WORK CLOCKTIMING_SINCE
+		unset CLOCKTIMING_WORK
 		cd "$WORK/src"
 		return
 	fi
@@ -143,11 +124,8 @@ copy_sources() {	# copy_sources DIRECTORY: without what has been built
 		--exclude=./results --exclude=./tmp_check -cf - . | tar -C "$1" -xof -
 }
 
-# What tools/setup has installed for this run, if anything, and how to remove it.  To be used after enter.
+# Prints which packages tools/setup has installed for this run, and how to remove them.  To be used after enter.
 say_installed() { [ ! -s "$WORK/installed" ] || cat "$WORK/installed"; }
-
-# ---------------------------------------------------------------------------------------------------------------
-# The cache of PostgreSQL versions that are not on this system: see tools/fetch
 
 cache_dir() {
 	CACHE=${CLOCKTIMING_CACHE:-/var/cache/clocktiming}
@@ -165,7 +143,7 @@ read_version() {
 	[ -z "$arch" -o "$arch" != "$(dpkg --print-architecture 2>/dev/null)" ] || version=$major arch=
 }
 
-# Where a version is in the cache, and its pg_config there.
+# Print the directory of a version in the cache, and its pg_config there.
 in_cache() { echo "$CACHE/pg$1"; }
 cached_pg_config() {
 	case $1 in
@@ -175,7 +153,7 @@ cached_pg_config() {
 	esac
 }
 
-# Lets apt have the PostgreSQL that is not in sid yet in the tree $1, which is of sid.
+# Lets apt install, in the tree $1 of sid, the PostgreSQL that only experimental has.
 add_experimental() {
 	sed -n 's/ sid / experimental /p' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' "Package: src:postgresql-$NEWEST" 'Pin: release a=experimental' 'Pin-Priority: 600' >"$1/etc/apt/preferences.d/clocktiming"
@@ -188,29 +166,24 @@ lock() {
 	flock -n "$2" $fd || { say "waiting for another run, which uses $CACHE/$1"; flock "$2" $fd; }
 }
 
-# ---------------------------------------------------------------------------------------------------------------
-# A staged installation, and a server in it.  To be used after enter.
-
-build() {	# build [FLAGS]
-	make -s with_llvm=no PG_CONFIG="$PG_CONFIG" COPT="${1:-}" all
-}
-
-# PostgreSQL finds its files relative to its programs.  So a copy of it below $WORK/root, with the extension
-# installed there, is all that is needed to leave the real installation alone.
+# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to the copy's, and makes what the arguments say, in
+# general install.  This leaves the real installation alone: PostgreSQL's programs, pg_config too, find files relative to themselves.
 stage() {
-	local root=$WORK/root bindir libdir sharedir
-	bindir=$("$PG_CONFIG" --bindir) libdir=$("$PG_CONFIG" --pkglibdir) sharedir=$("$PG_CONFIG" --sharedir)
-	copy_tree "$libdir" --exclude=./bitcode --exclude=./pgxs --exclude='*.a' . &&
-		copy_tree "$sharedir" --exclude=./man --exclude=./locale --exclude=./doc . &&
+	local root=$WORK/root bindir include
+	bindir=$("$PG_CONFIG" --bindir) include=$("$PG_CONFIG" --includedir)
+	copy_tree "$("$PG_CONFIG" --pkglibdir)" --exclude=./bitcode --exclude=./pgxs --exclude='*.a' . &&
+		copy_tree "$("$PG_CONFIG" --sharedir)" --exclude=./man --exclude=./locale --exclude=./doc . &&
 		# By name, as on some systems this directory is /usr/bin.
 		copy_tree "$bindir" $(cd "$bindir" && ls | grep -E '^(pg_.*|postgres|initdb|psql|pgbench|(create|drop)(db|user)|vacuumdb)$') ||
 		return 1
-	make -s with_llvm=no PG_CONFIG="$PG_CONFIG" DESTDIR="$root" install >"$WORK/install.log" 2>&1 ||
-		{ cat "$WORK/install.log"; return 1; }
-	export PATH="$root$bindir:$PATH"
+	mkdir -p "$root${include%/*}"
+	ln -sfn "$include" "$root$include"
+	ln -sfn "$("$PG_CONFIG" --pkglibdir)/pgxs" "$root$("$PG_CONFIG" --pkglibdir)/pgxs"
+	export PATH="$root$bindir:$PATH" PG_CONFIG="$root$bindir/pg_config"
 	# Programs that find their libraries relative to themselves have to be told where these are.
 	psql --version >/dev/null 2>&1 ||
 		export LD_LIBRARY_PATH=$(ldd "$bindir/psql" | sed -nE 's,.*=> (/.*)/[^/]* .*,\1,p' | sort -u | paste -sd:)
+	make -s -j "$(getconf _NPROCESSORS_ONLN)" with_llvm=no "$@" >"$WORK/make.log" 2>&1 || { cat "$WORK/make.log"; return 1; }
 }
 
 copy_tree() {	# copy_tree DIRECTORY TAR-ARGUMENTS...: to the same place below $WORK/root
@@ -227,13 +200,10 @@ start_server() {	# start_server [PG_CTL-ARGUMENTS...]
 	export PGHOST=$WORK PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 
-# ---------------------------------------------------------------------------------------------------------------
-# Results
-
-# A run ends with this line; whoever runs several looks for it.
+# The last line of a run, which scripts that start several runs read.
 closing_line() { printf '%d passed, %d failed, %d skipped\n' "$1" "$2" "$3"; }
 
-# The three numbers of the closing line in a file; nothing, and false, if there is none.
+# Prints the three numbers of the closing line of a file.  False if there is none.
 read_closing_line() {
 	tail -n 1 "$1" | sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' | grep .
 }

@@ -22,7 +22,7 @@ sub program
 	return $found;
 }
 
-# See tools/companions
+# "tools/fetch pev2" puts it there.
 my $pev2 = ($ENV{CLOCKTIMING_CACHE} // '/var/cache/clocktiming') . '/pev2';
 my ($javascript, $chromium, $pgbadger) = map { program($_) } qw(node chromium pgbadger);
 my $pg_explain = eval { require Pg::Explain; 1 };

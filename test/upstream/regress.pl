@@ -14,6 +14,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+use PgRegress;
+
 my %settings = (
 	plain => {},
 	off => { shared_preload_libraries => 'clocktiming' },
@@ -29,14 +31,13 @@ my %settings = (
 my $regress = dirname($ENV{PG_REGRESS});
 my $schedule = "$regress/parallel_schedule";
 plan skip_all => "PostgreSQL's own tests are not in $regress; tools/in-tree assert has them" if !-f $schedule;
-my $scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
+my @scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
 
 foreach my $way (split ' ', $ENV{WAYS} || 'off track counting')
 {
 	my $settings = $settings{$way} or die "WAYS has no way $way\n";
 	my $node = PostgreSQL::Test::Cluster->new("upstream_$way");
 	my $output = "$PostgreSQL::Test::Utils::tmp_check/$way";
-	my $found = 0;
 
 	# As pg_regress configures its own server, where that differs from PostgreSQL::Test::Cluster.
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
@@ -48,21 +49,9 @@ foreach my $way (split ' ', $ENV{WAYS} || 'off track counting')
 
 	# The input directory is only read.
 	mkdir $output;
-	open(my $log, '-|', $ENV{PG_REGRESS}, "--inputdir=$regress", "--outputdir=$output", "--dlpath=$regress", '--bindir=',
-		'--host=' . $node->host, '--port=' . $node->port, '--max-concurrent-tests=20', "--schedule=$schedule")
-	  or die "$ENV{PG_REGRESS}: $!\n";
-	while (my $line = <$log>)
-	{
-		# "test x ... ok" before PostgreSQL 16, in a group without "test"; "ok 1 - x" since.
-		my ($bad, $script) = $line =~ /^(not )?ok \d+\s+[-+] (\S+)/;
-		($script, $bad) = ($1, $2 ne 'ok') if $line =~ /^(?:test)?\s+(\S+)\s+\.\.\. (ok|FAILED|failed)\b/;
-
-		if (defined $script) { ok(!$bad, "$way: $script"); $found++; }
-		else { print "# $line"; }
-	}
-	close($log);
-	ok($? == 0 && $found == $scripts, "$way: pg_regress succeeds with all $scripts scripts")
-	  or diag("$found scripts, wait status $?\n", -s "$output/regression.diffs" ? slurp_file("$output/regression.diffs") : ());
+	PgRegress::scripts_pass("$way: ", "$output/regression.diffs", \@scripts, $ENV{PG_REGRESS}, "--inputdir=$regress", "--outputdir=$output",
+		"--dlpath=$regress", '--bindir=', '--host=' . $node->host, '--port=' . $node->port, '--max-concurrent-tests=20',
+		"--schedule=$schedule");
 
 	if ($way eq 'track')
 	{

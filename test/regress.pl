@@ -1,0 +1,21 @@
+# Runs the scripts of test/sql by "make installcheck".  TESTS="explain measure" in the environment: these scripts only.  A server
+# that has only the portable edition (CLOCKTIMING_SERVER) gets that edition's script.  An emulated server (CLOCKTIMING_EMULATED)
+# gets all others, because PL/pgSQL does not depend on the architecture and is slow there.
+
+use strict;
+use warnings;
+
+use Test::More;
+
+use PgRegress;
+
+my @all = map { m{(\w+)\.sql$} } glob('test/sql/*.sql');
+my @scripts = grep {
+	!($ENV{CLOCKTIMING_SERVER} && $_ ne 'portable' || $ENV{CLOCKTIMING_EMULATED} && $_ eq 'portable')
+	  && (!$ENV{TESTS} || " $ENV{TESTS} " =~ / $_ /)
+} @all;
+plan skip_all => 'no script has such a name' if !@scripts;
+
+PgRegress::scripts_pass('', 'regression.diffs', \@scripts, 'make', '-s', 'installcheck', @scripts < @all ? "REGRESS=@scripts" : (),
+	$ENV{CLOCKTIMING_SERVER} ? 'REGRESS_OPTS=--inputdir=test' : ());
+done_testing();

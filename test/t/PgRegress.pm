@@ -1,0 +1,35 @@
+
+# Runs pg_regress and reports each script as one TAP test.
+
+package PgRegress;
+
+use strict;
+use warnings;
+
+use Test::More;
+
+# Runs a command that calls pg_regress, and expects the scripts to pass.  $prefix begins each test's name, $diffs is the file of
+# differences that pg_regress writes.
+sub scripts_pass
+{
+	my ($prefix, $diffs, $scripts, @command) = @_;
+	my (%passed, @output);
+
+	open(my $log, '-|', @command) or die "$command[0]: $!\n";
+	while (my $line = <$log>)
+	{
+		# "test x ... ok", in a group without "test", before PostgreSQL 16; "ok 1 - x", in a group "ok 1 + x", since.
+		$passed{$2} = !$1 if $line =~ /^(not )?ok +\d+ +[-+] (\S+)/;
+		$passed{$1} = $2 eq 'ok' if $line =~ /^(?:test)? +(\S+) +\.\.\. (\w+)/;
+		push @output, $line;
+	}
+	ok($passed{$_}, "$prefix$_") foreach @$scripts;
+	ok(close($log), "${prefix}pg_regress succeeds") or diag(@output);
+	if (open(my $differences, '<', $diffs))
+	{
+		diag(<$differences>);
+	}
+	return;
+}
+
+1;

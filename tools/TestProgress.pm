@@ -1,0 +1,88 @@
+# prove's output with progress in front of each file's line, and the counts of the closing line: prove --formatter TestProgress.
+# Writes "passed failed skipped" to the file $TEST_COUNTS.  A file that dies, breaks its plan or runs no test without saying
+# why counts as a failed test, and the ends of the server logs of a failed file are shown.
+
+package TestProgress::Session;
+
+use strict;
+use warnings;
+use base 'TAP::Formatter::File::Session';
+
+# Comments of a file that passes are not shown.
+sub close_test
+{
+	my ($self) = @_;
+
+	delete $self->{results} if !$self->parser->has_problems;
+	return $self->SUPER::close_test;
+}
+
+sub time_report
+{
+	my ($self, $formatter, $parser) = @_;
+
+	return sprintf(', %.0f s', $parser->end_time - $parser->start_time);
+}
+
+package TestProgress;
+
+use strict;
+use warnings;
+use base 'TAP::Formatter::File';
+use File::Basename;
+
+my ($began, $ended, $files) = ($ENV{CLOCKTIMING_SINCE} || $^T, 0, 0);
+
+sub prepare
+{
+	my ($self, @tests) = @_;
+
+	$files = @tests;
+	return $self->SUPER::prepare(@tests);
+}
+
+sub open_test
+{
+	my ($self, $test, $parser) = @_;
+
+	return TestProgress::Session->new({ name => $test, formatter => $self, parser => $parser });
+}
+
+# Called once for each file, when it has ended.
+sub _format_name
+{
+	my ($self, $name) = @_;
+
+	return sprintf('%4d s  %*d/%d  %s', time - $began, length $files, ++$ended, $files, $self->SUPER::_format_name($name));
+}
+
+sub summary
+{
+	my ($self, $all, @interrupted) = @_;
+	my ($passed, $failed, $skipped, @failed) = (0, 0, 0);
+
+	$self->SUPER::summary($all, @interrupted);
+	foreach my $program ($all->descriptions)
+	{
+		my ($p) = $all->parsers($program);
+
+		# TAP::Parser counts a test to be skipped or still to do among the passed.
+		my %left_out = map { $_ => 1 } $p->skipped, $p->todo;
+		my $bad = $p->failed;
+
+		$bad ||= 1 if $p->has_problems || (!$p->tests_run && !$p->skip_all);
+		$passed += grep { !$left_out{$_} } $p->passed;
+		$failed += $bad;
+		$skipped += keys(%left_out) + ($p->skip_all ? 1 : 0);
+		push @failed, (fileparse($program, qr/\.\w+/))[0] if $bad;
+	}
+	foreach my $log (map { glob "$ENV{TESTLOGDIR}/*$_*" } @failed)
+	{
+		print "-- the end of ", basename($log), ":\n", `tail -n 40 '$log'`;
+	}
+	open(my $counts, '>', $ENV{TEST_COUNTS}) or die "$ENV{TEST_COUNTS}: $!\n";
+	print $counts "$passed $failed $skipped\n";
+	return;
+}
+
+1;
