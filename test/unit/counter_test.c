@@ -45,10 +45,17 @@ broken_counter(void)
 static CounterFrequency
 believed(uint64_t (*read) (void), double first_hz, double second_hz)
 {
-	CounterFrequency frequency = {0};
+	CounterFrequency frequency;
 
-	waits = 0;
-	counter_calibrate(&frequency, read, nap);
+	/* On a busy machine the bound of a calibration can be wider than the error that is stated below. */
+	for (int i = 0; i < 10; i++)
+	{
+		memset(&frequency, 0, sizeof(frequency));
+		waits = 0;
+		counter_calibrate(&frequency, read, nap);
+		if (!(frequency.calibrated_bound_ppm > 300))
+			break;
+	}
 	counter_consider(&frequency, first_hz, "first");
 	counter_consider(&frequency, second_hz, "second");
 	counter_consider(&frequency, frequency.calibrated_hz, "calibration");
