@@ -55,14 +55,14 @@ my %long = (
 foreach my $statement (sort keys %long)
 {
 	my $what = $long{$statement};
-	my $result = $session->query_with_timeout(400, $statement);
+	my $result = $session->query_with_timeout(150, $statement);
 
 	is($result->{state}, '57014', "$what: times out");
 	cmp_ok($result->{seconds}, '<', 30, "$what: long before it would end");
 	$session->gives($state, $before, "$what: nothing is left behind");
 
 	$session->send($statement);
-	$session->wait_until_running('clock_', 0.3);
+	$session->wait_until_running('clock_', 0.1);
 	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 	$session->gives($state, $before, "$what: nothing is left behind then, either");
 
@@ -70,7 +70,7 @@ foreach my $statement (sort keys %long)
 	$session->query('BEGIN');
 	$session->query('INSERT INTO log VALUES (7)');
 	$session->query('SAVEPOINT s');
-	$session->query("SET LOCAL statement_timeout = '300ms'");
+	$session->query("SET LOCAL statement_timeout = '150ms'");
 	is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
 	$session->query('ROLLBACK TO s');
 	is($session->query('SELECT count(*) FROM log')->{out}, '1', "$what: the transaction goes on");

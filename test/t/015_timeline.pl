@@ -40,7 +40,7 @@ foreach my $call (@calls)
 	ClockSession::ended_in_time($result, "statement_timeout of $call", 0.2);
 
 	$session->send($call);
-	$session->wait_until_running('clock_', 0.3);
+	$session->wait_until_running('clock_', 0.1);
 	$result = $session->interrupted($killer, 'pg_cancel_backend');
 	is($result->{state}, '57014', "pg_cancel_backend of $call");
 	ClockSession::ended_in_time($result, "pg_cancel_backend of $call");
@@ -53,7 +53,7 @@ foreach my $call (@calls[ 0, 3, 6 ])
 	my $result;
 
 	$fresh->send($call);
-	$fresh->wait_until_running('clock_', 0.3);
+	$fresh->wait_until_running('clock_', 0.1);
 	$result = $fresh->interrupted($killer, 'pg_terminate_backend');
 	is($result->{state}, 'session ended', "pg_terminate_backend of $call");
 	like($result->{err},
@@ -72,22 +72,22 @@ foreach my $rate ('NULL', 200)
 	my $result;
 
 	$session->query(
-		"DECLARE c CURSOR FOR SELECT (t).elapsed_s, (t).readings > 0, (t).sampled_s FROM (SELECT clock_timeline('system', 86400, 0.5, $rate) AS t) AS s"
+		"DECLARE c CURSOR FOR SELECT (t).elapsed_s, (t).readings > 0, (t).sampled_s FROM (SELECT clock_timeline('system', 86400, 0.2, $rate) AS t) AS s"
 	);
 	$start = time;
 	foreach my $n (1 .. 3)
 	{
 		$result = $session->query('FETCH FROM c');
-		like($result->{out}, qr/^@{[sprintf '%.3f', $n * 0.5]}\|/, "rate $rate: row $n");
+		like($result->{out}, qr/^@{[sprintf '%.3f', $n * 0.2]}\|/, "rate $rate: row $n");
 		# no sooner than its interval ends, and long before the run does
-		cmp_ok(time - $start, '>=', $n * 0.5, "rate $rate: row $n is not early");
-		cmp_ok(time - $start, '<', $n * 0.5 + 60, "rate $rate: row $n comes when its interval ends");
+		cmp_ok(time - $start, '>=', $n * 0.2, "rate $rate: row $n is not early");
+		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n comes when its interval ends");
 	}
 
 	# Nobody asks for the next rows, until these intervals are over.
-	usleep(1_200_000);
+	usleep(500_000);
 	$result = $session->query('FETCH 2 FROM c');
-	is($result->{out}, "2.000|f|0.000000\n2.500|f|0.000000", "rate $rate: intervals that were missed");
+	is($result->{out}, "0.800|f|0.000000\n1.000|f|0.000000", "rate $rate: intervals that were missed");
 
 	# An interval begun late is sampled as far as there was time for it.
 	foreach (1 .. 100)
@@ -137,15 +137,15 @@ foreach my $rate ('NULL', 1000)
 
 # Progress: for a caller who sees rows only at the end, each interval's figures,
 # and those of a throttled run.
-$session->query(q{SET clocktiming.progress_interval = '200ms'});
+$session->query(q{SET clocktiming.progress_interval = '100ms'});
 my $notice =
   qr/NOTICE:  progress: system: \d\.\d s elapsed, \d\.\d s remaining, (?:no readings|(?:\d+ readings, )?mean \d+\.\d\d ns, stddev \d+\.\d\d ns(?:, p50 \S+ ns, p99 \S+ ns, max \S+ ns, \d+ gaps, \S+ ms lost, 0 backward steps)?)\n/;
 foreach my $call (
-	q{clock_timeline('system', 1, 0.2)},
-	q{clock_timeline('system', 1, 1)},
-	q{clock_timeline('system', 1, 0.2, 200)},
-	q{clock_throttled('system', 1, 200)},
-	q{clock_throttled('system', 1, 1)})
+	q{clock_timeline('system', 0.5, 0.1)},
+	q{clock_timeline('system', 0.5, 0.5)},
+	q{clock_timeline('system', 0.5, 0.1, 200)},
+	q{clock_throttled('system', 0.5, 200)},
+	q{clock_throttled('system', 0.5, 1)})
 {
 	my $result = $session->query("SELECT count(*) FROM $call");
 
@@ -153,7 +153,7 @@ foreach my $call (
 	$result->{err} =~ s/WARNING:  no reading of .*\nDETAIL:.*\nHINT:.*\n//;
 	like($result->{err}, qr/^(?:$notice){1,6}\z/, "$call: reports");
 }
-like($session->query(q{SELECT count(*) FROM clock_timeline('system', 1, 0.2)})->{err},
+like($session->query(q{SELECT count(*) FROM clock_timeline('system', 0.5, 0.1)})->{err},
 	qr/ \d+ readings, mean .* backward steps\n/, 'reports at an edge are of the interval');
 $session->query('SET clocktiming.progress_interval = 0');
 
