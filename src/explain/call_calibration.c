@@ -101,11 +101,17 @@ ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 {
 	uint64		start;
 
+	uint64		stop;
+
 	dummy->node.ExecProcNode = call;
+	dummy->t.wrapped = wrapped_node(&dummy->node, call == call_wrapper(true));
+	wrappers_use(&dummy->t, true);
 	start = now_ticks();
 	for (int i = 0; i < n; i++)
 		(void) ExecProcNode(&dummy->node);
-	return (double) (int64) (now_ticks() - start);
+	stop = now_ticks();
+	wrappers_use(&dummy->t, false);
+	return (double) (int64) (stop - start);
 }
 
 /* The mean of calls that were timed, and how many they are. */

@@ -19,11 +19,116 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-/* The server and nodes that exchange functions may have put others there. */
+/* Executions that are timed, in this process. */
+static dlist_head timed_queries = DLIST_STATIC_INIT(timed_queries);
+
+/*
+ * The execution whose wrapper was called last, by the addresses of its nodes'
+ * "instr".  size is 0 if there is none.
+ */
+static TimingRange current_timings;
+
+void
+wrappers_register(QueryTiming *query, void *timings, Size size)
+{
+	query->timings.begin = (uintptr_t) timings + offsetof(NodeTiming, instr);
+	query->timings.size = size;
+	dlist_push_head(&timed_queries, &query->link);
+}
+
+void
+wrappers_forget(QueryTiming *query)
+{
+	if (current_timings.begin == query->timings.begin)
+		current_timings.size = 0;
+	dlist_delete(&query->link);
+}
+
+void
+wrappers_use(NodeTiming *t, bool use)
+{
+	current_timings.begin = (uintptr_t) &t->instr;
+	current_timings.size = use ? sizeof(t->instr) : 0;
+}
+
+static inline bool
+in_range(const PlanState *node, TimingRange range)
+{
+	return (uintptr_t) node->instrument - range.begin < range.size;
+}
+
+/*
+ * Returns the NodeTiming that a node's "instrument" points into, of any execution
+ * that is timed, and makes that execution the current one; NULL if there is none.
+ */
+static NodeTiming *
+find_node_timing(const PlanState *node)
+{
+	dlist_iter	i;
+
+	dlist_foreach(i, &timed_queries)
+	{
+		const QueryTiming *query = dlist_container(QueryTiming, link, i.cur);
+
+		if (in_range(node, query->timings))
+		{
+			current_timings = query->timings;
+			return node_timing_of(node);
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Returns a node's NodeTiming if the node is of the current execution and has this
+ * kind of wrapper, else NULL.  Other extensions save and restore nodes' functions,
+ * so that a wrapper is called for a node of another kind or another execution,
+ * whose "instrument" may be the server's.  What that points to must not be read
+ * before its address is known to be one of ours.
+ */
+static inline NodeTiming *
+own_node_timing(const PlanState *node, bool read_to_end)
+{
+	NodeTiming *t = node_timing_of(node);
+
+	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, read_to_end)) ? t : NULL;
+}
+
 static void
 put_wrapper(NodeTiming *t)
 {
 	t->node->ExecProcNode = t->call;
+}
+
+/*
+ * A wrapper was called for a node that is not its own, see own_node_timing().
+ * Calls that node's own wrapper, or else does as the server's ExecProcNode().
+ */
+static pg_noinline TupleTableSlot *
+call_other(PlanState *node)
+{
+	NodeTiming *t = find_node_timing(node);
+	TupleTableSlot *slot;
+
+	check_stack_depth();
+	if (t != NULL && t->node == node && t->wrapped != 0)
+		return t->call(node);
+
+	/*
+	 * An extension has this node share another node's instrumentation, which
+	 * the server's timers do not allow.
+	 */
+	if (t != NULL && t->node != node)
+	{
+		instr_set_timer(&t->instr, false);
+		return node->ExecProcNodeReal(node);
+	}
+	if (node->instrument == NULL)
+		return node->ExecProcNodeReal(node);
+	InstrStartNode(node->instrument);
+	slot = node->ExecProcNodeReal(node);
+	InstrStopNode(node->instrument, TupIsNull(slot) ? 0 : 1);
+	return slot;
 }
 
 /*
@@ -34,9 +139,11 @@ put_wrapper(NodeTiming *t)
 static TupleTableSlot *
 resumed_call(PlanState *node)
 {
-	NodeTiming *t = node_timing_of(node);
+	NodeTiming *t = find_node_timing(node);
 	double		ns;
 
+	if (t == NULL || t->node != node || t->begun)
+		return call_other(node);
 	if (instr_in_loop(&t->instr))
 	{
 		t->calls++;
@@ -52,6 +159,22 @@ resumed_call(PlanState *node)
 	return t->call(node);
 }
 
+/* The function that the server gives a node before its first call. */
+static ExecProcNodeMtd
+server_function(void)
+{
+	static ExecProcNodeMtd function = NULL;
+
+	if (function == NULL)
+	{
+		PlanState	node = {0};
+
+		ExecSetExecProcNode(&node, NULL);
+		function = node.ExecProcNode;
+	}
+	return function;
+}
+
 /*
  * The first call of all: by now the server has done to the nodes below whatever
  * it does when an execution begins.
@@ -62,13 +185,15 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() */
 	check_stack_depth();
 
+	/* until here they are the server's, lest another extension calls the node */
+	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
 	if (t->dynamic && t->query->innermost != NULL)
 		t->parent = t->query->innermost;
 	for (NodeTiming *c = t->child; c != NULL; c = c->sibling)
 	{
-		if (c->kind == NODE_SAMPLED && !c->begun && c->node->ExecProcNode != c->call)
+		if (c->kind == NODE_SAMPLED && !c->begun && c->node->ExecProcNode == server_function())
 			put_wrapper(c);
 	}
 	for (NodeTiming *p = t->parent; p != NULL && !p->begun; p = p->parent)
@@ -256,9 +381,11 @@ count_first_call(NodeTiming *t)
 static TupleTableSlot *
 counted_call(PlanState *node)
 {
-	NodeTiming *t = node_timing_of(node);
+	NodeTiming *t = own_node_timing(node, false);
 	TupleTableSlot *slot;
 
+	if (unlikely(t == NULL))
+		return call_other(node);
 	if (unlikely(t->calls >= next_due(t)))
 	{
 		if (!count_first_call(t))
@@ -275,8 +402,10 @@ counted_call(PlanState *node)
 static TupleTableSlot *
 counted_call_read_to_end(PlanState *node)
 {
-	NodeTiming *t = node_timing_of(node);
+	NodeTiming *t = own_node_timing(node, true);
 
+	if (unlikely(t == NULL))
+		return call_other(node);
 	if (unlikely(t->calls >= next_due(t)))
 	{
 		if (!count_first_call(t))
@@ -291,9 +420,13 @@ counted_call_read_to_end(PlanState *node)
 static TupleTableSlot *
 counted_call_with_usage(PlanState *node)
 {
-	NodeTiming *t = node_timing_of(node);
+	NodeTiming *t = own_node_timing(node, false);
 	TupleTableSlot *slot;
 
+	if (t == NULL)
+		t = own_node_timing(node, true);
+	if (unlikely(t == NULL || t->call != counted_call_with_usage))
+		return call_other(node);
 	InstrStartNode(&t->instr);
 	slot = t->counted_call(node);
 	InstrStopNode(&t->instr, 0);
@@ -309,6 +442,7 @@ call_wrapper(bool read_to_end)
 void
 install_wrapper(NodeTiming *t)
 {
+	t->wrapped = wrapped_node(t->node, is_read_to_end(t));
 	t->counted_call = call_wrapper(is_read_to_end(t));
 	t->call = instr_needs_usage(&t->instr) ? counted_call_with_usage : t->counted_call;
 	put_wrapper(t);

@@ -19,4 +19,14 @@ extern ExecProcNodeMtd call_wrapper(bool read_to_end);
 /* Puts its wrapper in place of a node's function, whose t->reading is known. */
 extern void install_wrapper(NodeTiming *t);
 
+/*
+ * Registers an execution's NodeTimings until it is forgotten.  A wrapper reads only
+ * what a node's "instrument" points to if it is one of these.
+ */
+extern void wrappers_register(QueryTiming *query, void *timings, Size size);
+extern void wrappers_forget(QueryTiming *query);
+
+/* Begins or ends calls of wrappers for a NodeTiming that is of no execution. */
+extern void wrappers_use(NodeTiming *t, bool use);
+
 #endif							/* CLOCKTIMING_CALL_WRAPPER_H */

@@ -15,6 +15,7 @@
 #include "tcop/utility.h"
 #include "utils/guc.h"
 
+#include "compat.h"
 #include "core/reference.h"
 #include "core/system_clock.h"
 #include "explain/executor_hooks.h"
@@ -468,6 +469,14 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	execution->under_way = false;
 	execution->stop_ns = reference_ns();
 	sampled_after_finish(desc, &execution->run);
+	if (execution->run.plan == NULL)
+	{
+		if (explain_at_work != NULL && explain_at_work->execution == execution)
+			ereport(WARNING,
+					(errmsg("times of plan nodes are the server's, not estimated by sampling"),
+					 errdetail("Another extension replaces the functions of plan nodes.")));
+		return;
+	}
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)
 		execution_sampler->finished(execution);
 	if (explain_at_work != NULL && explain_at_work->execution == execution)

@@ -144,8 +144,15 @@ check_for_interrupts(void)
 PlanEstimate *
 node_timing_detach(QueryTiming *query)
 {
-	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
+	PlanEstimate *plan;
 
+	triggers_show(query);
+	if (query->root->kind == NODE_SAMPLED && !query->root->begun)
+	{
+		parallel_timing_release(query);
+		return NULL;
+	}
+	plan = palloc0(sizeof(PlanEstimate));
 	plan->nnodes = query->nplaces;
 	plan->nworkers = parallel_timing_workers(query);
 	plan->nodes = palloc0(sizeof(NodeEstimate) * plan->nnodes);
@@ -160,7 +167,6 @@ node_timing_detach(QueryTiming *query)
 		if (t != NULL)
 			parallel_timing_estimate(query, t, &plan->nodes[t->place]);
 	}
-	triggers_show(query);
 	record_cte_parents(query, plan);
 	record_outside(query, plan);
 	plan->check = check_for_interrupts;

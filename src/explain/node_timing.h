@@ -46,8 +46,10 @@ extern void node_timing_stop(QueryTiming *query);
 extern void node_timing_resume(QueryTiming *query, bool again);
 
 /*
- * What came out, in CurrentMemoryContext.  All that was taken is given back; an
- * error gives it back, too.
+ * Returns the result in CurrentMemoryContext, and gives back all resources; an
+ * error gives them back, too.  Returns NULL if no wrapper was called, because
+ * another extension has replaced the functions of the nodes.  The server's
+ * instrumentation is then as it would be without us.
  */
 extern PlanEstimate *node_timing_detach(QueryTiming *query);
 

@@ -213,13 +213,11 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
-		/* somebody may have asked for it */
-		if (t->kind != NODE_UNTIMED)
-			instr_set_timer(&t->instr, false);
 		/* see resumed_call() */
-		if (query->sampling > 0 &&
-			(t->kind == NODE_WHOLE ||
-			 (t->kind == NODE_SAMPLED && IsA(node, HashJoinState) && node->plan->parallel_aware)))
+		if (t->kind == NODE_WHOLE)
+			instr_set_timer(&t->instr, query->sampling > 0);
+		else if (t->kind == NODE_SAMPLED && query->sampling > 0 &&
+				 IsA(node, HashJoinState) && node->plan->parallel_aware)
 			instr_set_timer(&t->instr, true);
 	}
 
@@ -284,6 +282,7 @@ static void
 end_timing(void *arg)
 {
 	timing_clock_release();
+	wrappers_forget(arg);
 	if (timed_in_worker == arg)
 		timed_in_worker = NULL;
 }
@@ -304,18 +303,18 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->no_workers = options->no_workers;
 	query->in_passing = options->in_passing;
 	query->all_timed = options->sampling == 1;
+	(void) find_extent(desc->planstate, query);
+	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
+	wrappers_register(query, collection.timings, NODE_STRIDE * query->nnodes);
 	query->at_end.func = end_timing;
 	query->at_end.arg = query;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	(void) find_extent(desc->planstate, query);
-
 	/* workers are to count rows alone, as the nodes here */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
-	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
 	(void) collect_node(desc->planstate, &collection);
 	query->root = query_node(query, desc->planstate);
 	query->nspare = Min(query->nplaces, SPARE_SAMPLES);

@@ -28,7 +28,6 @@
 #define TIMED_IN_QUERY	3
 
 QueryTiming *timed_in_worker = NULL;
-
 void
 query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
 {

@@ -90,6 +90,8 @@ typedef struct NodeTiming
 	/* needed by all calls: another line, with the beginning of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
 	int64		calls;
+	uintptr_t	wrapped;		/* the node and its kind of wrapper, see
+								 * wrapped_node(); 0: no wrapper */
 
 	/* the server sees this as the node's "instrument"; see next_due() */
 	NodeInstr	instr;
@@ -133,10 +135,19 @@ typedef struct OutsideCalls
 	int64		n;
 } OutsideCalls;
 
+/* The addresses of an execution's NodeTimings, from the first one's "instr". */
+typedef struct TimingRange
+{
+	uintptr_t	begin;
+	Size		size;			/* in bytes */
+} TimingRange;
+
 typedef struct QueryTiming
 {
 	QueryDesc  *desc;
 	MemoryContext context;		/* the query's */
+	dlist_node	link;			/* in the list of executions that are timed */
+	TimingRange timings;
 	int			sampling;		/* as in NodeTimingOptions */
 	int			only_node;
 	double		max_overhead;
@@ -205,10 +216,18 @@ extern Preempted query_preempted(const QueryTiming *query);
 /* How many time slices of other processes fall into what has taken so long by itself. */
 extern double query_expected_turns(const QueryTiming *query, double ticks);
 
+/* The NodeTiming of a node that has a wrapper of ours. */
 static inline NodeTiming *
 node_timing_of(const PlanState *node)
 {
 	return (NodeTiming *) ((char *) node->instrument - offsetof(NodeTiming, instr));
+}
+
+/* Value of NodeTiming.wrapped for a node and its kind of wrapper. */
+static inline uintptr_t
+wrapped_node(const PlanState *node, bool read_to_end)
+{
+	return (uintptr_t) node | read_to_end;
 }
 
 /* That of a plan node, NULL if there is none. */

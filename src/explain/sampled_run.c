@@ -62,9 +62,10 @@ sampled_after_finish(QueryDesc *desc, void *arg)
 	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
 	run->plan = node_timing_detach(run->timing);
 	/* auto_explain may look at it as the execution ends */
-	node_timing_show(desc, run->plan);
+	if (run->plan != NULL)
+		node_timing_show(desc, run->plan);
 	MemoryContextSwitchTo(old);
-	if (run->finished != NULL)
+	if (run->plan != NULL && run->finished != NULL)
 		run->finished(desc, run->arg);
 }
 
@@ -81,4 +82,10 @@ sampled_run(const PlanQuery *query, SampledRun *run)
 	};
 
 	(void) plan_run(query, &observer);
+	if (run->plan == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("another extension replaces the functions of plan nodes"),
+				 errdetail("None of the calls of the query's plan nodes was seen."),
+				 errhint("Switch that extension off in this session, or remove it from shared_preload_libraries.")));
 }

@@ -33,10 +33,11 @@ typedef struct SampledRun
 
 	QueryTiming *timing;		/* while the plan is being executed */
 	PlanEstimate *plan;			/* after ExecutorFinish(); the server's own
-								 * instrumentation has its figures */
+								 * instrumentation has its figures.  NULL: see
+								 * node_timing_detach() */
 } SampledRun;
 
-/* Executes the plan so. */
+/* Executes the plan so.  Raises an error if another extension prevents it. */
 extern void sampled_run(const PlanQuery *query, SampledRun *run);
 
 /* Its observer, for whoever executes a plan otherwise; arg is the SampledRun. */

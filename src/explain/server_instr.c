@@ -122,6 +122,8 @@ void
 instr_set_timer(NodeInstr *instr, bool need)
 {
 	COMMON(instr)->need_timer = need;
+	/* a call that is being timed ends untimed */
+	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
 }
 
 bool
@@ -140,6 +142,8 @@ void
 trigger_set_timer(TriggerInstr *instr, bool need)
 {
 	COMMON(instr)->need_timer = need;
+	/* a call that is being timed ends untimed */
+	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
 }
 
 void

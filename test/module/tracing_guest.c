@@ -1,0 +1,211 @@
+/*-------------------------------------------------------------------------
+ *
+ * tracing_guest.c
+ *	  Another extension that replaces the functions of plan nodes, as pg_tracing
+ *	  does.
+ *
+ * tracing_guest.mode says how:
+ *	 off	not at all
+ *	 one	saves the root's function alone, and has each node's first call
+ *			restore that function and call it
+ *	 each	saves each node's function, and has the first call restore it
+ *	 wrap	saves each node's function, and stands before every call
+ *	 share	has each node's first child count in the node's instrumentation
+ *	 own	replaces each node's function, and does itself what the server's does
+ *
+ * tracing_guest_calls() returns how many calls of nodes it has seen.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "fmgr.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(tracing_guest_calls);
+
+void		_PG_init(void);
+
+typedef enum Mode
+{
+	MODE_OFF,
+	MODE_ONE,
+	MODE_EACH,
+	MODE_WRAP,
+	MODE_SHARE,
+	MODE_OWN
+} Mode;
+
+static const struct config_enum_entry modes[] = {
+	{"off", MODE_OFF, false},
+	{"one", MODE_ONE, false},
+	{"each", MODE_EACH, false},
+	{"wrap", MODE_WRAP, false},
+	{"share", MODE_SHARE, false},
+	{"own", MODE_OWN, false},
+	{NULL, 0, false}
+};
+
+/* The function of a node, while its execution goes on. */
+typedef struct Saved
+{
+	PlanState  *node;
+	ExecProcNodeMtd function;
+	struct Saved *next;
+} Saved;
+
+static int	mode = MODE_OFF;
+static int64 calls = 0;
+static ExecProcNodeMtd saved_root = NULL;
+static Saved *saved = NULL;
+static ExecutorStart_hook_type previous_ExecutorStart = NULL;
+static ExecutorRun_hook_type previous_ExecutorRun = NULL;
+
+static ExecProcNodeMtd
+saved_function(PlanState *node)
+{
+	for (Saved *s = saved; s != NULL; s = s->next)
+	{
+		if (s->node == node)
+			return s->function;
+	}
+	return node->ExecProcNodeReal;	/* in ExecutorFinish() */
+}
+
+static TupleTableSlot *
+first_of_one(PlanState *node)
+{
+	calls++;
+	node->ExecProcNode = saved_root;
+	return node->ExecProcNode(node);
+}
+
+static TupleTableSlot *
+first_of_each(PlanState *node)
+{
+	calls++;
+	node->ExecProcNode = saved_function(node);
+	return node->ExecProcNode(node);
+}
+
+static TupleTableSlot *
+every_call(PlanState *node)
+{
+	calls++;
+	return saved_function(node) (node);
+}
+
+static TupleTableSlot *
+own_call(PlanState *node)
+{
+	TupleTableSlot *slot;
+
+	calls++;
+	InstrStartNode(node->instrument);
+	slot = node->ExecProcNodeReal(node);
+	InstrStopNode(node->instrument, TupIsNull(slot) ? 0 : 1);
+	return slot;
+}
+
+static bool
+replace(PlanState *node, void *context)
+{
+	Saved	   *s = palloc(sizeof(Saved));
+
+	s->node = node;
+	s->function = node->ExecProcNode;
+	s->next = saved;
+	saved = s;
+	switch (mode)
+	{
+		case MODE_ONE:
+			node->ExecProcNode = first_of_one;
+			break;
+		case MODE_EACH:
+			node->ExecProcNode = first_of_each;
+			break;
+		case MODE_WRAP:
+			node->ExecProcNode = every_call;
+			break;
+		case MODE_SHARE:
+			if (outerPlanState(node) != NULL)
+				outerPlanState(node)->instrument = node->instrument;
+			break;
+		case MODE_OWN:
+			node->ExecProcNode = own_call;
+			break;
+		default:
+			break;
+	}
+	return planstate_tree_walker(node, replace, context);
+}
+
+static void
+guest_ExecutorStart(QueryDesc *desc, int eflags)
+{
+	/* the server's timers do not allow a node to start in another one's call */
+	if (mode != MODE_OFF)
+		desc->instrument_options |= mode == MODE_SHARE ? INSTRUMENT_ROWS : INSTRUMENT_TIMER;
+	if (previous_ExecutorStart)
+		previous_ExecutorStart(desc, eflags);
+	else
+		standard_ExecutorStart(desc, eflags);
+}
+
+#if PG_VERSION_NUM >= 180000
+#define PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
+#define ARGUMENTS desc, direction, count
+#else
+#define PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define ARGUMENTS desc, direction, count, execute_once
+#endif
+
+static void
+guest_ExecutorRun(PARAMETERS)
+{
+	Saved	   *outer = saved;
+
+	if (mode != MODE_OFF && desc->planstate != NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
+
+		saved_root = desc->planstate->ExecProcNode;
+		(void) replace(desc->planstate, NULL);
+		MemoryContextSwitchTo(old);
+	}
+	PG_TRY();
+	{
+		if (previous_ExecutorRun)
+			previous_ExecutorRun(ARGUMENTS);
+		else
+			standard_ExecutorRun(ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		saved = outer;
+	}
+	PG_END_TRY();
+}
+
+Datum
+tracing_guest_calls(PG_FUNCTION_ARGS)
+{
+	(void) fcinfo;
+	PG_RETURN_INT64(calls);
+}
+
+void
+_PG_init(void)
+{
+	DefineCustomEnumVariable("tracing_guest.mode", "How functions of plan nodes are replaced.", NULL, &mode, MODE_OFF,
+							 modes, PGC_USERSET, 0, NULL, NULL, NULL);
+	previous_ExecutorStart = ExecutorStart_hook;
+	ExecutorStart_hook = guest_ExecutorStart;
+	previous_ExecutorRun = ExecutorRun_hook;
+	ExecutorRun_hook = guest_ExecutorRun;
+}

@@ -1,0 +1,115 @@
+
+# Extensions that replace the functions of plan nodes, as pg_tracing does, loaded before and after clocktiming: no crash, the
+# rows that there are, and statements in functions as well.
+
+use strict;
+use warnings;
+
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use ClockSession;
+
+my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/tracing_guest.so';
+plan skip_all => "no $module: say by CLOCKTIMING_SHIM_DIR where the shims are" unless -f $module;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "jit = off\nmax_parallel_workers_per_gather = 0\n");
+$node->start;
+$node->safe_psql(
+	'postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE a AS SELECT i, i % 100 AS k FROM generate_series(1, 5000) AS i;
+	CREATE FUNCTION inner_count(n integer) RETURNS bigint LANGUAGE plpgsql AS
+		$$BEGIN RETURN (SELECT count(*) FROM a AS x JOIN a AS y USING (i) WHERE x.k < n); END$$;
+	ANALYZE;
+});
+
+# Queries with the rows of their nodes.  In the second and the third the statement of the function is sampled, and the other
+# is not, since the planner expects few calls; nodes of the latter are first called after the function.
+my @queries = (
+	[ 'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE x.k < 25', 'Hash Join 1250, Seq Scan 5000, Hash 1250, Seq Scan 1250' ],
+	[ 'SELECT inner_count(25) UNION ALL SELECT 1', 'Append 2, Result 1, Result 1' ],
+	[ 'SELECT inner_count(25) FROM generate_series(1, 3) UNION ALL SELECT i FROM a WHERE i < 3', 'Append 5, Function Scan 3, Seq Scan 2' ],
+	[ 'SELECT k, inner_count(k) FROM a WHERE i <= 20 ORDER BY k LIMIT 5', 'Limit 5, Result 5, Sort 5, Seq Scan 20' ]);
+
+sub rows
+{
+	my ($plan) = @_;
+	return ("$plan->{'Node Type'} " . ($plan->{'Actual Rows'} // '') * ($plan->{'Actual Loops'} // 0), map { rows($_) } @{ $plan->{Plans} || [] });
+}
+
+sub rows_of
+{
+	my ($session, $query) = @_;
+	my $result = $session->query("EXPLAIN (ANALYZE, FORMAT json) $query");
+	my $plan = eval { decode_json($result->{out})->[0]{Plan} };
+
+	return defined $plan ? join(', ', rows($plan)) : "$result->{state} $result->{err}";
+}
+
+# (as the server prints them without the module, which depends on the version)
+my %expected;
+{
+	my $session = ClockSession->new($node);
+	$expected{ $_->[0] } = rows_of($session, $_->[0]) foreach @queries;
+	is($expected{ $queries[0][0] }, $queries[0][1], 'rows without the module');
+	$session->quit;
+}
+
+foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
+{
+	my $order = $libraries =~ /^clocktiming/ ? 'after clocktiming' : 'before clocktiming';
+	my $started;
+
+	# (clocktiming takes its hooks when it is loaded, as the setting needs them then)
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'\nclocktiming.sampled_timing = on");
+	$node->restart;
+	$started = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
+	# (the server's own timers fail where nodes share them)
+	foreach my $mode (qw(off one each wrap share own))
+	{
+		foreach my $sampled ('on', 'off')
+		{
+			my $session = ClockSession->new($node);
+
+			$session->query("SET tracing_guest.mode = $mode; SET clocktiming.sampled_timing = $sampled; SET clocktiming.sampled_counting = $sampled");
+			foreach my $query (map { $_->[0] } @queries)
+			{
+				my $what = "$mode, $order, sampled_timing = $sampled: $query";
+
+				# Twice: what one execution leaves in the module is called in the next.
+				for my $time (1 .. 2)
+				{
+					my $result = $session->query("SELECT count(*) FROM ($query) AS q");
+					is($result->{state}, '00000', $what) or diag($result->{err});
+					is(rows_of($session, $query), $expected{$query}, "$what: rows") if $mode ne 'share';
+				}
+			}
+			$session->quit;
+		}
+	}
+	is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started, "$order: the server has not crashed");
+
+	# Where no wrapper is called, figures are the server's, and this is said.
+	my $session = ClockSession->new($node);
+	my $explain = "EXPLAIN (ANALYZE, COSTS off) $queries[0][0]";
+	my $replaced = qr/^WARNING:  times of plan nodes are the server's, not estimated by sampling\nDETAIL:  Another extension replaces the functions of plan nodes\.$/m;
+
+	$session->query('SET tracing_guest.mode = own');
+	my $result = $session->query($explain);
+	if ($order eq 'before clocktiming') { like($result->{err}, $replaced, "$order: a warning"); }
+	else { unlike($result->{err}, $replaced, "$order: no warning where the module's functions are replaced"); }
+	unlike($result->{out}, qr/never executed/, "$order: nodes were executed");
+	unlike($result->{out}, qr/^ *->  Seq Scan .* \(actual time=0\.000\.\.0\.000/m, "$order: and timed");
+	$session->query('SET tracing_guest.mode = wrap');
+	$result = $session->query($explain);
+	unlike($result->{err}, $replaced, "$order: no warning where all calls come through");
+	$session->quit;
+}
+$node->stop;
+
+done_testing();
