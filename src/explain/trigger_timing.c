@@ -132,9 +132,10 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 }
 
 /*
- * Relations of partitions that are opened when a row is to go there, and what fires
- * after rows of any partition, the server makes while it is at work: they are
- * only counted.
+ * The server opens some relations during the run: partitions that a row goes to,
+ * and those whose AFTER triggers fire for rows of a partition.  It times their
+ * triggers by itself if es_instrument says so when it opens them.  Plans that
+ * modify data have no workers, which es_instrument would have timed as well.
  */
 void
 triggers_attach(QueryTiming *query)
@@ -148,6 +149,8 @@ triggers_attach(QueryTiming *query)
 		if (query->nodes[id] == NULL || !IsA(query->nodes[id]->node, ModifyTableState))
 			continue;
 		state = (ModifyTableState *) query->nodes[id]->node;
+		if (query->nworkers == 0 && state->ps.state->es_instrument != 0)
+			state->ps.state->es_instrument |= INSTRUMENT_TIMER;
 		for (int i = 0; i < state->mt_nrels; i++)
 			attach_triggers_of(query, state, &state->resultRelInfo[i]);
 		if (state->rootResultRelInfo != state->resultRelInfo)
