@@ -68,6 +68,32 @@ record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others
 					 scale * scale * drawn.variance, first_ns, t->query->cost.inside_ns, others);
 }
 
+/*
+ * A node of which no call came to a wrapper.  The server has called and timed it:
+ * in a parallel Hash Join, whose function it has exchanged and which returned
+ * nothing in its first call, and where another extension has put the server's
+ * function in place of the wrapper.
+ */
+static void
+record_server_calls(const NodeTiming *t, InstrCounts counts, NodeRecord *record)
+{
+	InstrCounts worker;
+
+	/* the server has added its workers to its own */
+	for (int i = 0; instr_of_worker(t->node, i, &worker); i++)
+	{
+		counts.rows -= worker.rows;
+		counts.loops -= worker.loops;
+		counts.total_ns -= worker.total_ns;
+		counts.first_ns -= worker.first_ns;
+	}
+	if (counts.loops <= 0)
+		return;
+	record_server_times(&counts, (int64) (counts.rows + counts.loops), record);
+	record->total_ns = counts.total_ns;
+	record->first_ns = counts.first_ns;
+}
+
 void
 record_node(NodeTiming *t, NodeRecord *record)
 {
@@ -87,16 +113,8 @@ record_node(NodeTiming *t, NodeRecord *record)
 	}
 	else if (t->begun)
 		record_samples(t, &counts, &others, record);
-	else if (query->desc->instrument_options == 0 && counts.loops > 0)
-	{
-		/*
-		 * A parallel Hash Join of which nothing else was touched, so that
-		 * nobody saw its function exchanged.
-		 */
-		record_server_times(&counts, (int64) (counts.rows + counts.loops), record);
-		record->total_ns = counts.total_ns;
-		record->first_ns = counts.first_ns;
-	}
+	else
+		record_server_calls(t, counts, record);
 }
 
 void

@@ -361,6 +361,9 @@ plan_is_exact('parallel hash join', 'SELECT count(*) FROM t JOIN u ON t.i = u.i 
 plan_is_exact('parallel hash join, batches', 'SELECT count(*) FROM t JOIN copy AS o ON t.i = o.i', parallel => 1, loops_vary => 1,
 	set => 'enable_mergejoin=off; enable_nestloop=off; work_mem=64',
 	like => [ $launched, qr/Hash;.*Hash Batches=([2-9]|\d\d).*Parallel Aware=true/ ], rows => { 'Hash Join' => 10000, 'Seq Scan' => '10000 10000', Hash => 10000 });
+plan_is_exact('parallel hash join without a row', 'SELECT t.i FROM t JOIN copy AS o ON nullif(t.i, t.i) = o.i', parallel => 1,
+	set => 'enable_mergejoin=off; enable_nestloop=off',
+	like => [ $launched, qr/^  Hash Join.*Actual Loops=3.*Parallel Aware=true/m ], rows => { 'Hash Join' => 0 });
 plan_is_exact('hash join in each process', 'SELECT count(*) FROM t JOIN (SELECT * FROM u WHERE i < 400) AS u ON t.i = u.i AND t.k <> u.k WHERE t.k <> 80', parallel => 1, loops_vary => 1,
 	set => 'enable_mergejoin=off; enable_nestloop=off; enable_parallel_hash=off',
 	like => [ $launched, qr/Hash; .*Parallel Aware=false/, $removed ], rows => { 'Hash Join' => 196, 'Seq Scan' => 9900 });
