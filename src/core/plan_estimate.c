@@ -251,8 +251,10 @@ static double
 margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double ns)
 {
 	double		deviation = run_deviation(plan, node);
+	double		half = NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
 
-	return NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
+	/* each process that executed the node did so during the run */
+	return plan->as_it_is ? half : fmin(half, plan->run_ns * fmax(node->processes, 1));
 }
 
 /*
@@ -333,6 +335,23 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 	estimate_share(plan, node, variance);
 }
 
+/*
+ * A parent starts no earlier than the child whose first call is part of its own
+ * first call.  Both were estimated from other loops, as a rule.
+ */
+static void
+order_starts(PlanEstimate *plan, int n)
+{
+	for (int i = n - 1; i > 0; i--)
+	{
+		const NodeEstimate *node = &plan->nodes[plan->nodes[i].nth];
+		NodeEstimate *parent = &plan->nodes[node->parent];
+
+		if (node->starts_parent && within_parent(plan, node) && node->loops <= parent->loops)
+			parent->first_ns = fmin(fmax(parent->first_ns, node->first_ns), parent->total_ns);
+	}
+}
+
 void
 plan_estimate(PlanEstimate *plan, double *work)
 {
@@ -377,4 +396,6 @@ plan_estimate(PlanEstimate *plan, double *work)
 		node->total_margin_ns = margin(plan, node, variance[i], node->total_ns);
 		estimate_self(plan, node, own);
 	}
+	if (!plan->as_it_is)
+		order_starts(plan, n);
 }

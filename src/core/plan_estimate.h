@@ -78,6 +78,8 @@ typedef struct NodeEstimate
 	int			parent;			/* whose calls contain this node's; -1: none */
 	bool		gathers;		/* its children may run in workers, too */
 	bool		read_to_end;	/* its results need not be looked at */
+	bool		starts_parent;	/* its first call is part of its parent's
+								 * first call, if they have as many loops */
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* nworkers of the plan; NULL if none */

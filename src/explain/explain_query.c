@@ -181,7 +181,7 @@ put_measured(ExplainedQuery *explained)
 		*node = (NodeEstimate)
 		{
 			.id = counted.id, .parent = counted.parent, .gathers = counted.gathers,
-				.read_to_end = counted.read_to_end, .kind = counted.kind,
+				.read_to_end = counted.read_to_end, .starts_parent = counted.starts_parent, .kind = counted.kind,
 				.untimed_rows = counted.untimed_rows, .untimed_loops = counted.untimed_loops
 		};
 		if (counted.workers != NULL)

@@ -190,6 +190,7 @@ record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers, size_t s
 	estimate->gathers = plan_shape(t->node)->gathers;
 	estimate->kind = t->kind;
 	estimate->read_to_end = is_read_to_end(t);
+	estimate->starts_parent = t->parent != NULL && outerPlanState(t->parent->node) == t->node;
 	if (t->kind == NODE_UNTIMED)
 	{
 		if (t->node->instrument != NULL)

@@ -276,6 +276,12 @@ SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
+-- each process that executed the node did so during the run
+SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms) ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
+             AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r WHERE r.n = s.n AND r.method = m AND r.node = 1)
+                 * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,
+          m || ': no margin above the run of ' || query)
+FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 -- a node whose loops are cut short has not come to the last call, but nodes that return no tuples are called once a loop
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
            WHERE g.n = s.n AND g.method = m
@@ -483,11 +489,13 @@ SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sa
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
--- No node's first row comes later than its last.
-CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric) LANGUAGE sql AS $$
+-- No node's first row comes later than its last, nor before that of the child that it calls first in each loop.
+CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric, child_startup numeric) LANGUAGE sql AS $$
     WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans') FROM nodes WHERE j -> 'Plans' IS NOT NULL)
-    SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric FROM nodes $$;
-CREATE TEMP TABLE ranges (method text, format text, startup numeric, total numeric);
+    SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric,
+           (SELECT (child ->> 'Actual Startup Time')::numeric FROM json_array_elements(j -> 'Plans') AS child
+            WHERE child ->> 'Parent Relationship' = 'Outer' AND child ->> 'Actual Loops' = j ->> 'Actual Loops') FROM nodes $$;
+CREATE TEMP TABLE ranges (method text, format text, startup numeric, total numeric, child_startup numeric);
 DO $$
 DECLARE
     query text;
@@ -496,7 +504,7 @@ BEGIN
     FOR i IN 1 .. 20 LOOP
         FOREACH query IN ARRAY ARRAY['SELECT count(*) FROM t', 'SELECT * FROM t ORDER BY s LIMIT 5', 'SELECT count(*) FROM t JOIN u USING (i)',
             'SELECT k, count(*) FROM (SELECT DISTINCT k, i FROM t) AS x GROUP BY k ORDER BY 2', 'SELECT (SELECT max(u.i) FROM u WHERE u.k = t.k) FROM t WHERE i < 30',
-            'SELECT count(*) FROM (SELECT * FROM t ORDER BY s) AS x'] LOOP
+            'SELECT count(*) FROM (SELECT * FROM t ORDER BY s) AS x', 'SELECT (SELECT max(v.i) FROM t AS v WHERE v.i < t.i) FROM t LIMIT 50'] LOOP
             FOREACH method_ IN ARRAY ARRAY['sampling', 'full', 'isolate'] LOOP
                 INSERT INTO ranges SELECT method_, 'json', s.* FROM pg_temp.start_times(clock_explain_json(query, 1 + i % 2 * 63, method_) -> 0 -> 'Plan') AS s;
                 INSERT INTO ranges SELECT method_, 'text', m[1]::numeric, m[2]::numeric
@@ -507,6 +515,9 @@ BEGIN
 END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
+-- (each node of isolate is of another execution)
+SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of ' || count(child_startup) || ' nodes none starts before its child')
+FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
 -- Triggers: firings are counted each, whichever of them are timed, as the server counts them.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);
