@@ -277,6 +277,27 @@ put_all_below(QueryTiming *query)
 	}
 }
 
+/*
+ * The server executes a CTE that modifies data and that no node scans after the
+ * root's last call, in ExecutorFinish(): its calls are part of no node's.
+ */
+static void
+separate_unread_ctes(QueryTiming *query)
+{
+	ListCell   *cell;
+
+	foreach(cell, query->desc->estate->es_auxmodifytables)
+	{
+		PlanState  *cte = lfirst(cell);
+		const NodeTiming *scan = query->cte_scans;
+
+		while (scan != NULL && ((const CteScanState *) scan->node)->cteplanstate != cte)
+			scan = scan->next_cte_scan;
+		if (scan == NULL && query_node(query, cte) != NULL)
+			query_node(query, cte)->parent = NULL;
+	}
+}
+
 /* Called when the query's memory goes, after an error, too. */
 static void
 end_timing(void *arg)
@@ -319,6 +340,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->root = query_node(query, desc->planstate);
 	query->nspare = Min(query->nplaces, SPARE_SAMPLES);
 	query->spare = palloc0(sizeof(NodeSamples) * query->nspare);
+	separate_unread_ctes(query);
 	put_all_below(query);
 	find_readings(query);
 	for (int id = 0; id < query->nnodes; id++)

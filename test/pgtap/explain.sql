@@ -438,8 +438,8 @@ SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
            WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- The node that does the work has the largest share, in most runs at least: in one, another node's timed call may have
--- lost the processor.
+-- The node that does the work has the largest share, in most of 5 runs, or of 25 on a busy machine: in some, another node's
+-- timed call may have lost the processor.
 CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     FOR j IN 1 .. 300 LOOP
@@ -447,11 +447,11 @@ BEGIN
     END LOOP;
     RETURN n >= 0;
 END $$;
-CREATE FUNCTION pg_temp.works(query text, method text) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION pg_temp.works(query text, method text, runs integer) RETURNS text LANGUAGE sql AS $$
     SELECT mode() WITHIN GROUP (ORDER BY coalesce(relation, node_type))
-    FROM generate_series(1, 5) AS run, LATERAL (
+    FROM generate_series(1, runs) AS run, LATERAL (
         SELECT relation, node_type FROM clock_explain(query || ' -- ' || run, method => works.method) ORDER BY self_ms DESC LIMIT 1) AS w $$;
-SELECT is(pg_temp.works(q, m), r, m || ': works at ' || r || ' in ' || q)
+SELECT is(CASE WHEN pg_temp.works(q, m, 5) = r THEN r ELSE pg_temp.works(q, m, 25) END, r, m || ': works at ' || r || ' in ' || q)
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
     (VALUES ('SELECT count(*) FROM t JOIN u USING (i) WHERE pg_temp.work(u.k)', 'u'),
             ('SELECT count(*) FROM (SELECT * FROM t WHERE i < 1000 AND pg_temp.work(i) OFFSET 0) AS t JOIN u USING (k)', 't'),
@@ -704,6 +704,13 @@ FROM unnest(ARRAY['sampling', 'full']) AS m, generate_series(1, 5) AS run,
               FROM clock_explain('WITH c AS MATERIALIZED (SELECT i FROM t) SELECT count(*) FROM (SELECT FROM c LIMIT 1) AS a CROSS JOIN c AS b -- ' || run,
                                  method => m)) AS e
 GROUP BY m;
+
+-- a CTE that modifies data and that no node scans is executed when all else is done
+SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms) FILTER (WHERE node_type = 'Seq Scan')
+          AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER (WHERE node_type = 'ModifyTable'),
+          m || ', ' || sampling || ': a CTE that is not read: ' || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node))
+FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
+    LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m, allow_writes => true) GROUP BY m, sampling;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
 -- several runs: the mean of all, and a margin that knows how they differ.  Two of five sleep, and the last does not.
