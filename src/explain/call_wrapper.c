@@ -115,8 +115,8 @@ call_other(PlanState *node)
 		return t->call(node);
 
 	/*
-	 * An extension has this node share another node's instrumentation, which
-	 * the server's timers do not allow.
+	 * Another extension has let this node share another node's
+	 * instrumentation.  The server raises an error if both use its timer.
 	 */
 	if (t != NULL && t->node != node)
 	{
@@ -185,7 +185,7 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() */
 	check_stack_depth();
 
-	/* until here they are the server's, lest another extension calls the node */
+	/* not before: another extension may replace the wrapper and use the timer */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
