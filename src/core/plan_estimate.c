@@ -253,7 +253,7 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 	double		deviation = run_deviation(plan, node);
 	double		half = NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
 
-	/* each process that executed the node did so during the run */
+	/* no process can have executed the node for longer than the run */
 	return plan->as_it_is ? half : fmin(half, plan->run_ns * fmax(node->processes, 1));
 }
 
@@ -336,8 +336,8 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 }
 
 /*
- * A parent starts no earlier than the child whose first call is part of its own
- * first call.  Both were estimated from other loops, as a rule.
+ * Raises a parent's startup time to that of the child whose first call is part of
+ * the parent's first call.  Sampling estimates the two from different loops.
  */
 static void
 order_starts(PlanEstimate *plan, int n)

@@ -101,8 +101,8 @@ put_wrapper(NodeTiming *t)
 }
 
 /*
- * A wrapper was called for a node that is not its own, see own_node_timing().
- * Calls that node's own wrapper, or else does as the server's ExecProcNode().
+ * Executes a node whose wrapper is not the one that was called, see
+ * own_node_timing(): by its own wrapper, or else as the server would.
  */
 static pg_noinline TupleTableSlot *
 call_other(PlanState *node)
@@ -185,7 +185,7 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() */
 	check_stack_depth();
 
-	/* not before: another extension may replace the wrapper and use the timer */
+	/* until now, an extension that replaced the wrapper could use the timer */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;

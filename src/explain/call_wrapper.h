@@ -20,8 +20,8 @@ extern ExecProcNodeMtd call_wrapper(bool read_to_end);
 extern void install_wrapper(NodeTiming *t);
 
 /*
- * Registers an execution's NodeTimings until it is forgotten.  A wrapper reads only
- * what a node's "instrument" points to if it is one of these.
+ * Registers an execution's NodeTimings until it is forgotten.  A wrapper reads what
+ * a node's "instrument" points to only if that is one of them.
  */
 extern void wrappers_register(QueryTiming *query, void *timings, Size size);
 extern void wrappers_forget(QueryTiming *query);
