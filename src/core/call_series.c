@@ -90,7 +90,7 @@ expected_time(const CallSeries *series, const CallsBelow *below)
  * the nature of the node, and not all others' turns.  Then each stands for "gap"
  * calls (Horvitz and Thompson, JASA 47, 1952).
  */
-void
+int
 call_series_add(CallSeries *series, double time, const CallsBelow *below,
 				int gap, double long_time)
 {
@@ -102,9 +102,10 @@ call_series_add(CallSeries *series, double time, const CallsBelow *below,
 		series->long_sum += time;
 		series->long_total += gap * time;
 		series->long_variance += (double) gap * (gap - 1) * time * time;
-		return;
+		return 1;
 	}
 	call_stratum_add(&series->now, time, below);
+	return gap;
 }
 
 /* Adds sums of products of deviations from the means, each times "weight". */
@@ -215,6 +216,7 @@ call_series_end(CallSeries *series)
 		series->measured += series->long_total - series->long_sum;
 		series->total += series->long_total;
 		series->variance += series->long_variance;
+		series->long_sum = series->hidden = 0;
 	}
 	else
 	{
@@ -332,9 +334,15 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 			beyond += time * time / 16;
 		if (products[i][i] < 0.5 && missing[i] > 0)
 		{
-			/* nothing is known but that none takes longer than a call does */
+			/*
+			 * Nothing is known but that none takes longer than a call does,
+			 * and all together no longer than the gaps that they explain.
+			 */
 			time = mean * missing[i] / 2;
+			if (series->hidden > 0)
+				time = fmin(2 * time, series->hidden);
 			beyond += time * time / 4;
+			series->hidden = fmax(series->hidden - time, 0);
 		}
 		series->total += time;
 	}
@@ -356,8 +364,30 @@ call_series_join(CallSeries *series, const CallSeries *other)
 	series->variance += other->variance;
 	series->timed_sum += other->timed_sum;
 	series->measured += other->measured;
+	series->nlong += other->nlong;
+	series->long_sum += other->long_sum;
+	series->disturbances += other->disturbances;
+	series->hidden = fmin(series->hidden, other->hidden);
 	for (int i = 0; i < N_BELOW; i++)
 		series->expected[i] += other->expected[i];
 	add_products(series->products, other->products, 1);
 	add_products(series->weighted, other->weighted, 1);
+}
+
+/*
+ * Had each gap a long call of this node, "chance" calls as long would have been among the
+ * timed ones by expectation; "seen" were.  The number is one of a Poisson
+ * distribution, whose 95 % limits are about n +/- (2 * sqrt(n) + 3).
+ */
+double
+call_series_hidden(CallSeries *series)
+{
+	double		seen = fmax((double) series->nlong - MANY_DISTURBANCES * series->disturbances, 0);
+	double		chance = fmax(series->chance, 1);
+	double		margin = series->hidden * fmin((2 * sqrt(seen) + 3) / chance, 1);
+
+	if (series->chance >= 1)
+		series->total += series->hidden * fmin(seen / chance, 1);
+	series->variance += margin / NORMAL_975 * margin / NORMAL_975;
+	return fmax(margin, series->long_sum);
 }

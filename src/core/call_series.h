@@ -79,6 +79,10 @@ typedef struct CallSeries
 	double		long_variance;
 	double		disturbances;	/* in: so many of them are time slices of
 								 * other processes */
+	double		hidden;			/* in: long gaps between timed calls, in each
+								 * of which a call may have been long */
+	double		chance;			/* in: number of these calls that would have
+								 * been timed, if there was one in each gap */
 	double		timed_sum;		/* of all that were timed */
 	double		measured;		/* of total: not estimated, or with other
 								 * processes' time slices in it */
@@ -91,9 +95,9 @@ extern void call_stratum_add(CallStratum *stratum, double time, const CallsBelow
  * A timed call, one of "gap" calls, in which so much was done below.
  * "long_time" is what no call takes as a rule: something else may have had the
  * processor.  Where much more is done below than as a rule, that explains as
- * much.
+ * much.  Returns the number of calls that the call stands for.
  */
-extern void call_series_add(CallSeries *series, double time, const CallsBelow *below,
+extern int	call_series_add(CallSeries *series, double time, const CallsBelow *below,
 							int gap, double long_time);
 
 extern void call_series_next(CallSeries *series);	/* a new stratum begins */
@@ -110,6 +114,12 @@ extern void call_series_join(CallSeries *series, const CallSeries *other);
  */
 extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
+
+/*
+ * Adds calls that were long in gaps between timed calls, after call_series_regress().
+ * Returns how much of the time is of few long calls, or may be.
+ */
+extern double call_series_hidden(CallSeries *series);
 
 /* What each of the N_BELOW counts seems to take, by all that is known so far. */
 extern void call_series_slopes(const CallSeries *series, const CallStratum *known,

@@ -53,19 +53,68 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 }
 
 /*
- * Adds one process's times to a node's, without what timing has cost: what
- * falls into a call's own interval, and all that the calls below it have cost.
- * "variance" gets that of sampling.
+ * The square of a standard error, from half of a confidence interval.  Where costs
+ * are off, they are so for all calls alike, so that costs are added up, not squares.
+ */
+static double
+squared_error(double ns)
+{
+	return ns / NORMAL_975 * ns / NORMAL_975;
+}
+
+static double
+ratio(double part, double whole)
+{
+	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : 0;
+}
+
+/* Part of a subplan's total time that one of its callers takes, in one process. */
+static double
+part_of(const NodeRecord *whole, const NodeRecord *part)
+{
+	double		later = (double) whole->calls - whole->loops;
+	double		ns = 0;
+
+	if (!isnan(part->part_ns))
+		return ratio(part->part_ns, whole->total_ns);
+	if (whole->calls <= 0)
+		return 0;
+	if (whole->total_ns <= 0)
+		return (double) part->calls / (double) whole->calls;
+	/* first calls apart: that of a Sort takes all the time */
+	if (whole->loops > 0)
+		ns += part->loops / whole->loops * whole->first_ns;
+	if (later > 0)
+		ns += ((double) part->calls - part->loops) / later * (whole->total_ns - whole->first_ns);
+	return ns / whole->total_ns;
+}
+
+/* Completes the record of a NODE_PART, of which the calls and the share are known. */
+static void
+complete_part(const NodeRecord *whole, NodeRecord *part)
+{
+	double		share = part_of(whole, part);
+
+	part->total_ns = share * whole->total_ns;
+	part->variance = share * share * whole->variance;
+	part->timed = whole->calls <= 0 ? 0 :
+		(int64_t) rint((double) whole->timed * (double) part->calls / (double) whole->calls);
+	part->timed = part->timed < part->calls ? part->timed : part->calls;
+}
+
+/*
+ * Adds one process's times to a node's, without what falls into a call's own
+ * interval.
  */
 static void
-add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record, double *variance)
+add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 {
 	bool		leader = record == &node->leader;
 	double		inside_ns = node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
 	double		ns = record->total_ns - (double) record->calls * inside_ns;
 	double		own = overhead(plan, node, record);
 
-	if (record->loops <= 0)
+	if (node->kind == NODE_PART ? record->calls <= 0 : record->loops <= 0)
 		return;
 	node->processes++;
 	node->calls += record->calls;
@@ -76,43 +125,137 @@ add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record, dou
 	node->leader_ns += leader ? ns : 0;
 	node->first_ns += record->first_ns - record->loops * inside_ns;
 	node->cost_ns += own;
-	plan->overhead_ns += leader ? own : 0;
-	*variance += record->variance;
+	node->leader_cost_ns += leader ? own : 0;
+	node->own_variance += record->variance;
+}
 
-	for (int a = node->parent; a >= 0; a = plan->nodes[a].parent)
+/* The record of a worker, or of the leader: -1; NULL if the node has none. */
+static NodeRecord *
+record_of(NodeEstimate *node, int worker)
+{
+	if (worker < 0)
+		return &node->leader;
+	return node->workers == NULL ? NULL : &node->workers[worker];
+}
+
+static void
+add_records(PlanEstimate *plan)
+{
+	plan->rare_ns = 0;
+	for (int i = 0; i < plan->nnodes + plan->nparts; i++)
 	{
-		NodeEstimate *ancestor = &plan->nodes[a];
+		NodeEstimate *node = &plan->nodes[i];
 
-		/* a worker's calls are in no interval of Gather's */
-		if (!leader && ancestor->gathers)
-			break;
-		ancestor->total_ns -= own;
-		ancestor->below_ns += own;
-		ancestor->leader_ns -= leader ? own : 0;
+		node->processes = 0;
+		node->calls = node->timed = 0;
+		node->rows = node->loops = 0;
+		node->total_ns = node->leader_ns = node->first_ns = 0;
+		node->cost_ns = node->leader_cost_ns = node->below_ns = node->leader_below_ns = 0;
+		node->own_variance = 0;
+		for (int worker = -1; worker < plan->nworkers; worker++)
+		{
+			NodeRecord *record = record_of(node, worker);
+			const NodeRecord *whole;
+
+			if (record == NULL)
+				continue;
+			if (node->kind == NODE_PART)
+			{
+				whole = record_of(&plan->nodes[node->whole], worker);
+				if (whole == NULL)
+					continue;
+				complete_part(whole, record);
+			}
+			add_record(plan, node, record);
+		}
+		plan->rare_ns = fmax(plan->rare_ns, node->leader.rare_ns);
 	}
 }
 
-/* Lists of children, and the nodes of the root's tree in order: returns how many. */
+/*
+ * Takes off each node what timing the calls below it has cost.  A worker's calls are
+ * in no interval of Gather's.
+ */
+static void
+take_off_costs(PlanEstimate *plan, int n)
+{
+	plan->overhead_ns = 0;
+	for (int i = n - 1; i >= 0; i--)
+	{
+		NodeEstimate *node = &plan->nodes[plan->nodes[i].nth];
+		double		above_ns = node->cost_ns + node->below_ns;
+		double		leader_above_ns = node->leader_cost_ns + node->leader_below_ns;
+		const NodeEstimate *whole = node->kind == NODE_PART ? &plan->nodes[node->whole] : NULL;
+		NodeEstimate *parent;
+
+		if (whole != NULL)
+		{
+			/*
+			 * the whole is later in the order: what is below it is taken off
+			 * by now
+			 */
+			node->below_ns = whole->below_ns * ratio(node->total_ns, whole->total_ns + whole->below_ns);
+			node->leader_below_ns = whole->leader_below_ns *
+				ratio(node->leader_ns, whole->leader_ns + whole->leader_below_ns);
+			above_ns += node->below_ns;
+			leader_above_ns += node->leader_below_ns;
+		}
+		else
+			plan->overhead_ns += node->leader_cost_ns;
+		node->total_ns -= node->below_ns;
+		node->leader_ns -= node->leader_below_ns;
+		if (node->parent < 0 || node->is_shared)
+			continue;
+		parent = &plan->nodes[node->parent];
+		parent->below_ns += parent->gathers ? leader_above_ns : above_ns;
+		parent->leader_below_ns += leader_above_ns;
+	}
+}
+
+static int
+place_node(PlanEstimate *plan, int i, int n)
+{
+	plan->nodes[n].nth = i;
+	return n + 1;
+}
+
+/*
+ * Lists of children, and the nodes in an order in which parents come first, and the
+ * parts of a shared node before it: returns how many.
+ */
 static int
 link_nodes(PlanEstimate *plan)
 {
 	NodeEstimate *nodes = plan->nodes;
-	int			n = 1;
+	int			n = 0;
 
-	for (int i = 0; i < plan->nnodes; i++)
-		nodes[i].child = nodes[i].sibling = -1;
-	for (int i = plan->nnodes - 1; i >= 0; i--)
+	for (int i = 0; i < plan->nnodes + plan->nparts; i++)
 	{
-		if (nodes[i].parent < 0)
+		nodes[i].child = nodes[i].sibling = -1;
+		nodes[i].waits_for = 0;
+	}
+	for (int i = plan->nnodes + plan->nparts - 1; i >= 0; i--)
+	{
+		if (nodes[i].kind == NODE_PART)
+			nodes[nodes[i].whole].waits_for++;
+		if (nodes[i].parent < 0 || nodes[i].is_shared)
 			continue;
 		nodes[i].sibling = nodes[nodes[i].parent].child;
 		nodes[nodes[i].parent].child = i;
 	}
-	nodes[0].nth = 0;
+	for (int i = 0; i < plan->nnodes; i++)
+	{
+		if (i == 0 || (nodes[i].is_shared ? nodes[i].waits_for == 0 : nodes[i].parent < 0))
+			n = place_node(plan, i, n);
+	}
 	for (int i = 0; i < n; i++)
 	{
-		for (int c = nodes[nodes[i].nth].child; c >= 0; c = nodes[c].sibling)
-			nodes[n++].nth = c;
+		const NodeEstimate *node = &nodes[nodes[i].nth];
+
+		for (int c = node->child; c >= 0; c = nodes[c].sibling)
+			n = place_node(plan, c, n);
+		if (node->kind == NODE_PART && --nodes[node->whole].waits_for == 0)
+			n = place_node(plan, node->whole, n);
 	}
 	return n;
 }
@@ -133,10 +276,12 @@ combine(double *ns, double *variance, double other_ns, double other_variance)
 static bool
 within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 {
-	const NodeEstimate *parent = &plan->nodes[node->parent];
+	const NodeEstimate *parent;
 
-	return node->kind != NODE_UNTIMED && node->loops > 0 &&
-		!parent->gathers && parent->kind != NODE_UNTIMED;
+	if (node->parent < 0 || node->is_shared || node->kind == NODE_UNTIMED || node->processes == 0)
+		return false;
+	parent = &plan->nodes[node->parent];
+	return !parent->gathers && parent->kind != NODE_UNTIMED;
 }
 
 /*
@@ -156,12 +301,12 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
  * ends after as many rounds as there are nodes, at the latest.
  */
 static void
-reconcile(PlanEstimate *plan, int n, const double *variance)
+reconcile(PlanEstimate *plan, int n)
 {
 	NodeEstimate *nodes = plan->nodes;
 	bool		changed;
 
-	for (int i = 0; i < plan->nnodes; i++)
+	for (int i = 0; i < n; i++)
 	{
 		nodes[i].given_ns = nodes[i].total_ns;
 		nodes[i].full = false;
@@ -172,41 +317,52 @@ reconcile(PlanEstimate *plan, int n, const double *variance)
 			plan->check();
 		changed = false;
 		for (int i = 0; i < n; i++)
-			nodes[nodes[i].nth].sum_ns = nodes[nodes[i].nth].sum_variance = 0;
+			nodes[i].sum_ns = nodes[i].sum_variance = nodes[i].parts_ns = 0;
 		for (int i = n - 1; i >= 0; i--)
 		{
 			NodeEstimate *node = &nodes[nodes[i].nth];
 
 			node->joint_ns = node->given_ns;
-			node->joint_variance = variance[node - nodes];
+			node->joint_variance = node->variance;
 			if (i == 0 && !isnan(plan->outside_ns))
 				combine(&node->joint_ns, &node->joint_variance,
 						plan->whole_ns - plan->outside_ns, plan->outside_variance);
+			if (node->kind == NODE_PART)
+			{
+				node->joint_ns = node->part * nodes[node->whole].joint_ns;
+				node->joint_variance = node->part * node->part * nodes[node->whole].joint_variance;
+			}
 			if (node->full)
 				combine(&node->joint_ns, &node->joint_variance, node->sum_ns, node->sum_variance);
-			if (i > 0 && within_parent(plan, node))
+			if (within_parent(plan, node))
 			{
 				nodes[node->parent].sum_ns += node->joint_ns;
 				nodes[node->parent].sum_variance += node->joint_variance;
 			}
 		}
-		nodes[0].total_ns = fmin(nodes[0].joint_ns, plan->whole_ns);
-		for (int i = 1; i < n; i++)
-		{
-			NodeEstimate *node = &nodes[nodes[i].nth];
-			const NodeEstimate *parent = &nodes[node->parent];
-
-			node->total_ns = node->joint_ns;
-			if (!parent->full || !within_parent(plan, node))
-				continue;
-			if (parent->sum_variance > 0)
-				node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance / parent->sum_variance;
-			else if (parent->sum_ns > 0)
-				node->total_ns *= parent->total_ns / parent->sum_ns;
-		}
 		for (int i = 0; i < n; i++)
 		{
 			NodeEstimate *node = &nodes[nodes[i].nth];
+			const NodeEstimate *parent = &nodes[node->parent < 0 ? 0 : node->parent];
+
+			node->total_ns = node->joint_ns;
+			if (i == 0)
+				node->total_ns = fmin(node->joint_ns, plan->whole_ns);
+			else if (node->is_shared)
+				node->total_ns = node->parts_ns + (1 - node->parts) * node->joint_ns;
+			else if (parent->full && within_parent(plan, node))
+			{
+				if (parent->sum_variance > 0)
+					node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance / parent->sum_variance;
+				else if (parent->sum_ns > 0)
+					node->total_ns *= parent->total_ns / parent->sum_ns;
+			}
+			if (node->kind == NODE_PART)
+				nodes[node->whole].parts_ns += node->total_ns;
+		}
+		for (int i = 0; i < n; i++)
+		{
+			NodeEstimate *node = &nodes[i];
 
 			changed |= !node->full && node->sum_ns > node->total_ns;
 			node->full |= node->sum_ns > node->total_ns;
@@ -214,19 +370,16 @@ reconcile(PlanEstimate *plan, int n, const double *variance)
 	} while (changed);
 
 	/* what rounding has left */
-	for (int i = 0; i < plan->nnodes; i++)
+	plan->outside_ns = plan->whole_ns;
+	for (int i = 0; i < n; i++)
+	{
 		nodes[i].total_ns = fmax(nodes[i].total_ns, 0);
-	plan->outside_ns = plan->whole_ns - nodes[0].total_ns;
-}
-
-/*
- * The square of a standard error, from half of a confidence interval.  Where costs
- * are off, they are so for all calls alike, so that costs are added up, not squares.
- */
-static double
-squared_error(double ns)
-{
-	return ns / NORMAL_975 * ns / NORMAL_975;
+		if (nodes[i].is_shared)
+			plan->outside_ns -= fmax(nodes[i].total_ns - nodes[i].parts_ns, 0);
+		else if (nodes[i].parent < 0)
+			plan->outside_ns -= nodes[i].total_ns;
+	}
+	plan->outside_ns = fmax(plan->outside_ns, 0);
 }
 
 /* By how much the node's time differs from run to run, relative to itself. */
@@ -309,9 +462,9 @@ node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node)
  * one of the difference.
  */
 static void
-estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
+estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 {
-	double		variance = own[node - plan->nodes];
+	double		variance = node->own_variance;
 	double		cost_ns = 0;
 
 	node->self_ns = node->total_ns;
@@ -326,7 +479,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node, const double *own)
 		node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
 		cost_ns += node->gathers ? overhead(plan, child, leader) : child->cost_ns;
 		variance += node->gathers ? leader->variance +
-			squared_error((double) leader->calls * plan->cost.margin_ns) : own[c];
+			squared_error((double) leader->calls * plan->cost.margin_ns) : child->own_variance;
 	}
 	node->self_ns = fmax(node->self_ns, 0);
 	variance += squared_error(COST_UNCERTAINTY * cost_ns);
@@ -345,57 +498,69 @@ order_starts(PlanEstimate *plan, int n)
 	for (int i = n - 1; i > 0; i--)
 	{
 		const NodeEstimate *node = &plan->nodes[plan->nodes[i].nth];
-		NodeEstimate *parent = &plan->nodes[node->parent];
+		NodeEstimate *parent;
 
-		if (node->starts_parent && within_parent(plan, node) && node->loops <= parent->loops)
+		if (!node->starts_parent || !within_parent(plan, node))
+			continue;
+		parent = &plan->nodes[node->parent];
+		if (node->loops <= parent->loops)
 			parent->first_ns = fmin(fmax(parent->first_ns, node->first_ns), parent->total_ns);
 	}
 }
 
-void
-plan_estimate(PlanEstimate *plan, double *work)
+/* What part of a shared node's time each NODE_PART is. */
+static void
+find_parts(PlanEstimate *plan)
 {
-	double	   *own = work;		/* variance without that of costs below */
-	double	   *variance = work + plan->nnodes;
+	NodeEstimate *nodes = plan->nodes;
+
+	for (int i = 0; i < plan->nnodes; i++)
+		nodes[i].parts = 0;
+	for (int i = plan->nnodes; i < plan->nnodes + plan->nparts; i++)
+	{
+		NodeEstimate *whole = &nodes[nodes[i].whole];
+
+		nodes[i].part = fmin(ratio(nodes[i].total_ns, whole->total_ns), 1 - whole->parts);
+		whole->parts += nodes[i].part;
+	}
+}
+
+void
+plan_estimate(PlanEstimate *plan)
+{
 	int			n = link_nodes(plan);
 
-	plan->overhead_ns = 0;
-	for (int i = 0; i < plan->nnodes; i++)
+	add_records(plan);
+	take_off_costs(plan, n);
+	for (int i = 0; i < n; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
 
-		own[i] = 0;
-		add_record(plan, node, &node->leader, &own[i]);
-		for (int worker = 0; node->workers != NULL && worker < plan->nworkers; worker++)
-			add_record(plan, node, &node->workers[worker], &own[i]);
-	}
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		NodeEstimate *node = &plan->nodes[i];
-
-		own[i] += squared_error((double) node->calls * plan->cost.margin_ns);
-		variance[i] = own[i] + squared_error(COST_UNCERTAINTY * node->below_ns);
+		node->own_variance += squared_error((double) node->calls * plan->cost.margin_ns);
+		node->variance = node->own_variance + squared_error(COST_UNCERTAINTY * node->below_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
 		node->adjusted_ns = -node->total_ns;
 	}
+	find_parts(plan);
 	plan->root_estimate_ns = plan->nodes[0].total_ns + plan->overhead_ns +
 		(isnan(plan->outside_ns) ? 0 : plan->outside_ns);
 
 	if (!plan->as_it_is || plan->whole_ns <= 0)
 		plan->whole_ns = fmax(plan->run_ns - plan->overhead_ns, 0);
 	if (!plan->as_it_is)
-		reconcile(plan, n, variance);
+		reconcile(plan, n);
 
-	for (int i = 0; i < plan->nnodes; i++)
+	for (int i = 0; i < n; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
 
 		node->adjusted_ns += node->total_ns;
 		node->first_ns = fmin(node->first_ns, node->total_ns);
-		node->total_margin_ns = margin(plan, node, variance[i], node->total_ns);
-		estimate_self(plan, node, own);
+		node->total_margin_ns = margin(plan, node, node->variance, node->total_ns);
 	}
+	for (int i = 0; i < plan->nnodes; i++)
+		estimate_self(plan, &plan->nodes[i]);
 	if (!plan->as_it_is)
 		order_starts(plan, n);
 }

@@ -44,7 +44,9 @@ typedef enum NodeKind
 {
 	NODE_SAMPLED,				/* by its calls */
 	NODE_WHOLE,					/* each loop as a whole, by the server */
-	NODE_UNTIMED				/* not at all */
+	NODE_UNTIMED,				/* not at all */
+	NODE_PART					/* those calls of a subplan that one of
+								 * several nodes makes */
 } NodeKind;
 
 /* What one process has counted at a node. */
@@ -61,6 +63,10 @@ typedef struct NodeRecord
 	double		removed[2];		/* rows, as the server counts them: by a
 								 * join's condition or an index's, and by
 								 * others */
+	double		part_ns;		/* of a NODE_PART: its part of total_ns of the
+								 * whole; NAN if calls alone are known */
+	double		rare_ns;		/* that few long calls have taken, or may have
+								 * in gaps between timed calls */
 } NodeRecord;
 
 /*
@@ -80,6 +86,10 @@ typedef struct NodeEstimate
 	bool		read_to_end;	/* its results need not be looked at */
 	bool		starts_parent;	/* its first call is part of its parent's
 								 * first call, if they have as many loops */
+	bool		is_shared;		/* several nodes call it: "parent" is one of
+								 * them, a NODE_PART stands for the calls of
+								 * each */
+	int			whole;			/* of a NODE_PART: the subplan's root */
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* nworkers of the plan; NULL if none */
@@ -101,8 +111,10 @@ typedef struct NodeEstimate
 	double		leader_ns;		/* total_ns of the leader alone */
 	double		cost_ns;		/* that timing its calls has added to those of
 								 * the nodes above */
+	double		leader_cost_ns; /* the same of the leader alone */
 	double		below_ns;		/* that timing calls below it has added, and
 								 * is taken off */
+	double		leader_below_ns;
 	bool		self_unknown;	/* self_ns is not known to within itself, nor
 								 * is it next to nothing */
 	double		share_percent;	/* a process's self_ns, of whole_ns; NAN if
@@ -113,6 +125,12 @@ typedef struct NodeEstimate
 	int			child;
 	int			sibling;
 	int			nth;			/* the one at this place, parents first */
+	int			waits_for;		/* parts that have no place yet */
+
+	/* variance of total_ns; "own": without that of costs of the nodes below */
+	double		own_variance;
+	double		variance;
+	double		part;			/* of a NODE_PART: of the whole's total_ns */
 
 	/* while totals are reconciled */
 	bool		full;			/* its children take all of its time */
@@ -122,11 +140,14 @@ typedef struct NodeEstimate
 	double		joint_variance;
 	double		sum_ns;			/* of the children's */
 	double		sum_variance;
+	double		parts;			/* of a shared node: their sum */
+	double		parts_ns;
 } NodeEstimate;
 
 typedef struct PlanEstimate
 {
 	int			nnodes;
+	int			nparts;			/* NODE_PARTs, which follow the nodes */
 	int			nworkers;
 	NodeEstimate *nodes;		/* a parent's index is not always lower */
 	int			nids;			/* for whoever fills them in: ids are below, */
@@ -149,6 +170,7 @@ typedef struct PlanEstimate
 	double		overhead_ns;	/* of all that was timed and counted, in this
 								 * process: in run_ns */
 	double		root_estimate_ns;	/* of run_ns, before reconciling */
+	double		rare_ns;		/* the largest one of the leader's records */
 	double		whole_ns;		/* run_ns without overhead_ns; given, if above
 								 * 0, where totals are as they are */
 } PlanEstimate;
@@ -156,10 +178,7 @@ typedef struct PlanEstimate
 /* Whether self_ns is not known to within itself, nor next to nothing. */
 extern bool node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node);
 
-/*
- * Fills in what is out.  The root is the first node, and there is one.  "work"
- * has room for 2 * nnodes numbers.
- */
-extern void plan_estimate(PlanEstimate *plan, double *work);
+/* Fills in what is out.  The root is the first node, and there is one. */
+extern void plan_estimate(PlanEstimate *plan);
 
 #endif							/* CLOCKTIMING_PLAN_ESTIMATE_H */

@@ -56,7 +56,7 @@ void
 begin_samples(NodeTiming *t)
 {
 	QueryTiming *query = t->query;
-	double		counting_ns = is_read_to_end(t) ? query->cost.unseen_ns : query->cost.counted_ns;
+	double		counting_ns = t->seen ? query->cost.counted_ns : query->cost.unseen_ns;
 	double		counting_ticks = counting_ns * query->ticks_per_ns;
 
 	if (query->nspare > 0)
@@ -115,17 +115,20 @@ add_samples(NodeTiming *t, CallClass *class)
 	{
 		const CallSample *sample = &class->samples[i];
 		double		ticks = sample->ticks - sample->known;
+		int			stands_for = 1;
 
-		if (class->policy.gap == 1 && t->query->all_timed)
-			break;				/* there is nothing to be estimated */
-
-		if (class->policy.gap == 1)
-			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
-		else
+		if (class->policy.gap > 1)
 		{
-			call_series_add(&class->drawn, ticks, &sample->below, class->policy.gap,
-							t->query->long_ticks);
+			stands_for = call_series_add(&class->drawn, ticks, &sample->below, class->policy.gap,
+										 t->query->long_ticks);
 			class->drawn_sum += sample->ticks;
+		}
+		else if (!t->query->all_timed)	/* else nothing is to be estimated */
+			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
+		if (sample->use != NULL)
+		{
+			sample->use->ticks += stands_for * sample->ticks;
+			t->uses_ticks += stands_for * sample->ticks;
 		}
 	}
 	class->nsamples = 0;
@@ -181,6 +184,7 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 	sample->ticks = stop > start ? (double) (stop - start) : 0;
 	sample->known = known;
 	sample->below = below;
+	sample->use = t->use;
 	if (class->policy.gap == 1)
 		add_known(t, class, sample->ticks, known);
 	query->policy.timed++;
@@ -193,7 +197,7 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
  * they are taken to be like them.
  */
 static void
-end_class(NodeTiming *t, CallClass *class)
+end_class(NodeTiming *t, CallClass *class, double hidden)
 {
 	CallSeries *drawn = &class->drawn;
 	const CallStratum *known = &t->samples->known_calls;
@@ -201,6 +205,8 @@ end_class(NodeTiming *t, CallClass *class)
 	add_samples(t, class);
 	change_gap(t, class, class->policy.gap);
 	drawn->disturbances = query_expected_turns(t->query, class->drawn_sum - drawn->long_sum);
+	drawn->hidden = hidden;
+	drawn->chance = t->samples->hidden_chance;
 	call_series_end(drawn);
 	if (drawn->timed == 0 && drawn->calls > 0 && class->all_timed > 0)
 	{
@@ -215,13 +221,14 @@ end_class(NodeTiming *t, CallClass *class)
 }
 
 CallSeries
-end_samples(NodeTiming *t)
+end_samples(NodeTiming *t, double preempted_ticks)
 {
 	CallsBelow	below = calls_below(t);
+	double		hidden = Max(t->samples->hidden_ticks - preempted_ticks, 0);
 	CallSeries	drawn;
 
-	end_class(t, &t->samples->first);
-	end_class(t, &t->samples->later);
+	end_class(t, &t->samples->first, hidden);
+	end_class(t, &t->samples->later, hidden);
 	for (int i = 0; i < N_BELOW; i++)
 		below.n[i] -= (int64) t->samples->known_calls.below_sum[i];
 	drawn = t->samples->later.drawn;

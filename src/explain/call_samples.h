@@ -44,7 +44,10 @@ extern void add_known(NodeTiming *t, CallClass *class, double ticks, double know
 /* Adds up samples that are not yet used. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
-/* All calls are over: those of both classes that were not all timed. */
-extern CallSeries end_samples(NodeTiming *t);
+/*
+ * All calls are over: those of both classes that were not all timed.  Other processes
+ * have had the processor for so many ticks of the run.
+ */
+extern CallSeries end_samples(NodeTiming *t, double preempted_ticks);
 
 #endif							/* CLOCKTIMING_CALL_SAMPLES_H */

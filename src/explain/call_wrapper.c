@@ -87,11 +87,11 @@ find_node_timing(const PlanState *node)
  * before its address is known to be one of ours.
  */
 static inline NodeTiming *
-own_node_timing(const PlanState *node, bool read_to_end)
+own_node_timing(const PlanState *node, bool unseen)
 {
 	NodeTiming *t = node_timing_of(node);
 
-	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, read_to_end)) ? t : NULL;
+	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, unseen)) ? t : NULL;
 }
 
 static void
@@ -189,6 +189,11 @@ begin(NodeTiming *t)
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
+	if (t == t->query->root)
+	{
+		t->query->has_sentinel = true;
+		instr_begin_loop(&t->instr);
+	}
 	if (t->dynamic && t->query->innermost != NULL)
 		t->parent = t->query->innermost;
 	for (NodeTiming *c = t->child; c != NULL; c = c->sibling)
@@ -223,6 +228,9 @@ record_result(NodeTiming *t, TupleTableSlot *slot)
 static inline void
 begin_loop(NodeTiming *t)
 {
+	t->in_loop = true;
+	if (unlikely(t == t->query->root && query_was_read(t->query)))
+		query_restore_loops(t->query, NULL);
 	instr_begin_loop(&t->instr);
 	next_due(t) = t->first_calls + t->later_due;
 }
@@ -259,8 +267,12 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 
 	query->innermost = t;
 	start = fenced_ticks();
+	query_start_call(query, t, start);
+	t->samples->timed_at = t->calls;
+	t->samples->timed_first = t->first_calls;
 	slot = node->ExecProcNodeReal(node);
 	stop = fenced_ticks();
+	query_end_gap(query, t, stop);
 	query->innermost = outer;
 	if (class == &t->samples->first)
 		begin_loop(t);
@@ -295,8 +307,9 @@ first_call(PlanState *node, NodeTiming *t)
 	t->returned = 0;
 	if (!t->begun)
 		begin(t);
-	t->calls_again += instr_in_loop(&t->instr);
-	t->ended = false;
+	t->calls_again += t->ended && instr_in_loop(&t->instr) && !(t->is_root && query->rewound);
+	t->ended = t->in_loop = false;
+	query->rewound &= !t->is_root;
 	if (t->first_skip < 0)
 	{
 		if (t->samples->first.policy.gap > 0)
@@ -317,8 +330,10 @@ static pg_noinline void
 record_time_between_calls(NodeTiming *t)
 {
 	OutsideCalls *outside = &t->query->outside;
-	double		ticks = (double) (int64) (fenced_ticks() - t->returned);
+	uint64		now = fenced_ticks();
+	double		ticks = (double) (int64) (now - t->returned);
 
+	query_end_gap(t->query, NULL, now);
 	t->returned = 0;
 	outside->n++;
 	/* what is long counts once, as in call_series_add() */
@@ -339,12 +354,18 @@ due_call(PlanState *node)
 	NodeTiming *t = node_timing_of(node);
 	TupleTableSlot *slot;
 
+	if (unlikely(query_was_read(t->query)))
+	{
+		query_restore_loops(t->query, t);
+		if (t->calls < next_due(t))
+			return t->counted_call(node);
+	}
 	if (t->reading == INPUT_ENDED_BY_MATCH)
 	{
 		if (!t->begun)
 			begin(t);
 	}
-	else if (!instr_in_loop(&t->instr) || t->ended)
+	else if (!t->begun || !instr_in_loop(&t->instr) || t->ended || (t->is_root && t->query->rewound))
 		return first_call(node, t);
 	if (t->returned != 0)
 		record_time_between_calls(t);
@@ -354,7 +375,7 @@ due_call(PlanState *node)
 	if (t->calls > next_due(t))
 		return timed_call(node, t, &t->samples->later);
 	slot = node->ExecProcNodeReal(node);
-	if (!is_read_to_end(t))
+	if (t->seen)
 		record_result(t, slot);
 	return slot;
 }
@@ -368,7 +389,8 @@ due_call(PlanState *node)
 static inline bool
 count_first_call(NodeTiming *t)
 {
-	if (t->first_skip <= 0 || instr_in_loop(&t->instr) || t->reading == INPUT_IF_BEGUN)
+	if (t->first_skip <= 0 || instr_in_loop(&t->instr) || t->reading == INPUT_IF_BEGUN ||
+		query_was_read(t->query))
 		return false;
 	t->calls++;
 	t->first_calls++;
@@ -383,24 +405,31 @@ counted_call(PlanState *node)
 {
 	NodeTiming *t = own_node_timing(node, false);
 	TupleTableSlot *slot;
+	bool		due = false;
 
 	if (unlikely(t == NULL))
 		return call_other(node);
 	if (unlikely(t->calls >= next_due(t)))
-	{
-		if (!count_first_call(t))
-			return due_call(node);
-	}
+		due = !count_first_call(t);
 	else
 		t->calls++;
-	slot = node->ExecProcNodeReal(node);
-	record_result(t, slot);
+	slot = unlikely(due) ? due_call(node) : node->ExecProcNodeReal(node);
+
+	/*
+	 * Within the call the plan has been explained.  That is to be seen before
+	 * the inner side of a nested loop is rescanned, whose outer side this may
+	 * be, and in a subplan.
+	 */
+	if (unlikely(!instr_in_loop(&t->instr)) && query_was_read(t->query))
+		query_restore_loops(t->query, NULL);
+	if (likely(!due))
+		record_result(t, slot);
 	return slot;
 }
 
 /* Its result need not be looked at, so that it does not come back here. */
 static TupleTableSlot *
-counted_call_read_to_end(PlanState *node)
+counted_call_unseen(PlanState *node)
 {
 	NodeTiming *t = own_node_timing(node, true);
 
@@ -425,25 +454,67 @@ counted_call_with_usage(PlanState *node)
 
 	if (t == NULL)
 		t = own_node_timing(node, true);
-	if (unlikely(t == NULL || t->call != counted_call_with_usage))
+	if (unlikely(t == NULL || t->usage_call != counted_call_with_usage))
 		return call_other(node);
 	InstrStartNode(&t->instr);
 	slot = t->counted_call(node);
+	/* InstrStopNode() would hide it */
+	if (unlikely(query_was_read(t->query)))
+		query_restore_loops(t->query, NULL);
 	InstrStopNode(&t->instr, 0);
 	return slot;
 }
 
-ExecProcNodeMtd
-call_wrapper(bool read_to_end)
+/*
+ * A counted call of a node that executes shared subplans, or is the root of one.
+ */
+static TupleTableSlot *
+counted_call_with_uses(PlanState *node)
 {
-	return read_to_end ? counted_call_read_to_end : counted_call;
+	NodeTiming *t = own_node_timing(node, false);
+	TupleTableSlot *slot;
+	int64		first_calls;
+	double		calls_again;
+
+	if (t == NULL)
+		t = own_node_timing(node, true);
+	if (unlikely(t == NULL || t->call != counted_call_with_uses))
+		return call_other(node);
+	first_calls = t->first_calls;
+	calls_again = t->calls_again;
+	for (SubplanUse *use = t->uses; use != NULL; use = use->next_of_user)
+	{
+		use->outer = use->subplan->use;
+		subplan_set_use(use);
+	}
+	slot = t->usage_call(node);
+	for (SubplanUse *use = t->uses; use != NULL; use = use->next_of_user)
+		subplan_set_use(use->outer);
+	if (t->use != NULL)
+	{
+		/* a call after the last tuple does nothing, whoever makes it */
+		if (t->calls_again == calls_again)
+		{
+			t->latest_use = t->use;
+			t->latest_use->first_calls += t->first_calls - first_calls;
+		}
+		t->latest_use->calls++;
+	}
+	return slot;
+}
+
+ExecProcNodeMtd
+call_wrapper(bool unseen)
+{
+	return unseen ? counted_call_unseen : counted_call;
 }
 
 void
 install_wrapper(NodeTiming *t)
 {
-	t->wrapped = wrapped_node(t->node, is_read_to_end(t));
-	t->counted_call = call_wrapper(is_read_to_end(t));
-	t->call = instr_needs_usage(&t->instr) ? counted_call_with_usage : t->counted_call;
+	t->wrapped = wrapped_node(t->node, !t->seen);
+	t->counted_call = call_wrapper(!t->seen);
+	t->usage_call = instr_needs_usage(&t->instr) ? counted_call_with_usage : t->counted_call;
+	t->call = t->uses != NULL || t->use != NULL ? counted_call_with_uses : t->usage_call;
 	put_wrapper(t);
 }

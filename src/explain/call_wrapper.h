@@ -14,7 +14,7 @@
  * The wrapper of nodes whose results need not be looked at, as they are read to
  * the end, and the one of others.
  */
-extern ExecProcNodeMtd call_wrapper(bool read_to_end);
+extern ExecProcNodeMtd call_wrapper(bool unseen);
 
 /* Puts its wrapper in place of a node's function, whose t->reading is known. */
 extern void install_wrapper(NodeTiming *t);

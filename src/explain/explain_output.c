@@ -36,6 +36,9 @@
 #define MUCH_PREEMPTED	10
 #define MUCH_SLOWER		1.25
 
+/* Share of the run that a few long calls, or gaps, take, from which they are mentioned. */
+#define MUCH_RARE		0.05
+
 /* Numbers in the output, and nodes' ids. */
 typedef struct Markers
 {
@@ -374,6 +377,9 @@ explain_disturbed(const PlanEstimate *plan)
 	initStringInfo(&text);
 	if (preempted_percent(plan) >= MUCH_PREEMPTED)
 		appendStringInfo(&text, "%.0f %% off the CPU", preempted_percent(plan));
+	if (plan->rare_ns >= MUCH_RARE * plan->run_ns)
+		add(&text, ", ", psprintf("%.1f ms in a few long calls, or in gaps between timed calls",
+								  plan->rare_ns / 1e6));
 	if (plan->slower >= MUCH_SLOWER)
 		add(&text, ", ", psprintf("%.1f times slower than at best", plan->slower));
 	return text.len > 0 ? text.data : NULL;

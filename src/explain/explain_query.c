@@ -181,7 +181,8 @@ put_measured(ExplainedQuery *explained)
 		*node = (NodeEstimate)
 		{
 			.id = counted.id, .parent = counted.parent, .gathers = counted.gathers,
-				.read_to_end = counted.read_to_end, .starts_parent = counted.starts_parent, .kind = counted.kind,
+				.read_to_end = counted.read_to_end, .starts_parent = counted.starts_parent,
+				.is_shared = counted.is_shared, .kind = counted.kind,
 				.untimed_rows = counted.untimed_rows, .untimed_loops = counted.untimed_loops
 		};
 		if (counted.workers != NULL)
@@ -196,13 +197,6 @@ put_measured(ExplainedQuery *explained)
 		if (explained->method == METHOD_FULL && plan->nworkers == 0)
 			node->leader.calls = counted.leader.calls;
 	}
-	node_timing_choose_cte_parents(explained->run.timing, plan);
-}
-
-static void
-estimate_again(PlanEstimate *plan)
-{
-	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
 }
 
 /*
@@ -261,7 +255,7 @@ isolated_last(QueryDesc *desc, void *arg)
 	plan->cost.unseen_ns = 0;
 	plan->as_it_is = true;
 	plan->whole_ns = whole_ns;
-	estimate_again(plan);
+	plan_estimate(plan);
 	plan->root_estimate_ns = plan->nodes[0].total_ns;
 	explained->finished(desc, explained->arg);
 }
@@ -406,7 +400,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
 	plan->preempted_ns = 0;		/* that of the other run */
-	estimate_again(plan);
+	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;
 	plan->run_ns /= slower;

@@ -86,6 +86,7 @@ void
 node_timing_ran(QueryTiming *query)
 {
 	query_timing_ran(query);
+	record_show_counts(query);
 	parallel_timing_told(query);
 }
 
@@ -155,7 +156,8 @@ node_timing_detach(QueryTiming *query)
 	plan = palloc0(sizeof(PlanEstimate));
 	plan->nnodes = query->nplaces;
 	plan->nworkers = parallel_timing_workers(query);
-	plan->nodes = palloc0(sizeof(NodeEstimate) * plan->nnodes);
+	plan->nparts = query->nparts;
+	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
 	plan->nids = query->nnodes;
 	plan->places = palloc(sizeof(int) * plan->nids);
 	describe_run(query, plan);
@@ -167,18 +169,12 @@ node_timing_detach(QueryTiming *query)
 		if (t != NULL)
 			parallel_timing_estimate(query, t, &plan->nodes[t->place]);
 	}
-	record_cte_parents(query, plan);
+	parallel_timing_estimate_parts(query, plan);
 	record_outside(query, plan);
 	plan->check = check_for_interrupts;
-	plan_estimate(plan, palloc(sizeof(double) * 2 * plan->nnodes));
+	plan_estimate(plan);
 	parallel_timing_release(query);
 	return plan;
-}
-
-void
-node_timing_choose_cte_parents(const QueryTiming *query, PlanEstimate *plan)
-{
-	record_cte_parents(query, plan);
 }
 
 int

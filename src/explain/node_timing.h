@@ -54,13 +54,6 @@ extern void node_timing_resume(QueryTiming *query, bool again);
 extern PlanEstimate *node_timing_detach(QueryTiming *query);
 
 /*
- * Which node has made a CTE's calls, by the totals of the plan's leaders.  To be
- * called where these are not what node_timing_detach() has found, before
- * ExecutorEnd().
- */
-extern void node_timing_choose_cte_parents(const QueryTiming *query, PlanEstimate *plan);
-
-/*
  * Puts the figures into the server's own instrumentation, if there is one, so that
  * EXPLAIN prints them.
  */

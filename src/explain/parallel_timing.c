@@ -31,13 +31,24 @@ typedef struct SharedTiming
 	int			only_node;
 	double		max_overhead;
 	int			nnodes;
+	int			nparts;
 	int			nworkers;
 	uint32		text_hash;		/* of the query; others have workers, too */
 	CallCost	cost;
 	bool		by_counter;
 	double		ticks_per_ns;
-	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* [worker][node] */
+	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* of each worker: the nodes,
+												 * then the uses of shared
+												 * subplans */
+	/* then, of each use, a SharedUse */
 } SharedTiming;
+
+/* plan_node_ids */
+typedef struct SharedUse
+{
+	int			user;
+	int			subplan;
+} SharedUse;
 
 /* "handle of the segment", in a leader and its workers */
 static char *worker_timing = NULL;
@@ -49,11 +60,24 @@ text_hash(const char *text)
 	return hash_bytes((const unsigned char *) text, (int) strlen(text));
 }
 
+static size_t
+records_of_worker(const SharedTiming *shared)
+{
+	return (size_t) shared->nnodes + (size_t) shared->nparts;
+}
+
+static SharedUse *
+shared_uses(SharedTiming *shared)
+{
+	return (SharedUse *) &shared->records[records_of_worker(shared) * (size_t) shared->nworkers];
+}
+
 void
 parallel_timing_share(QueryTiming *query)
 {
 	Size		size = offsetof(SharedTiming, records) +
-		sizeof(NodeRecord) * (Size) query->nnodes * (Size) query->nworkers;
+		sizeof(NodeRecord) * (Size) (query->nnodes + query->nparts) * (Size) query->nworkers +
+		sizeof(SharedUse) * (Size) query->nparts;
 	SharedTiming *shared;
 	char		value[32];
 
@@ -71,7 +95,13 @@ parallel_timing_share(QueryTiming *query)
 	shared->only_node = query->only_node;
 	shared->max_overhead = query->max_overhead;
 	shared->nnodes = query->nnodes;
+	shared->nparts = query->nparts;
 	shared->nworkers = query->nworkers;
+	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
+		shared_uses(shared)[use->place - query->nplaces] = (SharedUse)
+	{
+		use->user->id, use->subplan->id
+	};
 	shared->text_hash = text_hash(query->desc->sourceText);
 	shared->cost = query->cost;
 	shared->by_counter = timing_by_counter;
@@ -96,7 +126,19 @@ parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estima
 
 	record_estimate(t, parallel_timing_workers(query),
 					shared == NULL ? NULL : &shared->records[t->id],
-					shared == NULL ? 0 : shared->nnodes, estimate);
+					shared == NULL ? 0 : records_of_worker(shared), estimate);
+}
+
+void
+parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan)
+{
+	SharedTiming *shared = query->shared;
+
+	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
+		record_part_estimate(use, parallel_timing_workers(query),
+							 shared == NULL ? NULL : &shared->records[shared->nnodes + use->place - query->nplaces],
+							 shared == NULL ? 0 : records_of_worker(shared),
+							 plan, &plan->nodes[use->place]);
 }
 
 void
@@ -151,23 +193,50 @@ attach_in_worker(QueryDesc *desc)
 	query_timing_start(query);
 }
 
+/*
+ * Calls of a subplan by a node, in this worker.  One that the leader tells apart has a
+ * single user here where the others are not below this Gather.
+ */
+static void
+record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
+{
+	const NodeTiming *subplan = shared->subplan < query->nnodes ? query->nodes[shared->subplan] : NULL;
+	const SubplanUse *use = query->uses;
+
+	if (subplan == NULL || subplan->kind != NODE_SAMPLED)
+		return;
+	if (!subplan->is_shared)
+	{
+		if (subplan->parent != NULL && subplan->parent->id == shared->user)
+			*record = nodes[subplan->id];
+		record->part_ns = record->total_ns;
+		return;
+	}
+	while (use != NULL && (use->subplan != subplan || use->user->id != shared->user))
+		use = use->next;
+	if (use != NULL)
+		record_part(use, nodes[subplan->id].total_ns, record);
+}
+
 static void
 report_from_worker(QueryTiming *query)
 {
 	SharedTiming *shared = query->shared;
+	NodeRecord *records = &shared->records[ParallelWorkerNumber * records_of_worker(shared)];
+	NodeRecord *nodes = MemoryContextAllocZero(query->context, sizeof(NodeRecord) * query->nnodes);
 
 	query_timing_stop(query);
 	for (int i = 0; i < Min(query->nnodes, shared->nnodes); i++)
 	{
 		NodeTiming *t = query->nodes[i];
-		NodeRecord	record = {0};
+		NodeRecord *record = &nodes[i];
 
 		if (t == NULL || t->kind == NODE_UNTIMED)
 			continue;
-		record_node(t, &record);
+		record_node(t, record);
 		if (query->desc->instrument_options != 0)
 		{
-			instr_show(&t->instr, record.rows, record.loops, record.first_ns, record.total_ns);
+			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
 			 * The server adds these to the leader's as soon as Gather shuts
@@ -177,7 +246,14 @@ report_from_worker(QueryTiming *query)
 			instr_forget_removed(&t->instr);
 		}
 		/* workers of a Gather that is rescanned come one after the other */
-		record_add(&shared->records[(Size) ParallelWorkerNumber * shared->nnodes + i], &record);
+		record_add(&records[i], record);
+	}
+	for (int i = 0; i < shared->nparts; i++)
+	{
+		NodeRecord	record = {0};
+
+		record_use(query, &shared_uses(shared)[i], nodes, &record);
+		record_add(&records[shared->nnodes + i], &record);
 	}
 	parallel_timing_release(query);
 }

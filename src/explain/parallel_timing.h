@@ -19,6 +19,9 @@ extern int	parallel_timing_workers(const QueryTiming *query);
 /* A node's estimate, with what workers have reported. */
 extern void parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate);
 
+/* Once all nodes have theirs: those of the uses of shared subplans. */
+extern void parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan);
+
 /* No more workers will come.  (Settings of the leader's are nested, as executions are.) */
 extern void parallel_timing_told(QueryTiming *query);
 

@@ -32,7 +32,6 @@ typedef struct Collection
 {
 	QueryTiming *query;
 	NodeTiming *parent;
-	NodeTiming **last_cte_scan; /* where the next one goes */
 	char	   *timings;		/* of each plan_node_id */
 } Collection;
 
@@ -50,33 +49,17 @@ subplan_among(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-NodeTiming *
-only_cte_scan(const QueryTiming *query, const PlanState *cte)
-{
-	NodeTiming *scan = NULL;
-
-	for (NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
-	{
-		if (((const CteScanState *) t->node)->cteplanstate != cte)
-			continue;
-		if (scan != NULL)
-			return NULL;
-		scan = t;
-	}
-	return scan;
-}
-
+/*
+ * Whether a subplan's tuples are read to the end of each loop.  A CTE that modifies data
+ * is executed to its end, but by a call that no loop of a scan contains.
+ */
 static bool
-is_subplan_read_to_end(const QueryTiming *query, const SubPlanState *subplan)
+is_subplan_read_to_end(const NodeTiming *t)
 {
-	const NodeTiming *scan;
-
-	if (subplan->subplan->subLinkType != CTE_SUBLINK)
-		return plan_subplan_is_read_to_end(subplan);
-	scan = only_cte_scan(query, subplan->planstate);
-	/* (what modifies data is called once more when all is done) */
-	return scan != NULL && scan->reading == INPUT_READ_TO_END &&
-		!IsA(subplan->planstate, ModifyTableState);
+	if (t->subplan->subplan->subLinkType != CTE_SUBLINK)
+		return plan_subplan_is_read_to_end(t->subplan);
+	return !t->is_shared && !IsA(t->node, ModifyTableState) &&
+		t->parent != NULL && t->parent->reading == INPUT_READ_TO_END;
 }
 
 /*
@@ -99,22 +82,17 @@ static InputReading
 node_reading(const NodeTiming *t)
 {
 	const PlanState *parent;
-	const SubPlanState *subplan;
 	InputReading reading;
 
 	/*
 	 * the query as a whole is, but a cursor may be left, and a worker be told
 	 * to stop
 	 */
-	if (t->parent == NULL)
+	if (t == t->query->root)
 		return IsParallelWorker() || t->query->may_stop ? INPUT_MAY_STOP : INPUT_READ_TO_END;
+	if (t->subplan != NULL)
+		return is_subplan_read_to_end(t) ? INPUT_READ_TO_END : INPUT_MAY_STOP;
 	parent = t->parent->node;
-	subplan = subplan_among(parent->subPlan, t->node);
-	if (subplan == NULL)
-		subplan = subplan_among(parent->initPlan, t->node);
-	if (subplan != NULL)
-		return is_subplan_read_to_end(t->query, subplan) ? INPUT_READ_TO_END : INPUT_MAY_STOP;
-
 	reading = plan_input_reading(parent, t->node);
 	if (reading == INPUT_ENDED_BY_MATCH)
 		return loops_follow_outer(t, parent) ? reading : INPUT_MAY_STOP;
@@ -195,16 +173,15 @@ collect_node(PlanState *node, void *context)
 	t->node = node;
 	t->kind = node_kind(query, node);
 	t->calls_vary = plan_calls_vary(node);
-	if (IsA(node, CteScanState))
-	{
-		*collection->last_cte_scan = t;
-		collection->last_cte_scan = &t->next_cte_scan;
-	}
 	t->parent = parent;
 	if (parent != NULL)
 	{
+		t->subplan = subplan_among(parent->node->initPlan, node);
 		/* an InitPlan is executed by whichever node first needs what it gives */
-		t->dynamic = subplan_among(parent->node->initPlan, node) != NULL;
+		t->dynamic = t->subplan != NULL && t->subplan->subplan->subLinkType != CTE_SUBLINK;
+		if (t->subplan == NULL)
+			t->subplan = subplan_among(parent->node->subPlan, node);
+		t->rescanned = t->subplan != NULL && t->subplan->subplan->subLinkType != CTE_SUBLINK;
 		t->sibling = parent->child;
 		parent->child = t;
 	}
@@ -227,20 +204,50 @@ collect_node(PlanState *node, void *context)
 	return false;
 }
 
+/* Whether an ancestor's calls contain a node's, as far as that can be told of shared subplans. */
+static bool
+is_within(const NodeTiming *t, const NodeTiming *ancestor)
+{
+	while (t != NULL && t != ancestor)
+		t = t->is_shared ? NULL : t->parent;
+	return t != NULL;
+}
+
+/* Whether the server executes a CTE once more when all else is done. */
+static bool
+is_finished_later(const NodeTiming *t)
+{
+	return list_member_ptr(t->query->desc->estate->es_auxmodifytables, t->node);
+}
+
+/* The node above whose calls contain all of this node's, or NULL. */
+static NodeTiming *
+next_above(const NodeTiming *t)
+{
+	NodeTiming *above = t->parent;
+
+	if (!t->is_shared)
+		return above;
+	if (is_finished_later(t))
+		return NULL;
+	for (const SubplanUse *use = t->query->uses; use != NULL && above != NULL; use = use->next)
+	{
+		while (use->subplan == t && above != NULL && !is_within(use->user, above))
+			above = above->is_shared ? NULL : above->parent;
+	}
+	return above;
+}
+
 /*
  * A node's calls are counted with timed calls of those above: of all of them, as a
  * rare long call may be one of a node further down.
  */
 static void
-put_below(NodeTiming *t, NodeTiming *above)
+put_below(NodeTiming *t)
 {
-	for (; above != NULL; above = above->parent)
+	for (NodeTiming *above = next_above(t); above != NULL; above = next_above(above))
 	{
-		bool		known = above == t;
-
-		for (int i = 0; i < above->nbelow; i++)
-			known |= above->below[i] == t;
-		if (known || above->nbelow == MAX_BELOW)
+		if (above->nbelow == MAX_BELOW)
 			continue;
 		if (above->below == NULL)
 			above->below = palloc(sizeof(NodeTiming *) * MAX_BELOW);
@@ -249,52 +256,111 @@ put_below(NodeTiming *t, NodeTiming *above)
 	}
 }
 
-/*
- * A CTE is called by the node that scans it; if there are several, none can tell
- * what the others have called.
- */
 static void
-put_all_below(QueryTiming *query)
+add_use(NodeTiming *user, const PlanState *root)
 {
-	for (int id = 0; id < query->nnodes; id++)
+	NodeTiming *subplan = root == NULL ? NULL : query_node(user->query, root);
+	SubplanUse *use;
+
+	/* a worker lacks those that it must not execute */
+	if (subplan == NULL)
+		return;
+	/* a node may use one in more than one expression */
+	for (use = user->query->uses; use != NULL && use->user == user; use = use->next)
+	{
+		if (use->subplan == subplan)
+			return;
+	}
+	use = palloc0(sizeof(SubplanUse));
+	use->subplan = subplan;
+	use->user = user;
+	use->next = user->query->uses;
+	user->query->uses = use;
+}
+
+/* All uses of subplans by nodes. */
+static void
+collect_uses(QueryTiming *query)
+{
+	for (int id = query->nnodes - 1; id >= 0; id--)
 	{
 		NodeTiming *t = query->nodes[id];
-
-		if (t != NULL && t->kind == NODE_SAMPLED)
-			put_below(t, t->parent);
-	}
-	for (NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
-	{
-		PlanState  *cte = ((CteScanState *) t->node)->cteplanstate;
-		NodeTiming *called = cte == NULL ? NULL : query_node(query, cte);
+		ListCell   *cell;
 
 		CHECK_FOR_INTERRUPTS();
-		if (t->kind != NODE_SAMPLED || called == NULL || only_cte_scan(query, cte) != t)
+		if (t == NULL)
 			continue;
-		put_below(called, t);
-		for (int i = 0; i < called->nbelow; i++)
-			put_below(called->below[i], t);
+		foreach(cell, t->node->subPlan)
+			add_use(t, lfirst_node(SubPlanState, cell)->planstate);
+		if (IsA(t->node, CteScanState))
+			add_use(t, ((CteScanState *) t->node)->cteplanstate);
 	}
 }
 
 /*
- * The server executes a CTE that modifies data and that no node scans after the
- * root's last call, in ExecutorFinish(): its calls are part of no node's.
+ * Finds the node that calls each subplan, or that it is shared.  The server calls a
+ * CTE that modifies data in ExecutorFinish() again, or, if no node scans it, only
+ * there: such calls are part of no node's.
  */
 static void
-separate_unread_ctes(QueryTiming *query)
+find_users(QueryTiming *query)
 {
-	ListCell   *cell;
+	SubplanUse **next = &query->uses;
 
-	foreach(cell, query->desc->estate->es_auxmodifytables)
+	collect_uses(query);
+	for (int id = 0; id < query->nnodes; id++)
 	{
-		PlanState  *cte = lfirst(cell);
-		const NodeTiming *scan = query->cte_scans;
+		if (query->nodes[id] != NULL && is_finished_later(query->nodes[id]))
+			query->nodes[id]->parent = NULL;
+	}
+	for (SubplanUse *use = query->uses; use != NULL; use = use->next)
+	{
+		use->subplan->nuses++;
+		use->subplan->parent = use->user;
+	}
+	while (*next != NULL)
+	{
+		SubplanUse *use = *next;
+		NodeTiming *subplan = use->subplan;
 
-		while (scan != NULL && ((const CteScanState *) scan->node)->cteplanstate != cte)
-			scan = scan->next_cte_scan;
-		if (scan == NULL && query_node(query, cte) != NULL)
-			query_node(query, cte)->parent = NULL;
+		CHECK_FOR_INTERRUPTS();
+		subplan->is_shared = subplan->nuses > 1 || is_finished_later(subplan);
+		if (subplan->is_shared && subplan->kind == NODE_SAMPLED)
+			next = &use->next;
+		else
+			*next = use->next;
+	}
+}
+
+/*
+ * Has calls of shared subplans counted by user.  Those during no call of a user whose
+ * calls we see are of a user without a wrapper, or of none.
+ */
+static void
+share_subplans(QueryTiming *query)
+{
+	for (SubplanUse *use = query->uses; use != NULL; use = use->next)
+	{
+		NodeTiming *user = use->user;
+
+		use->place = query->nplaces + query->nparts++;
+		if (use->subplan->use == NULL)
+		{
+			use->subplan->use = palloc0(sizeof(SubplanUse));
+			use->subplan->use->subplan = use->subplan;
+		}
+		if (user->kind != NODE_SAMPLED)
+			use->subplan->use = use;
+		else
+		{
+			use->next_of_user = user->uses;
+			user->uses = use;
+		}
+	}
+	for (SubplanUse *use = query->uses; use != NULL; use = use->next)
+	{
+		subplan_set_use(use->subplan->use);
+		use->subplan->latest_use = use;
 	}
 }
 
@@ -313,7 +379,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 {
 	MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
 	QueryTiming *query = palloc0(sizeof(QueryTiming));
-	Collection	collection = {.query = query, .last_cte_scan = &query->cte_scans};
+	Collection	collection = {.query = query};
 
 	query->desc = desc;
 	query->context = CurrentMemoryContext;
@@ -340,13 +406,25 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->root = query_node(query, desc->planstate);
 	query->nspare = Min(query->nplaces, SPARE_SAMPLES);
 	query->spare = palloc0(sizeof(NodeSamples) * query->nspare);
-	separate_unread_ctes(query);
-	put_all_below(query);
+	find_users(query);
 	find_readings(query);
 	for (int id = 0; id < query->nnodes; id++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (query->nodes[id] != NULL && query->nodes[id]->kind == NODE_SAMPLED)
-			install_wrapper(query->nodes[id]);
+			put_below(query->nodes[id]);
+	}
+	share_subplans(query);
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
+
+		if (t == NULL || t->kind != NODE_SAMPLED)
+			continue;
+		/* see counted_call() */
+		t->seen = !is_read_to_end(t) || t->rescanned ||
+			(t->parent != NULL && IsA(t->parent->node, NestLoopState) && outerPlanState(t->parent->node) == t->node);
+		install_wrapper(t);
 	}
 	MemoryContextSwitchTo(old);
 	return query;

@@ -43,7 +43,8 @@ static void
 record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others, NodeRecord *record)
 {
 	double		scale = query_ns_per_tick(t->query);
-	CallSeries	drawn = end_samples(t);
+	CallSeries	drawn = end_samples(t, others->ns / scale);
+	double		rare = call_series_hidden(&drawn);
 	const CallClass *first = &t->samples->first;
 	double		known_ns = scale * (t->known + drawn.measured);
 	double		drawn_ns = scale * (drawn.total - drawn.measured);
@@ -54,8 +55,9 @@ record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others
 	record->rows = returned_rows(t);
 	/* those that a foreign server has changed without handing them out */
 	if (plan_shape(t->node)->counts_rows)
-		record->rows += instr_own_rows(&t->instr);
+		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
+	record->rare_ns = scale * rare;
 	record->removed[0] = counts->removed[0];
 	record->removed[1] = counts->removed[1];
 	if (first->drawn.timed > 0)
@@ -99,11 +101,9 @@ record_node(NodeTiming *t, NodeRecord *record)
 {
 	const QueryTiming *query = t->query;
 	Preempted	others = query_preempted(query);
-	bool		in_loop = instr_in_loop(&t->instr);
 	InstrCounts counts;
 
-	if (in_loop)
-		end_loop(t);
+	end_loop(t);
 	counts = instr_end(&t->instr);
 	if (t->kind == NODE_WHOLE)
 	{
@@ -118,6 +118,29 @@ record_node(NodeTiming *t, NodeRecord *record)
 }
 
 void
+record_show_counts(QueryTiming *query)
+{
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
+		NodeTiming	ended;
+		double		rows;
+		double		loops;
+
+		if (t == NULL || t->kind != NODE_SAMPLED || !t->begun)
+			continue;
+		ended = *t;
+		end_loop(&ended);
+		rows = returned_rows(&ended);
+		/* (other loops are counted by the server) */
+		loops = t->reading == INPUT_ENDED_BY_MATCH ? loops_of(&ended) : 0;
+		instr_add_counts(&t->instr, rows - t->shown_rows, loops - t->shown_loops);
+		t->shown_rows = rows;
+		t->shown_loops = loops;
+	}
+}
+
+void
 record_add(NodeRecord *sum, const NodeRecord *record)
 {
 	sum->calls += record->calls;
@@ -129,6 +152,8 @@ record_add(NodeRecord *sum, const NodeRecord *record)
 	sum->variance += record->variance;
 	sum->removed[0] += record->removed[0];
 	sum->removed[1] += record->removed[1];
+	sum->part_ns += record->part_ns;
+	sum->rare_ns += record->rare_ns;
 }
 
 /*
@@ -187,9 +212,15 @@ record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers, size_t s
 {
 	estimate->id = t->id;
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
+	estimate->is_shared = t->is_shared;
+	for (const SubplanUse *use = t->query->uses; t->is_shared && use != NULL; use = use->next)
+	{
+		if (use->subplan == t)
+			estimate->parent = use->user->place;
+	}
 	estimate->gathers = plan_shape(t->node)->gathers;
 	estimate->kind = t->kind;
-	estimate->read_to_end = is_read_to_end(t);
+	estimate->read_to_end = !t->seen;
 	estimate->starts_parent = t->parent != NULL && outerPlanState(t->parent->node) == t->node;
 	if (t->kind == NODE_UNTIMED)
 	{
@@ -215,46 +246,30 @@ record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers, size_t s
 	add_untimed_workers(t, nworkers, estimate);
 }
 
-/* Of the nodes that scan this CTE the one that has taken longest. */
-static int
-longest_cte_scan(const QueryTiming *query, const PlanEstimate *plan, const PlanState *cte)
+void
+record_part(const SubplanUse *use, double whole_ns, NodeRecord *record)
 {
-	int			longest = -1;
+	double		ticks = use->subplan->uses_ticks;
 
-	for (const NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
-	{
-		if (((const CteScanState *) t->node)->cteplanstate == cte &&
-			(longest < 0 || plan->nodes[t->place].leader.total_ns > plan->nodes[longest].leader.total_ns))
-			longest = t->place;
-	}
-	return longest;
+	record->calls = use->calls;
+	record->loops = (double) use->first_calls;
+	record->part_ns = ticks > 0 ? whole_ns * use->ticks / ticks : NAN;
 }
 
-/*
- * A CTE is called by the nodes that scan it, wherever EXPLAIN shows it.  Of several
- * the one that takes longest is taken to have made all the calls, not the
- * first one, which may have read a single row and left the rest to others.  One
- * that modifies data and may not be read to its end is called again when all
- * is done, which is in no node.
- */
 void
-record_cte_parents(const QueryTiming *query, PlanEstimate *plan)
+record_part_estimate(const SubplanUse *use, int nworkers, const NodeRecord *workers, size_t stride,
+					 const PlanEstimate *plan, NodeEstimate *estimate)
 {
-	for (const NodeTiming *t = query->cte_scans; t != NULL; t = t->next_cte_scan)
-	{
-		const PlanState *cte = ((const CteScanState *) t->node)->cteplanstate;
-		const NodeTiming *called = cte == NULL ? NULL : query_node(query, cte);
-		const NodeTiming *only_scan;
-
-		CHECK_FOR_INTERRUPTS();
-		if (called == NULL)
-			continue;
-		only_scan = only_cte_scan(query, cte);
-		if (IsA(cte, ModifyTableState) && (only_scan == NULL || only_scan->reading != INPUT_READ_TO_END))
-			plan->nodes[called->place].parent = -1;
-		else
-			plan->nodes[called->place].parent = longest_cte_scan(query, plan, cte);
-	}
+	estimate->id = -1;
+	estimate->parent = use->user->place;
+	estimate->kind = NODE_PART;
+	estimate->whole = use->subplan->place;
+	estimate->read_to_end = !use->subplan->seen;
+	record_part(use, plan->nodes[estimate->whole].leader.total_ns, &estimate->leader);
+	if (nworkers > 0)
+		estimate->workers = palloc(sizeof(NodeRecord) * nworkers);
+	for (int i = 0; i < nworkers; i++)
+		estimate->workers[i] = workers[i * stride];
 }
 
 /*

@@ -13,6 +13,12 @@
 /* What this process has counted and timed at a node, once its run is over. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
+/*
+ * Has the server say what was counted by now, for others that explain the plan before the
+ * estimates are made.
+ */
+extern void record_show_counts(QueryTiming *query);
+
 extern void record_add(NodeRecord *sum, const NodeRecord *record);
 
 /*
@@ -25,7 +31,12 @@ extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *worke
 /* What is outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
-/* See node_timing_choose_cte_parents(). */
-extern void record_cte_parents(const QueryTiming *query, PlanEstimate *plan);
+/*
+ * Calls of a shared subplan that one user has made, in this process, of whose total
+ * time is "whole_ns"; and an estimate's "in" fields, as record_estimate().
+ */
+extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
+extern void record_part_estimate(const SubplanUse *use, int nworkers, const NodeRecord *workers,
+								 size_t stride, const PlanEstimate *plan, NodeEstimate *estimate);
 
 #endif							/* CLOCKTIMING_PLAN_RECORD_H */

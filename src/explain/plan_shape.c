@@ -9,7 +9,14 @@
  */
 #include "postgres.h"
 
+#include "executor/hashjoin.h"
+#include "executor/nodeAgg.h"
+#include "miscadmin.h"
+
 #include "explain/plan_shape.h"
+
+/* Bytes that a sort needs for a row besides its columns, at most. */
+#define SORT_ROW_OVERHEAD	64
 
 /* Plain and hashed aggregates read all in one call. */
 static InputReading
@@ -166,6 +173,47 @@ plan_calls_vary(const PlanState *node)
 	const PlanShape *shape = plan_shape(node);
 
 	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
+}
+
+/* Whether an aggregate sorts its input by itself. */
+static bool
+agg_sorts(const AggState *agg)
+{
+	for (int i = 0; i < agg->numtrans; i++)
+	{
+		if (agg->pertrans[i].numSortCols > 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+plan_works_after(const PlanState *node, double rows)
+{
+	return IsA(node, SortState) || plan_works_between(node, rows);
+}
+
+bool
+plan_works_between(const PlanState *node, double rows)
+{
+	const HashJoinTable table = IsA(node, HashState) ? ((const HashState *) node)->hashtable : NULL;
+
+	switch (nodeTag(node))
+	{
+		case T_SortState:
+			/* (asking the sort would change what EXPLAIN says of it) */
+			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
+		case T_HashState:
+			return table != NULL && table->nbatch > 1;
+		case T_AggState:
+			return ((const Agg *) node->plan)->aggstrategy == AGG_HASHED ||
+				((const Agg *) node->plan)->aggstrategy == AGG_MIXED || agg_sorts((const AggState *) node);
+		case T_SetOpState:
+		case T_ModifyTableState:
+			return true;
+		default:
+			return plan_calls_vary(node);
+	}
 }
 
 bool

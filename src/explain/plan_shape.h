@@ -58,6 +58,14 @@ extern InputReading plan_input_reading(const PlanState *node, const PlanState *i
 
 extern bool plan_calls_vary(const PlanState *node);
 
+/*
+ * Whether a node may work for long by itself after the last call of an input, and
+ * between two calls, after so many rows: it writes to disk what memory does not hold,
+ * say.
+ */
+extern bool plan_works_after(const PlanState *node, double rows);
+extern bool plan_works_between(const PlanState *node, double rows);
+
 /* Whether each evaluation takes all that the subplan returns; not of a CTE. */
 extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);
 

@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
+
 #include "core/reference.h"
 #include "explain/query_timing.h"
 #include "explain/timing_clock.h"
@@ -28,6 +30,7 @@
 #define TIMED_IN_QUERY	3
 
 QueryTiming *timed_in_worker = NULL;
+
 void
 query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
 {
@@ -45,6 +48,73 @@ query_timing_start(QueryTiming *query)
 	query->start_ns = reference_ns();
 	query->start_ticks = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
+	query->last_reading = query->start_ticks;
+	query->typical_gap = query->long_ticks / MANY_GAPS;
+}
+
+void
+query_restore_loops(QueryTiming *query, const NodeTiming *calling)
+{
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *t = query->nodes[id];
+
+		if (t == NULL || !t->in_loop || instr_in_loop(&t->instr) || (t == calling && t->rescanned))
+			continue;
+		instr_begin_loop(&t->instr);
+		instr_add_counts(&t->instr, 0, -1);
+		next_due(t) = t->ended || t->returned != 0 ? 0 : t->first_calls + t->later_due;
+	}
+	instr_begin_loop(&query->root->instr);
+}
+
+/*
+ * Whether a long gap is no sign of a long call of a node's input: the node has read it to its
+ * end, and no other loop has begun, or its own work explains the gap.
+ */
+static bool
+explains_gap(const NodeTiming *t, const NodeTiming *input, const NodeTiming *timed)
+{
+	double		rows = (double) input->calls;
+	bool		in_loop = t->kind == NODE_SAMPLED ? t->in_loop : instr_in_loop(&t->instr);
+
+	if (plan_works_between(t->node, rows) || (t == timed && plan_works_after(t->node, rows)))
+		return true;
+	return plan_input_reading(t->node, input->node) == INPUT_READ_TO_END && in_loop &&
+		(t->samples == NULL || t->first_calls == t->samples->timed_first);
+}
+
+static bool
+node_above_explains_gap(const NodeTiming *t, const NodeTiming *timed)
+{
+	for (const NodeTiming *above = t->parent; above != NULL; t = above, above = above->parent)
+	{
+		if (t->subplan == NULL && explains_gap(above, t, timed))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * No call was timed for long: one of those that were only counted may have taken so long,
+ * or the process was stopped.
+ */
+void
+query_note_gap(QueryTiming *query, const NodeTiming *t, double ticks)
+{
+	for (int id = 0; id < query->nnodes; id++)
+	{
+		NodeTiming *node = query->nodes[id];
+		int			gap;
+
+		if (node == NULL || node->samples == NULL || node_above_explains_gap(node, t) ||
+			node->calls - (node == t) <= node->samples->timed_at)
+			continue;
+		gap = later_calls(node) > node->first_calls ? node->samples->later.policy.gap :
+			node->samples->first.policy.gap;
+		node->samples->hidden_ticks += ticks;
+		node->samples->hidden_chance += gap > 0 ? 1.0 / gap : 0;
+	}
 }
 
 void
@@ -53,6 +123,7 @@ query_timing_ran(QueryTiming *query)
 	NodeTiming *root = query->root;
 
 	query->ran_ticks = now_ticks();
+	query_end_gap(query, NULL, query->ran_ticks);
 	if (query->outside.last_ticks != 0 && query->ran_ticks > query->outside.last_ticks)
 		query->outside.ends += (double) (query->ran_ticks - query->outside.last_ticks);
 	query->outside.last_ticks = 0;
@@ -77,8 +148,18 @@ query_timing_resume(QueryTiming *query, bool again)
 	query->paused_ticks += pause;
 	query->policy.start += pause;
 	query->policy.now += pause;
-	query->ran_ticks = now;
+	query->ran_ticks = query->last_reading = now;
 	query->in_parts |= again;
+
+	/* a cursor may have been rewound, or the plan explained */
+	if (query_was_read(query))
+	{
+		query->rewound = again && (query->desc->estate->es_top_eflags & EXEC_FLAG_REWIND) != 0;
+		if (query->rewound)
+			instr_begin_loop(&query->root->instr);
+		else
+			query_restore_loops(query, NULL);
+	}
 }
 
 void

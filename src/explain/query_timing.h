@@ -29,6 +29,7 @@ typedef struct CallSample
 	double		known;			/* part of them that is of calls below which
 								 * were timed while all were */
 	CallsBelow	below;
+	struct SubplanUse *use;		/* of a shared subplan, else NULL */
 } CallSample;
 
 /*
@@ -61,7 +62,30 @@ typedef struct NodeSamples
 	CallClass	first;
 	CallClass	later;
 	CallStratum known_calls;	/* those of both that were all timed */
+	int64		timed_at;		/* NodeTiming.calls at the latest timed call */
+	int64		timed_first;	/* and first_calls */
+	double		hidden_ticks;	/* long gaps in which an untimed call may have
+								 * been long */
+	double		hidden_chance;	/* see call_series.h */
 } NodeSamples;
+
+/*
+ * Calls of a subplan that several nodes execute, or a CTE that is executed again when
+ * all else is done: those made by one of the nodes.
+ */
+typedef struct SubplanUse
+{
+	struct NodeTiming *subplan;
+	struct NodeTiming *user;	/* NULL: no node */
+	struct SubplanUse *next;	/* of the query */
+	struct SubplanUse *next_of_user;
+	struct SubplanUse *outer;	/* during a call of the user: the use that the
+								 * call has interrupted */
+	int64		calls;
+	int64		first_calls;
+	double		ticks;			/* of all calls, estimated from the timed ones */
+	int			place;			/* in the plan's estimate */
+} SubplanUse;
 
 /* As processors have it. */
 #define LINE_SIZE		64
@@ -79,6 +103,8 @@ typedef struct NodeTiming
 	struct QueryTiming *query;
 	bool		ended;			/* the latest call was one of those, and seen */
 	bool		begun;
+	bool		in_loop;		/* of a loop the first call is over; also
+								 * after a rescan */
 	bool		dynamic;		/* the parent is known when it is first called */
 	bool		is_root;
 	bool		calls_vary;		/* or those of a node below */
@@ -97,9 +123,17 @@ typedef struct NodeTiming
 	NodeInstr	instr;
 
 	double		calls_again;	/* first calls that do not begin a loop */
+	double		shown_rows;		/* see record_show_counts() */
+	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* one of call_wrapper.c's */
-	ExecProcNodeMtd call;		/* counted_call, or around it what counts
+	ExecProcNodeMtd usage_call; /* counted_call, or around it what counts
 								 * usage */
+	ExecProcNodeMtd call;		/* usage_call, or around it what tells shared
+								 * subplans' callers apart */
+	SubplanUse *uses;			/* of shared subplans by this node */
+	SubplanUse *use;			/* of this shared subplan: the one that calls
+								 * it now */
+	SubplanUse *latest_use;		/* and the one of the latest call */
 
 	/*
 	 * Time of calls while all were timed, of this node and below it.  What
@@ -113,10 +147,17 @@ typedef struct NodeTiming
 	struct NodeTiming **below;	/* nodes that its calls call: nbelow, up to
 								 * MAX_BELOW */
 	int			nbelow;
-	struct NodeTiming *parent;	/* whose calls contain this node's */
+	struct NodeTiming *parent;	/* whose calls contain this node's; of a
+								 * shared subplan the user that calls it now */
 	struct NodeTiming *child;
 	struct NodeTiming *sibling;
-	struct NodeTiming *next_cte_scan;
+	const SubPlanState *subplan;	/* whose root it is, or NULL */
+	bool		rescanned;		/* the root of one that is rescanned before
+								 * each evaluation */
+	bool		seen;			/* results of its calls are looked at */
+	int			nuses;			/* nodes that execute this subplan */
+	bool		is_shared;		/* they are told apart */
+	double		uses_ticks;		/* sum of the uses' ticks */
 } NodeTiming;
 
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
@@ -134,6 +175,19 @@ typedef struct OutsideCalls
 								 * ExecutorRun() */
 	int64		n;
 } OutsideCalls;
+
+/*
+ * Factors of typical_gap for a gap above it and below it.  They make it about the 80th
+ * percentile of gaps, which follows the sampling interval within few readings.
+ */
+#define GAP_UP			2.0
+#define GAP_DOWN		0.84
+
+/*
+ * A gap is long that is so many times the 80th percentile.  Random gaps of one mean
+ * are so in 3 of a million cases.
+ */
+#define MANY_GAPS		8
 
 /* The addresses of an execution's NodeTimings, from the first one's "instr". */
 typedef struct TimingRange
@@ -161,7 +215,8 @@ typedef struct QueryTiming
 	int			nplaces;
 	int			nworkers;		/* that the plan may have */
 	NodeTiming *root;
-	NodeTiming *cte_scans;		/* by next_cte_scan, in EXPLAIN's order */
+	SubplanUse *uses;
+	int			nparts;			/* uses by nodes */
 	NodeSamples *spare;			/* for nodes that begin */
 	int			nspare;
 	struct TimedTrigger *triggers;
@@ -174,6 +229,11 @@ typedef struct QueryTiming
 	double		long_ticks;		/* see call_series_add() */
 	SamplingPolicy policy;
 
+	/* gaps from a reading of the clock to the start of the next timed call */
+	uint64		last_reading;
+	double		typical_gap;	/* about the 80th percentile of the latest
+								 * ones */
+
 	dsm_segment *segment;		/* what the workers share; see
 								 * parallel_timing.c */
 	struct SharedTiming *shared;
@@ -183,6 +243,8 @@ typedef struct QueryTiming
 	uint64		start_ns;
 	uint64		start_ticks;
 	uint64		ran_ticks;
+	bool		has_sentinel;	/* see query_was_read() */
+	bool		rewound;		/* the root will begin another loop */
 	uint64		paused_ticks;	/* between ExecutorRun() and what follows it */
 	bool		in_parts;		/* another ExecutorRun() has followed */
 	uint64		stop_ns;
@@ -203,6 +265,9 @@ extern void query_timing_stop(QueryTiming *query);
 
 /* Some time after ExecutorRun(), before another one ("again") or ExecutorFinish(). */
 extern void query_timing_resume(QueryTiming *query, bool again);
+
+/* A gap is over that was long: notes which nodes may have been at work, of all but the call "t". */
+extern void query_note_gap(QueryTiming *query, const NodeTiming *t, double ticks);
 
 /* How long the run has taken, without what was between. */
 extern double query_run_ns(const QueryTiming *query);
@@ -225,9 +290,41 @@ node_timing_of(const PlanState *node)
 
 /* Value of NodeTiming.wrapped for a node and its kind of wrapper. */
 static inline uintptr_t
-wrapped_node(const PlanState *node, bool read_to_end)
+wrapped_node(const PlanState *node, bool unseen)
 {
-	return (uintptr_t) node | read_to_end;
+	return (uintptr_t) node | unseen;
+}
+
+/*
+ * The clock is read: at the start of a timed call, or at its end, of the node "t", which is
+ * NULL between two calls of the root.
+ */
+static inline void
+query_end_gap(QueryTiming *query, const NodeTiming *t, uint64 now)
+{
+	double		ticks = (double) (int64) (now - query->last_reading);
+
+	query->last_reading = now;
+	if (unlikely(ticks > query->long_ticks && ticks > MANY_GAPS * query->typical_gap))
+		query_note_gap(query, t, ticks);
+}
+
+/* The same at the start of a call. */
+static inline void
+query_start_call(QueryTiming *query, const NodeTiming *t, uint64 now)
+{
+	double		ticks = (double) (int64) (now - query->last_reading);
+
+	query->typical_gap *= ticks > query->typical_gap ? GAP_UP : GAP_DOWN;
+	query_end_gap(query, t, now);
+}
+
+/* Makes calls of a shared subplan those of another use. */
+static inline void
+subplan_set_use(SubplanUse *use)
+{
+	use->subplan->use = use;
+	use->subplan->parent = use->user;
 }
 
 /* That of a plan node, NULL if there is none. */
@@ -242,6 +339,23 @@ query_node(const QueryTiming *query, const PlanState *node)
  * that the first call of each loop comes to due_call(), see call_wrapper.c.
  */
 #define next_due(t)		instr_spare_counter(&(t)->instr)
+
+/*
+ * Whether another extension has explained the plan while it was executed.  That ends each node's
+ * loop for the server, as a rescan does.  The root is never rescanned during
+ * ExecutorRun(), so that its instrumentation tells.
+ */
+static inline bool
+query_was_read(const QueryTiming *query)
+{
+	return query->has_sentinel && !instr_in_loop(&query->root->instr);
+}
+
+/*
+ * Undoes that, but for the node "calling" if that is the root of a subplan: it has been
+ * rescanned since.
+ */
+extern void query_restore_loops(QueryTiming *query, const NodeTiming *calling);
 
 /* Whether its calls' results need not be looked at. */
 static inline bool

@@ -106,6 +106,14 @@ instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double 
 }
 
 void
+instr_add_counts(NodeInstr *instr, double rows, double loops)
+{
+	instr->ntuples += rows;
+	instr->nloops += loops;
+	instr->startup = COMMON(instr)->total = server_time(0);
+}
+
+void
 instr_add_removed(NodeInstr *instr, const double removed[2])
 {
 	instr->nfiltered1 += removed[0];

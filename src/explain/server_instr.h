@@ -83,6 +83,8 @@ extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 extern void instr_show(NodeInstr *instr, double rows, double loops,
 					   double first_ns, double total_ns);
 
+/* Adds to what the server says of a node's rows and loops, and has it say no times. */
+extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
 extern void instr_forget_removed(NodeInstr *instr);
 

@@ -15,19 +15,31 @@
  *
  * tracing_guest_calls() returns how many calls of nodes it has seen.
  *
+ * With tracing_guest.explain = on, it explains each plan before ExecutorFinish() too, and
+ * tracing_guest_plan() returns the latest one, of another statement.
+ * tracing_guest_explain(n) returns n, and explains the plan that is being executed.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_state.h"
+#endif
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(tracing_guest_calls);
+PG_FUNCTION_INFO_V1(tracing_guest_plan);
+PG_FUNCTION_INFO_V1(tracing_guest_explain);
 
 void		_PG_init(void);
 
@@ -60,11 +72,15 @@ typedef struct Saved
 } Saved;
 
 static int	mode = MODE_OFF;
+static bool explain = false;
+static char *plan = NULL;
+static QueryDesc *executed = NULL;
 static int64 calls = 0;
 static ExecProcNodeMtd saved_root = NULL;
 static Saved *saved = NULL;
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
+static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 
 static ExecProcNodeMtd
 saved_function(PlanState *node)
@@ -169,7 +185,9 @@ static void
 guest_ExecutorRun(PARAMETERS)
 {
 	Saved	   *outer = saved;
+	QueryDesc  *outer_executed = executed;
 
+	executed = desc;
 	if (mode != MODE_OFF && desc->planstate != NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(desc->estate->es_query_cxt);
@@ -188,8 +206,55 @@ guest_ExecutorRun(PARAMETERS)
 	PG_FINALLY();
 	{
 		saved = outer;
+		executed = outer_executed;
 	}
 	PG_END_TRY();
+}
+
+static char *
+explained(QueryDesc *desc)
+{
+	ExplainState *es = NewExplainState();
+
+	es->analyze = true;
+	es->timing = true;
+	es->costs = false;
+	es->format = EXPLAIN_FORMAT_TEXT;
+	ExplainPrintPlan(es, desc);
+	return es->str->data;
+}
+
+static void
+guest_ExecutorFinish(QueryDesc *desc)
+{
+	if (explain && desc->instrument_options != 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+		plan = explained(desc);
+		MemoryContextSwitchTo(old);
+	}
+	if (previous_ExecutorFinish)
+		previous_ExecutorFinish(desc);
+	else
+		standard_ExecutorFinish(desc);
+}
+
+Datum
+tracing_guest_plan(PG_FUNCTION_ARGS)
+{
+	(void) fcinfo;
+	if (plan == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(plan));
+}
+
+Datum
+tracing_guest_explain(PG_FUNCTION_ARGS)
+{
+	if (executed != NULL && executed->instrument_options != 0)
+		pfree(explained(executed));
+	PG_RETURN_INT32(PG_GETARG_INT32(0));
 }
 
 Datum
@@ -204,8 +269,12 @@ _PG_init(void)
 {
 	DefineCustomEnumVariable("tracing_guest.mode", "How functions of plan nodes are replaced.", NULL, &mode, MODE_OFF,
 							 modes, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("tracing_guest.explain", "Whether plans are explained before ExecutorFinish().", NULL, &explain, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	previous_ExecutorStart = ExecutorStart_hook;
 	ExecutorStart_hook = guest_ExecutorStart;
 	previous_ExecutorRun = ExecutorRun_hook;
 	ExecutorRun_hook = guest_ExecutorRun;
+	previous_ExecutorFinish = ExecutorFinish_hook;
+	ExecutorFinish_hook = guest_ExecutorFinish;
 }

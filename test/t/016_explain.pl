@@ -390,6 +390,21 @@ $session->query($twenty) for 1 .. 5;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
+# A process that is stopped in the middle of a run, as a virtual machine is that is frozen: it is said, and no node has that time
+# without a margin.
+{
+	my $s = ClockSession->new($node);
+	$s->send(q{SELECT string_agg(concat_ws('|', node_type, total_ms, total_margin_ms, self_ms, self_margin_ms, run_ms, note), E'\n' ORDER BY node)
+		FROM clock_explain('SELECT count(*) FROM a CROSS JOIN (SELECT FROM b LIMIT 1000) AS c')});
+	$s->wait_until_running('string_agg', 0.3);
+	kill('STOP', $s->pid);
+	sleep(2);
+	kill('CONT', $s->pid);
+	my $out = $s->result->{out};
+	like($out, qr/\|disturbed: .*\b(1\d|2\d)\d\d\.\d ms in a few long calls, or in gaps between timed calls/, "stopped for 2 s: $out");
+	$s->quit;
+}
+
 $node->stop;
 my $log = slurp_file($node->logfile);
 unlike($log, qr/^.*WARNING.*$/m, 'no warnings in the log');

@@ -25,6 +25,9 @@ $node->safe_psql(
 	CREATE TABLE a AS SELECT i, i % 100 AS k FROM generate_series(1, 5000) AS i;
 	CREATE FUNCTION inner_count(n integer) RETURNS bigint LANGUAGE plpgsql AS
 		$$BEGIN RETURN (SELECT count(*) FROM a AS x JOIN a AS y USING (i) WHERE x.k < n); END$$;
+	CREATE INDEX ON a (i);
+	CREATE FUNCTION explain(n integer) RETURNS integer LANGUAGE c STABLE COST 1 AS '} . $module . q{', 'tracing_guest_explain';
+	CREATE FUNCTION explained() RETURNS text LANGUAGE c AS '} . $module . q{', 'tracing_guest_plan';
 	ANALYZE;
 });
 
@@ -108,6 +111,61 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	$session->query('SET tracing_guest.mode = wrap');
 	$result = $session->query($explain);
 	unlike($result->{err}, $replaced, "$order: no warning where all calls come through");
+	$session->quit;
+}
+
+# An extension that explains the plan while it is executed, in any node and at any time, or before it ends: rows and loops are those
+# of the server without it.  explain_at(i, n) explains it when i is n.
+$node->safe_psql('postgres', q{CREATE FUNCTION explain_at(i integer, n integer) RETURNS integer LANGUAGE sql STABLE COST 1
+	AS 'SELECT CASE WHEN $1 % $2 = 0 THEN explain($1) ELSE $1 END'});
+my @read = (
+	'SELECT count(*) FROM a WHERE f(i, n) > 0',
+	'SELECT f(i, n) FROM a WHERE k > 5',
+	'SELECT f(i, n) FROM a ORDER BY k LIMIT 4000',
+	'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE f(y.k, n) + f(x.k, n) >= 0',
+	'SELECT x.i FROM a AS x, LATERAL (SELECT k FROM a AS y WHERE y.i = x.i AND f(y.i, n) > 0 OFFSET 0) AS y WHERE f(x.i, n) > 0',
+	'SELECT i FROM a WHERE f(i, n) > 0 AND (SELECT count(*) FROM a AS b WHERE b.i IN (a.i, a.i + 1) AND f(b.i, n) > 0) > 0',
+	'SELECT k, sum(f(i, n)) FROM a GROUP BY k HAVING f(k, n) >= 0 ORDER BY k',
+	'WITH c AS MATERIALIZED (SELECT f(i, n) AS i FROM a) SELECT count(*) FROM c JOIN (SELECT i FROM c LIMIT 1000) AS d USING (i) WHERE f(i, n) > 0',
+	'SELECT i FROM a WHERE k = 1 UNION ALL SELECT f(i, n) FROM a WHERE k < 50');
+sub nodes
+{
+	my ($text) = @_;
+	return join("\n", map { /^( *(?:->  )?[A-Z][^(]*?) +\(actual (?:time=\S+ )?(rows=\S+ loops=\S+)\)/ ? "$1 $2" : /never executed/ ? $_ : () } split(/\n/, $text));
+}
+foreach my $sampled ('off', 'on')
+{
+	my $session = ClockSession->new($node);
+
+	$session->query("SET enable_hashagg = on; SET enable_mergejoin = off; SET clocktiming.sampled_timing = $sampled; SET clocktiming.sampled_counting = $sampled");
+	foreach my $options ('BUFFERS off', 'BUFFERS on')
+	{
+		foreach my $query (@read)
+		{
+			(my $undisturbed = $query) =~ s/f\((\S+), n\)/abs($1)/g;
+
+			foreach my $n (1, 2, 7, 97, 1999)
+			{
+				(my $read = $query) =~ s/f\((\S+), n\)/explain_at($1, $n)/g;
+				my $what = "sampled_timing = $sampled, $options: $read";
+				my $explain = $sampled eq 'on' ? "EXPLAIN (ANALYZE, COSTS off, SUMMARY off, $options)" : "EXPLAIN (ANALYZE, COSTS off, SUMMARY off, TIMING off, $options)";
+				my $expected = nodes($session->query("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, $options) $undisturbed")->{out});
+				my $result;
+
+				if ($sampled eq 'on')
+				{
+					$result = $session->query("$explain $read");
+					is(nodes($result->{out}), $expected, "$what: explained meanwhile") or diag($result->{err});
+				}
+				next if $n > 1;
+				$session->query('SET tracing_guest.explain = on');
+				$result = $session->query("$explain $undisturbed");
+				$session->query('SET tracing_guest.explain = off');
+				is(nodes($result->{out}), $expected, "$what: explained before it ends");
+				is(nodes($session->query('SELECT explained()')->{out}), $expected, "$what: what the other extension saw then");
+			}
+		}
+	}
 	$session->quit;
 }
 $node->stop;

@@ -267,6 +267,39 @@ test_long_calls(void)
 }
 
 /* What is long, and what is not. */
+/* A gap in which one of many calls that were not timed may have been long. */
+static void
+test_hidden(void)
+{
+	static const struct
+	{
+		double		hidden;
+		double		chance;
+		int			nlong;
+		double		total;
+		double		margin;
+	}			cases[] = {
+		{0, 0, 0, 0, 0},
+		{1e6, 0.01, 0, 0, 1e6},
+		{1e6, 0.01, 1, 0, 1e6},
+		{1e6, 100, 0, 0, 3e4},
+		{1e6, 4, 1, 0.25e6, 1e6},
+		{1e6, 36, 4, 1e6 / 9, 7e6 / 36},
+		{1e6, 3, 4, 1e6, 1e6},
+	};
+
+	for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++)
+	{
+		CallSeries	s = {.total = 5000, .hidden = cases[i].hidden, .chance = cases[i].chance, .nlong = cases[i].nlong};
+		double		margin = call_series_hidden(&s);
+
+		ok(near(s.total, 5000 + cases[i].total, 1e-12) && fabs(margin - cases[i].margin) < 1e-6 &&
+		   fabs(s.variance * NORMAL_975 * NORMAL_975 - margin * margin) <= 1e-6 * (1 + margin * margin),
+		   "hidden in gaps %.0f, %.2f expected among those timed, %d seen: %.1f +/- %.1f",
+		   cases[i].hidden, cases[i].chance, cases[i].nlong, s.total - 5000, margin);
+	}
+}
+
 static void
 test_limits(void)
 {
@@ -840,15 +873,6 @@ new_plan(int nnodes, int nworkers, const CallCost *cost)
 }
 
 static void
-estimate(PlanEstimate *plan)
-{
-	double	   *work = malloc(sizeof(double) * 2 * plan->nnodes);
-
-	plan_estimate(plan, work);
-	free(work);
-}
-
-static void
 free_plan(PlanEstimate *plan)
 {
 	for (int i = 0; i < plan->nnodes; i++)
@@ -884,6 +908,7 @@ own_cost(const PlanEstimate *plan, int i, const NodeRecord *r)
 	switch (plan->nodes[i].kind)
 	{
 		case NODE_SAMPLED:
+		case NODE_PART:
 			return r->timed * plan->cost.timed_ns + (r->calls - r->timed) * plan->cost.counted_ns;
 		case NODE_WHOLE:
 			return r->timed * plan->cost.server_ns;
@@ -991,7 +1016,7 @@ test_truth(void)
 		plan.run_ns = total[0] + outside + overhead;
 		plan.outside_ns = outside;
 		plan.outside_variance = 100;
-		estimate(&plan);
+		plan_estimate(&plan);
 
 		runs &= near(plan.overhead_ns, overhead, 1e-10) && near(plan.root_estimate_ns, plan.run_ns, 1e-10) &&
 			near(plan.whole_ns, total[0] + outside, 1e-10) && near(plan.outside_ns, outside, 1e-6);
@@ -1044,6 +1069,96 @@ test_truth(void)
 	ok(firsts, "first calls: less a reading each, and no more than all");
 }
 
+/*
+ * A CTE of two nodes that two scans below the root read, and that is executed once more
+ * when all is done.
+ */
+static PlanEstimate
+shared_plan(const CallCost *cost, bool times)
+{
+	/* 0 Append, 1 and 2 scans, 3 the CTE's root, 4 below it; 5 and 6 are parts of 3 */
+	PlanEstimate plan = new_plan(7, 0, cost);
+	static const int parents[] = {-1, 0, 0, 1, 3, 1, 2};
+	static const double totals[] = {70000, 15000, 45000, 60000, 20000, 10000, 40000};
+	static const int calls[] = {101, 31, 71, 100, 300, 30, 50};
+	static const int loops[] = {1, 1, 1, 10, 10, 5, 1};
+
+	plan.nnodes = 5;
+	plan.nparts = 2;
+	plan.outside_ns = 30000;
+	plan.run_ns = 100000;
+	for (int i = 0; i < 7; i++)
+	{
+		NodeEstimate *node = &plan.nodes[i];
+		NodeRecord *r = &node->leader;
+
+		node->parent = parents[i];
+		node->is_shared = i == 3;
+		node->kind = i < 5 ? NODE_SAMPLED : NODE_PART;
+		node->whole = 3;
+		*r = (NodeRecord){.calls = calls[i], .timed = calls[i], .loops = loops[i], .variance = 1};
+		if (i < 5)
+			r->total_ns = totals[i] + calls[i] * cost->inside_ns;
+		else
+			r->part_ns = times ? totals[i] : NAN;
+	}
+	return plan;
+}
+
+static void
+test_shared(void)
+{
+	PlanEstimate plan = shared_plan(&no_cost, true);
+	double		self = 0;
+
+	plan_estimate(&plan);
+	for (int i = 0; i < 5; i++)
+		self += plan.nodes[i].self_ns;
+	ok(near(plan.nodes[1].self_ns, 5000, 1e-9) && near(plan.nodes[2].self_ns, 5000, 1e-9),
+	   "shared: each scan's self time is without its own part: %.1f, %.1f", plan.nodes[1].self_ns, plan.nodes[2].self_ns);
+	ok(near(plan.nodes[3].total_ns, 60000, 1e-9) && near(plan.nodes[3].self_ns, 40000, 1e-9), "the subplan's root");
+	ok(near(self, 80000, 1e-9) && near(plan.outside_ns, 20000, 1e-9),
+	   "self times and what is outside are the run: %.1f, %.1f", self, plan.outside_ns);
+	ok(near(plan.nodes[0].self_ns, 10000, 1e-9), "the node above the scans");
+	free_plan(&plan);
+
+	/* 10 loops whose first calls take 50000 of 60000 */
+	plan = shared_plan(&no_cost, false);
+	plan.nodes[3].leader.first_ns = 50000;
+	plan.as_it_is = true;
+	plan_estimate(&plan);
+	ok(near(plan.nodes[5].total_ns, 25000 + 10000 * 25 / 90.0, 1e-9) && near(plan.nodes[6].total_ns, 5000 + 10000 * 49 / 90.0, 1e-9),
+	   "shared by calls alone, first calls apart: %.1f, %.1f", plan.nodes[5].total_ns, plan.nodes[6].total_ns);
+	free_plan(&plan);
+
+	/* 400 timed calls below the scans, by their parts of the CTE's time */
+	plan = shared_plan(&some_cost, true);
+	for (int i = 0; i < 7; i++)
+		plan.nodes[i].leader.total_ns += i == 3 ? 300 * 37 : 0;
+	for (int i = 5; i < 7; i++)
+		plan.nodes[i].leader.part_ns *= plan.nodes[3].leader.total_ns / 60000;
+	plan_estimate(&plan);
+	ok(near(plan.nodes[3].below_ns, 300 * 37, 1e-9), "the CTE's root: what timing below it has cost");
+	ok(near(plan.nodes[1].below_ns, plan.nodes[5].cost_ns + plan.nodes[5].below_ns, 1e-9) &&
+	   near(plan.nodes[5].below_ns, 300 * 37 * 10 / 60.0, 0.02),
+	   "a scan: that of its part: %.1f", plan.nodes[1].below_ns);
+	ok(near(plan.overhead_ns, (101 + 31 + 71 + 100 + 300) * 37, 1e-12), "and parts cost nothing besides");
+	free_plan(&plan);
+
+	/* a scan that has less than its part */
+	plan = shared_plan(&no_cost, true);
+	plan.nodes[1].leader.total_ns = 4000;
+	plan_estimate(&plan);
+	self = 0;
+	for (int i = 0; i < 5; i++)
+		self += plan.nodes[i].self_ns;
+	ok(near(plan.nodes[1].total_ns, plan.nodes[5].total_ns, 1e-9) && plan.nodes[1].self_ns < 1e-6 &&
+	   near(plan.nodes[5].total_ns + plan.nodes[6].total_ns, plan.nodes[3].total_ns * 5 / 6, 0.2),
+	   "reconciled: no part above its scan: %.1f", plan.nodes[5].total_ns);
+	ok(near(self + plan.outside_ns, 100000, 1e-9), "and all adds up");
+	free_plan(&plan);
+}
+
 /* A Gather below an Aggregate, over a join with an InitPlan. */
 static void
 test_workers(void)
@@ -1089,7 +1204,7 @@ test_workers(void)
 		}
 	}
 	plan.run_ns = 105000 + overhead;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(near(plan.overhead_ns, overhead, 1e-12), "Gather: only the leader's cost is in the run");
 	ok(near(plan.nodes[0].total_ns, 100000, 1e-9) && near(plan.nodes[1].total_ns, 90000, 1e-9), "totals above it");
 	ok(near(plan.nodes[2].total_ns, 180000, 1e-9) && near(plan.nodes[3].total_ns, 145000, 1e-9) &&
@@ -1118,7 +1233,7 @@ test_workers(void)
 	for (int i = 0; i < 4; i++)
 		plan.nodes[i].leader.total_ns = (double[]) {100, 40, 90, 70}[i];
 	plan.run_ns = 100;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(plan.nodes[0].self_ns == 10 && plan.nodes[2].self_ns == 20 && plan.nodes[3].self_ns == 30 &&
 	   plan.nodes[1].self_ns == 40, "an InitPlan's time is part of the node's that needed it");
 	free_plan(&plan);
@@ -1278,7 +1393,7 @@ test_one_condition(void)
 		plan.nodes[i].leader.variance = (double[]) {5, 7, 9, 3}[i];
 	}
 	plan.run_ns = 1500;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(plan.nodes[0].total_ns == 1000 && plan.nodes[1].total_ns == 300, "those that violate nothing are as they were");
 	ok(near(plan.nodes[2].total_ns, 245, 1e-12) && near(plan.nodes[3].total_ns, 245, 1e-12),
 	   "a node below its child: both are moved, by their variances: %.9f, %.9f", plan.nodes[2].total_ns, plan.nodes[3].total_ns);
@@ -1294,7 +1409,7 @@ test_one_condition(void)
 	plan.nodes[0].leader.variance = plan.nodes[1].leader.variance = 1;
 	plan.run_ns = 50;
 	plan.as_it_is = true;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 && plan.nodes[0].adjusted_ns == 0 &&
 	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130, "as it is");
 	free_plan(&plan);
@@ -1311,7 +1426,7 @@ test_one_condition(void)
 		plan.outside_ns = 50;
 		plan.outside_variance = 1;
 		plan.run_ns = run;
-		estimate(&plan);
+		plan_estimate(&plan);
 		/* 3/4 of what is missing; but what is outside is not below 0 */
 		root = 150 + 0.75 * (run - 200);
 		root = root > run ? run : root;
@@ -1327,7 +1442,7 @@ test_one_condition(void)
 		plan.nodes[0].leader.total_ns = 150;
 		plan.nodes[0].leader.variance = i == 1 ? 0 : 3;
 		plan.run_ns = run;
-		estimate(&plan);
+		plan_estimate(&plan);
 		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 && plan.whole_ns == fmax(run, 0) &&
 		   plan.root_estimate_ns == 150, "no root takes longer than its run, of %g", run);
 		free_plan(&plan);
@@ -1367,7 +1482,7 @@ test_nearest(void)
 			plan.outside_ns = t[n];
 		plan.outside_variance = v[n];
 		nearest(&plan, t, v, best);
-		estimate(&plan);
+		plan_estimate(&plan);
 		all_hold &= holds(&plan, 1e-9);
 		for (int i = 0; i < n; i++)
 		{
@@ -1402,7 +1517,7 @@ test_far(void)
 			plan.nodes[i].leader.variance = 100;
 		}
 		plan.run_ns = 10000;
-		estimate(&plan);
+		plan_estimate(&plan);
 		for (int i = 0; i < n; i++)
 			worst = fmax(worst, fabs(plan.nodes[i].total_ns - (1000 + (n - 1) / 2.0)));
 		ok(worst < 1e-6, "a chain of %d: the mean of all, %g off", n, worst);
@@ -1416,7 +1531,7 @@ test_far(void)
 	plan.nodes[1].leader.total_ns = 95;
 	plan.nodes[1].leader.variance = 1e-6;
 	plan.run_ns = 80;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(near(plan.nodes[0].total_ns, 80, 1e-12) && near(plan.nodes[1].total_ns, 80, 1e-12),
 	   "no child takes longer than the run: %.9f", plan.nodes[1].total_ns);
 	free_plan(&plan);
@@ -1428,7 +1543,7 @@ test_far(void)
 		plan.nodes[i].leader.total_ns = (double[]) {200, 150, 100, 30}[i];
 	plan.nodes[3].parent = 1;
 	plan.run_ns = 150;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(holds(&plan, 1e-9), "no variances: all conditions hold");
 	ok(near(plan.nodes[0].total_ns, 150, 1e-12) && near(plan.nodes[1].total_ns, 90, 1e-12) &&
 	   near(plan.nodes[2].total_ns, 60, 1e-12) && near(plan.nodes[3].total_ns, 30, 1e-12),
@@ -1442,7 +1557,7 @@ test_far(void)
 		plan.nodes[i].leader.total_ns = (double[]) {100, 80, 50}[i];
 	plan.nodes[2].leader.variance = 9;
 	plan.run_ns = 100;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(near(plan.nodes[0].total_ns, 100, 1e-12) && near(plan.nodes[1].total_ns, 80, 1e-12) &&
 	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain one is moved: %.9f", plan.nodes[2].total_ns);
 	free_plan(&plan);
@@ -1456,7 +1571,7 @@ test_far(void)
 	plan.nodes[1].leader.variance = 2;
 	plan.nodes[2].leader.variance = 1e4;
 	plan.run_ns = 1000;
-	estimate(&plan);
+	plan_estimate(&plan);
 	ok(near(plan.nodes[0].total_ns, 110, 1e-12) && near(plan.nodes[1].total_ns, 110, 1e-12) &&
 	   plan.nodes[2].total_ns == 0, "but nothing is below 0: %.9f, %.9f, %.9f", plan.nodes[0].total_ns,
 	   plan.nodes[1].total_ns, plan.nodes[2].total_ns);
@@ -1570,7 +1685,6 @@ test_unknown(void)
 	for (int i = 0; i < LENGTH(cases); i++)
 	{
 		PlanEstimate plan = new_plan(2, 0, &no_cost);
-		double		work[4];
 
 		/* a child that is known exactly, so that the root's self time is as badly known as it is */
 		for (int j = 0; j < 2; j++)
@@ -1584,7 +1698,7 @@ test_unknown(void)
 		plan.nodes[1].leader.total_ns = 1e4 * (100 - cases[i].self);
 		plan.nodes[0].leader.variance = pow(1e4 * cases[i].margin / NORMAL_975, 2);
 		plan.as_it_is = true;
-		plan_estimate(&plan, work);
+		plan_estimate(&plan);
 		ok(plan.nodes[0].self_unknown == cases[i].unknown && !plan.nodes[1].self_unknown,
 		   "%.1f +/- %.1f %% of the query: %s", cases[i].self, cases[i].margin, cases[i].unknown ? "unknown" : "known");
 		free_plan(&plan);
@@ -1594,7 +1708,6 @@ test_unknown(void)
 		static const double slower[] = {NAN, 1, 2, 4};
 		static const double margin[] = {0, 0, 0.5, 0.75};
 		PlanEstimate plan = new_plan(1, 0, &no_cost);
-		double		work[2];
 
 		plan.nodes[0].parent = -1;
 		plan.nodes[0].leader.calls = plan.nodes[0].leader.timed = 10;
@@ -1602,7 +1715,7 @@ test_unknown(void)
 		plan.nodes[0].leader.total_ns = plan.run_ns = 1e6;
 		plan.as_it_is = true;
 		plan.slower = slower[i];
-		plan_estimate(&plan, work);
+		plan_estimate(&plan);
 		ok(near(plan.nodes[0].total_margin_ns, margin[i] * 1e6, 1e-9), "%g times slower than at best: the margin reaches to the best: %g",
 		   slower[i], plan.nodes[0].total_margin_ns);
 		free_plan(&plan);
@@ -1638,7 +1751,6 @@ test_share(void)
 	{
 		PlanEstimate plan = new_plan(2, 0, &no_cost);
 		const NodeEstimate *root = &plan.nodes[0];
-		double		work[4];
 
 		for (int j = 0; j < 2; j++)
 		{
@@ -1652,7 +1764,7 @@ test_share(void)
 		plan.nodes[0].leader.variance = pow(1e4 * cases[i].sampling / NORMAL_975, 2);
 		plan.repeatability = cases[i].repeatability;
 		plan.as_it_is = cases[i].as_it_is;
-		plan_estimate(&plan, work);
+		plan_estimate(&plan);
 		ok(isnan(cases[i].margin) ? isnan(root->share_percent) && isnan(root->share_margin_percent) :
 		   near(root->share_percent, cases[i].self, 1e-9) && near(root->share_margin_percent, cases[i].margin, 1e-9),
 		   "self time %g %% of the whole: %g +/- %g, expected %g", cases[i].self, root->share_percent,
@@ -1665,7 +1777,6 @@ test_share(void)
 	{
 		PlanEstimate plan = new_plan(1, 0, &counting);
 		const NodeEstimate *root = &plan.nodes[0];
-		double		work[2];
 
 		plan.nodes[0].parent = -1;
 		plan.nodes[0].leader.calls = plan.nodes[0].leader.timed = 1000;
@@ -1676,7 +1787,7 @@ test_share(void)
 		plan.outside_variance = 1;
 		plan.as_it_is = given;
 		plan.whole_ns = given ? 200e3 : 0;
-		plan_estimate(&plan, work);
+		plan_estimate(&plan);
 		ok(near(root->share_percent, given ? 25 : 50, 1e-9) && near(root->share_margin_percent, given ? 1.25 : 5, 1e-9),
 		   "the doubt about the whole: %g +/- %g", root->share_percent, root->share_margin_percent);
 		free_plan(&plan);
@@ -1782,7 +1893,7 @@ test_anything(void)
 		plan.outside_variance = below(3) == 0 ? 0 : pow(plan.run_ns * uniform(), 2);
 		plan.as_it_is = below(10) == 0;
 		tolerance = 1e-12 * fmax(plan.run_ns, largest);
-		estimate(&plan);
+		plan_estimate(&plan);
 
 		for (int i = 0; i < n; i++)
 		{
@@ -1819,10 +1930,12 @@ main(void)
 	test_strata();
 	test_long_calls();
 	test_limits();
+	test_hidden();
 	test_populations();
 	test_below();
 	test_chances();
 	test_truth();
+	test_shared();
 	test_workers();
 	test_one_condition();
 	test_nearest();
