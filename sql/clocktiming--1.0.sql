@@ -1532,145 +1532,237 @@ END;
 COMMENT ON FUNCTION clock_state() IS
 'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
 
-CREATE TABLE clock_remote_history (
-    per text,
-    at timestamptz,
-    intervals integer,
-    watched_s double precision,
-    source text,
-    cold_ns double precision,
-    warm_ns double precision,
-    rate_ppm double precision,
-    assumed_rate_ppm double precision,
-    backward_steps bigint,
-    warps bigint,
-    lags bigint,
-    gaps bigint,
-    stolen_percent double precision,
-    off_cpu_percent double precision,
-    cpu_skew_ns double precision,
-    synchronised boolean,
-    sync_offset_us double precision,
-    sync_error_us double precision,
-    sync_frequency_ppm double precision,
-    kernel_clock_source text,
-    boot_id text,
-    hypervisor text,
-    processor text,
-    cpus integer,
-    sample clock_sample
-);
-COMMENT ON TABLE clock_remote_history IS
-'parent of the foreign tables that clock_fleet_add() makes of the clock_history of other servers; has no rows of its own';
-COMMENT ON COLUMN clock_remote_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
-COMMENT ON COLUMN clock_remote_history.at IS 'beginning of the minute or hour';
-COMMENT ON COLUMN clock_remote_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
-COMMENT ON COLUMN clock_remote_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_remote_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
-COMMENT ON COLUMN clock_remote_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_remote_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_remote_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
-COMMENT ON COLUMN clock_remote_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
-COMMENT ON COLUMN clock_remote_history.backward_steps IS 'number of readings below the one before';
-COMMENT ON COLUMN clock_remote_history.warps IS 'number of jumps ahead of the reference clock';
-COMMENT ON COLUMN clock_remote_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
-COMMENT ON COLUMN clock_remote_history.gaps IS 'number of pauses in which both clocks have advanced';
-COMMENT ON COLUMN clock_remote_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_remote_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_remote_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
-COMMENT ON COLUMN clock_remote_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_remote_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
-COMMENT ON COLUMN clock_remote_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_remote_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
-COMMENT ON COLUMN clock_remote_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_remote_history.boot_id IS 'identifier of the machine''s start; null if not known';
-COMMENT ON COLUMN clock_remote_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_remote_history.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_remote_history.cpus IS 'number of CPUs online; null if not known';
-COMMENT ON COLUMN clock_remote_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
-
-CREATE TABLE clock_remote_events (
-    at timestamptz,
-    what text,
-    before text,
-    after text,
-    evidence text,
-    ended_at timestamptz
-);
-COMMENT ON TABLE clock_remote_events IS
-'parent of the foreign tables that clock_fleet_add() makes of the clock_events of other servers; has no rows of its own';
-COMMENT ON COLUMN clock_remote_events.at IS 'time when the change was found, or for a step when it was seen';
-COMMENT ON COLUMN clock_remote_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation or stolen time';
-COMMENT ON COLUMN clock_remote_events.before IS 'what was until then';
-COMMENT ON COLUMN clock_remote_events.after IS 'what is since then';
-COMMENT ON COLUMN clock_remote_events.evidence IS 'what the event was found by';
-COMMENT ON COLUMN clock_remote_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
-
--- Views of the one who reads them: his user mappings, and postgres_fdw's rules for him, count.
-CREATE VIEW clock_fleet_history WITH (security_invoker = true) AS
-    SELECT s.srvname::text AS server, r.per, r.at, r.intervals, r.watched_s, r.source, r.cold_ns, r.warm_ns, r.rate_ppm, r.assumed_rate_ppm, r.backward_steps, r.warps, r.lags, r.gaps, r.stolen_percent, r.off_cpu_percent, r.cpu_skew_ns, r.synchronised, r.sync_offset_us, r.sync_error_us, r.sync_frequency_ppm, r.kernel_clock_source, r.boot_id, r.hypervisor, r.processor, r.cpus, r.sample
-    FROM clock_remote_history r
-    JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = r.tableoid
-    JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver;
-COMMENT ON VIEW clock_fleet_history IS 'clock_history of all servers of the fleet, by postgres_fdw; fails where one of them is down';
-COMMENT ON COLUMN clock_fleet_history.server IS 'name of the server';
-COMMENT ON COLUMN clock_fleet_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
-COMMENT ON COLUMN clock_fleet_history.at IS 'beginning of the minute or hour';
-COMMENT ON COLUMN clock_fleet_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
-COMMENT ON COLUMN clock_fleet_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_fleet_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
-COMMENT ON COLUMN clock_fleet_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_fleet_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_fleet_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
-COMMENT ON COLUMN clock_fleet_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
-COMMENT ON COLUMN clock_fleet_history.backward_steps IS 'number of readings below the one before';
-COMMENT ON COLUMN clock_fleet_history.warps IS 'number of jumps ahead of the reference clock';
-COMMENT ON COLUMN clock_fleet_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
-COMMENT ON COLUMN clock_fleet_history.gaps IS 'number of pauses in which both clocks have advanced';
-COMMENT ON COLUMN clock_fleet_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_fleet_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_fleet_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
-COMMENT ON COLUMN clock_fleet_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_fleet_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
-COMMENT ON COLUMN clock_fleet_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_fleet_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
-COMMENT ON COLUMN clock_fleet_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_fleet_history.boot_id IS 'identifier of the machine''s start; null if not known';
-COMMENT ON COLUMN clock_fleet_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_fleet_history.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_fleet_history.cpus IS 'number of CPUs online; null if not known';
-COMMENT ON COLUMN clock_fleet_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
-
-CREATE VIEW clock_fleet_events WITH (security_invoker = true) AS
-    SELECT s.srvname::text AS server, r.at, r.what, r.before, r.after, r.evidence, r.ended_at
-    FROM clock_remote_events r
-    JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = r.tableoid
-    JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver;
-COMMENT ON VIEW clock_fleet_events IS 'clock_events of all servers of the fleet, by postgres_fdw; fails where one of them is down';
-COMMENT ON COLUMN clock_fleet_events.server IS 'name of the server';
-COMMENT ON COLUMN clock_fleet_events.at IS 'time when the change was found, or for a step when it was seen';
-COMMENT ON COLUMN clock_fleet_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation or stolen time';
-COMMENT ON COLUMN clock_fleet_events.before IS 'what was until then';
-COMMENT ON COLUMN clock_fleet_events.after IS 'what is since then';
-COMMENT ON COLUMN clock_fleet_events.evidence IS 'what the event was found by';
-COMMENT ON COLUMN clock_fleet_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
-
 CREATE FUNCTION clock_fleet_add(
     name text,
-    options jsonb DEFAULT NULL,
+    options jsonb DEFAULT '{}',
     role name DEFAULT CURRENT_USER
 ) RETURNS void
-LANGUAGE C VOLATILE PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'clock_fleet_add';
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    of_server text;
+    of_mapping text;
+    missing text;
+    state text;
+    message text;
+    hint text;
+BEGIN
+    IF name IS NULL OR octet_length(name) NOT BETWEEN 1 AND 63 THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_name', MESSAGE = 'the name of a server must have between 1 and 63 bytes';
+    END IF;
+    IF options IS NULL OR role IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'options and role must not be null';
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'dblink') THEN
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+            HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
+    END IF;
+    SELECT string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
+           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
+           min(o.key) FILTER (WHERE o.value IS NULL)
+    INTO of_server, of_mapping, missing
+    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}' || options) o;
+    IF missing IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = format('option "%s" must not be null', missing);
+    END IF;
+    BEGIN
+        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (%s)', name, of_server);
+        EXECUTE format('CREATE USER MAPPING FOR %I SERVER %I%s', role, name, of_mapping);
+        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name, CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
+    EXCEPTION WHEN OTHERS THEN
+        -- Raised anew, without the context, which has the statement and so the password.
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        IF hint = '' THEN
+            RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message;
+        END IF;
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, HINT = hint;
+    END;
+END
+$$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-'makes a foreign server of postgres_fdw, a user mapping and foreign tables, by which the server is one of clock_fleet; without options the foreign server is there already; DROP SERVER ... CASCADE takes it away';
+'makes a foreign server of dblink_fdw and a user mapping, by which the server is one of clock_fleet; DROP SERVER ... CASCADE takes it away';
 
--- Each column from "at" on is asked of the server's clock_state() by its name.
+CREATE FUNCTION clock_fleet_connect(
+    statement text,
+    connection text,
+    server text,
+    seconds integer
+) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'clock_fleet_connect';
+COMMENT ON FUNCTION clock_fleet_connect(text, text, text, integer) IS
+'internal: executes dblink''s statement that connects, which fails after some seconds';
+
+-- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
+-- the server may be mute; 30 s for all servers that fail.  dblink_cancel_query() is not called, because before PostgreSQL 17 it waits for
+-- a mute server without limit.  The server ends the query of a client that has disconnected, by client_connection_check_interval.
+CREATE FUNCTION clock_fleet_ask(
+    query text,
+    seconds double precision DEFAULT 5,
+    OUT server text,
+    OUT error text,
+    OUT answer jsonb,
+    OUT answer_ms double precision
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    at_once CONSTANT integer := 8;
+    encoding CONSTANT name := getdatabaseencoding();
+    connect text;
+    send text;
+    is_busy text;
+    get_result text;
+    disconnect text;
+    script text;
+    own_schema name;
+    dblink_schema name;
+    -- of each server
+    servers text[];
+    timeouts integer[];         -- connect_timeout in seconds; null: none
+    began timestamptz[];
+    results integer[];          -- results of the script that have come; null: not connected
+    sent_at double precision[]; -- by "slept"
+    -- of the one server
+    connection text;
+    rows text[];
+    answers jsonb[];
+    state text;
+    detail text;
+    context text;
+    -- of all
+    asked integer[] := '{}';
+    last integer := 0;
+    i integer;
+    busy integer;
+    idle boolean;
+    slept double precision := 0;    -- seconds
+    lost interval := '0';
+BEGIN
+    IF query IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'query must not be null';
+    END IF;
+    IF (seconds >= 0.001 AND seconds <= 3600) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'seconds must be between 0.001 and 3600';
+    END IF;
+    -- Servers of other users are left out, because their owners could have the reader connect to any host.
+    SELECT array_agg(f.srvname), array_agg(f.timeout)
+    INTO servers, timeouts
+    FROM (SELECT s.srvname::text, (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
+                                   FROM pg_options_to_table(s.srvoptions) o WHERE o.option_name = 'connect_timeout') AS timeout
+          FROM pg_foreign_server s JOIN pg_roles r ON r.oid = s.srvowner
+          WHERE s.srvtype = 'clocktiming'
+            AND (r.rolsuper OR r.rolname = current_user OR r.oid IN (SELECT e.extowner FROM pg_extension e WHERE e.extname = 'clocktiming'))
+          ORDER BY random()) f;
+    IF servers IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'), min(p.nspname) FILTER (WHERE e.extname = 'dblink')
+    INTO own_schema, dblink_schema
+    FROM pg_extension e JOIN pg_namespace p ON p.oid = e.extnamespace;
+    IF dblink_schema IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+            HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
+    END IF;
+    connect := format('SELECT %I.clock_fleet_connect($1, $2, $3, $4)', own_schema);
+    send := format('SELECT %I.dblink_send_query($1, $2)', dblink_schema);
+    is_busy := format('SELECT %I.dblink_is_busy($1)', dblink_schema);
+    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)', dblink_schema);
+    disconnect := format('SELECT %1$I.dblink_disconnect(c) FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1', dblink_schema);
+    script := format('SELECT pg_catalog.concat(pg_catalog.set_config(''statement_timeout'', %L, true), pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
+                  || 'pg_catalog.set_config(''search_path'', coalesce((SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text FROM pg_catalog.pg_extension e '
+                  || 'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), ''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
+    EXECUTE disconnect USING 'clocktiming %';
+    LOOP
+        WHILE cardinality(asked) < at_once AND last < cardinality(servers) LOOP
+            last := last + 1;
+            asked := asked || last;
+        END LOOP;
+        EXIT WHEN cardinality(asked) = 0;
+        idle := true;
+        FOREACH i IN ARRAY asked LOOP
+            connection := 'clocktiming ' || i;
+            error := NULL;
+            answers := NULL;
+            BEGIN
+                IF results[i] IS NULL THEN
+                    idle := false;
+                    IF timeouts[i] IS NULL THEN
+                        RAISE EXCEPTION '%', format('no connect_timeout: ALTER SERVER %I OPTIONS (ADD connect_timeout ''3'')', servers[i]);
+                    ELSIF lost >= '30 s' THEN
+                        RAISE EXCEPTION 'not asked, since servers that fail have cost 30 s';
+                    END IF;
+                    began[i] := clock_timestamp();
+                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema), connection, servers[i], timeouts[i];
+                    EXECUTE send USING connection, script;
+                    results[i] := 0;
+                    sent_at[i] := slept;
+                ELSE
+                    EXECUTE is_busy INTO busy USING connection;
+                    IF busy = 0 THEN
+                        idle := false;
+                        EXECUTE get_result INTO rows USING connection;
+                        results[i] := results[i] + 1;
+                        IF results[i] = 2 THEN
+                            -- convert_to() checks the encoding.
+                            SELECT array_agg(convert_from(convert_to(r.value, encoding), encoding)::jsonb) INTO answers FROM unnest(rows) r(value);
+                            answers := coalesce(answers, ARRAY[NULL::jsonb]);
+                        ELSIF rows IS NULL THEN
+                            RAISE EXCEPTION 'unexpected answer';
+                        END IF;
+                    ELSIF slept - sent_at[i] > seconds + 1 THEN
+                        RAISE EXCEPTION 'no answer within % s', seconds::numeric;
+                    END IF;
+                END IF;
+            EXCEPTION WHEN OTHERS OR query_canceled THEN
+                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
+                -- The context of an error of the other server names the connection; without it this session is cancelled.
+                IF state = '57014' AND strpos(context, connection) = 0 THEN
+                    RAISE;
+                END IF;
+                BEGIN
+                    -- A server that refuses a connection may say so in any encoding.
+                    PERFORM convert_to(detail, encoding), convert_to(error, encoding);
+                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error) WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, '')) ELSE error END;
+                    error := split_part(error, chr(10), 1);
+                EXCEPTION WHEN OTHERS THEN
+                    error := 'SQLSTATE ' || state || ', and a message in another encoding';
+                END;
+                answers := ARRAY[NULL::jsonb];
+                lost := lost + greatest(clock_timestamp() - began[i], '0') / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
+            END;
+            IF answers IS NOT NULL THEN
+                EXECUTE disconnect USING connection;
+                asked := array_remove(asked, i);
+                server := servers[i];
+                answer_ms := round(extract(epoch FROM clock_timestamp() - began[i]) * 1000, 1);
+                FOREACH answer IN ARRAY answers LOOP
+                    RETURN NEXT;
+                END LOOP;
+            END IF;
+        END LOOP;
+        IF idle THEN
+            PERFORM pg_sleep(0.005);
+            slept := slept + 0.005;
+        END IF;
+    END LOOP;
+EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
+    IF disconnect IS NOT NULL THEN
+        EXECUTE disconnect USING 'clocktiming %';
+    END IF;
+    RAISE;
+END
+$$;
+COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
+'asks all servers of the fleet a query of one column of JSON, by dblink, with clocktiming''s schema as the search_path: a row for each row of the answer, and one for each server without, with the error if there is one';
+
 CREATE FUNCTION clock_list_fleet(
     OUT server text,
-    OUT history regclass,
     OUT error text,
-    OUT answer_ms double precision,
     OUT at timestamptz,
     OUT source text,
     OUT warm_ns double precision,
@@ -1687,18 +1779,42 @@ CREATE FUNCTION clock_list_fleet(
     OUT hypervisor text,
     OUT processor text,
     OUT cpus integer,
-    OUT server_version text
+    OUT server_version text,
+    OUT answer_ms double precision
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 100
-AS 'MODULE_PATHNAME', 'clock_list_fleet';
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    answer jsonb;
+BEGIN
+    FOR server, error, answer, answer_ms IN
+        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask(''SELECT clock_state()'')', e.extnamespace::regnamespace) FROM pg_extension e WHERE e.extname = 'clocktiming')
+    LOOP
+        LOOP
+            BEGIN
+                RETURN QUERY SELECT server, error, s.*, answer_ms
+                FROM jsonb_to_record(answer) AS s(at timestamptz, source text, warm_ns double precision, cold_ns double precision, rate_ppm double precision, assumed_rate_ppm double precision,
+                     trusted boolean, verdict text, stolen_percent double precision, off_cpu_percent double precision, synchronised boolean, sync_error_us double precision,
+                     kernel_clock_source text, hypervisor text, processor text, cpus integer, server_version text);
+                EXIT;
+            EXCEPTION WHEN OTHERS THEN
+                error := 'unexpected answer: ' || sqlerrm;
+                answer := NULL;
+            END;
+        END LOOP;
+    END LOOP;
+END
+$$;
 COMMENT ON FUNCTION clock_list_fleet() IS
-'asks all servers of the fleet at once for their latest state, as the view clock_fleet shows it';
+'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
 
 CREATE VIEW clock_fleet AS
-    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms, history
+    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
     FROM clock_list_fleet();
 COMMENT ON VIEW clock_fleet IS
-'all servers that clock_fleet_add() has been told of, with their latest state; they are asked all at once, and one that is down is a row that says so';
+'all servers of the fleet, with their latest state; one that is down is a row that says so';
 COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
 COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
@@ -1718,8 +1834,7 @@ COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none; nu
 COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if not known';
 COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if not known';
 COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
-COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection to the answer or the error, in milliseconds; null if it was not tried';
-COMMENT ON COLUMN clock_fleet.history IS 'foreign table of the server''s clock_history';
+COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection until the answer or the error was read, in milliseconds; null if it was not tried';
 
 CREATE FUNCTION clock_outlier_limits(
     figures double precision[],
@@ -1875,6 +1990,10 @@ REVOKE ALL ON FUNCTION clock_openmetrics() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_openmetrics() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_state() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_state() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet_connect(text, text, text, integer) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_list_fleet() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_fleet() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
@@ -1882,11 +2001,3 @@ GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
 GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
-REVOKE ALL ON TABLE clock_fleet_history FROM PUBLIC;
-GRANT SELECT ON TABLE clock_fleet_history TO pg_monitor;
-REVOKE ALL ON TABLE clock_fleet_events FROM PUBLIC;
-GRANT SELECT ON TABLE clock_fleet_events TO pg_monitor;
-REVOKE ALL ON TABLE clock_remote_history FROM PUBLIC;
-GRANT SELECT ON TABLE clock_remote_history TO pg_monitor;
-REVOKE ALL ON TABLE clock_remote_events FROM PUBLIC;
-GRANT SELECT ON TABLE clock_remote_events TO pg_monitor;

@@ -1,10 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * clock_fleet.c
- *	  Many servers: what is behind the view clock_fleet, and clock_outlier_limits().
- *
- * A server of the fleet is one whose foreign table is a child of
- * clock_remote_history.  Nothing else is stored, so that a dump has all of it.
+ *	  Many servers: clock_outlier_limits(), and the connection that
+ *	  clock_fleet_ask() makes.  All else is in the install script.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,242 +10,87 @@
 
 #include <math.h>
 
-#include "catalog/namespace.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
+#include "executor/spi.h"
 #include "fmgr.h"
-#include "foreign/foreign.h"
-#include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/timeout.h"
 
-#include "clock/subtransaction.h"
 #include "compat.h"
 #include "core/outliers.h"
 #include "functions/row.h"
-#include "watch/fleet_read.h"
-#include "watch/libpq_calls.h"
 
-PG_FUNCTION_INFO_V1(clock_list_fleet);
+PG_FUNCTION_INFO_V1(clock_fleet_connect);
 PG_FUNCTION_INFO_V1(clock_outlier_limits);
 
-/* From a connection's start to the answer, unless connect_timeout is set. */
-#define TIMEOUT_S		5
 #define MAX_TIMEOUT_S	3600
 
-/* The first columns, which are not the server's to fill in. */
-#define OWN_COLUMNS		4
+/* True if the pending cancellation is the timeout's and not the user's. */
+static volatile sig_atomic_t timed_out;
 
-/* One server, while it is prepared and while its row is made. */
-typedef struct Member
-{
-	Oid			table;
-	TupleDesc	tupdesc;
-	const PQconninfoOption *known;
-	FleetServer *server;
-	Datum	   *values;
-	bool	   *nulls;
-} Member;
-
-static const char *
-option(List *options, const char *name, const char *otherwise)
-{
-	ListCell   *cell;
-
-	foreach(cell, options)
-	{
-		DefElem    *def = lfirst(cell);
-
-		if (strcmp(def->defname, name) == 0)
-			return defGetString(def);
-	}
-	return otherwise;
-}
-
-/* Those that are libpq's; the others are postgres_fdw's own. */
+/* Handler of the timeout.  Leaves the user's own cancellation alone. */
 static void
-set_connection(FleetServer *server, const PQconninfoOption *known, List *options)
+cancel_connecting(void)
 {
-	int			n = 0;
-	ListCell   *cell;
-
-	server->keywords = palloc0(sizeof(char *) * (list_length(options) + 3));
-	server->values = palloc0(sizeof(char *) * (list_length(options) + 3));
-	server->keywords[n] = "fallback_application_name";
-	server->values[n++] = "clocktiming";
-	foreach(cell, options)
-	{
-		DefElem    *def = lfirst(cell);
-
-		for (const PQconninfoOption *o = known; o->keyword != NULL; o++)
-		{
-			if (strcmp(o->keyword, def->defname) != 0)
-				continue;
-			server->keywords[n] = def->defname;
-			server->values[n++] = defGetString(def);
-		}
-	}
-	server->keywords[n] = "client_encoding";
-	server->values[n] = GetDatabaseEncodingName();
+	if (QueryCancelPending)
+		return;
+	timed_out = true;
+	QueryCancelPending = true;
+	InterruptPending = true;
 }
 
-/* Who is no superuser must have a password: the rule of postgres_fdw. */
-static void
-check_password(FleetServer *server, const UserMapping *user)
+/* Ends the timeout and returns whether it has expired. */
+static bool
+end_timeout(TimeoutId timeout)
 {
-	bool		required = true;
-
-	(void) parse_bool(option(user->options, "password_required", "true"), &required);
-	server->needs_password = required && !superuser_arg(user->userid);
-	if (server->needs_password && option(user->options, "password", "")[0] == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_S_R_E_PROHIBITED_SQL_STATEMENT_ATTEMPTED),
-				 errmsg("password is required: a user who is no superuser must have one in the user mapping")));
+	disable_timeout(timeout, false);
+	if (timed_out)
+		QueryCancelPending = false;
+	return timed_out;
 }
 
-/* The state's values, by their names, as text; what else there may be is nothing to us. */
-static char *
-state_query(const char *schema, TupleDesc tupdesc)
-{
-	StringInfoData query;
-
-	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT r.* FROM %s.clock_state() AS s, pg_catalog.jsonb_to_record(s) AS r(", quote_identifier(schema));
-	for (int i = OWN_COLUMNS; i < tupdesc->natts; i++)
-		appendStringInfo(&query, "%s%s text", i == OWN_COLUMNS ? "" : ", ", quote_identifier(NameStr(TupleDescAttr(tupdesc, i)->attname)));
-	appendStringInfoChar(&query, ')');
-	return query.data;
-}
-
-static void
-prepare(void *arg)
-{
-	Member	   *member = arg;
-	FleetServer *server = member->server;
-	ForeignTable *table = GetForeignTable(member->table);
-	ForeignServer *foreign = GetForeignServer(table->serverid);
-	UserMapping *user;
-	List	   *options;
-
-	server->name = foreign->servername;
-	if (strcmp(GetForeignDataWrapper(foreign->fdwid)->fdwname, "postgres_fdw") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("server \"%s\" is not one of postgres_fdw", server->name)));
-	user = GetUserMapping(GetUserId(), foreign->serverid);
-	check_password(server, user);
-	options = list_concat(list_copy(foreign->options), user->options);
-	set_connection(server, member->known, options);
-	server->timeout_s = atoi(option(options, "connect_timeout", "0"));
-	if (server->timeout_s <= 0)
-		server->timeout_s = TIMEOUT_S;
-	server->timeout_s = Min(server->timeout_s, MAX_TIMEOUT_S);
-	server->query = state_query(option(table->options, "schema_name", "public"), member->tupdesc);
-	server->columns = member->tupdesc->natts - OWN_COLUMNS;
-}
-
-/* What comes from elsewhere may be anything. */
-static void
-convert(void *arg)
-{
-	Member	   *member = arg;
-
-	for (int i = 0; i < member->server->columns; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(member->tupdesc, OWN_COLUMNS + i);
-		char	   *text = member->server->answer[i];
-		Oid			input,
-					parameter;
-
-		if (text !=NULL)
-			pg_verifymbstr(text, strlen(text), false);
-		getTypeInputInfo(attribute->atttypid, &input, &parameter);
-		member->nulls[i] = text == NULL;
-
-		if (text !=NULL)
-			member->values[i] = OidInputFunctionCall(input, text, parameter, attribute->atttypmod);
-	}
-}
-
-static void
-put_member(FunctionCallInfo fcinfo, Member *member)
-{
-	FleetServer *server = member->server;
-	Row			row = row_of_set(fcinfo);
-	int			n = member->tupdesc->natts - OWN_COLUMNS;
-
-	member->values = palloc0(sizeof(Datum) * n);
-	member->nulls = palloc0(sizeof(bool) * n);
-	if (server->error == NULL)
-	{
-		char	   *error = subtransaction_attempt(convert, member);
-
-		if (error != NULL)
-			server->error = psprintf("unexpected answer: %s", error);
-	}
-	row_put_text(&row, server->name);
-	row_put(&row, ObjectIdGetDatum(member->table));
-	row_put_text(&row, server->error);
-	if (server->took_ms > 0)
-		row_put(&row, Float8GetDatum(rint(server->took_ms * 10) / 10));
-	else
-		row_put_null(&row);
-	for (int i = 0; i < n; i++)
-	{
-		if (server->error != NULL || member->nulls[i])
-			row_put_null(&row);
-		else
-			row_put(&row, member->values[i]);
-	}
-	row_to_set(&row, fcinfo);
-}
-
+/*
+ * Executes the statement by which dblink connects, with the names of the connection
+ * and of the foreign server as its parameters, and cancels it after some seconds.
+ * dblink of PostgreSQL 15 obeys connect_timeout and cannot be interrupted while it
+ * connects; dblink of later versions ignores connect_timeout and can be interrupted.
+ */
 Datum
-clock_list_fleet(PG_FUNCTION_ARGS)
+clock_fleet_connect(PG_FUNCTION_ARGS)
 {
-	Oid			parent = get_relname_relid("clock_remote_history", get_func_namespace(fcinfo->flinfo->fn_oid));
-	PQconninfoOption *known;
-	List	   *tables;
-	ListCell   *cell;
-	Member	   *members;
-	FleetServer *servers;
-	int			n = 0;
+	static TimeoutId timeout = MAX_TIMEOUTS;
+	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	Oid			types[] = {TEXTOID, TEXTOID};
+	Datum		names[] = {PG_GETARG_DATUM(1), PG_GETARG_DATUM(2)};
+	int			seconds = Min(PG_GETARG_INT32(3), MAX_TIMEOUT_S);
 
-	InitMaterializedSRF(fcinfo, 0);
-	tables = OidIsValid(parent) ? find_inheritance_children(parent, AccessShareLock) : NIL;
-	if (tables == NIL)
-		return (Datum) 0;
-
-	members = palloc0(sizeof(Member) * list_length(tables));
-	servers = palloc0(sizeof(FleetServer) * list_length(tables));
-	known = libpq_calls()->conndefaults();
-	if (known == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory")));
-	foreach(cell, tables)
+	if (timeout == MAX_TIMEOUTS)
+		timeout = RegisterTimeout(USER_TIMEOUT, cancel_connecting);
+	SPI_connect();
+	timed_out = false;
+	if (PG_VERSION_NUM >= 160000)
+		enable_timeout_after(timeout, seconds * 1000);
+	PG_TRY();
 	{
-		Member	   *member = &members[n];
-
-		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_FOREIGN_TABLE)
-			continue;
-		member->table = lfirst_oid(cell);
-		member->tupdesc = ((ReturnSetInfo *) fcinfo->resultinfo)->setDesc;
-		member->known = known;
-		member->server = &servers[n++];
-		member->server->error = subtransaction_attempt(prepare, member);
+		if (SPI_execute_with_args(statement, 2, types, names, NULL, false, 0) != SPI_OK_SELECT)
+			elog(ERROR, "could not execute statement");
 	}
-	libpq_calls()->conninfoFree(known);
-	fleet_read(servers, n);
-	for (int i = 0; i < n; i++)
-		put_member(fcinfo, &members[i]);
-	return (Datum) 0;
+	PG_CATCH();
+	{
+		if (!end_timeout(timeout))
+			PG_RE_THROW();
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
+				 errmsg("connection to server failed: timeout expired")));
+	}
+	PG_END_TRY();
+	(void) end_timeout(timeout);
+	SPI_finish();
+	PG_RETURN_VOID();
 }
 
 /* The numbers of an array, without nulls and what is not finite. */

@@ -1,18 +1,19 @@
 
-# Many servers: all are asked at once, one that is down is a row that says so, the odd ones are named, and nobody
-# gets further by it than postgres_fdw would let him.
+# Many servers: one that is down or mute is a row that says so and costs the others nothing but its connect_timeout, no query is
+# left behind on any, the odd ones are named, and nobody gets further by it than dblink would let him.
 
 use strict;
 use warnings;
 
 use IO::Select;
 use IO::Socket::INET;
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
+$node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
 $node->append_conf(
 	'postgresql.conf', q{
 shared_preload_libraries = 'clocktiming'
@@ -23,8 +24,8 @@ my $hba = slurp_file($node->data_dir . '/pg_hba.conf');
 unlink($node->data_dir . '/pg_hba.conf');
 append_to_file($node->data_dir . '/pg_hba.conf', "local all regress_asked scram-sha-256\n$hba");
 $node->start;
-plan(skip_all => 'postgres_fdw is not installed')
-  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'postgres_fdw'}) eq '0';
+plan(skip_all => 'dblink is not installed')
+  if $node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink'}) eq '0';
 
 sub query { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', $sql); }
 sub fails { my ($sql, $pattern, $what, @parameters) = @_; my (undef, undef, $stderr) = $node->psql('postgres', $sql, @parameters); return like($stderr, $pattern, $what); }
@@ -35,8 +36,10 @@ my @servers = map { "s$_" } 1 .. 8;
 
 query('CREATE EXTENSION clocktiming');
 is(query('SELECT count(*) FROM clock_fleet'), '0', 'a fleet without servers');
-fails(q{SELECT clock_fleet_add('s1', '{}')}, qr/extension postgres_fdw is not installed.*HINT:.*CREATE EXTENSION postgres_fdw/s, 'postgres_fdw is needed to add one');
-query('CREATE EXTENSION postgres_fdw');
+fails(q{SELECT clock_fleet_add('s1', '{}')}, qr/extension dblink is not installed.*HINT:.*CREATE EXTENSION dblink/s, 'dblink is needed to add one ...');
+query(q{CREATE FOREIGN DATA WRAPPER other; CREATE SERVER one TYPE 'clocktiming' FOREIGN DATA WRAPPER other});
+fails('SELECT * FROM clock_fleet', qr/extension dblink is not installed.*HINT:.*CREATE EXTENSION dblink/s, '... and to ask one');
+query('DROP FOREIGN DATA WRAPPER other CASCADE; CREATE EXTENSION dblink');
 foreach my $server (@servers)
 {
 	query("CREATE DATABASE $server");
@@ -47,10 +50,14 @@ ok($node->poll_query_until('postgres', q{SELECT count(*) = 8 AND bool_and(error 
 	'all servers, with their latest state');
 is(query(q{SELECT jsonb_typeof(clock_state()) || ' ' || (clock_state() ? 'warm_ns') || ' ' || (clock_state() ? 'verdict') || ' ' || (clock_state() ? 'sample')}, 's1'), 'object true true false', 'a state is one value');
 
-# the history
-like(query(q{EXPLAIN (COSTS OFF) SELECT server, warm_ns FROM clock_fleet_history}), qr/(Async Foreign Scan on clock_remote_history_s\d.*){8}/s, 'histories are read asynchronously');
-is(query(q{SELECT string_agg(DISTINCT server, ' ' ORDER BY server) FROM clock_fleet_history WHERE (clock_summary(sample)).readings > 0}), "@servers", 'histories have their samples');
-is(query(q{SELECT count(*) FROM clock_fleet_events WHERE server !~ '^s[1-8]$'}), '0', 'events of all servers');
+# other questions
+my $history = q{SELECT to_jsonb(h) FROM clock_history h WHERE per = 'minute' AND warm_ns IS NOT NULL};
+is(query(qq{SELECT string_agg(DISTINCT server, ' ' ORDER BY server) FROM clock_fleet_ask(\$\$$history\$\$) a, jsonb_populate_record(NULL::clock_history, a.answer) h WHERE (clock_summary(h.sample)).readings > 0}), "@servers", 'histories have their samples');
+is(query(q{SELECT count(*), count(answer), count(error) FROM clock_fleet_ask('SELECT 1 WHERE false')}), '8|0|0', 'a server without an answer is a row');
+is(query(q{SELECT count(*), sum(answer::integer) FROM clock_fleet_ask('SELECT generate_series(1, 100)')}), '800|40400', 'one with many answers has many');
+is(query(q{SELECT DISTINCT error FROM clock_fleet_ask('SELECT 1, 2') UNION ALL SELECT DISTINCT error FROM clock_fleet_ask('SELECT no_such') UNION ALL SELECT DISTINCT error FROM clock_fleet_ask($$SELECT 'no JSON'$$)}),
+	qq{remote query result rowtype does not match the specified FROM clause rowtype\ncolumn "no_such" does not exist\ninvalid input syntax for type json}, 'errors are rows');
+fails("SELECT clock_fleet_ask($_->[0])", qr/$_->[1]/, "$_->[0] is refused") foreach [ 'NULL', 'query must not be null' ], map { [ "'SELECT 1', $_", 'seconds must be between 0.001 and 3600' ] } 'NULL', 0, -1, 3601, "'NaN'", "'Infinity'";
 
 # Names and options are data.
 my $weird = q{x'; DROP TABLE "y" --\\};
@@ -63,7 +70,8 @@ query(qq{DROP SERVER "$quoted" CASCADE});
 is(query('SELECT count(*) FROM clock_fleet'), '8', 'a server that is dropped is gone');
 fails(q{SELECT clock_fleet_add('z', '{"no_such": 1}')}, qr/invalid option "no_such"/, 'options are checked');
 fails(q{SELECT clock_fleet_add('z', '{"host": null}')}, qr/option "host" must not be null/, 'and not null');
-fails(qq{SELECT clock_fleet_add('@{[ 'z' x 43 ]}', '{}')}, qr/between 1 and 42 bytes/, 'names are not cut');
+fails("SELECT clock_fleet_add($_, '{}')", qr/between 1 and 63 bytes/, 'names are not cut') foreach "repeat('z', 64)", q{''}, 'NULL';
+fails("SELECT clock_fleet_add('z', $_)", qr/must not be null/, 'nothing is null') foreach 'NULL', q{'{}', NULL};
 foreach my $case ([ 'nobody_there', qr/role "nobody_there" does not exist/ ], [ 'none', qr/role name "none" is reserved/ ])
 {
 	my ($status, undef, $stderr) = $node->psql('postgres', qq{SELECT clock_fleet_add('z', '{"password": "hush"}', '$case->[0]')});
@@ -99,75 +107,137 @@ fails("SELECT * FROM clock_fleet_outliers($_)", qr/confidence must be/, "confide
 is(query(q{SELECT count(*) FROM clock_outlier_limits(NULL) WHERE median IS NULL AND low IS NULL}), '1', 'of nothing none is odd');
 
 # One that lies, and one where nothing is known
-query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"warm_ns": "cheap"}'::jsonb$$}, 's1');
+query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"warm_ns": "cheap", "source": "s"}'::jsonb$$}, 's1');
 query(q{DROP EXTENSION clocktiming CASCADE}, 's2');
-is(query(q{SELECT string_agg(server || ': ' || error, '; ' ORDER BY server) FROM clock_fleet}),
-	's1: unexpected answer: invalid input syntax for type double precision: "cheap"; s2: function public.clock_state() does not exist', 'one whose answer is wrong, and one without clocktiming');
-query("DROP SERVER $_ CASCADE") foreach qw(s1 s2);
+is(query(q{SELECT string_agg(server || ': ' || error, '; ' ORDER BY server) FROM clock_fleet WHERE source IS NULL}),
+	's1: unexpected answer: invalid input syntax for type double precision: "cheap"; s2: function clock_state() does not exist', 'one whose answer is wrong, and one without clocktiming');
+query(q{CREATE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"source": "other"}'::jsonb$$}, 's2');
+is(query(q{SELECT error FROM clock_fleet WHERE server = 's2'}), 'function clock_state() does not exist', 'not a function of that name that is not clocktiming\'s');
+query('DROP SERVER s2 CASCADE');
 
-# What is down.  Those that hang have their connections at the same time.
-my @hanging = map { IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') } 1 .. 4;
+# One that does not end: its query is cancelled, by the reader's cancel, too, and no connection remains.
+query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{}'::jsonb FROM pg_sleep(600)$$}, 's1');
+sub nothing_at_work { my ($what) = @_; return ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE datname ~ '^s\d$'}), $what); }
+is(query(q{SELECT DISTINCT coalesce(error, 'answers') FROM clock_fleet ORDER BY 1}), "answers\ncanceling statement due to statement timeout", 'one that does not end is a row');
+nothing_at_work('and is not at work any more');
+fails(q{SET statement_timeout = '500ms'; SELECT * FROM clock_fleet}, qr/ERROR:  canceling statement due to statement timeout/, 'the reader\'s own timeout is an error');
+nothing_at_work('and ends the query there');
+my (undef, $remain) = $node->psql('postgres', q{SELECT dblink_connect('mine', 's3'); SET statement_timeout = '500ms'; SELECT clock_fleet_ask('SELECT 1 FROM pg_sleep(600)', 600); RESET statement_timeout; SELECT dblink_get_connections()}, on_error_stop => 0);
+is($remain, "OK\n{mine}", 'of the connections only the session\'s own remain');
+my $waits = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SELECT * FROM clock_fleet_ask('SELECT 1 FROM pg_sleep(600)', 600)} ], \my $no_input, \my $waits_out, \my $waits_err);
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 7 FROM pg_stat_activity WHERE datname ~ '^s\d$' AND query ~ 'pg_sleep' AND state = 'active'}), 'seven servers are at work at once');
+query(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND query ~ 'clock_fleet_ask' AND pid <> pg_backend_pid()});
+$waits->finish;
+like($waits_err, qr/canceling statement due to user request/, 'the reader can cancel');
+nothing_at_work('and none is at work any more');
+query('DROP SERVER s1 CASCADE');
+
+# What is down: one refuses, two are mute, one of which is so after the first packet; and one speaks another encoding.
+my @mute = map { IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') } 1 .. 2;
 my $closed = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1');
 my $closed_port = $closed->sockport;
 close($closed);
-sub add { my ($name, $to, $seconds) = @_; return query("SELECT clock_fleet_add('$name', '{\"host\": \"127.0.0.1\", \"port\": $to, \"connect_timeout\": $seconds}')"); }
+my $other = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1');
+sub add { my ($name, $to, $seconds) = @_; return query("SELECT clock_fleet_add('$name', '{\"host\": \"127.0.0.1\", \"port\": $to, \"connect_timeout\": $seconds, \"sslmode\": \"disable\", \"gssencmode\": \"disable\"}')"); }
 add('down', $closed_port, 600);
-add("hangs$_", $hanging[$_]->sockport, $_ == 0 ? 1 : 600) foreach 0 .. 3;
+add("mute$_", $mute[ $_ - 1 ]->sockport, 2) foreach 1, 2;
+add('other', $other->sockport, 600);
+my $answering = fork // die $!;
+if ($answering == 0)
+{
+	# An error with a message in LATIN1
+	while (my $connection = $other->accept)
+	{
+		my $fields = "SFATAL\0C57P03\0Mgeht noch nicht: \xe4\0\0";
+
+		$connection->sysread(my $startup, 10000);
+		$connection->syswrite('E' . pack('N', 4 + length $fields) . $fields);
+	}
+	POSIX::_exit(0);
+}
+close($other);
+my $all = q{SELECT string_agg(server || ': ' || regexp_replace(coalesce(error, 'answers'), '^.* failed: ', ''), ', ' ORDER BY server) FROM clock_fleet};
+is(query($all), 'down: Connection refused, mute1: timeout expired, mute2: timeout expired, other: SQLSTATE 08001, and a message in another encoding, '
+	  . join(', ', map { "s$_: answers" } 3 .. 8), 'what is down is a row');
+query('ALTER SERVER other OPTIONS (DROP connect_timeout)');
+query(qq{ALTER SERVER down OPTIONS (SET connect_timeout '0')});
+is(query(q{SELECT string_agg(server || ': ' || error || coalesce(answer_ms, -1), ', ' ORDER BY server) FROM clock_fleet WHERE error ~ '^no connect'}),
+	q{down: no connect_timeout: ALTER SERVER down OPTIONS (ADD connect_timeout '3')-1, other: no connect_timeout: ALTER SERVER other OPTIONS (ADD connect_timeout '3')-1}, 'a server that could be waited for for ever is not asked');
+query("DROP SERVER $_ CASCADE") foreach qw(down other);
+kill 'KILL', $answering;
+waitpid($answering, 0);
+
+# Nobody else goes there.
+$node->command_ok([ 'vacuumdb', '-Z', $node->connstr('postgres') ], 'ANALYZE of the database');
+my @accepted;
+sub accept_all { foreach my $listener (@mute) { push @accepted, scalar $listener->accept while IO::Select->new($listener)->can_read(0); } return scalar(my @connections = splice @accepted); }
+accept_all();
+$node->command_ok([ 'vacuumdb', '-z', $node->connstr('postgres') ], 'VACUUM and ANALYZE');
+is(accept_all(), 0, 'do not connect to any server');
+
+# Cancelled while a server is mute; and no more of them are waited for than for so long in all.
 my ($in, $out, $err) = ('', '', '');
 my $session = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'reads the fleet'; SELECT * FROM clock_fleet} ], \$in, \$out, \$err);
-my @accepted;
-foreach my $listener (@hanging)
-{
-	my $ready = IO::Select->new($listener)->can_read($PostgreSQL::Test::Utils::timeout_default);
-	push @accepted, scalar $listener->accept if $ready;
-}
-is(scalar @accepted, 4, 'all that hang are asked ...');
-sub received { my ($socket) = @_; my $got = $socket->recv(my $data, 10000); return defined $got ? length $data : -1; }
-ok(received($accepted[$_]) > 0, 'by a message ...') foreach 1 .. 3;
-my $select = IO::Select->new(@accepted[ 1 .. 3 ]);
-is(scalar($select->can_read(0)), undef, 'which is not given up while the others are asked');
+ok(IO::Select->new(@mute)->can_read($PostgreSQL::Test::Utils::timeout_default), 'a mute server is asked');
 query(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'reads the fleet'});
 $session->finish;
 like($err, qr/canceling statement due to user request/, 'which can be cancelled');
-is(received($accepted[$_]), 0, 'and then is') foreach 1 .. 3;
-query("DROP SERVER hangs$_ CASCADE") foreach 1 .. 3;
-is(query(q{SELECT string_agg(server || ': ' || regexp_replace(coalesce(error, 'answers'), '^.*: ', ''), ', ' ORDER BY server) FROM clock_fleet}),
-	'down: Connection refused, hangs0: no answer within 1 s, s3: answers, s4: answers, s5: answers, s6: answers, s7: answers, s8: answers', 'what is down is a row');
-query("DROP SERVER $_ CASCADE") foreach ('down', 'hangs0');
+accept_all();
+query(q{DO $$BEGIN EXECUTE replace(pg_get_functiondef('clock_fleet_ask'::regproc), '30 s', '1 s'); END$$});
+like(query($all), qr/^(?=.*mute\d: timeout expired)(?=.*not asked, since servers that fail have cost 1 s)/, 'servers that fail have cost enough');
+cmp_ok(accept_all(), '==', 1, 'so others are not asked');
+query(q{DO $$BEGIN EXECUTE replace(pg_get_functiondef('clock_fleet_ask'::regproc), '1 s', '30 s'); END$$});
+query("DROP SERVER $_ CASCADE") foreach qw(mute1 mute2);
 
 # Who may do what
 query(q{SET password_encryption = 'scram-sha-256'; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_asked LOGIN PASSWORD 'secret' IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN});
 my @monitor = (extra_params => [ '-U', 'regress_monitor' ]);
 fails(q{SELECT clock_fleet_add('z', '{}')}, qr/permission denied for function clock_fleet_add/, 'who monitors adds no server', @monitor);
-fails(q{SELECT * FROM clock_fleet}, qr/permission denied/, 'others do not see the fleet', extra_params => [ '-U', 'regress_other' ]);
+fails($_, qr/permission denied/, "others do not: $_", extra_params => [ '-U', 'regress_other' ]) foreach 'SELECT * FROM clock_fleet', q{SELECT clock_fleet_ask('SELECT 1')}, q{SELECT clock_fleet_connect('SELECT 1', '', '', 1)};
 sub seen { my ($server) = @_; my ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT coalesce(error, 'answers') FROM clock_fleet WHERE server = '$server'", @monitor); return $stdout . $stderr; }
-sub seen_by_fdw { my ($server) = @_; my ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT count(*) > 0 FROM clock_fleet_history WHERE server = '$server'", @monitor); return $stdout . $stderr; }
 like(seen('s3'), qr/^user mapping not found for/, 'who monitors needs a user mapping');
 query('CREATE USER MAPPING FOR regress_monitor SERVER s3');
-like(seen('s3'), qr/^password is required/, 'with a password');
+like(seen('s3'), qr/^permission denied for foreign server s3/, 'and USAGE');
+query('GRANT USAGE ON FOREIGN SERVER s3 TO regress_monitor');
+like(seen('s3'), qr/^password.* required: Non-superuser/, 'and a password');
 query("DROP SERVER $_ CASCADE") foreach qw(s4 s5 s6 s7 s8);
-like(seen_by_fdw('s3'), qr/password/, 'for histories, too');
 query(q{ALTER USER MAPPING FOR regress_monitor SERVER s3 OPTIONS (ADD user 'regress_other', ADD password 'secret')});
-like(seen('s3'), qr/^password is required/, 'which the server has to ask for');
+like(seen('s3'), qr/^password.* required: Non-superuser/, 'which the server has to ask for');
 query(q{ALTER USER MAPPING FOR regress_monitor SERVER s3 OPTIONS (SET user 'regress_asked')});
 is(seen('s3'), 'answers', 'then it answers');
-is(seen_by_fdw('s3'), 't', 'with its history');
 query(q{ALTER USER MAPPING FOR regress_monitor SERVER s3 OPTIONS (SET password 'wrong')});
 like(seen('s3'), qr/password authentication failed/, 'the password counts');
-query(q{ALTER USER MAPPING FOR regress_monitor SERVER s3 OPTIONS (DROP password, DROP user, ADD password_required 'false')});
-is(seen('s3'), 'answers', 'unless a superuser has said that none is required');
 query(q{SELECT clock_fleet_add('s4', jsonb_build_object('host', '} . $host . q{', 'port', } . $port . q{, 'dbname', 's4', 'user', 'regress_asked', 'password', 'secret'), role => 'public')});
-is(seen('s4'), 'answers', 'a user mapping for everybody');
+is(seen('s4'), 'answers', 'a user mapping for all who monitor');
+is(query(q{SELECT has_server_privilege('regress_other', 's4', 'USAGE')}), 'f', 'and not for others');
 query(q{ALTER SERVER s4 OPTIONS (SET dbname 's5')});
-is(seen('s4'), 'answers', 'options are postgres_fdw\'s');
+is(seen('s4'), 'answers', 'options are dblink_fdw\'s');
 
-# a server that is there already
-query(qq{CREATE SERVER there FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 's6'); CREATE USER MAPPING FOR CURRENT_USER SERVER there; SELECT clock_fleet_add('there')});
-is(query(q{SELECT error IS NULL FROM clock_fleet WHERE server = 'there'}), 't', 'a foreign server that was there');
+# Nobody has others connect to his servers.
+query(q{GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO regress_other, regress_monitor});
+query(qq{SET ROLE $_->[0]; CREATE SERVER $_->[1] TYPE 'clocktiming' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 's6', connect_timeout '9'); CREATE USER MAPPING FOR public SERVER $_->[1] OPTIONS (user 'regress_asked', password 'secret')})
+  foreach [ 'regress_other', 'trap' ], [ 'regress_monitor', 'mine' ];
+is(query(q{SELECT string_agg(server, ' ' ORDER BY server) FROM clock_fleet}), 's3 s4', 'servers of others are not asked');
+is(seen('trap'), '', 'by nobody');
+is(seen('mine'), 'answers', 'the reader\'s own is');
+query("DROP SERVER $_ CASCADE") foreach qw(trap mine);
+
+# Names mean what they mean, here and there, and settings of the session do not matter.
+my $evil = q{CREATE SCHEMA evil; CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
+	CREATE FUNCTION evil.clock_state() RETURNS jsonb LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.dblink_connect(text, text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
+	CREATE FUNCTION evil.clock_fleet_ask(text) RETURNS SETOF record LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.format(text, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$};
+query($evil, $_) foreach 'postgres', 's3';
+query('ALTER DATABASE s3 SET search_path = evil, pg_catalog');
+my $strings = query('SHOW server_version_num') < 190000 ? 'SET standard_conforming_strings = off; SET escape_string_warning = off;' : '';
+is(query($strings . q{SET search_path = evil, pg_catalog; SET backslash_quote = off; SET extra_float_digits = -15; SET DateStyle = 'German'; SET IntervalStyle = 'sql_standard'; SET plpgsql.variable_conflict = use_column;
+	SELECT count(*) FROM public.clock_fleet WHERE error IS NULL AND warm_ns > 0; SELECT count(*) FROM public.clock_fleet_ask('SELECT 1', 3599) WHERE answer = '1'}), "2\n2", 'under a malicious search_path and odd settings');
+query('DROP SCHEMA evil CASCADE');
 
 # a dump has it all
-my $list = q{SELECT string_agg(server || ' ' || history || ' ' || coalesce(error, 'answers'), ', ' ORDER BY server) FROM clock_fleet};
+query(qq{CREATE SERVER there TYPE 'clocktiming' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 's6', connect_timeout '9'); CREATE USER MAPPING FOR CURRENT_USER SERVER there});
+my $list = q{SELECT string_agg(server || ' ' || coalesce(error, 'answers'), ', ' ORDER BY server) FROM clock_fleet};
 my $before = query($list);
+is($before, 's3 answers, s4 answers, there answers', 'a server that clock_fleet_add() has not made');
 my $file = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
 $node->command_ok([ 'pg_dump', '-f', $file, $node->connstr('postgres') ], 'pg_dump');
 query('CREATE DATABASE restored TEMPLATE template0');
@@ -179,13 +249,13 @@ $node->append_conf('postgresql.conf', 'max_files_per_process = 80');
 $node->restart;
 query("SELECT clock_fleet_add('t' || i, jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7')) FROM generate_series(1, 40) i");
 is(query(q{SELECT count(*), string_agg(DISTINCT error, ', ') FROM clock_fleet WHERE server ~ '^t\d'}), '40|', 'more servers than there are descriptors for');
-query('DROP SERVER t' . $_ . ' CASCADE') foreach 1 .. 40;
+query(join q{;}, map { "DROP SERVER t$_ CASCADE" } 1 .. 40);
 
 # elsewhere
-query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere', 'restored');
-is(query(q{SELECT count(*) FROM elsewhere.clock_fleet WHERE error IS NULL}, 'restored'), '3', 'in another schema, too');
-query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere', 's7');
-query(qq{SET search_path = elsewhere; SELECT clock_fleet_add('s7', jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7', 'schema', 'elsewhere'))}, 'restored');
+query('CREATE SCHEMA elsewhere; CREATE SCHEMA "And there"; ALTER EXTENSION clocktiming SET SCHEMA elsewhere; ALTER EXTENSION dblink SET SCHEMA "And there"', 'restored');
+is(query(q{SELECT count(*) FROM elsewhere.clock_fleet WHERE error IS NULL}, 'restored'), '3', 'in other schemas, too');
+query('CREATE SCHEMA "And there"; ALTER EXTENSION clocktiming SET SCHEMA "And there"', 's7');
+query(qq{SELECT elsewhere.clock_fleet_add('s7', jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7'))}, 'restored');
 is(query(q{SELECT error IS NULL FROM elsewhere.clock_fleet WHERE server = 's7'}, 'restored'), 't', 'and of a server where it is in another schema');
 $node->stop;
 
