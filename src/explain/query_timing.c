@@ -65,7 +65,11 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 		instr_add_counts(&t->instr, 0, -1);
 		next_due(t) = t->ended || t->returned != 0 ? 0 : t->first_calls + t->later_due;
 	}
-	instr_begin_loop(&query->root->instr);
+	if (!instr_in_loop(&query->root->instr))
+	{
+		instr_begin_loop(&query->root->instr);
+		instr_add_counts(&query->root->instr, 0, -1);
+	}
 }
 
 /*
@@ -110,8 +114,7 @@ query_note_gap(QueryTiming *query, const NodeTiming *t, double ticks)
 		if (node == NULL || node->samples == NULL || node_above_explains_gap(node, t) ||
 			node->calls - (node == t) <= node->samples->timed_at)
 			continue;
-		gap = later_calls(node) > node->first_calls ? node->samples->later.policy.gap :
-			node->samples->first.policy.gap;
+		gap = Max(node->samples->first.policy.gap, node->samples->later.policy.gap);
 		node->samples->hidden_ticks += ticks;
 		node->samples->hidden_chance += gap > 0 ? 1.0 / gap : 0;
 	}

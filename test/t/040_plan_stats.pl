@@ -71,6 +71,13 @@ is( query(
 		FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid) WHERE plan LIKE '%Seq Scan on t' ORDER BY node}),
 	"1|0|Aggregate|||t|1|t|1\n2|1|Seq Scan|t||t|100|t|1",
 	'its nodes');
+# Two nodes that scan a CTE: each has the time of its own calls of it.
+query($on . q{WITH c AS MATERIALIZED (SELECT i, pg_sleep(0.002) FROM t LIMIT 40) (SELECT i FROM c LIMIT 1) UNION ALL SELECT count(*) FROM c});
+is( query(
+		q{SELECT array_agg(self_ms < 0.3 * (SELECT max(total_ms) FROM clock_node_stats WHERE planid = n.planid)) || array_agg(total_ms > 40 ORDER BY total_ms)
+		FROM clock_node_stats n WHERE node_type = 'CTE Scan'}),
+	'{t,t,f,t}',
+	'nodes that scan a CTE');
 # (in one of ten times at least: a few of these calls are timed, and one may have lost the processor)
 my $shares;
 for (1 .. 10)
