@@ -389,5 +389,5 @@ call_series_hidden(CallSeries *series)
 	if (series->chance >= 1)
 		series->total += series->hidden * fmin(seen / chance, 1);
 	series->variance += margin / NORMAL_975 * margin / NORMAL_975;
-	return fmax(margin, series->long_sum);
+	return margin;
 }

@@ -117,7 +117,7 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
 
 /*
  * Adds calls that were long in gaps between timed calls, after call_series_regress().
- * Returns how much of the time is of few long calls, or may be.
+ * Returns half of a 95 % confidence interval, which becomes part of the variance.
  */
 extern double call_series_hidden(CallSeries *series);
 

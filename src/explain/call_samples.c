@@ -15,6 +15,9 @@
 #include "explain/call_samples.h"
 #include "explain/timing_clock.h"
 
+/* A gap is longer than another process's turn in it by this factor: caches are cold after it. */
+#define TURN_COST		1.25
+
 static uint64 random_state = 0;
 
 void
@@ -97,6 +100,7 @@ calls_of(const NodeTiming *t, const CallClass *class)
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
+	QueryTiming *query = t->query;
 	int64		calls = calls_of(t, class);
 
 	if (gap_before > 1)
@@ -106,6 +110,10 @@ change_gap(NodeTiming *t, CallClass *class, int gap_before)
 	}
 	class->before = calls;
 	set_gap(class, class->policy.gap);
+	/* gaps between timed calls will be longer, without any call being so */
+	if (class->policy.gap > gap_before && calls > 0)
+		query->typical_gap = Max(query->typical_gap,
+								 (double) (query->policy.now - query->policy.start) / (double) calls * class->policy.gap);
 }
 
 void
@@ -224,7 +232,7 @@ CallSeries
 end_samples(NodeTiming *t, double preempted_ticks)
 {
 	CallsBelow	below = calls_below(t);
-	double		hidden = Max(t->samples->hidden_ticks - preempted_ticks, 0);
+	double		hidden = Max(t->samples->hidden_ticks - TURN_COST * preempted_ticks, 0);
 	CallSeries	drawn;
 
 	end_class(t, &t->samples->first, hidden);

@@ -267,12 +267,13 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 
 	query->innermost = t;
 	start = fenced_ticks();
-	query_start_call(query, t, start);
+	if (unlikely(query_end_gap(query, t, false, start)))
+		start = query->last_reading = fenced_ticks();
 	t->samples->timed_at = t->calls;
 	t->samples->timed_first = t->first_calls;
 	slot = node->ExecProcNodeReal(node);
 	stop = fenced_ticks();
-	query_end_gap(query, t, stop);
+	(void) query_end_gap(query, t, true, stop);
 	query->innermost = outer;
 	if (class == &t->samples->first)
 		begin_loop(t);
@@ -333,7 +334,7 @@ record_time_between_calls(NodeTiming *t)
 	uint64		now = fenced_ticks();
 	double		ticks = (double) (int64) (now - t->returned);
 
-	query_end_gap(t->query, NULL, now);
+	(void) query_end_gap(t->query, NULL, false, now);
 	t->returned = 0;
 	outside->n++;
 	/* what is long counts once, as in call_series_add() */

@@ -44,7 +44,7 @@ record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others
 {
 	double		scale = query_ns_per_tick(t->query);
 	CallSeries	drawn = end_samples(t, others->ns / scale);
-	double		rare = call_series_hidden(&drawn);
+	double		hidden = call_series_hidden(&drawn);
 	const CallClass *first = &t->samples->first;
 	double		known_ns = scale * (t->known + drawn.measured);
 	double		drawn_ns = scale * (drawn.total - drawn.measured);
@@ -57,7 +57,9 @@ record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others
 	if (plan_shape(t->node)->counts_rows)
 		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
-	record->rare_ns = scale * rare;
+	/* where few calls are long by nature, that is worth no note */
+	if (!t->calls_vary)
+		record->rare_ns = Max(scale * hidden, scale * drawn.long_sum - others->ns);
 	record->removed[0] = counts->removed[0];
 	record->removed[1] = counts->removed[1];
 	if (first->drawn.timed > 0)

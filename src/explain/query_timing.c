@@ -88,15 +88,32 @@ explains_gap(const NodeTiming *t, const NodeTiming *input, const NodeTiming *tim
 		(t->samples == NULL || t->first_calls == t->samples->timed_first);
 }
 
-static bool
-node_above_explains_gap(const NodeTiming *t, const NodeTiming *timed)
+/* The node that has called this one, of a shared subplan the latest one. */
+static const NodeTiming *
+caller_of(const NodeTiming *t)
 {
-	for (const NodeTiming *above = t->parent; above != NULL; t = above, above = above->parent)
+	return t->parent == NULL && t->latest_use != NULL ? t->latest_use->user : t->parent;
+}
+
+/*
+ * Whether a node can have spent a gap: an untimed call has begun since its latest timed one,
+ * and no node above explains the gap.
+ */
+static bool
+may_have_spent(const NodeTiming *node, const NodeTiming *t, bool within)
+{
+	const NodeTiming *above = caller_of(node);
+
+	if (node->samples == NULL || node->calls - (node == t) <= node->samples->timed_at)
+		return false;
+	for (const NodeTiming *input = node; above != NULL; input = above, above = caller_of(above))
 	{
-		if (t->subplan == NULL && explains_gap(above, t, timed))
+		if (input->subplan == NULL && explains_gap(above, input, t))
+			return false;
+		if (within && above == t)
 			return true;
 	}
-	return false;
+	return !within;
 }
 
 /*
@@ -104,15 +121,14 @@ node_above_explains_gap(const NodeTiming *t, const NodeTiming *timed)
  * or the process was stopped.
  */
 void
-query_note_gap(QueryTiming *query, const NodeTiming *t, double ticks)
+query_note_gap(QueryTiming *query, const NodeTiming *t, bool within, double ticks)
 {
 	for (int id = 0; id < query->nnodes; id++)
 	{
 		NodeTiming *node = query->nodes[id];
 		int			gap;
 
-		if (node == NULL || node->samples == NULL || node_above_explains_gap(node, t) ||
-			node->calls - (node == t) <= node->samples->timed_at)
+		if (node == NULL || !may_have_spent(node, t, within))
 			continue;
 		gap = Max(node->samples->first.policy.gap, node->samples->later.policy.gap);
 		node->samples->hidden_ticks += ticks;
@@ -126,7 +142,7 @@ query_timing_ran(QueryTiming *query)
 	NodeTiming *root = query->root;
 
 	query->ran_ticks = now_ticks();
-	query_end_gap(query, NULL, query->ran_ticks);
+	(void) query_end_gap(query, NULL, false, query->ran_ticks);
 	if (query->outside.last_ticks != 0 && query->ran_ticks > query->outside.last_ticks)
 		query->outside.ends += (double) (query->ran_ticks - query->outside.last_ticks);
 	query->outside.last_ticks = 0;

@@ -266,8 +266,11 @@ extern void query_timing_stop(QueryTiming *query);
 /* Some time after ExecutorRun(), before another one ("again") or ExecutorFinish(). */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
-/* A gap is over that was long: notes which nodes may have been at work, of all but the call "t". */
-extern void query_note_gap(QueryTiming *query, const NodeTiming *t, double ticks);
+/*
+ * A gap is over that was long: notes which nodes may have been at work.  "t" is the
+ * node whose call is timed now; the gap was before that, or in it.
+ */
+extern void query_note_gap(QueryTiming *query, const NodeTiming *t, bool within, double ticks);
 
 /* How long the run has taken, without what was between. */
 extern double query_run_ns(const QueryTiming *query);
@@ -296,27 +299,22 @@ wrapped_node(const PlanState *node, bool unseen)
 }
 
 /*
- * The clock is read: at the start of a timed call, or at its end, of the node "t", which is
- * NULL between two calls of the root.
+ * The clock is read: before a timed call of the node "t", or after it ("within"), or, if
+ * "t" is NULL, between two calls of the root.  Returns whether the gap was long, which
+ * has taken time to note.
  */
-static inline void
-query_end_gap(QueryTiming *query, const NodeTiming *t, uint64 now)
+static inline bool
+query_end_gap(QueryTiming *query, const NodeTiming *t, bool within, uint64 now)
 {
 	double		ticks = (double) (int64) (now - query->last_reading);
 
 	query->last_reading = now;
-	if (unlikely(ticks > query->long_ticks && ticks > MANY_GAPS * query->typical_gap))
-		query_note_gap(query, t, ticks);
-}
-
-/* The same at the start of a call. */
-static inline void
-query_start_call(QueryTiming *query, const NodeTiming *t, uint64 now)
-{
-	double		ticks = (double) (int64) (now - query->last_reading);
-
-	query->typical_gap *= ticks > query->typical_gap ? GAP_UP : GAP_DOWN;
-	query_end_gap(query, t, now);
+	if (!within)
+		query->typical_gap *= ticks > query->typical_gap ? GAP_UP : GAP_DOWN;
+	if (likely(ticks <= query->long_ticks || ticks <= MANY_GAPS * query->typical_gap))
+		return false;
+	query_note_gap(query, t, within, ticks);
+	return true;
 }
 
 /* Makes calls of a shared subplan those of another use. */
