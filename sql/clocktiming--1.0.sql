@@ -801,8 +801,8 @@ COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions
 COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
 COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';
 COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS 'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than two timed executions';
-COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions; null if it is not known, as no execution has succeeded';
-COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 if none is known, as no execution has succeeded';
+COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions; null until the nodes of an execution that has succeeded were timed';
+COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 until the nodes of an execution that has succeeded were timed';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
 COMMENT ON COLUMN clock_plan_stats.dbname IS 'name of the database; null if it has been dropped';

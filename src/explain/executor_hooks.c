@@ -40,13 +40,6 @@ typedef enum SampledTiming
 	SAMPLED_ON
 } SampledTiming;
 
-/* What is done with the time of an ExecutorRun() whose nodes are not timed by us. */
-typedef struct RunWatch
-{
-	uint64		class;			/* the sampler's, or 0 */
-	bool		is_short;		/* by what the planner expects */
-} RunWatch;
-
 static const struct config_enum_entry sampled_timing_values[] = {
 	{"off", SAMPLED_OFF, false},
 	{"auto_explain", SAMPLED_AUTO_EXPLAIN, false},
@@ -192,18 +185,17 @@ is_replaced(const QueryDesc *desc, bool explained)
 }
 
 /*
- * Before an execution's first ExecutorRun(): NULL if its nodes are not to be timed.
- * "whole": it goes on until there are no more rows.  "watch" is set if it is to be known all
- * the same how long it takes.
+ * Before an execution's first ExecutorRun(): returns NULL if it is not to be timed.
+ * "whole": it goes on until there are no more rows.  "is_short" is set if nodes are left to
+ * the server, as the planner expects few calls.
  */
 static TimedExecution *
-begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
+begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 {
 	bool		explained = explain_at_work != NULL && explain_at_work->desc == desc;
 	const ExplainOption *option = explained ? explain_at_work->option : NULL;
 	bool		replaced = option != NULL || is_replaced(desc, explained);
 	bool		asked = replaced;
-	DrawResult	result = NOT_DRAWN;
 	ExecutionDraw drawn = {0};
 	uint64		start_ns;
 	TimedExecution *execution;
@@ -216,25 +208,21 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 	{
 		uint64		key;
 
-		watch->is_short = true;
+		*is_short = true;
 		asked = *long_statement(desc, &key) == key;
 	}
 
 	/* what EXPLAIN executes is not what the server does */
 	if (execution_sampler != NULL && !explained &&
-		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0))
-	{
-		result = execution_sampler->draw(desc, &drawn);
-		if (result == DRAWN_BEFORE && !asked && whole)
-			watch->class = drawn.class;
-	}
-	if (result != DRAWN)
+		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0) &&
+		!execution_sampler->draw(desc, &drawn))
 		drawn.weight = 0;
-	if (!asked && result != DRAWN)
+	if (!asked && drawn.weight == 0)
 		return NULL;
 
 	/* not at the expense of the one that happens to come when that is due */
-	node_timing_calibrate();
+	if (asked || drawn.nodes)
+		node_timing_calibrate();
 	start_ns = reference_ns();
 	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
 	execution->desc = desc;
@@ -257,8 +245,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, RunWatch *watch)
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
 	if (explained)
 		explain_at_work->execution = execution;
-	execution->first_run = whole;
-	sampled_before_run(desc, &execution->run);
+	if (asked || drawn.nodes)
+		sampled_before_run(desc, &execution->run);
 	execution->attach_ns = (double) (reference_ns() - start_ns);
 	return execution;
 }
@@ -364,7 +352,7 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
  * where it is executed to its end, or once.
  */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, RunWatch *watch)
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, bool *is_short)
 {
 	TimedExecution *execution;
 
@@ -380,10 +368,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	if (desc->already_executed)
 	{
 		execution = execution_of(desc);
-		if (execution == NULL || execution->run.plan != NULL)
+		if (execution == NULL || execution->stop_ns != 0)
 			return NULL;
-		execution->first_run = false;
-		node_timing_resume(execution->run.timing, true);
+		if (execution->run.timing != NULL)
+			node_timing_resume(execution->run.timing, true);
 		return execution;
 	}
 	/* nothing is executed, and it has not begun after that */
@@ -392,17 +380,32 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	/* one that may be scrolled goes on after its end, too */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
 						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
-						   count == 0 || execute_once, watch);
+						   count == 0 || execute_once, is_short);
+}
+
+/* Before and after an ExecutorRun(), or ExecutorFinish(), of an execution that is timed. */
+static void
+begin_part(TimedExecution *execution)
+{
+	execution->under_way = true;
+	if (execution->run.timing == NULL)
+		execution->part_ns = system_clock_read();
+}
+
+static void
+end_part(TimedExecution *execution)
+{
+	if (execution->run.timing == NULL)
+		execution->run_ns += (double) (int64) (system_clock_read() - execution->part_ns);
+	execution->under_way = false;
 }
 
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
-	RunWatch	watch = {0};
-	uint64		start_ns = 0;
+	bool		is_short = false;
 	uint64		start_ticks;
-	double		ns;
 
 	if (unlikely(IsParallelWorker()))
 	{
@@ -417,38 +420,24 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 		return;
 	}
 	else
-		execution = before_run(desc, direction, count, EXECUTE_ONCE, &watch);
-	if (likely(execution == NULL && watch.class == 0 && !watch.is_short))
+		execution = before_run(desc, direction, count, EXECUTE_ONCE, &is_short);
+	if (likely(execution == NULL && !is_short))
 	{
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
 
 	if (execution != NULL)
-		execution->under_way = true;
-
-	/*
-	 * for comparisons of one run with another, whichever clock plans are
-	 * timed with
-	 */
-	if (execution != NULL || watch.class != 0)
-		start_ns = system_clock_read();
+		begin_part(execution);
 	start_ticks = now_ticks();
 	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
-	if (watch.is_short)
+	if (is_short)
 		remember_statement(desc, now_ticks() - start_ticks > LONG_TICKS);
-	if (start_ns == 0)
+	if (execution == NULL)
 		return;
-	ns = (double) (int64) (system_clock_read() - start_ns);
-	if (execution != NULL)
-	{
-		execution->run_ns = ns;
+	if (execution->run.timing != NULL)
 		sampled_after_run(desc, &execution->run);
-		execution->under_way = false;
-	}
-	/* a function in it may have switched that off */
-	else if (watch.class != 0 && execution_sampler != NULL)
-		execution_sampler->ran_before(watch.class, ns);
+	end_part(execution);
 }
 
 static void
@@ -458,18 +447,20 @@ hooked_ExecutorFinish(QueryDesc *desc)
 
 	if (execution != NULL)
 	{
-		node_timing_resume(execution->run.timing, false);
-		execution->under_way = true;
+		if (execution->run.timing != NULL)
+			node_timing_resume(execution->run.timing, false);
+		begin_part(execution);
 	}
 	NEXT(ExecutorFinish) (desc);
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_report(desc);
 	if (execution == NULL)
 		return;
-	execution->under_way = false;
+	end_part(execution);
 	execution->stop_ns = reference_ns();
-	sampled_after_finish(desc, &execution->run);
-	if (execution->run.plan == NULL)
+	if (execution->run.timing != NULL)
+		sampled_after_finish(desc, &execution->run);
+	if (execution->run.timing != NULL && execution->run.plan == NULL)
 	{
 		if (explain_at_work != NULL && explain_at_work->execution == execution)
 			ereport(WARNING,

@@ -16,26 +16,16 @@
 #include "explain/timed_execution.h"
 
 /*
- * Who has a random part of all executions timed.  Before an execution's first
- * ExecutorRun() he says whether it is one; then he is told that it has finished, or,
- * while a transaction is being aborted, that it has failed with an error.
+ * Callbacks of the module that has a random part of all executions timed.  They are called
+ * before an execution's first ExecutorRun(), after its ExecutorFinish(), and, while a
+ * transaction is being aborted, after an error.
  */
-typedef enum DrawResult
-{
-	NOT_DRAWN,
-	DRAWN_BEFORE,				/* the next one of its like will be: this
-								 * one's ExecutorRun() is timed, but no node */
-	DRAWN
-} DrawResult;
-
 typedef struct ExecutionSampler
 {
-	bool		(*passes) (const QueryDesc *desc);	/* neither it nor the next
-													 * one is drawn; if so, it
-													 * is counted */
-	DrawResult	(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
+	bool		(*passes) (const QueryDesc *desc);	/* it is not drawn; if so,
+													 * it is counted */
+	bool		(*draw) (const QueryDesc *desc, ExecutionDraw *drawn);
 	double		max_overhead;	/* percent, within an execution */
-	void		(*ran_before) (uint64 class, double ns);
 	void		(*finished) (TimedExecution *execution);
 	void		(*failed) (TimedExecution *execution);
 } ExecutionSampler;

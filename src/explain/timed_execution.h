@@ -15,10 +15,15 @@
 #include "compat.h"
 #include "explain/sampled_run.h"
 
-/* An execution that was drawn; whoever did so fills this in. */
+/* How an execution was drawn; filled in by the sampler. */
 typedef struct ExecutionDraw
 {
-	double		weight;			/* of so many one is; 0: it was not drawn */
+	double		weight;			/* number of executions that this one stands
+								 * for; 0: it was not drawn */
+	double		failed_weight;	/* the same if it fails */
+	bool		nodes;			/* its nodes are timed; else the execution as
+								 * a whole */
+	double		cost_ns;		/* duration of the draw */
 	uint64		class;			/* for him */
 	uint64		queryid;
 	uint64		planid;
@@ -29,13 +34,15 @@ typedef struct ExecutionDraw
 typedef struct TimedExecution
 {
 	QueryDesc  *desc;
-	SampledRun	run;			/* run.plan is NULL until it has finished */
+	SampledRun	run;			/* run.timing is NULL if no nodes are timed,
+								 * run.plan until it has finished */
 	ExecutionDraw drawn;
 	double		attach_ns;		/* that it took to have it timed */
+	uint64		part_ns;		/* when the latest of these has begun */
 	bool		under_way;		/* ExecutorRun() or ExecutorFinish() has not
 								 * come back */
-	bool		first_run;		/* it has taken one ExecutorRun(), to its end */
-	double		run_ns;			/* the latest one */
+	double		run_ns;			/* duration of ExecutorRun() and
+								 * ExecutorFinish(), if no nodes are timed */
 	uint64		stop_ns;		/* when it was over, as reference_ns() */
 	dlist_node	link;
 	MemoryContextCallback at_end;

@@ -132,7 +132,7 @@ static void
 put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
 	const PlanEntry *entry = &plan->entry;
-	const WeightedSums *whole = &entry->whole;
+	const WeightedSums *whole = plan_times(entry);
 	bool		seen = may_see(entry);
 	Row			row = row_of_set(fcinfo);
 
@@ -209,7 +209,7 @@ put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 	put_ms(row, weighted_total_margin(&node->total));
 	put_ms(row, node->self.wx);
 	put_ms(row, weighted_total_margin(&node->self));
-	put_hundredths(row, per(node->share_ns, entry->whole.wx) * 100);
+	put_hundredths(row, per(node->share_ns, plan_times(entry)->wx) * 100);
 }
 
 static void

@@ -4,10 +4,15 @@
  *	  Which executions are timed for the statistics of plans.
  *
  * Executions are in classes: a query, and what its plan begins with.  Each execution of a
- * class has a chance p of being timed, which is known before it begins;
+ * class has a chance p that its nodes are timed, which is known before it begins;
  * so that one that is timed stands for 1/p, whatever p was.  What it costs to time
  * one is measured each time, and p is chosen so that this is clocktiming.max_overhead of
  * what the class's executions take.
+ *
+ * Timing the nodes of a short execution makes it longer, by more than can be measured: what
+ * prepares the timing pushes what the execution needs out of the processor's caches.  So
+ * other executions, WHOLE_PER_NODES times as many, are timed as a whole only, which
+ * changes none.  The time of a plan is theirs.
  *
  * How many executions pass until the next one is timed is drawn in advance, so that those
  * that pass pay for a counter and a comparison.  It is geometric, a distribution without
@@ -68,11 +73,17 @@
 /* Of the times of a class about so many are remembered. */
 #define REMEMBERED		8
 
-/* Of executions and those just before them; see warm_factor(). */
-#define LATEST			8
-#define FEWEST			5
-#define LONG_NS			1e5
-#define LEAST_FACTOR	0.25
+/*
+ * Number of executions that are timed as a whole for each one whose nodes are timed.
+ * It costs a tenth of that.
+ */
+#define WHOLE_PER_NODES	8
+
+/*
+ * Timing the nodes of each execution of a class may leave it out if they take longer than
+ * this, in ns: it hardly changes them.
+ */
+#define LONG_NS			1e7
 
 /* On average no more executions than that pass before one is timed; and never more. */
 #define MAX_GAP			1e6
@@ -83,19 +94,22 @@ typedef struct DrawSlot
 {
 	uint64		key;			/* 0: none */
 	int32		left;			/* executions until one is timed, with it */
-	float		gap;			/* 1/p */
+	float		gap;			/* 1/p, of executions whose nodes are timed */
 } DrawSlot;
 
-/* What is known of it; apart, so that many slots fit into the caches. */
+/* The mean of the latest values. */
+typedef struct LatestMean
+{
+	float		n;				/* at most REMEMBERED */
+	float		mean;
+} LatestMean;
+
+/* The history of a class, in ns; apart, so that many slots fit into the caches. */
 typedef struct DrawHistory
 {
-	float		n;				/* timed ones that are remembered, */
-	float		run_ns;			/* the mean of how long they took, */
-	float		cost_ns;		/* and of what timing them took */
-	uint32		nbefore;
-	uint32		ntimed;
-	float		before[LATEST]; /* ns of executions just before one whose */
-	float		timed[LATEST];	/* nodes were timed, and of these */
+	LatestMean	run;			/* duration of an execution */
+	LatestMean	nodes_cost;		/* of timing its nodes */
+	LatestMean	whole_cost;		/* of timing it as a whole */
 } DrawHistory;
 
 /* As all backends know it.  Both may be of different classes, which does no harm. */
@@ -177,13 +191,22 @@ share_gap(uint64 key, float gap)
 	pg_atomic_write_u64(&class->key, key);
 }
 
+/* Number of executions that are timed as a whole for each one whose nodes are timed. */
+static double
+whole_per_nodes(const DrawSlot *slot)
+{
+	return track_everything ? 0 : Min(WHOLE_PER_NODES, slot->gap - 1);
+}
+
 static void
 draw_next(DrawSlot *slot)
 {
-	if (slot->gap <= 1 || track_everything)
+	double		gap = slot->gap / (1 + whole_per_nodes(slot));
+
+	if (gap <= 1 || track_everything)
 		slot->left = 1;
 	else
-		slot->left = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / slot->gap), MOST_PASSED);
+		slot->left = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_PASSED);
 }
 
 /* Of a class that nobody has seen. */
@@ -218,107 +241,75 @@ passes(const QueryDesc *desc)
 	uint64		key = class_key(desc);
 	DrawSlot   *slot = slot_of(key);
 
-	if (unlikely(slot->key != key || slot->left <= 2))
+	if (unlikely(slot->key != key || slot->left <= 1))
 		return desc->plannedstmt->queryId == 0;
 	slot->left--;
 	return true;
 }
 
-static DrawResult
+static bool
 draw(const QueryDesc *desc, ExecutionDraw *drawn)
 {
 	uint64		key;
 	DrawSlot   *slot;
+	uint64		start_ns;
+	double		whole;
 
 	/* whoever wants no query ids, or a query that has none */
 	if (unlikely(desc->plannedstmt->queryId == 0))
-		return NOT_DRAWN;
+		return false;
 	key = class_key(desc);
 	slot = slot_of(key);
 	if (unlikely(slot->key != key))
 		look_up(slot, key);
 	drawn->class = key;
 	if (likely(--slot->left > 0))
-		return unlikely(slot->left == 1) ? DRAWN_BEFORE : NOT_DRAWN;
+		return false;
 
-	drawn->weight = track_everything ? 1 : slot->gap;
+	start_ns = reference_ns();
+	whole = whole_per_nodes(slot);
+	drawn->nodes = (double) random_next(&random_state) * (1 + whole) <= (double) PG_UINT64_MAX;
+	drawn->weight = track_everything ? 1 : drawn->nodes ? slot->gap : slot->gap / whole;
+	drawn->failed_weight = track_everything ? 1 : slot->gap / (1 + whole);
 	drawn->userid = GetUserId();
 	drawn->queryid = (uint64) desc->plannedstmt->queryId;
 	drawn->planid = plan_store_planid(desc->plannedstmt);
 	/* now, as a function in it may execute the same query */
 	draw_next(slot);
-	return DRAWN;
+	drawn->cost_ns = (double) (reference_ns() - start_ns);
+	return true;
 }
 
 static void
-ran_before(uint64 class, double ns)
+remember(LatestMean *latest, double value)
 {
-	DrawSlot   *slot = slot_of(class);
-	DrawHistory *history = history_of(slot);
-
-	if (slot->key == class)
-		history->before[history->nbefore++ % LATEST] = (float) ns;
+	latest->n = Min(latest->n + 1, REMEMBERED);
+	latest->mean += ((float) value - latest->mean) / latest->n;
 }
 
-/*
- * By which factor an execution would have been shorter if its nodes had not been timed,
- * by the latest ones that were and those just before them.  What prepares the
- * timing has pushed what the execution needs out of the processor's caches, which one
- * of some microseconds takes twice as long for.  Where there are too few of them it is 1, as
- * it would tell more of how executions differ.
- */
-static double
-warm_factor(DrawHistory *history, const TimedExecution *execution)
-{
-	double		before[LATEST];
-	double		timed[LATEST];
-	int			n;
-	double		factor;
-
-	if (!execution->first_run)
-		return 1;
-	history->timed[history->ntimed++ % LATEST] = (float) execution->run_ns;
-	n = (int) Min(Min(history->nbefore, history->ntimed), LATEST);
-	if (n < FEWEST || execution->run.plan->whole_ns > LONG_NS)
-		return 1;
-	for (int i = 0; i < n; i++)
-	{
-		before[i] = history->before[i];
-		timed[i] = history->timed[i];
-	}
-	factor = stats_median(before, n) / Max(stats_median(timed, n), 1);
-	return Min(Max(factor, LEAST_FACTOR), 1);
-}
-
+/* Sets how rarely the nodes of such executions are timed. */
 static void
-scale_times(PlanEstimate *plan, double factor)
+choose_gap(DrawSlot *slot)
 {
-	plan->whole_ns *= factor;
-	for (int i = 0; i < plan->nnodes; i++)
-	{
-		plan->nodes[i].total_ns *= factor;
-		plan->nodes[i].total_margin_ns *= factor;
-		plan->nodes[i].self_ns *= factor;
-		plan->nodes[i].self_margin_ns *= factor;
-	}
-}
-
-/* What a timed execution says about how rarely its like is to be timed. */
-static void
-learn(DrawSlot *slot, double run_ns, double cost_ns)
-{
-	DrawHistory *history = history_of(slot);
-	double		share;
+	const DrawHistory *history = history_of(slot);
+	double		run_ns = Max((double) history->run.mean, 1);
+	double		cost_ns = (double) history->nodes_cost.mean + WHOLE_PER_NODES * (double) history->whole_cost.mean;
+	double		share = max_overhead / 100;
 	double		gap;
 
-	history->n = Min(history->n + 1, REMEMBERED);
-	history->run_ns += ((float) run_ns - history->run_ns) / history->n;
-	history->cost_ns += ((float) cost_ns - history->cost_ns) / history->n;
+	/* a backend that has not timed nodes of the class yet */
+	if (history->nodes_cost.n == 0)
+		return;
+	share = Max(share - PASSED_OVER_NS / run_ns, share * LEAST_PART);
+	gap = cost_ns / (share * run_ns);
 
-	share = max_overhead / 100;
-	share = Max(share - PASSED_OVER_NS / Max((double) history->run_ns, 1), share * LEAST_PART);
-	gap = (double) history->cost_ns / (share * Max((double) history->run_ns, 1));
-	slot->gap = (float) Min(Max(gap, 1), MAX_GAP);
+	/*
+	 * between 1 and 2 few would be timed as a whole, each of which stood for
+	 * many
+	 */
+	if (gap < 2)
+		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
+	slot->gap = (float) Min(gap, MAX_GAP);
 }
 
 static PlanKey
@@ -334,19 +325,27 @@ finished(TimedExecution *execution)
 {
 	PlanEstimate *plan = execution->run.plan;
 	PlanKey		key = plan_key(&execution->drawn);
-	DrawSlot   *slot = slot_of(execution->drawn.class);
+	const ExecutionDraw *drawn = &execution->drawn;
+	DrawSlot   *slot = slot_of(drawn->class);
+	DrawHistory *history = history_of(slot);
+	double		run_ns = plan != NULL ? plan->whole_ns : execution->run_ns;
 	double		cost_ns;
 
-	if (slot->key != execution->drawn.class)
-		look_up(slot, execution->drawn.class);
-	scale_times(plan, warm_factor(history_of(slot), execution));
-	plan_store_add(execution->desc, &key, plan, execution->drawn.weight);
+	if (slot->key != drawn->class)
+		look_up(slot, drawn->class);
+	if (drawn->nodes)
+		plan_store_add(execution->desc, &key, plan, drawn->weight);
+	else
+		plan_store_add_whole(&key, false, drawn->weight, run_ns);
 
-	cost_ns = AFTERWARDS * (execution->attach_ns + (double) (reference_ns() - execution->stop_ns)) +
-		plan->overhead_ns;
-	if (history_of(slot)->n == 0 && execution->drawn.weight <= 1)
+	cost_ns = AFTERWARDS * (drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
+	if (plan != NULL)
+		cost_ns += plan->overhead_ns;
+	if (history->nodes_cost.n == 0 && drawn->weight <= 1)
 		spent_ns += cost_ns;
-	learn(slot, plan->whole_ns, cost_ns);
+	remember(&history->run, run_ns);
+	remember(drawn->nodes ? &history->nodes_cost : &history->whole_cost, cost_ns);
+	choose_gap(slot);
 	share_gap(slot->key, slot->gap);
 	draw_next(slot);
 }
@@ -364,11 +363,11 @@ failed(TimedExecution *execution)
 		slot->gap = NEW_GAP;
 		draw_next(slot);
 	}
-	plan_store_add_failed(&key, execution->drawn.weight);
+	plan_store_add_whole(&key, true, execution->drawn.failed_weight, 0);
 }
 
 static ExecutionSampler sampler = {
-	.passes = passes, .draw = draw, .ran_before = ran_before, .finished = finished, .failed = failed
+	.passes = passes, .draw = draw, .finished = finished, .failed = failed
 };
 
 Size

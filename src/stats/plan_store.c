@@ -34,6 +34,13 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
+/*
+ * Least number of executions timed as a whole that tell what timing nodes adds, and the
+ * limits of what nodes' times are multiplied by for that reason.
+ */
+#define FEWEST_WHOLE	5
+#define LEAST_FACTOR	0.25
+
 /* An execution, as it is added. */
 typedef struct Execution
 {
@@ -71,9 +78,21 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/* "node" is NULL for one that was pruned. */
+/* How many times as long executions would take if their nodes had not been timed. */
+static double
+plain_factor(const PlanEntry *entry)
+{
+	double		plain = weighted_mean(&entry->whole);
+	double		timed = weighted_mean(&entry->with_nodes);
+
+	if (entry->whole.n < FEWEST_WHOLE || !(timed > 0))
+		return 1;
+	return Min(Max(plain / timed, LEAST_FACTOR), 1);
+}
+
+/* "node" is NULL for one that was pruned; its times are multiplied by "factor". */
 static void
-add_times(NodeSlot *slot, const NodeEstimate *node, double w)
+add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
 	/* nothing is known of it: that is not the same as no time */
 	if (node != NULL && node->kind == NODE_UNTIMED)
@@ -86,15 +105,15 @@ add_times(NodeSlot *slot, const NodeEstimate *node, double w)
 	}
 	if (!isfinite(node->total_ns) || !isfinite(node->self_ns))
 		return;
-	weighted_add(&slot->total, w, node->total_ns, variance_of(node->total_margin_ns));
-	weighted_add(&slot->self, w, node->self_ns, variance_of(node->self_margin_ns));
-	slot->share_ns += w * node->self_ns / Max(node->processes, 1);
+	weighted_add(&slot->total, w, factor * node->total_ns, variance_of(factor * node->total_margin_ns));
+	weighted_add(&slot->self, w, factor * node->self_ns, variance_of(factor * node->self_margin_ns));
+	slot->share_ns += w * factor * node->self_ns / Max(node->processes, 1);
 	slot->calls += w * (double) node->calls;
 	slot->timed_calls += w * (double) node->timed;
 }
 
 static void
-add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
+add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double plain)
 {
 	const PlanEstimate *estimate = execution->estimate;
 	int			place = node_estimate_place(estimate, plan->plan_node_id);
@@ -108,7 +127,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 	slot->w += w;
 	slot->estimated_rows += w * plan->plan_rows;
 	node = place >= 0 ? &estimate->nodes[place] : NULL;
-	add_times(slot, node, w);
+	add_times(slot, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
 	/* of the processes whose times were added: a loop has its time */
@@ -120,22 +139,32 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution)
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
+/* Adds an execution to the plan's sums; "failed" have no time. */
+static void
+add_to_sums(PlanEntry *entry, WeightedSums *sums, double weight, double ns, TimestampTz now)
+{
+	if (!isfinite(ns) || ns < 0)
+		ns = 0;
+	if (entry->first_seen == 0)
+		entry->first_seen = now;
+	entry->last_seen = Max(entry->last_seen, now);
+	entry->value += weight * ns;
+	weighted_add(sums, weight, ns, 0);
+}
+
 static void
 add_to_entry(PlanEntry *entry, const Execution *execution)
 {
-	double		whole_ns = execution->estimate->whole_ns;
+	double		plain;
 	int			i = 0;
 
-	if (!isfinite(whole_ns) || whole_ns < 0)
-		whole_ns = 0;
-	if (entry->first_seen == 0)
-		entry->first_seen = execution->now;
-	entry->last_seen = Max(entry->last_seen, execution->now);
-	entry->value += execution->weight * whole_ns;
-	weighted_add(&entry->whole, execution->weight, whole_ns, 0);
+	add_to_sums(entry, &entry->with_nodes, execution->weight, execution->estimate->whole_ns, execution->now);
+	if (execution->weight <= 1)
+		add_to_sums(entry, &entry->whole, execution->weight, execution->estimate->whole_ns, execution->now);
+	plain = plain_factor(entry);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree.nkept;
 		 slot = plan_store->slots[slot].next)
-		add_to_slot(&plan_store->slots[slot], execution->tree.nodes[i++].plan, execution);
+		add_to_slot(&plan_store->slots[slot], execution->tree.nodes[i++].plan, execution, plain);
 }
 
 /* Adds to an entry that is there, and has nodes if it should; false if there is none. */
@@ -292,7 +321,7 @@ plan_store_add(QueryDesc *desc, const PlanKey *key,
 	nodes = new_nodes(&execution, desc->plannedstmt->rtable);
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, tree->nkept);
-	/* (one of which executions have only failed has no nodes) */
+	/* (one of which no execution's nodes were timed yet has none) */
 	if (entry != NULL && entry->nnodes == 0 && store_give_slots(entry, tree->nkept))
 	{
 		entry->nnodes = tree->n;
@@ -305,17 +334,8 @@ plan_store_add(QueryDesc *desc, const PlanKey *key,
 	pfree(nodes);
 }
 
-static void
-add_failed(PlanEntry *entry, double weight, TimestampTz now)
-{
-	weighted_add(&entry->failed, weight, 0, 0);
-	if (entry->first_seen == 0)
-		entry->first_seen = now;
-	entry->last_seen = Max(entry->last_seen, now);
-}
-
 void
-plan_store_add_failed(const PlanKey *key, double weight)
+plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	PlanEntry  *entry;
@@ -329,7 +349,7 @@ plan_store_add_failed(const PlanKey *key, double weight)
 	if (entry != NULL)
 	{
 		LWLockAcquire(partition_lock(hash), LW_EXCLUSIVE);
-		add_failed(entry, weight, now);
+		add_to_sums(entry, failed ? &entry->failed : &entry->whole, weight, ns, now);
 		LWLockRelease(partition_lock(hash));
 	}
 	LWLockRelease(store_lock());
@@ -339,6 +359,6 @@ plan_store_add_failed(const PlanKey *key, double weight)
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, 0);
 	if (entry != NULL)
-		add_failed(entry, weight, now);
+		add_to_sums(entry, failed ? &entry->failed : &entry->whole, weight, ns, now);
 	LWLockRelease(store_lock());
 }

@@ -25,16 +25,16 @@ extern uint64 plan_store_planid(const PlannedStmt *plan);
 extern bool plan_store_ready(void);
 
 /*
- * Adds an execution that was timed, of whose like one in "weight" is.  Called between
- * ExecutorFinish() and ExecutorEnd().
+ * Adds an execution whose nodes were timed, and which stands for "weight" executions.
+ * Called between ExecutorFinish() and ExecutorEnd().
  */
 extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
 /*
- * Adds one that has failed.  Called while a transaction is being aborted: takes
- * locks, but allocates nothing, and raises no error.
+ * Adds an execution that was timed as a whole, or has failed.  Called while a transaction is being
+ * aborted, too: takes locks, but allocates nothing, and raises no error.
  */
-extern void plan_store_add_failed(const PlanKey *key, double weight);
+extern void plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

@@ -25,7 +25,7 @@
 #define STORE_MAGIC		0x43544d47
 
 /* To be changed with the structures' meaning. */
-#define STORE_LAYOUT	2
+#define STORE_LAYOUT	3
 
 typedef struct StoreHeader
 {

@@ -61,14 +61,15 @@ typedef struct NodeSlot
 typedef struct PlanEntry
 {
 	PlanKey		key;			/* first */
-	int32		first_node;		/* NO_SLOT: not known, as all executions have
-								 * failed */
+	int32		first_node;		/* NO_SLOT: no execution's nodes were timed */
 	int32		nslots;
 	int32		nnodes;			/* that the plan has */
 	int32		encoding;		/* of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
-	WeightedSums whole;			/* ns */
+	WeightedSums whole;			/* ns; of executions timed as a whole, and of
+								 * all if the nodes of each were timed */
+	WeightedSums with_nodes;	/* ns; of executions whose nodes were timed */
 	WeightedSums failed;		/* executions; x is 0 */
 	double		value;			/* to be kept, see store_make_room() */
 } PlanEntry;
@@ -128,6 +129,13 @@ extern PlanEntry *store_new_entry(const PlanKey *key);
 
 /* Gives an entry without nodes a list of so many, all 0; false: there are not as many free. */
 extern bool store_give_slots(PlanEntry *entry, int nslots);
+
+/* The times of a plan's executions: those timed as a whole, if there are any. */
+static inline const WeightedSums *
+plan_times(const PlanEntry *entry)
+{
+	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
+}
 
 extern void store_remove(PlanEntry *entry);
 

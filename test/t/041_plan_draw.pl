@@ -12,9 +12,9 @@ use Test::More;
 use ClockSession;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
+my $statements = -f $node->config_data('--sharedir') . '/extension/pg_stat_statements.control';
 $node->init;
-$node->append_conf('postgresql.conf', q{
-shared_preload_libraries = 'clocktiming'
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming" . ($statements ? ', pg_stat_statements' : '') . "'\n" . q{
 clocktiming.track = on
 clocktiming.max_overhead = 20
 max_parallel_workers_per_gather = 0
@@ -78,6 +78,19 @@ my %long = known('b');
 is($long{executions}, 8, 'long executions are counted') or diag explain \%long;
 is($long{timed}, 8, 'since all of them are timed');
 is($long{margin}, 0, 'exactly');
+
+# The mean of short executions has nothing in it of timing others, and nothing is taken off: it is between the shortest and the longest.
+SKIP:
+{
+	skip 'pg_stat_statements is not there', 1 unless $statements;
+	query('CREATE EXTENSION pg_stat_statements; CREATE TABLE rows AS SELECT i, i % 10 AS k FROM generate_series(1, 600) AS i; ANALYZE rows');
+	query(q{SET pg_stat_statements.track = 'all'; SET clocktiming.max_overhead = 50; SELECT repeats('SELECT count(*) FROM rows WHERE k > 2', 5000)});
+	is( query(q{SELECT mean_ms >= min_exec_time, mean_ms <= max_exec_time FROM clock_plan_stats JOIN pg_stat_statements USING (dbid, userid, queryid)
+			WHERE plan LIKE '%Seq Scan on rows'}),
+		't|t', 'the mean of short executions')
+	  or diag query(q{SELECT mean_ms, timed_executions, min_exec_time, mean_exec_time FROM clock_plan_stats JOIN pg_stat_statements USING (dbid, userid, queryid)
+			WHERE plan LIKE '%Seq Scan on rows'});
+}
 
 # Errors
 query('SELECT clock_stats_reset()');
