@@ -791,8 +791,8 @@ CREATE VIEW clock_plan_stats AS
     FROM clock_list_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
 'plans that were executed while clocktiming.track was on, a row for each plan of a query of a user in a database, with how often and how long they were executed, estimated from a random part of the executions';
-COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; null if it may not be seen';
-COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree; null if it may not be seen';
+COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements';
+COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
@@ -831,8 +831,8 @@ CREATE VIEW clock_node_stats AS
     FROM clock_list_node_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
 'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
-COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; null if it may not be seen';
-COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree; null if it may not be seen';
+COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements';
+COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_node_stats.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN';
 COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';
 COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
@@ -1951,7 +1951,7 @@ REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
--- as of pg_stat_statements: who may not see a plan finds out that there is one
+-- everybody sees what he has executed
 GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
 GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;

@@ -68,14 +68,6 @@ check_ready(void)
 			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
 }
 
-/* Whether all that is known of a user's plans may be seen: as of pg_stat_statements. */
-static bool
-may_see(const PlanEntry *entry)
-{
-	return entry->key.userid == GetUserId() ||
-		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-}
-
 /* A number that is not known is null. */
 static void
 put_double(Row *row, double value)
@@ -117,14 +109,11 @@ put_name(Row *row, const PlanEntry *entry, const NameData *name)
 }
 
 static void
-put_key(Row *row, const PlanEntry *entry, bool seen)
+put_key(Row *row, const PlanEntry *entry)
 {
 	row_put(row, ObjectIdGetDatum(entry->key.dbid));
 	row_put(row, ObjectIdGetDatum(entry->key.userid));
-	if (seen)
-		row_put_counts(row, (int64) entry->key.queryid, (int64) entry->key.planid);
-	else
-		row_put_nulls(row, 2);
+	row_put_counts(row, (int64) entry->key.queryid, (int64) entry->key.planid);
 }
 
 /* What has been seen of executions that did not fail: of others nothing was timed. */
@@ -133,10 +122,9 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
 	const PlanEntry *entry = &plan->entry;
 	const WeightedSums *whole = plan_times(entry);
-	bool		seen = may_see(entry);
 	Row			row = row_of_set(fcinfo);
 
-	put_key(&row, entry, seen);
+	put_key(&row, entry);
 	put_rounded(&row, whole->w);
 	put_double(&row, rint(weighted_count_margin(whole)));
 	put_rounded(&row, whole->n);
@@ -148,19 +136,21 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_put(&row, TimestampTzGetDatum(entry->first_seen));
 	row_put(&row, TimestampTzGetDatum(entry->last_seen));
 	row_put(&row, Int32GetDatum(entry->nnodes));
-	row_put_text(&row, !seen ? "<insufficient privilege>" : entry->nslots > 0 ? store_plan_text(plan) : NULL);
+	row_put_text(&row, entry->nslots > 0 ? store_plan_text(plan) : NULL);
 	row_to_set(&row, fcinfo);
 }
 
 /*
- * All rows of a function that lists plans.  What those of a plan need is freed after
- * each: there may be half a million nodes.
+ * Returns all rows of a function that lists plans: the user's own plans, and for members of
+ * pg_read_all_stats those of all users.  The memory for a plan's rows is freed after each
+ * plan, as there may be half a million nodes.
  */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {
 	PlanCopy   *plans;
 	int			n;
+	Oid			userid = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 	MemoryContext of_plan = AllocSetContextCreate(CurrentMemoryContext, "clocktiming plan",
 												  ALLOCSET_DEFAULT_SIZES);
 
@@ -172,6 +162,8 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
+		if (OidIsValid(userid) && plans[i].entry.key.userid != userid)
+			continue;
 		old = MemoryContextSwitchTo(of_plan);
 		put_rows(fcinfo, &plans[i]);
 		MemoryContextSwitchTo(old);
@@ -215,20 +207,14 @@ put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 static void
 put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
-	bool		seen = may_see(entry);
 	Row			row = row_of_set(fcinfo);
 
-	put_key(&row, entry, seen);
+	put_key(&row, entry);
 	row_put(&row, Int32GetDatum(node->place + 1));
 	row_put(&row, Int32GetDatum(node->depth));
-	row_put_text(&row, seen ? store_name(entry, node->type) : "<insufficient privilege>");
-	if (seen)
-	{
-		put_name(&row, entry, &node->relation);
-		put_name(&row, entry, &node->index);
-	}
-	else
-		row_put_nulls(&row, 2);
+	row_put_text(&row, store_name(entry, node->type));
+	put_name(&row, entry, &node->relation);
+	put_name(&row, entry, &node->index);
 	put_rounded(&row, node->loops);
 	put_hundredths(&row, per(node->estimated_rows, node->w));
 	put_hundredths(&row, per(node->rows, node->loops));
@@ -272,7 +258,7 @@ put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *n
 {
 	Row			row = row_of_set(fcinfo);
 
-	put_key(&row, entry, true);
+	put_key(&row, entry);
 	row_put(&row, Int32GetDatum(node == NULL ? 0 : node->place + 1));
 	row_put(&row, Int32GetDatum(node == NULL ? 0 : node->depth));
 	row_put_text(&row, node == NULL ? "whole plan" : store_name(entry, node->type));
@@ -289,11 +275,10 @@ put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *n
 	row_to_set(&row, fcinfo);
 }
 
-/* What may be seen only, as it is kept for others to see. */
 static void
 put_plan_sums(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
-	if (plan->entry.nslots == 0 || !may_see(&plan->entry))
+	if (plan->entry.nslots == 0)
 		return;
 	put_node_sums(fcinfo, &plan->entry, NULL);
 	for (int i = 0; i < plan->entry.nslots; i++)
