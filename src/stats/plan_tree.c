@@ -7,9 +7,12 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
+#include "utils/syscache.h"
 
 #include "compat.h"
 #include "explain/explain_output.h"
@@ -26,17 +29,24 @@ typedef struct TreeWalk
 	uint64		hash;
 } TreeWalk;
 
-/* What of a node makes another plan of it. */
+/*
+ * What of a node makes another plan of it.  Names, not OIDs: those of a temporary table, or
+ * of an index that was built again, are new ones.  No padding: it is hashed as bytes.
+ */
 typedef struct NodeIdentity
 {
+	uint64		relation;		/* hashes of names, 0: none */
+	uint64		index;
 	int32		tag;
 	int32		depth;
 	int32		variant;		/* type of join, strategy, command */
 	int32		split;
 	int32		parallel;
-	Oid			relation;
-	Oid			index;
+	int32		async;
 } NodeIdentity;
+
+StaticAssertDecl(sizeof(NodeIdentity) == 2 * sizeof(uint64) + 6 * sizeof(int32),
+				 "the bytes of a NodeIdentity have no padding");
 
 Oid
 plan_node_index(const Plan *plan)
@@ -54,6 +64,21 @@ plan_node_index(const Plan *plan)
 	}
 }
 
+static uint64
+name_hash(Oid relation)
+{
+	HeapTuple	tuple = OidIsValid(relation) ? SearchSysCache1(RELOID, ObjectIdGetDatum(relation)) : NULL;
+	const char *name;
+	uint64		hash;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	name = NameStr(((Form_pg_class) GETSTRUCT(tuple))->relname);
+	hash = hash_bytes_extended((const unsigned char *) name, (int) strlen(name), 0);
+	ReleaseSysCache(tuple);
+	return hash;
+}
+
 static void
 add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 {
@@ -61,8 +86,9 @@ add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 		.tag = nodeTag(plan),
 		.depth = depth,
 		.parallel = plan->parallel_aware,
-		.relation = explain_relation(plan, walk->stmt->rtable),
-		.index = plan_node_index(plan)
+		.async = plan->async_capable,
+		.relation = name_hash(explain_relation(plan, walk->stmt->rtable)),
+		.index = name_hash(plan_node_index(plan))
 	};
 
 	switch (nodeTag(plan))

@@ -37,8 +37,8 @@ typedef struct PlanTree
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 
 /*
- * A hash of the types of nodes, how they join and aggregate, their relations and
- * indexes, and how deep each is.  Neither costs nor constants are in it.
+ * Returns a hash of the types of nodes, how they join and aggregate, the names of their
+ * relations and indexes, and how deep each is.  Neither costs, constants nor OIDs are in it.
  */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 

@@ -291,6 +291,20 @@ is( query(
 is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'who monitors finds it, too');
 is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'and takes snapshots');
 
+# Plans are the same by names, whatever OIDs relations and indexes have.
+reset_all();
+my $by_index = $on . 'SET enable_seqscan = off; SELECT sum(k) FROM t WHERE i < 20;';
+query($by_index);
+query('SELECT clock_stats_snapshot()');
+query('REINDEX INDEX CONCURRENTLY t_i');
+query($by_index);
+query('DROP INDEX t_i; CREATE INDEX t_i ON t (i)');
+query($by_index);
+is(query(q{SELECT count(*), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%t_i%'}), '1|3', 'an index that is built again');
+is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'}), '0', 'is no other plan');
+query($on . 'CREATE TEMPORARY TABLE temporary (i int); SELECT count(*) FROM temporary') for 1 .. 3;
+is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'nor is a temporary table of another session');
+
 # Snapshots are dumped with the database.
 query('CREATE DATABASE restored');
 my $dump = $node->basedir . '/dump.sql';
