@@ -791,7 +791,7 @@ CREATE VIEW clock_plan_stats AS
     FROM clock_list_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
 'plans that were executed while clocktiming.track was on, a row for each plan of a query of a user in a database, with how often and how long they were executed, estimated from a random part of the executions';
-COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements';
+COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
 COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
@@ -831,7 +831,7 @@ CREATE VIEW clock_node_stats AS
     FROM clock_list_node_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
 'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
-COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements';
+COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
 COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_node_stats.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN';
 COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';

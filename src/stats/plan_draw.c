@@ -131,15 +131,21 @@ static uint64 began_ns = 0;
 static double spent_ns = 0;		/* on new classes */
 
 /*
- * The query, and what its plan begins with.  It need not tell every plan: which p an execution
- * has does not matter.
+ * The query, and the type of its plan's root.  Without a query id the plan's cost stands for the
+ * query.  Two plans may be of one class: which p an execution has does not matter.
  */
 static inline uint64
 class_key(const QueryDesc *desc)
 {
+	const Plan *plan = desc->plannedstmt->planTree;
 	uint64		key = (uint64) desc->plannedstmt->queryId;
 
-	return (key ^ (uint64) nodeTag(desc->plannedstmt->planTree) << 32) | 1;
+	if (unlikely(key == 0))
+	{
+		memcpy(&key, &plan->total_cost, sizeof(key));
+		key *= UINT64CONST(0x9e3779b97f4a7c15);
+	}
+	return (key ^ (uint64) nodeTag(plan) << 32) | 1;
 }
 
 static inline DrawSlot *
@@ -242,7 +248,7 @@ passes(const QueryDesc *desc)
 	DrawSlot   *slot = slot_of(key);
 
 	if (unlikely(slot->key != key || slot->left <= 1))
-		return desc->plannedstmt->queryId == 0;
+		return false;
 	slot->left--;
 	return true;
 }
@@ -255,9 +261,6 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	uint64		start_ns;
 	double		whole;
 
-	/* whoever wants no query ids, or a query that has none */
-	if (unlikely(desc->plannedstmt->queryId == 0))
-		return false;
 	key = class_key(desc);
 	slot = slot_of(key);
 	if (unlikely(slot->key != key))
@@ -272,8 +275,11 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	drawn->weight = track_everything ? 1 : drawn->nodes ? slot->gap : slot->gap / whole;
 	drawn->failed_weight = track_everything ? 1 : slot->gap / (1 + whole);
 	drawn->userid = GetUserId();
-	drawn->queryid = (uint64) desc->plannedstmt->queryId;
 	drawn->planid = plan_store_planid(desc->plannedstmt);
+	drawn->queryid = (uint64) desc->plannedstmt->queryId;
+	/* as of DECLARE CURSOR and CREATE TABLE AS before 18 */
+	if (drawn->queryid == 0)
+		drawn->queryid = drawn->planid;
 	/* now, as a function in it may execute the same query */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);

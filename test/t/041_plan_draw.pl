@@ -112,6 +112,25 @@ foreach my $statements (
 }
 is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
 
+# Executions for which the server has no query id
+$s->query('SET clocktiming.track_everything = on');
+$s->query("CREATE TABLE q_$_ AS SELECT i FROM a") foreach qw(cursor ctas into view atomic off);
+$s->query('CREATE FUNCTION atomic() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM q_atomic; SELECT max(i) FROM q_atomic; END');
+$s->query($_) foreach (
+	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM q_cursor; FETCH 10 FROM c; FETCH ALL FROM c; COMMIT',
+	'CREATE TABLE q_2 AS SELECT i + 1 FROM q_ctas',
+	'SELECT i INTO q_3 FROM q_into',
+	'CREATE MATERIALIZED VIEW v AS SELECT i + 1 FROM q_view',
+	'REFRESH MATERIALIZED VIEW v',
+	'SELECT atomic()',
+	'SET compute_query_id = off; SELECT i FROM q_off; RESET compute_query_id');
+is( query(q{SELECT string_agg(plan || ' ' || executions, ',' ORDER BY plan COLLATE "C")
+		FROM (SELECT regexp_replace(plan, '.* on q_', '') AS plan, sum(executions) AS executions FROM clock_plan_stats WHERE plan LIKE '%Scan on q!_%' ESCAPE '!' GROUP BY 1) AS p}),
+	'atomic 2,ctas 1,cursor 1,into 1,off 1,view 2',
+	'executions without a query id are counted');
+is(query('SELECT count(*) FROM clock_plan_stats WHERE queryid = 0'), '0', 'under an id of their plan');
+$s->query('RESET clocktiming.track_everything');
+
 # Switched within the statements that are being drawn
 $s->query(q{
 	DO $$
