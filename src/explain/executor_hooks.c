@@ -12,6 +12,8 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/xact.h"
+#include "storage/ipc.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
 
@@ -119,6 +121,17 @@ execution_of(const QueryDesc *desc)
 	return NULL;
 }
 
+/*
+ * Whether an execution that is not finished has ended by an error, and not because ROLLBACK or the
+ * session's end has closed its cursor.  The error may have been raised between two
+ * ExecutorRun(), as in the body of a PL/pgSQL loop.  The ROLLBACK of a procedure looks the same.
+ */
+static bool
+ended_by_error(const TimedExecution *execution)
+{
+	return execution->under_way || (!proc_exit_inprogress && TransactionBlockStatusCode() != 'E');
+}
+
 /* Called when the query's memory goes, after an error, too. */
 static void
 end_execution(void *arg)
@@ -130,7 +143,8 @@ end_execution(void *arg)
 		GIVE_BACK_HOOK(ExecutorFinish);
 	if (explain_at_work != NULL && explain_at_work->execution == execution)
 		explain_at_work->execution = NULL;
-	if (execution->drawn.weight > 0 && execution->under_way && execution_sampler != NULL)
+	if (execution->drawn.weight > 0 && execution->stop_ns == 0 && execution_sampler != NULL &&
+		ended_by_error(execution))
 		execution_sampler->failed(execution);
 }
 

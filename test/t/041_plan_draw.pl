@@ -112,8 +112,27 @@ foreach my $statements (
 }
 is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
 
-# Executions for which the server has no query id
+# An error between two parts of an execution, and what is none
 $s->query('SET clocktiming.track_everything = on');
+$s->query('CREATE TABLE e AS SELECT i FROM a');
+foreach my $case (
+	[ 1, q{DO $$ DECLARE r record; BEGIN FOR r IN SELECT i FROM e LOOP PERFORM 1 / 0; END LOOP; END $$} ],
+	[ 1, q{DO $$ DECLARE r record; BEGIN FOR r IN SELECT i FROM e LOOP PERFORM 1 / 0; END LOOP; EXCEPTION WHEN division_by_zero THEN END $$} ],
+	[ 1, 'BEGIN; DECLARE c CURSOR FOR SELECT * FROM e; FETCH 10 FROM c; SELECT 1 / 0; ROLLBACK' ],
+	[ 1, 'BEGIN; SAVEPOINT s; DECLARE c CURSOR FOR SELECT * FROM e; FETCH 10 FROM c; SELECT 1 / 0; ROLLBACK TO s; COMMIT' ],
+	[ 0, 'BEGIN; DECLARE c CURSOR FOR SELECT * FROM e; FETCH 10 FROM c; ROLLBACK' ],
+	[ 0, 'BEGIN; SAVEPOINT s; DECLARE c CURSOR FOR SELECT * FROM e; FETCH 10 FROM c; ROLLBACK TO s; COMMIT' ],
+	[ 0, 'BEGIN; SAVEPOINT s; SAVEPOINT t; DECLARE c CURSOR FOR SELECT * FROM e; FETCH 10 FROM c; ROLLBACK TO s; COMMIT' ],
+	[ 0, 'BEGIN; DECLARE c CURSOR FOR SELECT * FROM e; FETCH 10 FROM c; COMMIT' ])
+{
+	my ($failed, $statements) = @$case;
+
+	query('SELECT clock_stats_reset()');
+	$s->query($statements);
+	is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), $failed, "$failed failed: $statements");
+}
+
+# Executions for which the server has no query id
 $s->query("CREATE TABLE q_$_ AS SELECT i FROM a") foreach qw(cursor ctas into view atomic off);
 $s->query('CREATE FUNCTION atomic() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM q_atomic; SELECT max(i) FROM q_atomic; END');
 $s->query($_) foreach (
