@@ -876,7 +876,10 @@ COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
 --
 -- What has changed since a snapshot of them.
 --
-CREATE TABLE clock_node_snapshots (
+-- They belong to this server's statistics, which a crash ends, too.  So they are in no dump, and no publication for all tables
+-- takes them to another server.
+--
+CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
     userid     oid                NOT NULL,
@@ -893,9 +896,8 @@ CREATE TABLE clock_node_snapshots (
     PRIMARY KEY (taken_at, dbid, userid, queryid, planid, node),
     CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
-SELECT pg_catalog.pg_extension_config_dump('clock_node_snapshots', '');
 COMMENT ON TABLE clock_node_snapshots IS
-'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; rows that are no longer needed may be deleted';
+'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; empty after a crash, and neither dumped nor replicated';
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
 COMMENT ON COLUMN clock_node_snapshots.dbid IS 'OID of the database';
 COMMENT ON COLUMN clock_node_snapshots.userid IS 'OID of the user who has executed the plan';
@@ -939,9 +941,12 @@ AS 'MODULE_PATHNAME', 'clock_check_changes';
 COMMENT ON FUNCTION clock_check_changes(numeric, timestamptz) IS
 'internal: an error unless that is a confidence, and there is a snapshot';
 
-CREATE FUNCTION clock_stats_snapshot() RETURNS timestamptz
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+CREATE FUNCTION clock_stats_snapshot(
+    keep interval DEFAULT '30 days'
+) RETURNS timestamptz
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 BEGIN ATOMIC
+    DELETE FROM clock_node_snapshots WHERE taken_at < clock_timestamp() - keep;
     WITH t AS MATERIALIZED (
         SELECT clock_timestamp() AS now
     ), i AS (
@@ -953,8 +958,8 @@ BEGIN ATOMIC
     )
     SELECT max(i.taken_at) FROM i;
 END;
-COMMENT ON FUNCTION clock_stats_snapshot() IS
-'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), and returns the time of the snapshot; null, and none is stored, if there are no plans that may be seen';
+COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
+'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), deletes snapshots that are older than the interval, unless it is null, and returns the time of the snapshot; null, and none is stored, if there are no plans';
 
 -- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
 -- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
@@ -1959,11 +1964,11 @@ REVOKE ALL ON FUNCTION clock_list_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_node_sums() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_stats_snapshot() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_stats_snapshot() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
-GRANT SELECT, INSERT, DELETE ON TABLE clock_node_snapshots TO pg_monitor;
+GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_list_history(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_list_history(text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_list_events() FROM PUBLIC;

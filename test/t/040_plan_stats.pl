@@ -305,14 +305,27 @@ is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'
 query($on . 'CREATE TEMPORARY TABLE temporary (i int); SELECT count(*) FROM temporary') for 1 .. 3;
 is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'nor is a temporary table of another session');
 
-# Snapshots are dumped with the database.
-query('CREATE DATABASE restored');
+# Snapshots are written by the function alone, which anybody who monitors may call, and deletes old ones.
+foreach my $statement (q{INSERT INTO clock_node_snapshots SELECT 'infinity', dbid, userid, queryid, planid, node, depth, node_type, relation, index_name, first_seen, total_sums, self_sums FROM clock_node_snapshots},
+	q{UPDATE clock_node_snapshots SET taken_at = 'infinity'}, 'DELETE FROM clock_node_snapshots', 'TRUNCATE clock_node_snapshots')
+{
+	like(as('regress_monitor', $statement)->{err}, qr/permission denied for table clock_node_snapshots/, "nobody else: $statement");
+}
+my $times = 'SELECT count(DISTINCT taken_at) FROM clock_node_snapshots';
+cmp_ok(query($times), '>', 1, 'snapshots of some times');
+as('regress_monitor', q{SELECT clock_stats_snapshot(keep => '0')});
+is(query($times), '1', 'of which only the latest is kept');
+
+# They stay on this server: the database's owner can dump it without them, and no publication has them.
+query($_) foreach 'CREATE ROLE regress_owner LOGIN', 'CREATE DATABASE owned OWNER regress_owner', 'CREATE DATABASE restored';
+$node->safe_psql('owned', 'CREATE EXTENSION clocktiming; SELECT clock_stats_snapshot()');
 my $dump = $node->basedir . '/dump.sql';
-$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-f', $dump, 'postgres' ], 'a dump');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], 'is restored');
-my $snapshots = 'SELECT count(*) > 0, count(*), md5(string_agg(s::text, chr(10) ORDER BY s)) FROM clock_node_snapshots s';
-is($node->safe_psql('restored', $snapshots), query($snapshots), 'snapshots are in it');
-query('DROP DATABASE restored');
+$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-U', 'regress_owner', '-f', $dump, 'owned' ], 'the owner dumps the database');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], 'which is restored');
+is($node->safe_psql($_->[0], $times), $_->[1], "snapshots in the database $_->[0]") foreach [ 'owned', '1' ], [ 'restored', '0' ];
+$node->safe_psql('owned', 'SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES');
+is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables has none');
+query("DROP DATABASE $_") foreach qw(owned restored);
 
 # Many sessions with many plans: all is counted where there is room, and nothing is stuck where there is not.
 query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
