@@ -11,10 +11,12 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "utils/guc.h"
 
+#include "clock/subtransaction.h"
 #include "compat.h"
 #include "explain/call_samples.h"
 #include "explain/parallel_timing.h"
@@ -72,22 +74,45 @@ shared_uses(SharedTiming *shared)
 	return (SharedUse *) &shared->records[records_of_worker(shared) * (size_t) shared->nworkers];
 }
 
+static Size
+shared_size(const QueryTiming *query)
+{
+	return offsetof(SharedTiming, records) +
+		sizeof(NodeRecord) * (Size) (query->nnodes + query->nparts) * (Size) query->nworkers +
+		sizeof(SharedUse) * (Size) query->nparts;
+}
+
+/* In a subtransaction, which the segment outlives. */
+static void
+create_segment(void *arg)
+{
+	QueryTiming *query = arg;
+
+	query->segment = dsm_create(shared_size(query), DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (query->segment != NULL)
+		dsm_pin_mapping(query->segment);
+}
+
 void
 parallel_timing_share(QueryTiming *query)
 {
-	Size		size = offsetof(SharedTiming, records) +
-		sizeof(NodeRecord) * (Size) (query->nnodes + query->nparts) * (Size) query->nworkers +
-		sizeof(SharedUse) * (Size) query->nparts;
+	Size		size = shared_size(query);
 	SharedTiming *shared;
 	char		value[32];
 
 	if (query->nworkers == 0 || query->no_workers)
 		return;
-	/* the query has to go on where there is no room for another one */
-	query->segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+
+	/*
+	 * The query has to go on where all segments are in use, or /dev/shm is
+	 * full.
+	 */
+	if (!IsInParallelMode())
+		(void) subtransaction_attempt(create_segment, query);
 	query->workers_untimed = query->segment == NULL;
 	if (query->workers_untimed)
 		return;
+	dsm_unpin_mapping(query->segment);
 	query->shared = shared = dsm_segment_address(query->segment);
 	memset(shared, 0, size);
 	shared->magic = SHARED_MAGIC;
@@ -98,10 +123,12 @@ parallel_timing_share(QueryTiming *query)
 	shared->nparts = query->nparts;
 	shared->nworkers = query->nworkers;
 	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		shared_uses(shared)[use->place - query->nplaces] = (SharedUse)
 	{
-		use->user->id, use->subplan->id
-	};
+		SharedUse  *shared_use = &shared_uses(shared)[use->place - query->nplaces];
+
+		shared_use->user = use->user->id;
+		shared_use->subplan = use->subplan->id;
+	}
 	shared->text_hash = text_hash(query->desc->sourceText);
 	shared->cost = query->cost;
 	shared->by_counter = timing_by_counter;

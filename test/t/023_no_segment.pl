@@ -10,6 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use ClockSession;
+use ClockShim;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -107,4 +108,26 @@ foreach my $leader ('on', 'off')
 }
 
 $node->stop;
+
+# /dev/shm is full when an execution is to be timed that was drawn for the statistics of plans.
+SKIP:
+{
+	skip 'no full_shm.so', 6 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";
+	my $shim = ClockShim->new('full_shm', 1);
+
+	$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'clocktiming'
+clocktiming.track = on});
+	$shim->start($node);
+	$node->safe_psql('postgres', 'SELECT clock_stats_reset()');
+	foreach my $full (1, 0)
+	{
+		$shim->write(0, $full);
+		my ($status, $out, $err) = $node->psql('postgres', sprintf "SET clocktiming.track_everything = on; $query", 0);
+		is("$out$err", '90000', "a parallel query is executed, full: $full");
+		is( $node->safe_psql('postgres', q{SELECT sum(executions) FROM clock_plan_stats WHERE plan LIKE '%Seq Scan on rows'}), 2 - $full, 'and is in the statistics');
+		is( $node->safe_psql('postgres', q{SELECT loops FROM clock_node_stats WHERE relation = 'rows'}), $full ? 1 : 4, 'with the processes that were timed');
+	}
+	$node->stop;
+}
 done_testing();
