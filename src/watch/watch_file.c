@@ -116,6 +116,30 @@ rows_are_right(const WatchRow *rows, int n)
 	return true;
 }
 
+#define ENDS(text)	(memchr(text, '\0', sizeof(text)) != NULL)
+
+/* Whether each text ends within its room. */
+static bool
+texts_are_right(const WatchState *state)
+{
+	bool		right = true;
+
+	for (int i = 0; i < WATCH_EVENTS; i++)
+	{
+		const WatchEvent *event = &state->event[i];
+
+		right = right && ENDS(event->before) && ENDS(event->after) && ENDS(event->evidence);
+	}
+	for (int i = 0; i < WATCH_MACHINES; i++)
+	{
+		const WatchMachine *machine = &state->machine[i];
+
+		right = right && ENDS(machine->boot_id) && ENDS(machine->hypervisor) && ENDS(machine->processor) &&
+			ENDS(machine->kernel_source) && ENDS(machine->source) && ENDS(machine->reads);
+	}
+	return right;
+}
+
 static bool
 state_is_right(const WatchState *state)
 {
@@ -129,7 +153,7 @@ state_is_right(const WatchState *state)
 	right = right && state->machine_now >= 0 && state->machine_now < WATCH_MACHINES;
 	for (int i = 0; i < WATCH_EVENTS; i++)
 		right = right && state->event[i].what >= 0 && state->event[i].what < WATCH_WHATS;
-	return right;
+	return right && texts_are_right(state);
 }
 
 /* False if what was read cannot be right. */

@@ -309,6 +309,32 @@ like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/cloc
 like(slurp_file("$file.invalid"), qr/x{100}/, 'and kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 
+# one whose texts do not end, and whose checksum is right
+sub crc32c
+{
+	my ($crc, @table) = (0xffffffff);
+
+	foreach my $byte (0 .. 255)
+	{
+		$byte = $byte & 1 ? ($byte >> 1) ^ 0x82f63b78 : $byte >> 1 for 1 .. 8;
+		push @table, $byte;
+	}
+	$crc = $table[ ($crc ^ $_) & 255 ] ^ ($crc >> 8) foreach unpack('C*', $_[0]);
+	return $crc ^ 0xffffffff;
+}
+my $boot_id = query('SELECT boot_id FROM clock_history WHERE boot_id IS NOT NULL LIMIT 1');
+$node->stop;
+my $content = substr(slurp_file($file), 0, -4);
+is(unpack('V', substr(slurp_file($file), -4)), crc32c($content), 'the checksum');
+substr($content, index($content, $boot_id), 200) = 'x' x 200;
+open($fh, '>:raw', $file) or die "$file: $!";
+print $fh $content, pack('V', crc32c($content));
+close($fh);
+start();
+is(query(q{SELECT count(*) FROM clock_history WHERE boot_id ~ 'x'}), '0', 'a file with a text that does not end is not read');
+like(slurp_file("$file.invalid"), qr/x{200}/, 'but kept');
+wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew, again');
+
 # the TSC, which the server takes when it is told to, and gives up again
 SKIP:
 {
