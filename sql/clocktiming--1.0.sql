@@ -811,6 +811,7 @@ COMMENT ON COLUMN clock_plan_stats.dbid IS 'OID of the database';
 COMMENT ON COLUMN clock_plan_stats.userid IS 'OID of the user who has executed the plan';
 
 CREATE FUNCTION clock_list_node_stats(
+    most integer DEFAULT NULL,
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
     OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
@@ -820,15 +821,15 @@ CREATE FUNCTION clock_list_node_stats(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_list_node_stats';
-COMMENT ON FUNCTION clock_list_node_stats() IS
-'lists the nodes of plans of which statistics are kept, a row each, as the view clock_node_stats shows them';
+COMMENT ON FUNCTION clock_list_node_stats(integer) IS
+'lists the nodes of plans of which statistics are kept, a row each, as the view clock_node_stats shows them; with an argument only so many, up to 1000, that have taken most time themselves';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
            s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor, s.calls, s.timed_calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
-    FROM clock_list_node_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+    FROM clock_list_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
 'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
 COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
@@ -1386,9 +1387,8 @@ listed AS (
                round(n.self_ms::numeric, 3), ' &#177; ' || round(n.self_margin_ms::numeric, 3)::text,
                '<small>', clock_page_escape(n.share_percent::text), ' % of its plan</small></td><td>', clock_page_escape(n.mean_rows_factor::text), '</td></tr>'),
                '' ORDER BY n.self_ms DESC) AS html
-    FROM (SELECT s.* FROM clock_node_stats s
-          WHERE (SELECT k.plans FROM knows k) AND s.self_ms IS NOT NULL
-          ORDER BY s.self_ms DESC LIMIT 10) n
+    FROM (SELECT s.*, d.datname AS dbname FROM clock_list_node_stats(10) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
+          WHERE (SELECT k.plans FROM knows k)) n
 ), steps AS (
     SELECT coalesce(string_agg('<li>' || s.html || '</li>', '' ORDER BY s.no), '<li>Nothing.</li>') AS html
     FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true, LATERAL (VALUES

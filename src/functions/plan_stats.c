@@ -37,6 +37,9 @@ PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(clock_compare_sums);
 PG_FUNCTION_INFO_V1(clock_check_changes);
 
+/* Most nodes that may be asked for if not all are. */
+#define MOST_WORST		1000
+
 static const double ms = 1e-6;
 
 /* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */
@@ -140,17 +143,23 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_to_set(&row, fcinfo);
 }
 
+/* The user whose plans the caller may see, InvalidOid for members of pg_read_all_stats: all. */
+static Oid
+seen_user(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
+}
+
 /*
- * Returns all rows of a function that lists plans: the user's own plans, and for members of
- * pg_read_all_stats those of all users.  The memory for a plan's rows is freed after each
- * plan, as there may be half a million nodes.
+ * Returns all rows of a function that lists plans.  The memory for a plan's rows is freed
+ * after each plan, as there may be half a million nodes.
  */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {
 	PlanCopy   *plans;
 	int			n;
-	Oid			userid = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
+	Oid			userid = seen_user();
 	MemoryContext of_plan = AllocSetContextCreate(CurrentMemoryContext, "clocktiming plan",
 												  ALLOCSET_DEFAULT_SIZES);
 
@@ -234,7 +243,21 @@ put_nodes(FunctionCallInfo fcinfo, const PlanCopy *plan)
 Datum
 clock_list_node_stats(PG_FUNCTION_ARGS)
 {
-	list_plans(fcinfo, put_nodes);
+	WorstNode  *worst;
+	int			n;
+
+	if (PG_ARGISNULL(0))
+	{
+		list_plans(fcinfo, put_nodes);
+		return (Datum) 0;
+	}
+	check_ready();
+	InitMaterializedSRF(fcinfo, 0);
+	n = Min(Max(PG_GETARG_INT32(0), 1), MOST_WORST);
+	worst = palloc(sizeof(WorstNode) * n);
+	n = store_worst_nodes(seen_user(), worst, n);
+	for (int i = 0; i < n; i++)
+		put_node(fcinfo, &worst[i].entry, &worst[i].node);
 	return (Datum) 0;
 }
 

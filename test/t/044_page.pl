@@ -92,6 +92,22 @@ is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expect
 like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is text');
 like($html, qr{Seq Scan on <b>$long</b>}, 'a long one, too');
 
+# Of many nodes it reads the worst ones only.
+my $union = join(' UNION ALL ', ("SELECT i FROM $long") x 200);
+query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT $_ FROM ($union) u") foreach 'count(*)', 'max(i)', 'min(i)', 'sum(i)';
+my $spilled = q{SET log_temp_files = 0; SET work_mem = '64kB'; };
+my $log_offset = -s $node->logfile;
+query($spilled . 'SELECT clock_page()');
+unlike(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'with many plan nodes it writes no temporary file');
+query($spilled . 'SELECT count(*) FROM clock_node_stats');
+like(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'as the view does');
+is( query(q{SELECT string_agg(self_ms::text, ' ') FROM clock_list_node_stats(3)}),
+	query(q{SELECT string_agg(self_ms::text, ' ' ORDER BY self_ms DESC) FROM (SELECT self_ms FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 3) w}),
+	'the worst nodes');
+is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_list_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'or some of them');
+query('SELECT clock_stats_reset()');
+query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT * FROM $table");
+
 is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'it is for who monitors');
 isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'and not for others');
 
