@@ -1070,7 +1070,7 @@ CREATE VIEW clock_history AS
     SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_list_history('minute');
 COMMENT ON VIEW clock_history IS
-'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days';
+'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days, but for those that are yet to come since the time of day was set back';
 COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
@@ -1116,8 +1116,8 @@ CREATE VIEW clock_events AS
     FROM clock_list_events();
 COMMENT ON VIEW clock_events IS
 'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
-COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation and stolen time the time when it was found';
-COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation or stolen time';
+COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation, stolen time and the time of day the time when it was found';
+COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation, stolen time or time of day';
 COMMENT ON COLUMN clock_events.before IS 'what was until then';
 COMMENT ON COLUMN clock_events.after IS 'what is since then';
 COMMENT ON COLUMN clock_events.evidence IS 'what the event was found by';

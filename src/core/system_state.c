@@ -70,6 +70,12 @@ kernel_clock_s(clockid_t id)
 	return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
 }
 
+double
+system_boottime_s(void)
+{
+	return kernel_clock_s(CLOCK_BOOTTIME);
+}
+
 /* Read while nothing came in between, if possible. */
 double
 system_suspended_s(void)
@@ -82,12 +88,21 @@ system_suspended_s(void)
 	do
 	{
 		before = kernel_clock_s(CLOCK_MONOTONIC);
-		boottime = kernel_clock_s(CLOCK_BOOTTIME);
+		boottime = system_boottime_s();
 		after = kernel_clock_s(CLOCK_MONOTONIC);
 	} while (after - before > 0.001 && --tries > 0);
 	return boottime - (before + after) / 2;
 }
 #else
+double
+system_boottime_s(void)
+{
+	struct timespec ts = {0, 0};
+
+	(void) clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
+}
+
 double
 system_suspended_s(void)
 {

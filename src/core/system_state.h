@@ -25,6 +25,9 @@ typedef struct SystemCpuTime
 
 extern SystemCpuTime system_cpu_time(void);
 
+/* Time since the machine started, also while it was suspended; steered as the time of day is. */
+extern double system_boottime_s(void);
+
 /* For how long the machine has been suspended since it started; 0 if not known. */
 extern double system_suspended_s(void);
 

@@ -27,6 +27,7 @@
 
 #include "clock/source.h"
 #include "compat.h"
+#include "core/reference.h"
 #include "core/tsc.h"
 #include "functions/clock_criteria.h"
 #include "functions/row.h"
@@ -151,12 +152,12 @@ copy_watched(Watched *watched)
 {
 	const WatchState *state = &watch_store->state;
 	TimestampTz now = GetCurrentTimestamp();
-	int			late_ms = (int) Min((double) watch_interval_ms * LATE_INTERVALS, PG_INT32_MAX);
+	double		late_ms = Max((double) watch_interval_ms * LATE_INTERVALS, LATE_MS);
 
 	memset(watched, 0, sizeof(*watched));
 	LWLockAcquire(watch_store->lock, LW_SHARED);
-	watched->now = watch_store->latest_at != 0 &&
-		!TimestampDifferenceExceeds(watch_store->latest_at, now, Max(late_ms, LATE_MS));
+	watched->now = watch_store->latest_ns != 0 &&
+		(double) (int64) (reference_ns() - watch_store->latest_ns) / 1e6 < late_ms;
 	watched->latest = watch_store->latest;
 	watched->machine = state->machine[watched->latest.machine];
 	memcpy(watched->totals, watch_store->totals, sizeof(watched->totals));
@@ -167,7 +168,8 @@ copy_watched(Watched *watched)
 	{
 		const WatchEvent *event = &state->event[i];
 
-		if (event->ended_at != 0 && !TimestampDifferenceExceeds(event->ended_at, now, RECENT_MS))
+		/* later than now if the time of day was set back since */
+		if (event->ended_at != 0 && llabs(now - event->ended_at) < RECENT_MS * INT64CONST(1000))
 			watched->recent[event->what] = true;
 	}
 	watched->cost_ratio = state->cost.changed ? exp(state->cost.level - state->cost.normal) : 1;

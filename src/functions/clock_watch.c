@@ -36,16 +36,24 @@ check_watched(void)
 			 errhint("Put clocktiming into shared_preload_libraries, set clocktiming.watch = on, and restart the server.")));
 }
 
-/* A copy of a ring's rows, the oldest first, as others must not wait. */
+/*
+ * A copy of a ring's rows, the oldest first, as others must not wait; without those of a time that is yet to
+ * come, since the time of day was set back.
+ */
 static WatchRow *
 copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
 {
 	WatchRow   *copy = palloc(sizeof(WatchRow) * size);
+	TimestampTz until = GetCurrentTimestamp();
 
 	LWLockAcquire(watch_store->lock, LW_SHARED);
-	*n = ring->n;
-	for (int i = 0; i < *n; i++)
-		copy[i] = rows[watch_ring_index(ring, size, i)];
+	until = Min(until, watch_store->state.until);
+	*n = 0;
+	for (int i = 0; i < ring->n; i++)
+	{
+		copy[*n] = rows[watch_ring_index(ring, size, i)];
+		*n += copy[*n].at <= until;
+	}
 	LWLockRelease(watch_store->lock);
 	return copy;
 }

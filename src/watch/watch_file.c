@@ -14,7 +14,6 @@
 #include "pgstat.h"
 #include "port/pg_crc32c.h"
 #include "storage/fd.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "watch/watch_store.h"
@@ -24,7 +23,7 @@
 #define WATCH_MAGIC		0x43545754
 
 /* To be changed with the structures' meaning. */
-#define WATCH_LAYOUT	1
+#define WATCH_LAYOUT	2
 
 typedef struct WatchHeader
 {
@@ -64,7 +63,6 @@ watch_save(void)
 	bool		ok = file != NULL;
 	int			error = errno;
 
-	state->saved_at = GetCurrentTimestamp();
 	/* if it cannot be written now, it will be some time later */
 	watch_store->unsaved = false;
 	if (ok)

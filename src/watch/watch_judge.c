@@ -28,6 +28,12 @@
 /* A machine that was suspended for less is not worth telling. */
 #define SUSPENDED_S			0.5
 
+/* A time of day that was set by less is not worth telling, ... */
+#define SET_US				100000
+
+/* ... and is known to within that, if it can be. */
+#define TIME_S				0.001
+
 static const char *const hints[WATCH_WHATS] = {
 	[WATCH_KERNEL_SOURCE] = gettext_noop("The kernel's log says why; clock_advice() says what to do."),
 	[WATCH_SOURCE] = gettext_noop("Times of EXPLAIN ANALYZE come from another clock since then."),
@@ -41,6 +47,7 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_RESUME] = gettext_noop("Queries of this moment have taken longer than their times say."),
 	[WATCH_SYNC] = gettext_noop("See whether chronyd, ntpd or systemd-timesyncd is running."),
 	[WATCH_STOLEN] = gettext_noop("The hypervisor gives this machine's processors to others."),
+	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are right; now() and clock_timestamp() have changed by as much."),
 };
 
 /* Of what was seen in this life of the worker. */
@@ -54,6 +61,7 @@ static TimestampTz rate_to;		/* ... that has ended */
 static int	hops_without_skew;
 static TimestampTz latest_step[WATCH_WHATS];
 static int	calm_run[WATCH_WHATS];
+static bool time_is_known;
 
 static void
 tell(WatchWhat what, TimestampTz at, const char *before, const char *after, const char *evidence)
@@ -84,6 +92,50 @@ judge_name(WatchWhat what, TimestampTz now, const char *before, const char *afte
 	watch_end_event(what, now);
 	if (!back)
 		tell(what, now, known(before), known(after), evidence);
+}
+
+/*
+ * In the same start of the machine, the time of day and the time since that start differ by the same amount
+ * until one is set.  From one start to another it is only known that the time of day grows.
+ */
+void
+watch_judge_time(void)
+{
+	WatchState *state = &watch_store->state;
+	TimestampTz now;
+	TimestampTz booted_at;
+	double		before;
+	double		after;
+	int			tries = 5;
+	char		boot_id[BOOT_ID_SIZE];
+	bool		same_start = time_is_known;
+	int64		set_us;
+
+	do
+	{
+		before = system_boottime_s();
+		now = GetCurrentTimestamp();
+		after = system_boottime_s();
+	} while (after - before > TIME_S && --tries > 0);
+	booted_at = now - (int64) ((before + after) / 2 * USECS_PER_SEC);
+	if (!same_start && watch_machine() != NULL && system_boot_id(boot_id))
+		same_start = strcmp(boot_id, watch_machine()->boot_id) == 0;
+	set_us = same_start ? booted_at - state->booted_at : Min(now - state->until, 0);
+	if (state->booted_at == 0 || llabs(set_us) < SET_US)
+		set_us = 0;
+	time_is_known = true;
+	watch_put_time(booted_at, set_us);
+	if (set_us == 0)
+		return;
+	watch_move_times(set_us);
+	rate_from += set_us;
+	rate_to += set_us;
+	for (int i = 0; i < WATCH_WHATS; i++)
+		latest_step[i] += latest_step[i] != 0 ? set_us : 0;
+	tell(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)), pstrdup(timestamptz_to_str(now)),
+		 psprintf("set %s by %.1f s, %s", set_us < 0 ? "back" : "ahead", (double) llabs(set_us) / USECS_PER_SEC,
+				  same_start ? "against CLOCK_BOOTTIME" : "or more, as the history ends later"));
+	watch_end_event(WATCH_TIME, now);
 }
 
 static const char *

@@ -13,6 +13,9 @@
 /* Compares with the machine of late. */
 extern void watch_judge_machine(TimestampTz now);
 
+/* Compares the time of day with that since the machine started: has it been set? */
+extern void watch_judge_time(void);
+
 /* Of one look; of one interval. */
 extern void watch_judge_look(const WatchLook *look);
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);

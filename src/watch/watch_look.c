@@ -174,6 +174,16 @@ watch_start(void)
 	MemoryContextSwitchTo(old);
 }
 
+void
+watch_move_times(int64 set_us)
+{
+	watching.began_at += set_us;
+	watching.warp.at += set_us;
+	watching.lag.at += set_us;
+	for (int i = 0; i < PAST_LOOKS; i++)
+		watching.look_at[i] += set_us;
+}
+
 bool
 watch_is_outdated(void)
 {
@@ -201,12 +211,10 @@ cost_of_reading(void)
 {
 	double		bracket = bracket_ns();
 	uint64		began = reference_ns();
-	int			n = LEAST_BATCH;
 
-	if (watching.warm_ns > 0)
-		n = (int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH);
 	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < LOOK_NS; i++)
 	{
+		int			n = watching.warm_ns > 0 ? (int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH) : LEAST_BATCH;
 		uint64		start = reference_ns();
 		double		ns;
 

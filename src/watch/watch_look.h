@@ -61,6 +61,9 @@ extern void watch_start(void);
 /* Whether another clock is read by now, for which that has to be done. */
 extern bool watch_is_outdated(void);
 
+/* The time of day was set by so much: times remembered become those of now. */
+extern void watch_move_times(int64 set_us);
+
 extern void watch_look(WatchLook *look);
 
 /* Sums up the looks since the last time. */

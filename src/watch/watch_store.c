@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "core/reference.h"
 #include "watch/watch_store.h"
 
 #define TRANCHE		"clocktiming_watch"
@@ -33,6 +34,7 @@ const char *const watch_what_names[WATCH_WHATS] = {
 	[WATCH_RESUME] = "resume",
 	[WATCH_SYNC] = "synchronisation",
 	[WATCH_STOLEN] = "stolen time",
+	[WATCH_TIME] = "time of day",
 };
 
 void
@@ -103,6 +105,25 @@ watch_put_machine(const WatchMachine *machine)
 		i = ring_add(&state->machines, WATCH_MACHINES);
 	state->machine[i] = *machine;
 	state->machine_now = i;
+	LWLockRelease(watch_store->lock);
+}
+
+void
+watch_put_time(TimestampTz booted_at, int64 set_us)
+{
+	WatchState *state = &watch_store->state;
+
+	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
+	state->booted_at = booted_at;
+	state->until += set_us;
+	/* what goes on has not begun later than now */
+	for (int i = 0; i < WATCH_WHATS; i++)
+	{
+		WatchEvent *open = watch_open_event(i);
+
+		if (open != NULL && set_us < 0)
+			open->at = Min(open->at, state->until);
+	}
 	LWLockRelease(watch_store->lock);
 }
 
@@ -228,22 +249,37 @@ truncated(TimestampTz at, int64 unit)
 	return at - (at % unit + unit) % unit;
 }
 
-/* Into the row of that time, if it is the latest one, or else into a new one. */
+/*
+ * Into the row of that time, or else into a new one.  If the time of day was set back, rows are younger
+ * than the latest one.  What they say of time that is yet to come has no effect when that time comes.
+ */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
 {
-	int			last = ring_last(ring, size);
+	int			i = ring_last(ring, size);
 	TimestampTz at = truncated(row->at, unit);
 
-	/* one that is a little younger: somebody has set the time back */
-	if (last >= 0 && rows[last].at >= at && rows[last].at <= at + unit)
+	if (i < 0 || rows[i].at != at)
 	{
-		merge(&rows[last], row);
-		return;
+		i = -1;
+		for (int k = 0; k < ring->n; k++)
+		{
+			if (rows[k].at == at)
+				i = k;
+			else if (rows[k].at > watch_store->state.until && rows[k].at < at)
+				rows[k].watched_s = 0;
+		}
 	}
-	last = ring_add(ring, size);
-	rows[last] = *row;
-	rows[last].at = at;
+	if (i >= 0)
+		merge(&rows[i], row);
+	else
+	{
+		i = ring_add(ring, size);
+		rows[i] = *row;
+		rows[i].at = at;
+	}
+	/* nor is more of it watched than has passed */
+	rows[i].watched_s = Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
 }
 
 static void
@@ -279,7 +315,8 @@ watch_put_interval(const WatchRow *row)
 	put_row(&state->hours, watch_store->hour, WATCH_HOURS, &mine, USECS_PER_HOUR);
 	add_to_totals(&mine);
 	watch_store->latest = mine;
-	watch_store->latest_at = GetCurrentTimestamp();
+	watch_store->latest_ns = reference_ns();
+	state->until = row->at + (int64) (row->watched_s * USECS_PER_SEC);
 	LWLockRelease(watch_store->lock);
 }
 

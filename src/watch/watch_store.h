@@ -86,6 +86,7 @@ typedef enum WatchWhat
 	WATCH_RESUME,
 	WATCH_SYNC,
 	WATCH_STOLEN,
+	WATCH_TIME,
 	WATCH_WHATS
 } WatchWhat;
 
@@ -109,7 +110,9 @@ typedef struct WatchRing
 /* What there is but once, as it is stored. */
 typedef struct WatchState
 {
-	TimestampTz saved_at;
+	TimestampTz until;			/* end of the latest interval */
+	TimestampTz booted_at;		/* time of day less the time since the machine
+								 * started; 0: not known */
 	WatchRing	minutes;
 	WatchRing	hours;
 	WatchRing	events;
@@ -138,8 +141,8 @@ typedef struct WatchStore
 	struct LWLock *lock;
 	bool		unsaved;		/* an event has begun or ended that is not in
 								 * the file */
-	TimestampTz latest_at;		/* end of the latest interval since the server
-								 * has started; 0: none */
+	uint64		latest_ns;		/* end of the latest interval since the server
+								 * has started, on the reference; 0: none */
 	WatchRow	latest;
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
@@ -160,6 +163,12 @@ extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 
 /* The machine of now; NULL at first. */
 extern const WatchMachine *watch_machine(void);
+
+/*
+ * For the worker: the time of day was set by so many microseconds (0: it was not),
+ * as when the machine started has become another time of day.
+ */
+extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
 /* For the worker: the machine of now, which may have been there before; one interval more. */
 extern void watch_put_machine(const WatchMachine *machine);

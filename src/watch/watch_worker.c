@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "core/reference.h"
 #include "watch/watch_judge.h"
 #include "watch/watch_worker.h"
 
@@ -30,6 +31,8 @@
 #define SAVE_INTERVALS		3
 
 #define RESTART_S			5
+
+#define NS_PER_MS			INT64CONST(1000000)
 
 bool		watch_on = false;
 int			watch_interval_ms = INTERVAL_DEFAULT_MS;
@@ -75,29 +78,26 @@ watch_register(void)
 static bool
 sleep_ms(long ms)
 {
-	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
+	uint64		until = reference_ns() + ms * NS_PER_MS;
 
 	for (;;)
 	{
+		int64		left_ns;
+
 		if (ShutdownRequestPending)
 			return false;
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			if (ms > watch_interval_ms / WATCH_LOOKS)
-			{
-				ms = watch_interval_ms / WATCH_LOOKS;
-				until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms);
-			}
+			until = Min(until, reference_ns() + watch_interval_ms / WATCH_LOOKS * NS_PER_MS);
 		}
 		CHECK_FOR_INTERRUPTS();
-		if (ms <= 0)
+		left_ns = (int64) (until - reference_ns());
+		if (left_ns <= 0)
 			return true;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left_ns / NS_PER_MS + 1, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
-		/* not longer than asked for, should somebody set the time back */
-		ms = Min(ms, TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until));
 	}
 }
 
@@ -113,6 +113,7 @@ watch_interval(void)
 	{
 		if (!sleep_ms(watch_interval_ms / WATCH_LOOKS))
 			return false;
+		watch_judge_time();
 		if (watch_is_outdated())
 		{
 			watch_judge_machine(GetCurrentTimestamp());
@@ -142,6 +143,7 @@ clock_watch_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 
 	MemoryContextSwitchTo(context);
+	watch_judge_time();
 	watch_judge_machine(GetCurrentTimestamp());
 	watch_start();
 	watch_save();

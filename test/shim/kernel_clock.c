@@ -6,8 +6,9 @@
  * What is opened below /sys/devices/system/clocksource/clocksource0 is opened in
  * the directory that the environment variable KERNEL_CLOCK_DIR names.  So are
  * /proc/stat and the boot id, if they are there.  Files with a number, if they are
- * there: "synchronised", whether adjtimex() says so (1, or 0), and "suspended", by
- * how many seconds more CLOCK_BOOTTIME is ahead, read by system call.
+ * there: "synchronised", whether adjtimex() says so (1, or 0); "suspended", by
+ * how many seconds more CLOCK_BOOTTIME, read by system call, and the time of day are
+ * ahead; and "set", by how many seconds the time of day was set ahead.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/timex.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,6 +117,30 @@ adjtimex(struct timex *timex)
 	timex->status = synchronised ? STA_NANO : STA_NANO | STA_UNSYNC;
 	timex->maxerror = synchronised ? 1500 : 16000000;
 	return synchronised ? TIME_OK : TIME_ERROR;
+}
+
+int
+gettimeofday(struct timeval *restrict tv, void *restrict tz)
+{
+	static int	(*real) (struct timeval *restrict, void *restrict);
+	int			result;
+
+	if (real == NULL)
+		*(void **) &real = dlsym(RTLD_NEXT, "gettimeofday");
+	result = real(tv, tz);
+	tv->tv_sec += number_in("suspended", 0) + number_in("set", 0);
+	return result;
+}
+
+time_t
+time(time_t *t)
+{
+	struct timeval tv;
+
+	(void) gettimeofday(&tv, NULL);
+	if (t != NULL)
+		*t = tv.tv_sec;
+	return tv.tv_sec;
 }
 
 long

@@ -1,0 +1,128 @@
+
+# The time of day is set back and ahead again while the clocks are watched: the worker goes on, each is one event, no minute is there
+# twice, none of the future is shown, and no time counts as watched in which nobody has watched.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+use ClockShim;
+
+my $kernel = ClockShim->new('kernel_clock');
+my $directory = PostgreSQL::Test::Utils::tempdir();
+
+sub write_file { my ($name, $text) = @_; open(my $fh, '>', "$directory/$name.new") or die $!; print $fh "$text\n"; close($fh); rename("$directory/$name.new", "$directory/$name") or die $!; return; }
+write_file('synchronised', 1);
+write_file('boot_id', '11111111-2222-3333-4444-555555555555');
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.watch = on\nclocktiming.watch_interval = 300ms\nautovacuum = off");
+sub start { return $kernel->start($node, KERNEL_CLOCK_DIR => $directory); }
+sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+start();
+query('CREATE EXTENSION clocktiming');
+
+my $rows = q{SELECT coalesce(sum(intervals), 0) FROM clock_history WHERE per = 'minute' AND at >= date_trunc('minute', now()) - interval '1 minute'};
+my $events = q{SELECT count(*) FROM clock_events WHERE what = 'time of day'};
+my ($set, $told) = (0, 0);
+
+# Until so many intervals more have been judged, by the time of day of now.
+sub intervals { my ($n) = @_; my $now = query($rows); return ok($node->poll_query_until('postgres', "SELECT ($rows) >= $now + $n"), 'the worker looks at the clock'); }
+
+# What holds at any time, and by how many seconds the time of day was set last.
+sub is_sound
+{
+	my ($what, $by, $evidence) = @_;
+
+	intervals(2);
+	is(query($events), ++$told, "$what: one event");
+	is(query(q{SELECT abs(substring(evidence FROM 'by ([0-9.]+) s')::float - } . abs($by) . q{) < 60, substring(evidence FROM 'set (\w+) by'), ended_at = at, at <= clock_timestamp(),
+		abs(extract(epoch FROM after::timestamptz - before::timestamptz) - } . "($by)) < 60 FROM clock_events WHERE what = 'time of day' OFFSET " . ($told - 1)), join('|', 't', $by < 0 ? 'back' : 'ahead', 't', 't', 't'), 'which says by how much')
+	  or diag(query('SELECT * FROM clock_events'));
+	is(query('SELECT per, at FROM clock_history GROUP BY 1, 2 HAVING count(*) > 1'), '', 'no minute and no hour is there twice');
+	is(query('SELECT count(*) FROM clock_history WHERE at > clock_timestamp()'), '0', 'none of the future is shown');
+	is(query(q{SELECT (clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'nor taken for the latest state');
+	is(query(q{SELECT count(*) FROM clock_history WHERE watched_s > least(CASE per WHEN 'minute' THEN 60 ELSE 3600 END, extract(epoch FROM clock_timestamp() - at)) + 1}), '0', 'none was watched for longer than it has lasted')
+	  or diag(query('SELECT per, at, watched_s FROM clock_history ORDER BY 1, 2'));
+	is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1', 'and the clock is watched');
+	return;
+}
+
+sub set_by { my ($by) = @_; write_file('set', $set += $by); return; }
+
+sub restart_worker
+{
+	my $old = ClockShim::watcher($node);
+
+	kill('TERM', $old);
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default) { my $new = ClockShim::watcher($node); last if $new && $new != $old; sleep(0.1); }
+	return;
+}
+
+intervals(3);
+is(query($events), '0', 'no event at first');
+foreach my $by (120, 3600, 86400)
+{
+	set_by(-$by);
+	is_sound("set back by $by s", -$by);
+	set_by($by);
+	is_sound("and ahead again", $by);
+	$node->stop;
+	set_by(-$by);
+	start();
+	is_sound("set back by $by s while the server was down", -$by);
+	$node->stop;
+	set_by($by);
+	start();
+	is_sound("and ahead again", $by);
+}
+
+# The worker may or may not have seen it before it ends.
+foreach my $by (-3600, 3600)
+{
+	set_by($by);
+	restart_worker();
+	is_sound("set by $by s, and the worker restarted", $by);
+}
+
+# What goes on has not begun in the future.
+write_file('synchronised', 0);
+my $begun = q{SELECT at <= clock_timestamp() FROM clock_events WHERE what = 'synchronisation' AND ended_at IS NULL};
+$node->poll_query_until('postgres', $begun);
+set_by(-3600);
+is_sound('set back while an event goes on', -3600);
+is(query($begun), 't', 'which has not begun in the future');
+
+# The worker stands still, and the time of day is set ahead: nothing is late yet.
+my $worker = ClockShim::watcher($node);
+kill('STOP', $worker);
+set_by(86400);
+is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1', 'how late the worker is does not depend on the time of day');
+kill('CONT', $worker);
+is_sound('set ahead by a day', 86400);
+
+# An hour that was watched by a time of day that was wrong comes after a restart of the machine; nobody watches.
+my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
+set_by(-86400);
+is_sound('set back by a day', -86400);
+my $watched = qq{SELECT watched_percent FROM clock_trust('$from', '$to')};
+is(query($watched), '0', 'a day that is yet to come was not watched');
+$node->stop;
+write_file('boot_id', '22222222-2222-3333-4444-555555555555');
+set_by(90000);
+start();
+intervals(2);
+is(query($watched), '0', 'nor was it when it has come');
+is(query($events), $told, 'that time goes on is no event');
+$node->stop;
+write_file('boot_id', '33333333-2222-3333-4444-555555555555');
+set_by(-600);
+start();
+is_sound('set back while the machine was down', -600);
+$node->stop;
+done_testing();
