@@ -1394,7 +1394,7 @@ listed AS (
     FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true, LATERAL (VALUES
         (1, NOT k.watched,
          'The clocks are not watched. Put <code>clocktiming</code> into <code>shared_preload_libraries</code>, set <code>clocktiming.watch = on</code>, '
-         'and restart the server. Until then, <code>SELECT * FROM clock_advice();</code> measures for a second and tells.'),
+         'let <code>max_worker_processes</code> leave a slot for the worker, and restart the server. Until then, <code>SELECT * FROM clock_advice();</code> measures for a second and tells.'),
         (2, k.watched AND l.at IS NULL,
          'The worker has not judged an interval yet. Look again after <code>clocktiming.watch_interval</code>; '
          'if nothing has come by then, the server&#8217;s log says why.'),

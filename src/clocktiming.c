@@ -43,7 +43,7 @@ request_shmem(void)
 	RequestAddinShmemSpace(call_calibration_shmem_size());
 	RequestAddinShmemSpace(plan_draw_shmem_size());
 	store_shmem_request();
-	if (watch_on)
+	if (watch_registered)
 		watch_shmem_request();
 }
 
@@ -57,7 +57,7 @@ start_shmem(void)
 	plan_draw_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 	store_shmem_init();
-	if (watch_on)
+	if (watch_registered)
 		watch_shmem_init();
 }
 
@@ -65,11 +65,7 @@ start_shmem(void)
 static void
 init_preloaded(void)
 {
-	store_define_settings();
-	watch_define_settings();
-	/* pg_upgrade starts and stops servers: nothing to watch, or to remember */
-	if (watch_on && !IsBinaryUpgrade)
-		watch_register();
+	watch_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
 	previous_shmem_startup = shmem_startup_hook;
@@ -91,6 +87,8 @@ _PG_init(void)
 							NULL, NULL, NULL);
 	executor_hooks_init();
 	plan_draw_init();
+	store_define_settings();
+	watch_define_settings();
 	if (process_shared_preload_libraries_in_progress)
 		init_preloaded();
 	MarkGUCPrefixReserved("clocktiming");

@@ -16,6 +16,7 @@
 #endif
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
 #include "nodes/queryjumble.h"
 #else
@@ -42,6 +43,12 @@
 #define TEXTDOMAIN PG_TEXTDOMAIN("clocktiming")
 #undef _
 #define _(text) dgettext(TEXTDOMAIN, text)
+
+/*
+ * Of a setting that has an effect at the server's start.  Where the library is loaded later it has none, but may
+ * be in postgresql.conf, and no variable of PGC_POSTMASTER can be made then.
+ */
+#define PGC_AT_START (process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP)
 
 /* pg_noreturn came with 18, in place of pg_attribute_noreturn() */
 #ifndef pg_noreturn

@@ -20,6 +20,7 @@
 #include "functions/row.h"
 #include "stats/plan_store.h"
 #include "watch/watch_store.h"
+#include "watch/watch_worker.h"
 
 PG_FUNCTION_INFO_V1(clock_list_history);
 PG_FUNCTION_INFO_V1(clock_list_events);
@@ -33,6 +34,7 @@ check_watched(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the clocks are not watched"),
+			 watch_lacks_slot ? errhint("Raise max_worker_processes, and restart the server.") :
 			 errhint("Put clocktiming into shared_preload_libraries, set clocktiming.watch = on, and restart the server.")));
 }
 

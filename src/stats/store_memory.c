@@ -37,7 +37,7 @@ store_define_settings(void)
 							gettext_noop("Where there are more, those that have taken the least time are given up."),
 							&track_max,
 							TRACK_MAX_DEFAULT, TRACK_MAX_LEAST, TRACK_MAX_MOST,
-							PGC_POSTMASTER,
+							PGC_AT_START,
 							0,
 							NULL, NULL, NULL);
 }

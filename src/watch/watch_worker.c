@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "postmaster/bgworker_internals.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
@@ -34,8 +35,11 @@
 
 #define NS_PER_MS			INT64CONST(1000000)
 
-bool		watch_on = false;
+bool		watch_registered = false;
+bool		watch_lacks_slot = false;
 int			watch_interval_ms = INTERVAL_DEFAULT_MS;
+
+static bool watch_on = false;
 
 void
 watch_define_settings(void)
@@ -45,7 +49,7 @@ watch_define_settings(void)
 							 gettext_noop("A background worker does so."),
 							 &watch_on,
 							 false,
-							 PGC_POSTMASTER,
+							 PGC_AT_START,
 							 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("clocktiming.watch_interval",
@@ -62,7 +66,11 @@ void
 watch_register(void)
 {
 	BackgroundWorker worker;
+	const void *latest = BackgroundWorkerList.head.next;
 
+	/* pg_upgrade starts and stops servers: nothing to watch, or to remember */
+	if (!watch_on || IsBinaryUpgrade)
+		return;
 	memset(&worker, 0, sizeof(worker));
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
 	worker.bgw_start_time = BgWorkerStart_PostmasterStart;
@@ -72,6 +80,14 @@ watch_register(void)
 	strlcpy(worker.bgw_name, "clocktiming watch", sizeof(worker.bgw_name));
 	strlcpy(worker.bgw_type, "clocktiming watch", sizeof(worker.bgw_type));
 	RegisterBackgroundWorker(&worker);
+	/* it returns nothing, and its message names no worker */
+	watch_registered = BackgroundWorkerList.head.next != latest;
+	watch_lacks_slot = !watch_registered && IsPostmasterEnvironment;
+	if (watch_lacks_slot)
+		ereport(WARNING,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("clocktiming does not watch the clocks, as there is no slot for its worker"),
+				 errhint("Raise max_worker_processes, and restart the server.")));
 }
 
 /* Until it is time for the next look; false if the worker is to end. */

@@ -8,8 +8,9 @@
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
-/* Whether the clocks are to be watched, since the server's start. */
-extern bool watch_on;
+/* Whether the clocks are watched since the server's start; whether they would be, were there a slot for the worker. */
+extern bool watch_registered;
+extern bool watch_lacks_slot;
 extern int	watch_interval_ms;
 
 /* Settings, and the worker, if the clocks are to be watched. */

@@ -41,8 +41,19 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
 
+# Where there is no room for the worker
+$node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms\nmax_worker_processes = 0");
+$node->restart;
+is(query('SELECT ' . value('watched')), '0', 'without a slot for the worker nobody watches');
+like(slurp_file($node->logfile), qr/WARNING:  clocktiming does not watch the clocks.*\n.*HINT:  Raise max_worker_processes/, 'which the log says');
+foreach my $sql ('SELECT * FROM clock_history', 'SELECT * FROM clock_events', 'SELECT * FROM clock_trust(now())')
+{
+	my (undef, undef, $err) = $node->psql('postgres', $sql);
+	like($err, qr/the clocks are not watched\nHINT:  Raise max_worker_processes/, "and so does $sql");
+}
+
 # Where the worker does
-$node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms");
+$node->append_conf('postgresql.conf', 'max_worker_processes = 8');
 $node->stop;
 $shim->start($node);
 wait_for('SELECT ' . value('watched') . ' = 1', 'the clock is watched');
