@@ -1157,11 +1157,12 @@ BEGIN ATOMIC
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
+        -- (no infinity is subtracted from a time, which is an error before 17)
         -- the part of a piece that is in the period; of a minute all that was watched may be
         SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60::double precision THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
-               * 100::double precision / extract(epoch FROM "to" - "from")::double precision) END AS percent
+               * 100::double precision / (extract(epoch FROM "to") - extract(epoch FROM "from"))::double precision) END AS percent
         FROM pieces p,
-             LATERAL (SELECT extract(epoch FROM least("to", p.at + p.length_s * interval '1 second') - greatest("from", p.at))::double precision AS overlap_s) o
+             LATERAL (SELECT (extract(epoch FROM least("to", p.at + p.length_s * interval '1 second')) - extract(epoch FROM greatest("from", p.at)))::double precision AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
     SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false WHEN w.percent >= 90::double precision THEN true END,

@@ -66,6 +66,17 @@ sub restart_worker
 
 intervals(3);
 is(query($events), '0', 'no event at first');
+
+# Every argument that is a time may be the earliest or the latest one, and infinite.
+foreach my $from ('-infinity', '4714-11-24 BC', 'now', '294276-12-31', 'infinity')
+{
+	my @verdicts = map { query("SELECT regexp_replace(verdict, '[0-9.]+ %', '%') FROM clock_trust('$from', '$_')") } '-infinity', '4714-11-24 BC', 'tomorrow', '294276-12-31', 'infinity';
+	my %later = ('-infinity' => 1, '4714-11-24 BC' => 2, now => 2, '294276-12-31' => 4, infinity => 5);
+	is(join(' ', @verdicts), join(' ', map { $_ < $later{$from} ? 'not known: the period is empty' : 'not known: the clock was watched for % of the period' } 0 .. 4), "clock_trust() from $from");
+}
+unlike(($node->psql('postgres', "SELECT * FROM clock_node_changes('$_')"))[2], qr/ERROR:  (?!there is no snapshot)/, "clock_node_changes() since $_")
+  foreach '-infinity', '4714-11-24 BC', '294276-12-31', 'infinity';
+
 foreach my $by (120, 3600, 86400)
 {
 	set_by(-$by);
