@@ -1480,6 +1480,7 @@ COMMENT ON FUNCTION clock_page() IS
 -- What monitoring reads: nothing of it measures
 --
 CREATE FUNCTION clock_list_metrics(
+    format text,
     OUT name text,
     OUT labels jsonb,
     OUT value double precision,
@@ -1488,12 +1489,12 @@ CREATE FUNCTION clock_list_metrics(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
 AS 'MODULE_PATHNAME', 'clock_list_metrics';
-COMMENT ON FUNCTION clock_list_metrics() IS
-'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it';
+COMMENT ON FUNCTION clock_list_metrics(text) IS
+'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it, for each format of clock_metrics_text()';
 
 CREATE VIEW clock_metrics AS
     SELECT name, labels, value, type, help
-    FROM clock_list_metrics();
+    FROM clock_list_metrics('prometheus'::text);
 COMMENT ON VIEW clock_metrics IS
 'what is known of the clocks, for monitoring: a row for each metric and set of labels, by what the worker of clocktiming.watch has seen, and the ten plan nodes that have taken most time; measures nothing';
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
@@ -1502,27 +1503,27 @@ COMMENT ON COLUMN clock_metrics.value IS 'value, in the unit that the name says:
 COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, which only grows';
 COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
 
-CREATE FUNCTION clock_openmetrics() RETURNS text
+CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
 LANGUAGE sql VOLATILE PARALLEL SAFE
 BEGIN ATOMIC
     WITH metrics AS (
         SELECT m.n, m.name, m.type, m.help, m.value,
-               CASE m.type WHEN 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
+               CASE WHEN format = 'openmetrics' AND m.type = 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
                (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
                 FROM jsonb_each_text(m.labels) l) AS labels
-        FROM clock_list_metrics() WITH ORDINALITY AS m(name, labels, value, type, help, n)
+        FROM clock_list_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
     ), families AS (
         SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
-               || coalesce('# UNIT ' || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
+               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
                || '# HELP ' || m.family || ' ' || m.help || E'\n'
                || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
         FROM metrics m
         GROUP BY m.family, m.type, m.help
     )
-    SELECT string_agg(f.lines, '' ORDER BY f.n) || E'# EOF\n' FROM families f;
+    SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
 END;
-COMMENT ON FUNCTION clock_openmetrics() IS
-'the view clock_metrics as text in the OpenMetrics format, which Prometheus reads';
+COMMENT ON FUNCTION clock_metrics_text(text) IS
+'the view clock_metrics as text: in the format prometheus, as for the textfile collector of node_exporter, or openmetrics';
 
 --
 -- Many servers
@@ -1988,12 +1989,12 @@ REVOKE ALL ON FUNCTION clock_page_escape(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page_escape(text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_metrics() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_metrics() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_list_metrics(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_list_metrics(text) TO pg_monitor;
 REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
 GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_openmetrics() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_openmetrics() TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_state() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_state() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_fleet_connect(text, text, text, integer) FROM PUBLIC;

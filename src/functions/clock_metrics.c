@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * clock_metrics.c
- *	  What is behind the view clock_metrics and clock_openmetrics().
+ *	  What is behind the view clock_metrics and clock_metrics_text().
  *
  * Nothing is measured here: it is what the worker that watches the clocks has
  * found, and what statistics of plans there are.
@@ -10,10 +10,13 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <math.h>
 
+#include "catalog/namespace.h"
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
+#include "common/string.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -29,6 +32,7 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "core/tsc.h"
+#include "functions/args.h"
 #include "functions/clock_criteria.h"
 #include "functions/row.h"
 #include "stats/plan_store.h"
@@ -95,6 +99,56 @@ static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
 "time of the plan node itself in all executions, of the nodes that have taken most"};
 
+/* How many bytes at the beginning of a name can be converted to UTF-8. */
+static int
+convertible(const char *name, int length, int encoding)
+{
+	int			n = pg_encoding_verifymbstr(encoding, name, length);
+
+	int			size = n * MAX_CONVERSION_GROWTH + 1;
+	Oid			conversion = InvalidOid;
+
+	if (encoding != PG_UTF8 && !pg_is_ascii(name))
+		conversion = FindDefaultConversionProc(encoding, PG_UTF8);
+	if (OidIsValid(conversion))
+		n = pg_do_encoding_conversion_buf(conversion, encoding, PG_UTF8, (unsigned char *) name, n,
+										  palloc(size), size, true);
+	return n;
+}
+
+/*
+ * A name, in which bytes that cannot be converted to UTF-8 are written as \xE4.  Names of databases and roles may
+ * be in another encoding than this database's, and those of SQL_ASCII in any.  A backslash of the name is \x5C where
+ * it looks like the beginning of such a byte, so that different names remain different.
+ */
+static char *
+label_value(const char *name)
+{
+	int			encoding = GetDatabaseEncoding() == PG_SQL_ASCII ? PG_UTF8 : GetDatabaseEncoding();
+	int			length = strlen(name);
+	StringInfoData value;
+
+	initStringInfo(&value);
+	while (length > 0)
+	{
+		int			n = convertible(name, length, encoding);
+
+		for (int i = 0, l; i < n; i += l)
+		{
+			l = Min(pg_encoding_mblen(encoding, name + i), n - i);
+			if (name[i] == '\\' && name[i + 1] == 'x' && isxdigit((unsigned char) name[i + 2]) && isxdigit((unsigned char) name[i + 3]))
+				appendStringInfoString(&value, "\\x5C");
+			else
+				appendBinaryStringInfo(&value, name + i, l);
+		}
+		if (n < length)
+			appendStringInfo(&value, "\\x%02X", (unsigned char) name[n++]);
+		name += n;
+		length -= n;
+	}
+	return value.data;
+}
+
 /* One row; of each label of the metric there is a value.  What is not known is left out. */
 static void
 put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
@@ -114,17 +168,11 @@ put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 		int			length = (int) strcspn(label, ",");
 
 		appendStringInfo(&labels, "%s\"%.*s\": ", labels.len > 1 ? ", " : "", length, label);
-		escape_json(&labels, va_arg(values, const char *));
+		escape_json(&labels, label_value(va_arg(values, const char *)));
 		label += length + (label[length] == ',');
 	}
 	va_end(values);
 	appendStringInfoChar(&labels, '}');
-	/* names of databases and users may be in another encoding than this one's */
-	if (!pg_verifymbstr(labels.data, labels.len, true))
-	{
-		for (char *c = labels.data; *c != '\0'; c++)
-			*c = IS_HIGHBIT_SET(*c) ? '?' : *c;
-	}
 	row_put_text(&row, metric->name);
 	row_put(&row, DirectFunctionCall1(jsonb_in, CStringGetDatum(labels.data)));
 	row_put(&row, Float8GetDatum(value));
@@ -289,7 +337,13 @@ clock_list_metrics(PG_FUNCTION_ARGS)
 {
 	Watched    *watched = palloc0(sizeof(Watched));
 	WatchMachine *machine = &watched->machine;
+	const char *format = arg_text(fcinfo, 0, "format");
 
+	if (strcmp(format, "prometheus") != 0 && strcmp(format, "openmetrics") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown format \"%s\"", format),
+				 errhint("Known formats are prometheus and openmetrics.")));
 	InitMaterializedSRF(fcinfo, 0);
 	if (watch_store != NULL)
 		copy_watched(watched);

@@ -1,6 +1,6 @@
 
 # The files of monitoring/ with the programs that they are for: Prometheus scrapes a real server by each of Debian's
-# exporters and by clock_openmetrics(), says the same as clock_metrics, and has an alert while the clock is broken.  So it
+# exporters and by clock_metrics_text(), says the same as clock_metrics, and has an alert while the clock is broken.  So it
 # does by burningalchemist's sql_exporter, if that is in PATH, for which there is no package:
 # go install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
 
@@ -112,7 +112,7 @@ run_in_background('openmetrics', sub {
 	while (my $client = $listen->accept)
 	{
 		while (<$client>) { last if /^\r?$/; }
-		my $text = `psql -XAtq -h '$host' -p $pg_port -U regress_monitor -d postgres -c 'SELECT clock_openmetrics()'`;
+		my $text = `psql -XAtq -h '$host' -p $pg_port -U regress_monitor -d postgres -c "SELECT clock_metrics_text('openmetrics')"`;
 		chomp $text;
 		print $client "HTTP/1.0 200 OK\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\nConnection: close\r\n\r\n$text";
 		close($client);

@@ -1,5 +1,5 @@
 
-# What monitoring reads: clock_metrics and clock_openmetrics() say what the worker has seen, and measure nothing.
+# What monitoring reads: clock_metrics and clock_metrics_text() say what the worker has seen, and measure nothing.
 
 use strict;
 use warnings;
@@ -36,7 +36,7 @@ sub value
 query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
 is(query('SELECT string_agg(name, $$,$$ ORDER BY name) FROM clock_metrics'), 'pg_clock_source_info,pg_clock_watched', 'without the worker there is what is known without measuring');
 is(query('SELECT ' . value('watched')), '0', 'and that nobody watches');
-like(query('SELECT clock_openmetrics()'), qr/^pg_clock_watched 0\n.*^# EOF\n*\z/ms, 'as text, too');
+like(query('SELECT clock_metrics_text()'), qr/^pg_clock_watched 0\n/m, 'as text, too');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\nclocktiming.max_overhead = 100");
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
@@ -120,45 +120,90 @@ is(query(q{SELECT count(*), count(*) FILTER (WHERE s.node IS NOT NULL) FROM (SEL
 	LEFT JOIN (SELECT * FROM clock_node_stats ORDER BY self_ms DESC NULLS LAST LIMIT 10) s ON s.queryid::text = m.queryid AND s.planid::text = m.planid AND s.node::text = m.node AND abs(s.self_ms - m.value * 1e3) < 1e-5}),
 	'10|10', 'the ten nodes that have taken most');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE labels::text ~ '4711|literal'}), '0', 'without literals');
-query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_list_metrics() TO regress_other');
+query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_list_metrics(text) TO regress_other');
 is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_other' ]), 'regress_other', 'who may not see others\' plans sees his own');
-query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_list_metrics() FROM regress_other');
+query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_list_metrics(text) FROM regress_other');
 is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
 
 # The text, line by line, says what the view does; names that somebody else has chosen are escaped.
-my ($family, %types, @samples, @wrong);
-my @lines = split /\n/, query('SELECT clock_openmetrics()');
-is(pop @lines, '# EOF', 'the text ends as it should');
-foreach my $line (@lines)
+foreach my $format (qw(prometheus openmetrics))
 {
-	if ($line =~ /^# TYPE (\w+) (gauge|counter)$/) { push @wrong, $line if $types{$1}; $types{ $family = $1 } = $2; }
-	elsif ($line =~ /^# UNIT (\w+) (\w+)$/) { push @wrong, $line if $1 ne $family || $family !~ /_$2$/; }
-	elsif ($line =~ /^# HELP (\w+) [^\\"]+$/) { push @wrong, $line if $1 ne $family; }
-	elsif ($line =~ /^(\w+)((?:\{(?:\w+="(?:[^"\\]|\\[\\"n])*",?)+\})?) (\S+)$/)
+	my $open = $format eq 'openmetrics';
+	my ($family, %types, @samples, @wrong);
+	my @lines = split /\n/, query("SELECT clock_metrics_text('$format')");
+	is(pop @lines, '# EOF', 'the text ends as it should') if $open;
+	foreach my $line (@lines)
 	{
-		my ($name, $labels, $value) = ($1, $2, $3);
-		push @wrong, $line if $name ne $family . ($types{$family} eq 'counter' ? '_total' : '') || $value !~ /^-?[0-9.]+(e-?\d+)?$/;
-		push @samples, $name;
+		if ($line =~ /^# TYPE (\w+) (gauge|counter)$/) { push @wrong, $line if $types{$1}; $types{ $family = $1 } = $2; }
+		elsif ($open && $line =~ /^# UNIT (\w+) (\w+)$/) { push @wrong, $line if $1 ne $family || $family !~ /_$2$/; }
+		elsif ($line =~ /^# HELP (\w+) [^\\"]+$/) { push @wrong, $line if $1 ne $family; }
+		elsif ($line =~ /^(\w+)((?:\{(?:\w+="(?:[^"\\]|\\[\\"n])*",?)+\})?) (\S+)$/)
+		{
+			my ($name, $labels, $value) = ($1, $2, $3);
+			push @wrong, $line if $name ne $family . ($open && $types{$family} eq 'counter' ? '_total' : '') || $value !~ /^-?[0-9.]+(e-?\d+)?$/;
+			push @samples, $name;
+		}
+		else { push @wrong, $line; }
 	}
-	else { push @wrong, $line; }
+	is(join("\n", @wrong), '', "each line is as $format has it");
+	is(scalar(@samples), query('SELECT count(*) FROM clock_metrics'), 'and there are as many samples as in the view');
+	like(join("\n", @lines), qr/relation="a\\\\\\"b\\nc"/, 'a name with a backslash, a quote and a new line');
 }
-is(join("\n", @wrong), '', 'each line is as OpenMetrics has it');
-is(scalar(@samples), query('SELECT count(*) FROM clock_metrics'), 'and there are as many samples as in the view');
-like(join("\n", @lines), qr/relation="a\\\\\\"b\\nc"/, 'a name with a backslash, a quote and a new line');
+my (undef, undef, $refused) = $node->psql('postgres', q{SELECT clock_metrics_text('json')});
+like($refused, qr/unknown format "json"\nHINT:  Known formats are prometheus and openmetrics\./, 'no other format');
+
+# Prometheus' own check finds nothing, which it would print.
+sub lint
+{
+	my ($database, $what) = @_;
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/clocks.prom';
+
+	SKIP:
+	{
+		skip('promtool is not installed, so nothing has checked the text', 1) if !grep { -x "$_/promtool" } split /:/, $ENV{PATH};
+		unlink($file);
+		append_to_file($file, $node->safe_psql($database, 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]) . "\n");
+		is(`promtool check metrics <'$file' 2>&1`, '', "$what: promtool has nothing to say");
+	}
+	return;
+}
+lint('postgres', 'the text');
 
 # Who may, and how many at a time
-isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_openmetrics()', 'SELECT * FROM clock_list_metrics()');
-is($node->psql('postgres', 'SELECT clock_openmetrics()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
+isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_list_metrics('prometheus')});
+is($node->psql('postgres', 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
-append_to_file($script, "SELECT clock_openmetrics();\n");
+append_to_file($script, "SELECT clock_metrics_text();\n");
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
 like($out, qr{transactions actually processed: 400/400\b}, '200 scrapes in parallel') or diag($err);
 
-# A name that another database has in another encoding
-query("CREATE DATABASE $_ TEMPLATE template0 ENCODING $_ LOCALE 'C'") foreach qw(latin1 utf8);
-$node->safe_psql('latin1', qq{CREATE ROLE "regress_\xe9"; SET clocktiming.track = on; SET ROLE "regress_\xe9"; SELECT count(*) FROM generate_series(1, 1000000)});
-like($node->safe_psql('utf8', q{CREATE EXTENSION clocktiming; SELECT convert_from(convert_to(clock_openmetrics(), 'UTF8'), 'UTF8')}),
-	qr/datname="latin1".*usename="regress_\?"/, 'a name in another encoding does not make the text invalid');
+# Names in another encoding than the database's, and in one of which nobody knows which it is: the text is UTF-8, and
+# what differs stays different.
+query("CREATE DATABASE $_ TEMPLATE template0 ENCODING $_ LOCALE 'C'") foreach qw(latin1 win1252 utf8 sql_ascii);
+{
+	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';
+	$node->safe_psql('sql_ascii', "CREATE DATABASE $_ TEMPLATE template0 ENCODING SQL_ASCII LOCALE 'C'") foreach "\"d\xe4\"", "\"d\xf6\"", q{"d\xE4"};
+	foreach my $database ("d\xe4", "d\xf6", 'd\xE4')
+	{
+		$node->safe_psql($database, "CREATE TABLE \"t\xe4\" AS SELECT generate_series(1, 10000) AS i; SET clocktiming.track = on; SELECT count(*) FROM \"t\xe4\" a, generate_series(1, 500)");
+	}
+	$node->safe_psql('latin1', qq{CREATE ROLE "regress_\xe9"; SET clocktiming.track = on; SET ROLE "regress_\xe9"; SELECT count(*) FROM generate_series(1, 6000000)});
+	$node->safe_psql('win1252', qq{CREATE ROLE "regress_\x81"; SET clocktiming.track = on; SET ROLE "regress_\x81"; SELECT count(*) FROM generate_series(1, 6000000)});
+}
+$ENV{PGCLIENTENCODING} = 'UTF8';
+foreach my $database (qw(utf8 sql_ascii latin1 win1252))
+{
+	$node->safe_psql($database, 'CREATE EXTENSION clocktiming');
+	my $text = $node->safe_psql($database, 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]);
+	ok(utf8::decode(my $copy = $text), "$database: the text is UTF-8");
+	is(scalar(() = $text =~ /datname="d[^"]/g) > 0, 1, 'with names of which nobody knows the encoding');
+	my %labels;
+	$labels{$_}++ foreach $text =~ /^(\w+\{.*\}) /mg;
+	is(join("\n", grep { $labels{$_} > 1 } keys %labels), '', 'and no two samples have the same labels');
+	is(scalar(keys %{ { map { $_ => 1 } $text =~ /datname="(d[^"a-c]*)"/g } }), 3, 'three databases have three names');
+	lint($database, $database);
+}
+like($node->safe_psql('utf8', 'SELECT clock_metrics_text()'), qr/datname="latin1".*usename="regress_\\\\xE9"/, 'a byte that is not valid is shown as such');
 $node->stop;
 
 done_testing();
