@@ -67,6 +67,75 @@ COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that i
 CREATE CAST (clock_sample AS jsonb) WITH FUNCTION clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
+-- Equal is what is stored as the same bytes, in which there is one way to write a run; the order is theirs, too.
+CREATE FUNCTION clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
+COMMENT ON FUNCTION clock_sample_eq(clock_sample, clock_sample) IS 'function of the operator =';
+CREATE OPERATOR = (
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_eq,
+    COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR = (clock_sample, clock_sample) IS 'equal';
+CREATE FUNCTION clock_sample_ne(clock_sample, clock_sample) RETURNS boolean
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
+COMMENT ON FUNCTION clock_sample_ne(clock_sample, clock_sample) IS 'function of the operator <>';
+CREATE OPERATOR <> (
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_ne,
+    COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (clock_sample, clock_sample) IS 'not equal';
+CREATE FUNCTION clock_sample_lt(clock_sample, clock_sample) RETURNS boolean
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
+COMMENT ON FUNCTION clock_sample_lt(clock_sample, clock_sample) IS 'function of the operator <';
+CREATE OPERATOR < (
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_lt,
+    COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (clock_sample, clock_sample) IS 'less than';
+CREATE FUNCTION clock_sample_le(clock_sample, clock_sample) RETURNS boolean
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
+COMMENT ON FUNCTION clock_sample_le(clock_sample, clock_sample) IS 'function of the operator <=';
+CREATE OPERATOR <= (
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_le,
+    COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (clock_sample, clock_sample) IS 'less than or equal';
+CREATE FUNCTION clock_sample_gt(clock_sample, clock_sample) RETURNS boolean
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
+COMMENT ON FUNCTION clock_sample_gt(clock_sample, clock_sample) IS 'function of the operator >';
+CREATE OPERATOR > (
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_gt,
+    COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (clock_sample, clock_sample) IS 'greater than';
+CREATE FUNCTION clock_sample_ge(clock_sample, clock_sample) RETURNS boolean
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
+COMMENT ON FUNCTION clock_sample_ge(clock_sample, clock_sample) IS 'function of the operator >=';
+CREATE OPERATOR >= (
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_ge,
+    COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (clock_sample, clock_sample) IS 'greater than or equal';
+CREATE FUNCTION clock_sample_cmp(clock_sample, clock_sample) RETURNS integer
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
+COMMENT ON FUNCTION clock_sample_cmp(clock_sample, clock_sample) IS 'less than, equal or greater than, for indexes and sorts';
+CREATE FUNCTION clock_sample_hash(clock_sample) RETURNS integer
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
+COMMENT ON FUNCTION clock_sample_hash(clock_sample) IS 'hash';
+CREATE FUNCTION clock_sample_hash_extended(clock_sample, bigint) RETURNS bigint
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
+COMMENT ON FUNCTION clock_sample_hash_extended(clock_sample, bigint) IS 'hash with a seed';
+
+CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+    FUNCTION 1 clock_sample_cmp(clock_sample, clock_sample);
+COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS 'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
+COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
+CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
+    OPERATOR 1 =, FUNCTION 1 clock_sample_hash(clock_sample), FUNCTION 2 clock_sample_hash_extended(clock_sample, bigint);
+COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS 'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
+COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
+
 -- A run in one row; NULL stands for what is not known.
 CREATE TYPE clock_summary_row AS (
     source            text,

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "port/pg_bswap.h"
@@ -54,9 +56,13 @@ sample_encode(StringInfo buf, const ClockSample *sample, bool wire)
 					pq_sendint64(buf, m->kind == MEMBER_TICKS ? sample->entries[k].ticks :
 								 sample->entries[k].count);
 				break;
-			default:
-				/* the bits of a double are sent as those of an int64 */
+			case MEMBER_TIME:
+			case MEMBER_COUNT:
 				pq_sendint64(buf, int64_of(member));
+				break;
+			default:
+				/* equal samples have equal bytes: one 0, and one NaN */
+				pq_sendfloat8(buf, isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 : double_of(member));
 		}
 	}
 }

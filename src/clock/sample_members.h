@@ -15,7 +15,8 @@
  * The version that is written; versions from 1 to this one are read.  Members
  * are never taken away, and their order never changes: a version 2 adds some at
  * the end.  The table then says from which version on there is a member, and
- * what it is in an older value.
+ * what it is in an older value.  Equality compares stored bytes: it then has to
+ * make older ones new first.
  */
 #define SAMPLE_VERSION		1
 

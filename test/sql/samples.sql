@@ -170,3 +170,25 @@ CREATE TEMP TABLE large AS
     SELECT pg_temp.sample(jsonb_build_object('readings', 10000, 'ticks', jsonb_agg(1000003::bigint * i), 'counts', jsonb_agg(1))) AS s
     FROM generate_series(1, 10000) i;
 SELECT pg_column_size(s) < 100000 AS compressed, (clock_summary(s)).max_ns FROM large;
+
+-- samples are equal if all members are, whichever way they came: DISTINCT, GROUP BY, UNION, sorts and joins
+CREATE TEMP TABLE several AS
+    SELECT i, pg_temp.sample(jsonb_build_object('migrations', i % 3, 'advance_s', CASE WHEN i < 5 THEN '-0.0' ELSE '0' END::jsonb,
+        'cost_ns', CASE WHEN i = 0 THEN NULL ELSE 1 END)) AS s
+    FROM generate_series(0, 9) i;
+SELECT count(DISTINCT s), (SELECT count(*) FROM (SELECT s FROM several GROUP BY s) g) AS grouped,
+       (SELECT count(*) FROM (SELECT s FROM several UNION SELECT s FROM several) u) AS united FROM several;
+SELECT bool_and(s = s::text::clock_sample AND s = s::jsonb::clock_sample AND NOT s <> s AND s <= s AND s >= s AND NOT s < s AND NOT s > s) AS same,
+       bool_and(s = (SELECT clock_merge(o.s) FROM several o WHERE o.i = a.i)) AS merged FROM several a;
+SELECT count(*) AS pairs, bool_and((a.s < b.s) = (b.s > a.s) AND (a.s <= b.s) = NOT (a.s > b.s) AND (a.s < b.s OR a.s > b.s) = (a.s <> b.s)) AS ordered
+FROM several a, several b;
+SET enable_nestloop = off; SET enable_hashjoin = off;
+SELECT count(*) AS merge_join FROM several a JOIN several b ON a.s = b.s;
+SET enable_hashjoin = on; SET enable_mergejoin = off;
+SELECT count(*) AS hash_join FROM several a JOIN several b ON a.s = b.s;
+RESET ALL;
+CREATE INDEX ON several USING hash (s);
+CREATE INDEX ON several (s);
+SELECT count(*) AS operator_classes FROM pg_opclass WHERE opcintype = 'clock_sample'::regtype AND amvalidate(oid);
+-- of a measured one, which may have what is not known
+SELECT s = s::text::clock_sample AS same FROM (SELECT clock_measure('system', 0.001) AS s) m;

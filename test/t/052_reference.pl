@@ -21,10 +21,10 @@ sub rows { my ($sql) = @_; return split /\n/, $node->safe_psql('postgres', $sql)
 my $members = q{FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'};
 
 # Functions, procedures and aggregates are named as code, and so are their arguments; each view has a section that names its columns.
-# Left out are what views and clock_merge are made of, and the functions of the type clock_sample.
+# Left out are what views and clock_merge are made of, and the functions of the type clock_sample and its operators.
 my @functions = rows(qq{SELECT p.proname, (SELECT string_agg(name, ',') FROM unnest(p.proargnames, p.proargmodes) a(name, mode) WHERE coalesce(mode, 'i') IN ('i', 'b', 'v'))
 	$members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-	WHERE obj_description(p.oid, 'pg_proc') NOT LIKE 'internal:%' AND p.proname !~ '^clock_(list|merge)_'
+	WHERE obj_description(p.oid, 'pg_proc') NOT LIKE 'internal:%' AND p.proname !~ '^clock_(list|merge)_' AND p.proname !~ '^clock_sample_(eq|ne|lt|le|gt|ge|cmp|hash)'
 		AND p.oid NOT IN (SELECT unnest(ARRAY[typinput, typoutput, typreceive, typsend]) FROM pg_type WHERE typname = 'clock_sample')
 		AND p.oid NOT IN (SELECT castfunc FROM pg_cast) ORDER BY 1, 2});
 my @relations = rows(qq{SELECT r.relname, string_agg(a.attname, ',' ORDER BY a.attnum)
