@@ -1273,7 +1273,7 @@ COMMENT ON FUNCTION clock_impact_known(double precision) IS
 
 CREATE FUNCTION clock_page_escape(value text) RETURNS text
 LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, '[\x01-\x1f\x7f]', ' ', 'g'),
+RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
            '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
 COMMENT ON FUNCTION clock_page_escape(text) IS
 'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
@@ -1281,7 +1281,7 @@ COMMENT ON FUNCTION clock_page_escape(text) IS
 -- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their marks, .x .y labels), .key .k its legend,
 -- .n table of numbers (.t text in it), .h histogram, .ev events, .sr for screen readers.
 CREATE FUNCTION clock_page() RETURNS text
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM clock_page_sources() k
@@ -1573,7 +1573,7 @@ COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, wh
 COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
 
 CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
-LANGUAGE sql VOLATILE PARALLEL SAFE
+LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
     WITH metrics AS (
         SELECT m.n, m.name, m.type, m.help, m.value,
@@ -1598,7 +1598,7 @@ COMMENT ON FUNCTION clock_metrics_text(text) IS
 -- Many servers
 --
 CREATE FUNCTION clock_state() RETURNS jsonb
-LANGUAGE sql VOLATILE PARALLEL SAFE
+LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
     FROM clock_trust(now() - interval '1 hour', now()) t

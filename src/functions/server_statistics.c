@@ -183,8 +183,11 @@ statistics_since_reset(Statistics *statistics)
 
 	memset(statistics, 0, sizeof(*statistics));
 
-	/* names and operators are to be the system's */
+	/* names and operators are to be the system's, and a backslash a backslash */
 	(void) set_config_option("search_path", "pg_catalog, pg_temp",
+							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
+	(void) set_config_option("standard_conforming_strings", "on",
 							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);
 	ask_databases(&statistics->databases);
