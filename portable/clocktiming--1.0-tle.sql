@@ -1810,7 +1810,8 @@ BEGIN
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            reason := coalesce('what counting a call costs is not known, because ' || why_not_calls, reason);
+            reason := coalesce('what counting a call costs is not known, because ' || why_not_calls, reason)
+                || '; writing plans to the log comes on top, and costs by far the most where each statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
             op_ns := greatest(calls.timing_ns, 0);
             op_margin_ns := calls.timing_margin_ns;

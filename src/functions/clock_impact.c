@@ -426,6 +426,8 @@ clock_impact_detail(PG_FUNCTION_ARGS)
 		timing.reason = psprintf("%s; a call is assumed to cost two readings, because %s",
 								 timing.reason, why_not);
 	}
+	analyze.reason = psprintf("%s; writing plans to the log comes on top, and costs by far the most where each statement is logged",
+							  analyze.reason);
 	counting.operation = calls.counting;
 	plans.operation = calls.timing;
 	for (int i = 0; i < n; i++)

@@ -22,6 +22,7 @@ SELECT is(ARRAY[reading_ns, readings_per_operation], ARRAY[NULL, 0.00], work || 
 WHERE setting = 'auto_explain.log_analyze';
 SELECT matches(reason, 'log_analyze, without which nothing is timed', work || ': log_timing is nothing alone') FROM detail
 WHERE setting = 'auto_explain.log_timing';
+SELECT matches(reason, 'writing plans to the log comes on top', work || ': what is not in it') FROM detail WHERE setting = 'auto_explain.log_analyze';
 SELECT is(period, 'since the last reset', work || ': which period') FROM detail;
 SELECT cmp_ok(cpu_margin_percent, '>=', 0::numeric, work || ': there is a margin') FROM detail WHERE cpu_percent IS NOT NULL;
 SELECT cmp_ok(least_cpu_percent, '<=', cpu_percent, work || ': the least is no more') FROM detail WHERE least_cpu_percent IS NOT NULL;
