@@ -38,7 +38,6 @@
 #include "stats/plan_store.h"
 #include "stats/store_read.h"
 #include "watch/watch_look.h"
-#include "watch/watch_worker.h"
 
 PG_FUNCTION_INFO_V1(clock_list_metrics);
 

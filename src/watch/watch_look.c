@@ -66,7 +66,7 @@ typedef struct Watching
 	double		suspended_s;
 
 	/* of this interval */
-	uint64		began_ns;
+	double		watched_ns;
 	TimestampTz began_at;
 	int			looks;
 	double		cold_ns;
@@ -79,6 +79,8 @@ typedef struct Watching
 	int64		warps;			/* at the end of the interval before */
 	int64		lags;
 } Watching;
+
+int			watch_interval_ms;
 
 static Watching watching;
 
@@ -143,7 +145,7 @@ tell_step(WatchStep *step, bool ahead, WatchStep *told)
 static void
 begin_interval(void)
 {
-	watching.began_ns = reference_ns();
+	watching.watched_ns = 0;
 	watching.began_at = GetCurrentTimestamp();
 	watching.looks = watching.ninterval_rates = 0;
 	watching.cold_ns = watching.least_ns = NAN;
@@ -268,6 +270,8 @@ compare_with_reference(double tick_ns, WatchLook *look)
 		/* readings show less of it, by the time that has passed */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
+		/* a process that was stopped has watched nothing */
+		watching.watched_ns += Min(passed_ns, watch_interval_ms * 1e6);
 		if (interval.passed_ns > 0)
 		{
 			double		rate_ppm = interval.lead_ns / interval.passed_ns * 1e6;
@@ -367,7 +371,7 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	memset(row, 0, sizeof(*row));
 	row->at = watching.began_at;
 	row->intervals = 1;
-	row->watched_s = (double) (reference_ns() - watching.began_ns) / 1e9;
+	row->watched_s = watching.watched_ns / 1e9;
 	row->cold_ns = watching.cold_ns;
 	row->warm_ns = watching.least_ns;
 	row->rate_ppm = stats_median(watching.interval_rates, watching.ninterval_rates);

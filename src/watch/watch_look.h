@@ -15,7 +15,9 @@
 #include "core/cpu_hop.h"
 #include "watch/watch_store.h"
 
-#define WATCH_LOOKS		5		/* in an interval */
+#define WATCH_LOOKS		5		/* in an interval ... */
+
+extern int	watch_interval_ms;	/* ... of so long, which is a setting */
 
 /* A step of the clock. */
 typedef struct WatchStep

@@ -304,7 +304,7 @@ add_to_totals(const WatchRow *row)
 }
 
 void
-watch_put_interval(const WatchRow *row)
+watch_put_interval(const WatchRow *row, TimestampTz ended_at)
 {
 	WatchState *state = &watch_store->state;
 	WatchRow	mine = *row;
@@ -316,7 +316,7 @@ watch_put_interval(const WatchRow *row)
 	add_to_totals(&mine);
 	watch_store->latest = mine;
 	watch_store->latest_ns = reference_ns();
-	state->until = row->at + (int64) (row->watched_s * USECS_PER_SEC);
+	state->until = ended_at;
 	LWLockRelease(watch_store->lock);
 }
 

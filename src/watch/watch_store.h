@@ -172,7 +172,7 @@ extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
 /* For the worker: the machine of now, which may have been there before; one interval more. */
 extern void watch_put_machine(const WatchMachine *machine);
-extern void watch_put_interval(const WatchRow *row);
+extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
 /* For the worker: an event that goes on, or has gone on since then; the end of one. */
 extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before,

@@ -37,7 +37,6 @@
 
 bool		watch_registered = false;
 bool		watch_lacks_slot = false;
-int			watch_interval_ms = INTERVAL_DEFAULT_MS;
 
 static bool watch_on = false;
 
@@ -142,7 +141,7 @@ watch_interval(void)
 	watch_judge_machine(GetCurrentTimestamp());
 	watch_end_interval(&row, &found);
 	watch_judge(&row, &found);
-	watch_put_interval(&row);
+	watch_put_interval(&row, found.ended_at);
 	return true;
 }
 

@@ -11,7 +11,6 @@
 /* Whether the clocks are watched since the server's start; whether they would be, were there a slot for the worker. */
 extern bool watch_registered;
 extern bool watch_lacks_slot;
-extern int	watch_interval_ms;
 
 /* Settings, and the worker, if the clocks are to be watched. */
 extern void watch_define_settings(void);

@@ -8,7 +8,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep);
+use Time::HiRes qw(sleep time);
 
 use ClockShim;
 
@@ -116,6 +116,15 @@ set_by(86400);
 is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1', 'how late the worker is does not depend on the time of day');
 kill('CONT', $worker);
 is_sound('set ahead by a day', 86400);
+
+# While it stands still, it watches nothing.
+my $sum = q{SELECT sum(watched_s) FROM clock_history WHERE per = 'minute'};
+my ($sum_before, $since) = (query($sum), time);
+kill('STOP', $worker);
+sleep(3);
+kill('CONT', $worker);
+intervals(2);
+cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
 
 # An hour that was watched by a time of day that was wrong comes after a restart of the machine; nobody watches.
 my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
