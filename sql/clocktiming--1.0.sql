@@ -1966,7 +1966,7 @@ BEGIN ATOMIC
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
            round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision, o.unit,
            coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
-                                      o.figure, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
+                                      o.figure::numeric, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS

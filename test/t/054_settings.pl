@@ -44,6 +44,12 @@ is(query($stored, 'other'), query($stored), 'CREATE EXTENSION makes the same');
 query(q{SET clocktiming.track = on; CREATE TABLE t AS SELECT i FROM generate_series(1, 1000) i; SELECT count(*) FROM t a JOIN t b USING (i)});
 query('SELECT i FROM generate_series(1, 300000) i');
 query('SELECT clock_stats_snapshot()');
+my $dblink = $node->psql('postgres', 'CREATE EXTENSION dblink') == 0;
+if ($dblink)
+{
+	query(sprintf(q{SELECT clock_fleet_add('self', '{"host": "%s", "port": %d, "dbname": "postgres"}')}, $node->host, $node->port));
+}
+else { note('no dblink'); }
 $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM clock_history});
 query('CREATE TABLE samples AS SELECT clock_measure($$system$$, 0.01) AS s FROM generate_series(1, 3)');
 my $figures = q{'{1.234567890123,2.5,3.25,4.125,5.0625}'::float8[], '{2.234567890123,3.5,4.25,5.125,6.0625}'::float8[]};
@@ -65,9 +71,8 @@ my %calls = (
 	clock_explain => q{SELECT node, line, loops, rows FROM clock_explain('SELECT count(*) FROM t WHERE i::text <> ''a''')},
 	clock_explain_json => q{SELECT jsonb_path_query_array(clock_explain_json('SELECT count(*) FROM t')::jsonb, '$.**."Node Type"')},
 	clock_explain_text => q{SELECT count(*) FROM clock_explain_text('SELECT count(*) FROM t')},
-	clock_fleet => 'SELECT * FROM clock_fleet',
-	clock_fleet_events => 'SELECT * FROM clock_fleet_events',
-	clock_fleet_history => 'SELECT * FROM clock_fleet_history',
+	clock_fleet => 'SELECT server, error, at, source, warm_ns, rate_ppm, trusted, processor FROM clock_fleet',
+	clock_fleet_ask => q{SELECT server, error, answer FROM clock_fleet_ask('SELECT to_jsonb(1.23456789012345::float8)')},
 	clock_fleet_outliers => 'SELECT * FROM clock_fleet_outliers()',
 	clock_histogram => 'SELECT h.* FROM samples, clock_histogram(s) h',
 	clock_histogram_plot => 'SELECT h.* FROM samples, clock_histogram_plot(s) AS h',
@@ -105,7 +110,7 @@ foreach my $name (sort keys %calls)
 {
 	my ($before, $with, $after);
 
-	next if $calls{$name} eq '';
+	next if $calls{$name} eq '' || ($name eq 'clock_fleet_ask' && !$dblink);
 	# Statistics go on meanwhile.
 	for (1 .. 5)
 	{
@@ -119,7 +124,7 @@ foreach my $name (sort keys %calls)
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'
-	WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'clocktiming') AND d.deptype = 'e' AND coalesce(p.proname, c.relname) !~ '^clock_(list|sample|merge_add|fleet_add|stats_reset|stats_snapshot)' ORDER BY 1});
+	WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'clocktiming') AND d.deptype = 'e' AND coalesce(p.proname, c.relname) !~ '^clock_(list|sample|merge_add|fleet_add|fleet_connect|stats_reset|stats_snapshot)' ORDER BY 1});
 is(join("\n", grep { !exists $calls{$_} } split /\n/, $surface), '', 'nothing of the surface is left out');
 $node->stop;
 done_testing();
