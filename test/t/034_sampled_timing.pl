@@ -470,6 +470,8 @@ sub writes_are_exact
 			my $json = explained('ANALYZE, BUFFERS, WAL, FORMAT JSON', sprintf($query, "${tables}_explained_" . ($value eq 'off' ? 1 : 2)));
 			$json =~ s/(${tables}_explained)_\d/$1/g;
 			$explained{$value} = decode_json($json)->[0];
+			# the tables differ, and so may the pages of catalogs that have them
+			delete $explained{$value}{Planning};
 		}
 		is_deeply(figures($explained{on}), figures($explained{off}), "$libraries: EXPLAIN: $query") or diag explain [ figures($explained{on}), figures($explained{off}) ];
 		check_times($explained{on}{Plan}, "$libraries: EXPLAIN: $query");
