@@ -401,31 +401,60 @@ count_first_call(NodeTiming *t)
 	return true;
 }
 
+/*
+ * Within a node's call the plan may have been explained.  That is to be seen before
+ * the inner side of a nested loop is rescanned, whose outer side the node may be, and
+ * in a subplan.
+ */
+static inline bool
+was_read_within(const NodeTiming *t)
+{
+	return unlikely(!instr_in_loop(&t->instr)) && query_was_read(t->query);
+}
+
+static pg_noinline TupleTableSlot *
+end_seen_call(NodeTiming *t, TupleTableSlot *slot)
+{
+	if (was_read_within(t))
+		query_restore_loops(t->query, NULL);
+	record_result(t, slot);
+	return slot;
+}
+
+static pg_noinline TupleTableSlot *
+call_if_due(PlanState *node)
+{
+	NodeTiming *t = node_timing_of(node);
+	TupleTableSlot *slot;
+
+	if (count_first_call(t))
+	{
+		slot = node->ExecProcNodeReal(node);
+		return t->seen ? end_seen_call(t, slot) : slot;
+	}
+	slot = due_call(node);
+	if (t->seen && was_read_within(t))
+		query_restore_loops(t->query, NULL);
+	return slot;
+}
+
+/*
+ * In this function and the next the compiler saves no more registers than the
+ * common case needs, since all that is rare is done by a call at the end.
+ */
 static TupleTableSlot *
 counted_call(PlanState *node)
 {
 	NodeTiming *t = own_node_timing(node, false);
 	TupleTableSlot *slot;
-	bool		due = false;
 
 	if (unlikely(t == NULL))
 		return call_other(node);
 	if (unlikely(t->calls >= next_due(t)))
-		due = !count_first_call(t);
-	else
-		t->calls++;
-	slot = unlikely(due) ? due_call(node) : node->ExecProcNodeReal(node);
-
-	/*
-	 * Within the call the plan has been explained.  That is to be seen before
-	 * the inner side of a nested loop is rescanned, whose outer side this may
-	 * be, and in a subplan.
-	 */
-	if (unlikely(!instr_in_loop(&t->instr)) && query_was_read(t->query))
-		query_restore_loops(t->query, NULL);
-	if (likely(!due))
-		record_result(t, slot);
-	return slot;
+		return call_if_due(node);
+	t->calls++;
+	slot = node->ExecProcNodeReal(node);
+	return likely(!TupIsNull(slot) && !was_read_within(t)) ? slot : end_seen_call(t, slot);
 }
 
 /* Its result need not be looked at, so that it does not come back here. */
@@ -437,12 +466,8 @@ counted_call_unseen(PlanState *node)
 	if (unlikely(t == NULL))
 		return call_other(node);
 	if (unlikely(t->calls >= next_due(t)))
-	{
-		if (!count_first_call(t))
-			return due_call(node);
-	}
-	else
-		t->calls++;
+		return call_if_due(node);
+	t->calls++;
 	return node->ExecProcNodeReal(node);
 }
 

@@ -295,7 +295,7 @@ node_timing_of(const PlanState *node)
 static inline uintptr_t
 wrapped_node(const PlanState *node, bool unseen)
 {
-	return (uintptr_t) node | unseen;
+	return (uintptr_t) node + !unseen;
 }
 
 /*
