@@ -1,0 +1,344 @@
+/*-------------------------------------------------------------------------
+ *
+ * known_work.c
+ *	  Work of known length: functions that keep the CPU busy for a requested
+ *	  time, and add up how long that really took.
+ *
+ * known_work(slot, progress) works, and returns progress.
+ * known_rows(slot, n) returns 1 to n, and works before each of them.
+ * known_compare(a, b) compares integers, and works in slot 0.
+ * known_trigger() works in the slot that is its argument.
+ *
+ * known_work.ns is about the mean time of a call in nanoseconds.  With 0 a call
+ * does not wait, but does all else: this is the empty function, which tells what
+ * the executor does besides.  known_work.kind is how calls differ.  progress is
+ * the part of all calls that is done, in 1/1000, or the number of the loop.  The
+ * functions without that argument count their calls instead.
+ *
+ * known_work_sums() returns, for each slot used since known_work_reset(), the
+ * number of calls, their time, how much of that the process was off the CPU, and
+ * how long it was off the CPU between a call and the one before.  The sums are in
+ * a file that each process maps, so that they include those of parallel workers,
+ * and the module need not be preloaded.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands/trigger.h"
+#include "common/pg_prng.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/tuplestore.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(known_work);
+PG_FUNCTION_INFO_V1(known_rows);
+PG_FUNCTION_INFO_V1(known_compare);
+PG_FUNCTION_INFO_V1(known_trigger);
+PG_FUNCTION_INFO_V1(known_work_reset);
+PG_FUNCTION_INFO_V1(known_work_sums);
+
+void		_PG_init(void);
+
+/* The server empties this directory when it starts. */
+#define SUMS_FILE		"pg_stat_tmp/known_work"
+
+#define SLOTS			8
+#define PROCESSES		32
+
+/*
+ * Nanoseconds between two readings from which on the kernel is asked whether the
+ * process was off the CPU: a loop takes some 30, a switch to another process more.
+ */
+#define INTERRUPTED		3000
+
+typedef struct Sum
+{
+	int64		calls;
+	int64		ns;
+	int64		preempted_ns;	/* part of ns off the CPU */
+	int64		before_ns;		/* off the CPU between the end of the process's
+								 * call before, in any slot, and the start of
+								 * a call */
+} Sum;
+
+typedef struct Sums
+{
+	pg_atomic_uint32 generation;	/* number of resets */
+	pg_atomic_uint32 processes; /* that have reserved sums since the last */
+	Sum			of[PROCESSES][SLOTS];
+} Sums;
+
+typedef enum Kind
+{
+	KIND_CONSTANT,
+	KIND_EXPONENTIAL,
+	KIND_LOGNORMAL,
+	KIND_RARE,
+	KIND_BEGINNING,
+	KIND_END,
+	KIND_BIMODAL
+} Kind;
+
+static const struct config_enum_entry kinds[] = {
+	{"constant", KIND_CONSTANT, false},
+	{"exponential", KIND_EXPONENTIAL, false},
+	{"lognormal", KIND_LOGNORMAL, false},	/* sigma 1.5 */
+	{"rare", KIND_RARE, false}, /* one call in 1000 takes 300 times as long */
+	{"beginning", KIND_BEGINNING, false},	/* the first tenth takes 10 times
+											 * as long */
+	{"end", KIND_END, false},	/* the last tenth does */
+	{"bimodal", KIND_BIMODAL, false},	/* loops take 0.2 or 1.8 times as long */
+	{NULL, 0, false}
+};
+
+static int	kind = KIND_CONSTANT;
+static double mean_ns = 0;
+
+static Sums *sums = NULL;
+static Sum *own = NULL;			/* this process's, one a slot */
+static uint32 own_generation = 0;
+
+static int64 ended = 0;			/* when the latest call did */
+
+/* When the thread's CPU time was read last, and its value. */
+static int64 looked_at = 0;
+static int64 looked_cpu = 0;
+
+static inline int64
+clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64) ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * Returns how long the process was off the CPU between two readings, the second of which is
+ * the present: at most what it was since the kernel's counter was read last.  As the
+ * counter is read whenever two readings are far from each other, that is hardly more.
+ */
+static int64
+off_the_cpu(int64 before, int64 now)
+{
+	int64		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64		off = now - looked_at - (cpu - looked_cpu);
+
+	looked_at = now;
+	looked_cpu = cpu;
+	return Max(Min(off, now - before), 0);
+}
+
+/* Reads the clock, and adds to preempted for how long the process was off the CPU meanwhile. */
+static inline int64
+next_reading(int64 before, int64 *preempted)
+{
+	int64		now = clock_ns(CLOCK_MONOTONIC);
+
+	if (likely(now - before <= INTERRUPTED))
+		return now;
+	*preempted += off_the_cpu(before, now);
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static void
+map_sums(void)
+{
+	int			fd = OpenTransientFile(SUMS_FILE, O_RDWR | O_CREAT);
+
+	if (fd < 0 || ftruncate(fd, sizeof(Sums)) != 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not create \"%s\": %m", SUMS_FILE)));
+	sums = mmap(NULL, sizeof(Sums), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CloseTransientFile(fd);
+	if (sums == MAP_FAILED)
+	{
+		sums = NULL;
+		ereport(ERROR, (errmsg("could not map \"%s\": %m", SUMS_FILE)));
+	}
+}
+
+/* Reserves sums for this process. */
+static pg_noinline void
+claim_sums(void)
+{
+	uint32		process;
+
+	if (sums == NULL)
+		map_sums();
+	process = pg_atomic_fetch_add_u32(&sums->processes, 1);
+	if (process >= PROCESSES)
+		elog(ERROR, "more than %d processes since known_work_reset()", PROCESSES);
+	own = sums->of[process];
+	own_generation = pg_atomic_read_u32(&sums->generation);
+}
+
+static double
+requested_ns(int64 progress)
+{
+	double		u = 1 - pg_prng_double(&pg_global_prng_state);
+
+	switch (kind)
+	{
+		case KIND_EXPONENTIAL:
+			return -log(u) * mean_ns;
+		case KIND_LOGNORMAL:
+			return mean_ns * exp(1.5 * sqrt(-2 * log(u)) *
+								 cos(2 * M_PI * pg_prng_double(&pg_global_prng_state)) - 1.5 * 1.5 / 2);
+		case KIND_RARE:
+			return mean_ns * (u <= 0.001 ? 300 : 1);
+		case KIND_BEGINNING:
+			return mean_ns * (progress < 100 ? 10 : 1);
+		case KIND_END:
+			return mean_ns * (progress >= 900 ? 10 : 1);
+		case KIND_BIMODAL:
+			return mean_ns * (progress % 2 == 0 ? 0.2 : 1.8);
+		default:
+			return mean_ns;
+	}
+}
+
+static void
+work(int slot, int64 progress)
+{
+	int64		start = clock_ns(CLOCK_MONOTONIC);
+	int64		now = start;
+	int64		preempted = 0;
+	double		requested;
+
+	if (unlikely(own == NULL || own_generation != pg_atomic_read_u32(&sums->generation)))
+	{
+		claim_sums();
+		ended = start;
+		(void) off_the_cpu(start, start);
+	}
+	if (slot < 0 || slot >= SLOTS)
+		elog(ERROR, "there is no slot %d", slot);
+	if (progress < 0)
+		progress = own[slot].calls / 20 % 1000;
+
+	if (unlikely(start - ended > INTERRUPTED))
+		own[slot].before_ns += off_the_cpu(ended, start);
+	requested = mean_ns > 0 ? requested_ns(progress) : 0;
+	do
+		now = next_reading(now, &preempted);
+	while ((double) (now - start) < requested);
+
+	/* The loop's end is a mispredicted branch, which the empty function lacks. */
+	now = next_reading(now, &preempted);
+	own[slot].calls++;
+	own[slot].ns += now - start;
+	own[slot].preempted_ns += preempted;
+	ended = now;
+}
+
+Datum
+known_work(PG_FUNCTION_ARGS)
+{
+	work(PG_GETARG_INT32(0), PG_GETARG_INT32(1));
+	PG_RETURN_INT32(PG_GETARG_INT32(1));
+}
+
+Datum
+known_rows(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		context = SRF_FIRSTCALL_INIT();
+		context->max_calls = PG_GETARG_INT32(1);
+	}
+	context = SRF_PERCALL_SETUP();
+	if (context->call_cntr >= context->max_calls)
+		SRF_RETURN_DONE(context);
+	work(PG_GETARG_INT32(0), -1);
+	SRF_RETURN_NEXT(context, Int32GetDatum((int32) context->call_cntr + 1));
+}
+
+Datum
+known_compare(PG_FUNCTION_ARGS)
+{
+	int32		a = PG_GETARG_INT32(0);
+	int32		b = PG_GETARG_INT32(1);
+
+	work(0, -1);
+	PG_RETURN_INT32((a > b) - (a < b));
+}
+
+Datum
+known_trigger(PG_FUNCTION_ARGS)
+{
+	TriggerData *data = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || data->tg_trigger->tgnargs != 1)
+		elog(ERROR, "known_trigger() is a trigger, and its argument a slot");
+	work(pg_strtoint32(data->tg_trigger->tgargs[0]), -1);
+	return PointerGetDatum(data->tg_trigtuple);
+}
+
+Datum
+known_work_reset(PG_FUNCTION_ARGS)
+{
+	(void) fcinfo;
+	if (sums == NULL)
+		map_sums();
+	memset(sums->of, 0, sizeof(sums->of));
+	pg_atomic_write_u32(&sums->processes, 0);
+	pg_atomic_fetch_add_u32(&sums->generation, 1);
+	PG_RETURN_VOID();
+}
+
+Datum
+known_work_sums(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (sums == NULL)
+		map_sums();
+	for (int slot = 0; slot < SLOTS; slot++)
+	{
+		Sum			all = {0};
+		Datum		values[5];
+		bool		nulls[5] = {false};
+
+		for (int i = 0; i < PROCESSES; i++)
+		{
+			all.calls += sums->of[i][slot].calls;
+			all.ns += sums->of[i][slot].ns;
+			all.preempted_ns += sums->of[i][slot].preempted_ns;
+			all.before_ns += sums->of[i][slot].before_ns;
+		}
+		if (all.calls == 0)
+			continue;
+		values[0] = Int32GetDatum(slot);
+		values[1] = Int64GetDatum(all.calls);
+		values[2] = Float8GetDatum((double) all.ns / 1e6);
+		values[3] = Float8GetDatum((double) all.preempted_ns / 1e6);
+		values[4] = Float8GetDatum((double) all.before_ns / 1e6);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+void
+_PG_init(void)
+{
+	DefineCustomRealVariable("known_work.ns", "Mean time of a call, in nanoseconds, about.", NULL,
+							 &mean_ns, 0, 0, 1e7, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("known_work.kind", "How calls differ.", NULL, &kind, KIND_CONSTANT,
+							 kinds, PGC_USERSET, 0, NULL, NULL, NULL);
+}

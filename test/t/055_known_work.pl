@@ -1,0 +1,71 @@
+# Times of clock_explain against work of known length in the same execution (test/module/known_work.c).  A busy machine disturbs both.
+# Judged is, of each node, the error in the median of several executions, less the time off the CPU that fell into other nodes than in proportion
+# to their work, which sampling cannot see; and how many margins hold.  bench/truth says how large errors are.
+
+use strict;
+use warnings;
+
+use List::Util qw(max min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use KnownWork;
+
+my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/known_work.so';
+plan skip_all => "no $module: say by CLOCKTIMING_SHIM_DIR where the shims are" unless -f $module;
+
+my $executions = 5;
+my $ns = 2000;    # of a call, beside which what the executor does is little
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nmax_parallel_workers = 2\n");
+$node->start;
+my $has_file_fdw = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'file_fdw'");
+my @places = grep { $has_file_fdw || $_->{name} ne 'foreign scan' } known_places();
+$node->safe_psql('postgres', 'CREATE EXTENSION clocktiming;' . known_schema($module, $has_file_fdw ? $node->basedir . '/known.csv' : undef));
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	return ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2;
+}
+
+my @kinds = known_kinds();
+my (%errors, @errors, @holds);
+foreach my $i (0 .. $#places)
+{
+	my $place = $places[$i];
+	# The first fills the caches, the others have an empty function.
+	my @asked = (([ 'constant', 0, 'sampling' ]) x 4, map { [ $kinds[ ($i + $_) % @kinds ], $ns, 'sampling' ] } 1 .. $executions);
+	my @runs = known_runs(split /\n/, $node->safe_psql('postgres', known_script($module, $place, @asked)));
+	my (%own, %counted);
+
+	is(scalar @runs, scalar @asked, "$place->{name}: executions") or next;
+	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} - $_->{before} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
+	foreach my $known (map { known_nodes($place, $_) } @runs[ 4 .. $#runs ])
+	{
+		my $true = $known->{work} + $known->{before} + max(min(@{ $own{ $known->{name} } }), 0);
+
+		my $error = max(abs($known->{self} - $true) - $known->{lumped}, 0);
+
+		$counted{ $known->{name} }{ $known->{calls} } = 1;
+		push @{ $errors{ $known->{name} } }, $error / $true;
+		push @holds, $error <= $known->{margin} if defined $known->{margin};
+	}
+	is(join(', ', map { scalar keys %$_ } values %counted), join(', ', (1) x keys %counted), "$place->{name}: calls are the same each time") if !$place->{gather};
+}
+
+foreach my $name (sort keys %errors)
+{
+	my $error = median(@{ $errors{$name} });
+
+	push @errors, $error;
+	cmp_ok($error, '<', 0.25, "$name: known work is found") or diag join ' ', map { sprintf '%.3f', $_ } @{ $errors{$name} };
+}
+cmp_ok(median(@errors), '<', 0.04, 'most nodes: nearly all of it');
+cmp_ok(scalar(grep { $_ } @holds), '>=', 0.7 * @holds, 'most margins hold');
+note sprintf 'error in the median %.2f %%, at most %.2f %%; %.1f %% of margins hold', 100 * median(@errors), 100 * max(@errors), 100 * (grep { $_ } @holds) / @holds;
+
+done_testing();
