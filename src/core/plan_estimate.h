@@ -65,8 +65,8 @@ typedef struct NodeRecord
 								 * others */
 	double		part_ns;		/* of a NODE_PART: its part of total_ns of the
 								 * whole; NAN if calls alone are known */
-	double		rare_ns;		/* that few long calls have taken, or may have
-								 * in gaps between timed calls */
+	double		rare_ns;		/* time of a few long calls, or of gaps
+								 * between timed calls */
 } NodeRecord;
 
 /*

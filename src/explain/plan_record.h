@@ -14,8 +14,8 @@
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
 /*
- * Has the server say what was counted by now, for others that explain the plan before the
- * estimates are made.
+ * Writes the rows and loops counted so far into the server's instrumentation, for
+ * extensions that explain the plan before the estimates are made.
  */
 extern void record_show_counts(QueryTiming *query);
 

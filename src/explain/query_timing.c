@@ -117,8 +117,8 @@ may_have_spent(const NodeTiming *node, const NodeTiming *t, bool within)
 }
 
 /*
- * No call was timed for long: one of those that were only counted may have taken so long,
- * or the process was stopped.
+ * Adds a long gap to each node that may have spent it: an untimed call of the node may have
+ * been long, or the process was stopped.
  */
 void
 query_note_gap(QueryTiming *query, const NodeTiming *t, bool within, double ticks)

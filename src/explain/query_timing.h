@@ -350,8 +350,8 @@ query_was_read(const QueryTiming *query)
 }
 
 /*
- * Undoes that, but for the node "calling" if that is the root of a subplan: it has been
- * rescanned since.
+ * Marks the loops that the reader has ended as going on.  The loop of the node "calling"
+ * stays ended if that node is the root of a subplan, which is rescanned before each call.
  */
 extern void query_restore_loops(QueryTiming *query, const NodeTiming *calling);
 
