@@ -518,7 +518,7 @@ counted_call_with_uses(PlanState *node)
 		subplan_set_use(use->outer);
 	if (t->use != NULL)
 	{
-		/* a call after the last tuple does nothing, whoever makes it */
+		/* a call after the last tuple does no work: it is the latest user's */
 		if (t->calls_again == calls_again)
 		{
 			t->latest_use = t->use;

@@ -184,7 +184,7 @@ typedef struct OutsideCalls
 #define GAP_DOWN		0.84
 
 /*
- * A gap is long that is so many times the 80th percentile.  Random gaps of one mean
+ * Factor by which a long gap exceeds the 80th percentile.  Random gaps of one mean
  * are so in 3 of a million cases.
  */
 #define MANY_GAPS		8

@@ -32,7 +32,7 @@ my $plugin = q{$libdir/plugins/clocktiming};
 my $settings = q{SELECT string_agg(name, ',' ORDER BY name) FROM pg_settings WHERE name LIKE 'clocktiming.%'};
 my $known = join ',', map { "clocktiming.$_" } qw(max_overhead progress_interval sampled_timing show_margins track track_max watch watch_interval);
 
-# What the manual says belongs into postgresql.conf may be there, whoever loads the library.
+# Settings that the manual has in postgresql.conf are accepted there, also without preloading the library.
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 5s\nclocktiming.track_max = 500\nclocktiming.track = off");
 $node->reload;
 foreach my $role ($node->safe_psql('postgres', 'SELECT current_user'), 'regress_ordinary')
