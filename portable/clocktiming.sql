@@ -1468,7 +1468,7 @@ CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAU
     OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
     OUT total_ms numeric, OUT total_margin_ms numeric, OUT self_ms numeric, OUT self_margin_ms numeric,
     OUT share_percent numeric, OUT share_margin_percent numeric, OUT removed_ms numeric, OUT note text,
-    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric) RETURNS SETOF record
+    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric, OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
@@ -1480,7 +1480,9 @@ AS $body$
            nullif(pg_catalog.concat_ws(', ', x ->> 'note', CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END
+           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
+           -- not known without C
+           NULL::numeric, NULL::numeric
     FROM @extschema@.clock_portable_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;

@@ -743,7 +743,9 @@ CREATE FUNCTION clock_explain(
     OUT note           text,
     OUT estimate_ms    numeric,
     OUT run_ms         numeric,
-    OUT plain_ms       numeric
+    OUT plain_ms       numeric,
+    OUT preempted_ms   numeric,
+    OUT total_stddev_ms numeric
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';

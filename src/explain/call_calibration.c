@@ -86,7 +86,7 @@ init_dummy(Dummy *dummy, int gap)
 	dummy->t.query = &dummy->query;
 	dummy->t.begun = true;
 	instr_begin_loop(&dummy->t.instr);
-	dummy->query.long_ticks = LONG_CALL_TICKS;
+	dummy->query.long_ticks = dummy->query.ask_ticks = LONG_CALL_TICKS;
 	dummy->query.all_timed = true;
 	dummy->samples.later.policy.batch = POLICY_BATCH;
 	set_gap(&dummy->samples.later, gap);
@@ -106,7 +106,7 @@ ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 	dummy->node.ExecProcNode = call;
 	dummy->t.wrapped = wrapped_node(&dummy->node, call == call_wrapper(true));
 	wrappers_use(&dummy->t, true);
-	start = now_ticks();
+	start = dummy->query.last_reading = now_ticks();
 	for (int i = 0; i < n; i++)
 		(void) ExecProcNode(&dummy->node);
 	stop = now_ticks();
@@ -206,7 +206,6 @@ calibrate(int gap, double *ticks_per_ns)
 	cost.timed_ns = Max(cost.counted_ns + median[TIMED] * tick_ns, cost.inside_ns);
 	cost.whole_ns = median[SERVER_INSIDE];
 	cost.server_ns = median[SERVER] * tick_ns;
-	cost.margin_ns = cost.inside_ns / 2;
 	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f unseen, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f; took %.3f ms",
 		 timing_clock_name(), gap, cost.counted_ns, cost.unseen_ns, cost.timed_ns,
 		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns, direct * tick_ns,

@@ -388,7 +388,6 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->max_overhead = options->max_overhead;
 	query->may_stop = options->may_stop;
 	query->no_workers = options->no_workers;
-	query->in_passing = options->in_passing;
 	query->all_timed = options->sampling == 1;
 	(void) find_extent(desc->planstate, query);
 	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));

@@ -334,7 +334,7 @@ finished(TimedExecution *execution)
 	const ExecutionDraw *drawn = &execution->drawn;
 	DrawSlot   *slot = slot_of(drawn->class);
 	DrawHistory *history = history_of(slot);
-	double		run_ns = plan != NULL ? plan->whole_ns : execution->run_ns;
+	double		run_ns = plan != NULL ? plan->whole_ns + plan->preempted_ns : execution->run_ns;
 	double		cost_ns;
 
 	if (slot->key != drawn->class)

@@ -155,12 +155,13 @@ add_to_sums(PlanEntry *entry, WeightedSums *sums, double weight, double ns, Time
 static void
 add_to_entry(PlanEntry *entry, const Execution *execution)
 {
+	double		elapsed_ns = execution->estimate->whole_ns + execution->estimate->preempted_ns;
 	double		plain;
 	int			i = 0;
 
-	add_to_sums(entry, &entry->with_nodes, execution->weight, execution->estimate->whole_ns, execution->now);
+	add_to_sums(entry, &entry->with_nodes, execution->weight, elapsed_ns, execution->now);
 	if (execution->weight <= 1)
-		add_to_sums(entry, &entry->whole, execution->weight, execution->estimate->whole_ns, execution->now);
+		add_to_sums(entry, &entry->whole, execution->weight, elapsed_ns, execution->now);
 	plain = plain_factor(entry);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree.nkept;
 		 slot = plan_store->slots[slot].next)

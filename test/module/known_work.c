@@ -16,8 +16,7 @@
  * functions without that argument count their calls instead.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the
- * number of calls, their time, how much of that the process was off the CPU, and
- * how long it was off the CPU between a call and the one before.  The sums are in
+ * number of calls, their time, and how much of that the process was off the CPU.  The sums are in
  * a file that each process maps, so that they include those of parallel workers,
  * and the module need not be preloaded.
  *
@@ -69,9 +68,6 @@ typedef struct Sum
 	int64		calls;
 	int64		ns;
 	int64		preempted_ns;	/* part of ns off the CPU */
-	int64		before_ns;		/* off the CPU between the end of the process's
-								 * call before, in any slot, and the start of
-								 * a call */
 } Sum;
 
 typedef struct Sums
@@ -230,7 +226,7 @@ work(int slot, int64 progress)
 		progress = own[slot].calls / 20 % 1000;
 
 	if (unlikely(start - ended > INTERRUPTED))
-		own[slot].before_ns += off_the_cpu(ended, start);
+		(void) off_the_cpu(ended, start);
 	requested = mean_ns > 0 ? requested_ns(progress) : 0;
 	do
 		now = next_reading(now, &preempted);
@@ -312,15 +308,14 @@ known_work_sums(PG_FUNCTION_ARGS)
 	for (int slot = 0; slot < SLOTS; slot++)
 	{
 		Sum			all = {0};
-		Datum		values[5];
-		bool		nulls[5] = {false};
+		Datum		values[4];
+		bool		nulls[4] = {false};
 
 		for (int i = 0; i < PROCESSES; i++)
 		{
 			all.calls += sums->of[i][slot].calls;
 			all.ns += sums->of[i][slot].ns;
 			all.preempted_ns += sums->of[i][slot].preempted_ns;
-			all.before_ns += sums->of[i][slot].before_ns;
 		}
 		if (all.calls == 0)
 			continue;
@@ -328,7 +323,6 @@ known_work_sums(PG_FUNCTION_ARGS)
 		values[1] = Int64GetDatum(all.calls);
 		values[2] = Float8GetDatum((double) all.ns / 1e6);
 		values[3] = Float8GetDatum((double) all.preempted_ns / 1e6);
-		values[4] = Float8GetDatum((double) all.before_ns / 1e6);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
