@@ -71,6 +71,26 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
 'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
 
+-- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
+CREATE FUNCTION @extschema@.clock_portable_typical(a double precision[], b double precision[], blocks integer,
+    OUT difference double precision, OUT margin double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH pairs AS (
+        SELECT y - x AS d, row_number() OVER (ORDER BY i) - 1 AS i, count(*) OVER () AS n
+        FROM unnest(a, b) WITH ORDINALITY AS u(x, y, i) WHERE x IS NOT NULL AND y IS NOT NULL
+    ), means AS (
+        SELECT avg(d) AS d FROM pairs GROUP BY i * least(blocks, n) / n
+    ), ordered AS (
+        SELECT array_agg(d ORDER BY d) AS d, count(*)::int AS n, floor((count(*) - 1 - 1.959964 * sqrt(count(*))) / 2)::int AS below FROM means
+    )
+    SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_typical(double precision[], double precision[], integer) IS
+'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+
 -- What every function does with its duration.  Only those that users call do it: what they call takes what it is given.
 CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
@@ -540,6 +560,9 @@ CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, 
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
     OUT overhead_ns double precision, OUT overhead_margin_ns double precision,
+    OUT typical_counting_ns double precision, OUT typical_counting_margin_ns double precision,
+    OUT typical_timing_ns double precision, OUT typical_timing_margin_ns double precision,
+    OUT typical_overhead_ns double precision, OUT typical_overhead_margin_ns double precision,
     OUT parallel boolean, OUT jit boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -615,23 +638,30 @@ BEGIN
         @extschema@.clock_portable_low_mean(plain_none) AS b, @extschema@.clock_portable_low_mean(counting_none) AS c;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
     FROM @extschema@.clock_portable_difference(plain, counting) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_counting_ns, typical_counting_margin_ns
+    FROM @extschema@.clock_portable_typical(plain, counting, NULL) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
     FROM @extschema@.clock_portable_difference(counting, timing) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_timing_ns, typical_timing_margin_ns
+    FROM @extschema@.clock_portable_typical(counting, timing, NULL) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
     FROM @extschema@.clock_portable_difference(plain, timing) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_overhead_ns, typical_overhead_margin_ns
+    FROM @extschema@.clock_portable_typical(plain, timing, 20) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_overhead(bigint, text, double precision) IS
-'internal: what counting and timing cost in nanoseconds a row, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
+'internal: what counting and timing cost in nanoseconds a row, undisturbed and typically, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
     INOUT repetitions bigint DEFAULT NULL, INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
     INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
     INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
-    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
+    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_ns numeric DEFAULT NULL, INOUT typical_overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
     INOUT clock text DEFAULT NULL, INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
     INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
     INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
@@ -672,6 +702,8 @@ BEGIN
     timing_margin_ns := round(o.timing_margin_ns::numeric, 2);
     overhead_ns := round(o.overhead_ns::numeric, 2);
     overhead_margin_ns := round(o.overhead_margin_ns::numeric, 2);
+    typical_overhead_ns := round(o.typical_overhead_ns::numeric, 2);
+    typical_overhead_margin_ns := round(o.typical_overhead_margin_ns::numeric, 2);
     slowdown_percent := round((o.overhead_ns * rows / 1e4 / o.plain_ms)::numeric, 4);
     predicted_ns := 2 * reading_ns;
     measured_per_predicted := round(timing_ns / predicted_ns, 2);
@@ -680,7 +712,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
+'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
 
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
@@ -795,7 +827,7 @@ BEGIN
 
         SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
         FROM @extschema@.clock_portable_low_mean(more) AS s, @extschema@.clock_portable_low_mean(planning) AS p;
-        SELECT mean + shift INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain);
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms FROM unnest(plain) AS x;
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
             modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
@@ -804,7 +836,7 @@ BEGIN
             FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
                 SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
-                FROM @extschema@.clock_portable_difference(plain, modes) AS d;
+                FROM @extschema@.clock_portable_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
                 slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
@@ -844,7 +876,7 @@ AS $$
     SELECT * FROM @extschema@.clock_portable_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
 -- clock_explain(): executions of a query, with and without the server's instrumentation.
 
 -- Says in the C extension's words what cannot be measured.  That it is one statement is found out by the server.
@@ -1702,7 +1734,8 @@ BEGIN
 
     SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
     BEGIN
-        SELECT o.counting_ns, o.counting_margin_ns, o.timing_ns, o.timing_margin_ns
+        SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
+               o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
         INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
         IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
             RAISE 'the server was too busy to measure it';
@@ -1861,7 +1894,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 -- What is not known of a part, is not known of the whole: then the others are what it costs at least.
 CREATE FUNCTION @extschema@.clock_impact(

@@ -52,6 +52,26 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
 'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
 
+-- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
+CREATE FUNCTION @extschema@.clock_portable_typical(a double precision[], b double precision[], blocks integer,
+    OUT difference double precision, OUT margin double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH pairs AS (
+        SELECT y - x AS d, row_number() OVER (ORDER BY i) - 1 AS i, count(*) OVER () AS n
+        FROM unnest(a, b) WITH ORDINALITY AS u(x, y, i) WHERE x IS NOT NULL AND y IS NOT NULL
+    ), means AS (
+        SELECT avg(d) AS d FROM pairs GROUP BY i * least(blocks, n) / n
+    ), ordered AS (
+        SELECT array_agg(d ORDER BY d) AS d, count(*)::int AS n, floor((count(*) - 1 - 1.959964 * sqrt(count(*))) / 2)::int AS below FROM means
+    )
+    SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_typical(double precision[], double precision[], integer) IS
+'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+
 -- What every function does with its duration.  Only those that users call do it: what they call takes what it is given.
 CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE

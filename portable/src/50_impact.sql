@@ -138,7 +138,8 @@ BEGIN
 
     SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
     BEGIN
-        SELECT o.counting_ns, o.counting_margin_ns, o.timing_ns, o.timing_margin_ns
+        SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
+               o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
         INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
         IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
             RAISE 'the server was too busy to measure it';
@@ -297,7 +298,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 -- What is not known of a part, is not known of the whole: then the others are what it costs at least.
 CREATE FUNCTION @extschema@.clock_impact(

@@ -308,6 +308,16 @@ stats_undisturbed(double *x, int n, double *margin, double *work)
 	return mean;
 }
 
+double
+stats_typical(double *x, int n, double *margin)
+{
+	double		median = stats_median(x, n);
+	double		below = floor((n - 1 - NORMAL_975 * sqrt(n)) / 2);
+
+	*margin = n > 0 && below >= 0 ? (x[n - 1 - (int) below] - x[(int) below]) / 2 : NAN;
+	return median;
+}
+
 /*
  * Deviations are those from the first point less their mean, so that no digits
  * are lost where the points lie close together far from 0.

@@ -72,6 +72,15 @@ extern double stats_low_mean_half_width(const double *a, double limit_a,
 extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 
 /*
+ * The median of n measurements, disturbed ones included, and half of its 95 %
+ * confidence interval: that of the values whose ranks enclose the median (David
+ * and Nagaraja, Order Statistics, 2003, 7.1), by the normal approximation of the
+ * binomial distribution with a correction for continuity.  The margin is NAN for
+ * fewer than six.  Sorts x.
+ */
+extern double stats_typical(double *x, int n, double *margin);
+
+/*
  * A straight line through n points by ordinary least squares.  x and y may lie
  * far from 0 (times in nanoseconds since 1970, say): all sums are those of
  * differences.

@@ -610,6 +610,23 @@ low_means(void)
 		/* the ten smallest are 0 to 9 */
 		ok(stats_undisturbed(many, 500, &margin, room) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
 		ok(stats_undisturbed(many, 100, &margin, room) == 2, "undisturbed: the fastest five");
+
+		/* as of R's qbinom(0.025, n, 0.5): from the first to the last of 6, from the 40th to the 61st of 100 */
+		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
+		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
+		ok(stats_typical(many, 6, &margin) == 2.5 && margin == 2.5, "typical: the whole range of six");
+		ok(stats_typical(many, 100, &margin) == 49.5 && margin == 10.5, "typical: between ranks");
+		covered = 0;
+		srand(4);
+		for (int rep = 0; rep < 2000; rep++)
+		{
+			for (int i = 0; i < 30; i++)
+				many[i] = -log((rand() + 1.0) / (RAND_MAX + 1.0));
+			(void) stats_typical(many, 30, &margin);
+			covered += many[9] <= log(2) && many[20] >= log(2) && margin == (many[20] - many[9]) / 2;
+		}
+		ok(covered > 2000 * 0.94 && covered < 2000 * 0.98, "typical: %d of 2000 intervals contain the median", covered);
+		covered = 0;
 	}
 
 	/* 95 % of intervals contain the truth, whatever the noise adds */
