@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "core/stats.h"
 
-/* fewer blocks tell nothing */
+/* smallest number of blocks for an estimate */
 #define LEAST_BLOCKS	30
 
 void

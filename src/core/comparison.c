@@ -11,21 +11,20 @@
 #include "core/stats.h"
 
 /*
- * Squares of what is smaller would leave the range of double; multiplied by
- * a power of two, it is the same number.
+ * Smaller data are scaled by 2^TINY_SCALE, which is exact, because their squares would underflow.
  */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
-/* Taller columns of the picture are drawn to scale. */
+/* Largest height of the plot in rows; taller columns are scaled. */
 #define MAX_HEIGHT		200
 
-/* Columns of the table are as wide as ministat's, if there is the room. */
+/* Columns of the table are as wide as ministat's if the plot is wide enough. */
 #define TABLE_COLUMNS	5
 #define TABLE_WIDTH		13
 #define TABLE_DIGITS	8
 
-/* By the number of the data set, from 1. */
+/* Symbols by number of the data set, from 1. */
 static const char symbols[] = " x+*%#@O";
 
 static void
@@ -51,7 +50,7 @@ compare_summary(CompareSet *set)
 	scale(x, n, exponent);
 	set->mean = stats_mean(x, n);
 	set->stddev = ldexp(stats_stddev(x, n), -exponent);
-	/* by how much the true mean is above the number next to it */
+	/* difference between the exact mean and the rounded one */
 	for (int i = 0; i < n; i++)
 		rest += x[i] - set->mean;
 	set->mean_rest = ldexp(rest / n, -exponent);
@@ -65,7 +64,7 @@ number_or_nan(double x)
 	return isfinite(x) ? x : NAN;
 }
 
-/* What data with these standard deviations say of the difference of means. */
+/* Standard error of a difference of means. */
 typedef struct Margin
 {
 	double		pooled_stddev;	/* NAN for Welch's test */
@@ -76,7 +75,7 @@ typedef struct Margin
 static Margin
 margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 {
-	/* in units of the larger deviation, so that squares stay in range */
+	/* relative to the larger deviation, so that squares stay in range */
 	double		unit = fmax(a_stddev, b_stddev);
 	double		a_variance = unit > 0 ? pow(a_stddev / unit, 2) : 0;
 	double		b_variance = unit > 0 ? pow(b_stddev / unit, 2) : 0;
@@ -103,7 +102,7 @@ margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 	return margin;
 }
 
-/* Half of the confidence interval. */
+/* Returns half of the confidence interval. */
 static double
 half_width(const Margin *margin, const CompareLevel *level)
 {
@@ -126,7 +125,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	test.low = test.difference - test.margin;
 	test.high = test.difference + test.margin;
 	test.percent = number_or_nan(test.difference * 100 / a->mean);
-	/* the first mean is no more certain than the second */
+	/* the mean of a has an error, too */
 	test.margin_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
 	if (isnan(test.percent))
 		test.margin_percent = NAN;
@@ -139,7 +138,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	return test;
 }
 
-/* Half the width of the interval from the k-th difference to the k-th from above. */
+/* Returns half of the distance between the k-th smallest and the k-th largest difference. */
 static double
 rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 {
@@ -206,7 +205,7 @@ compare_verdict(const CompareTest *test)
 	return verdicts[test->verdict];
 }
 
-/* A line of text, cut off where the plot ends. */
+/* Writes a line, truncated to the plot's width. */
 __attribute__((format(printf, 2, 3)))
 static void
 put_line(const ComparePlot *plot, const char *format, ...)
@@ -220,12 +219,12 @@ put_line(const ComparePlot *plot, const char *format, ...)
 	plot->line(plot->arg, line);
 }
 
-/* The columns between the frame, and the values that they stand for. */
+/* Columns between the frames, and their values. */
 typedef struct Axis
 {
 	int			columns;
-	double		low;			/* where the first column begins */
-	double		step;			/* from there to the next */
+	double		low;			/* lower end of the first column */
+	double		step;			/* width of a column */
 } Axis;
 
 static int
@@ -252,7 +251,7 @@ axis_of(const ComparePlot *plot)
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
-	/* so that cutting off the fraction rounds to the nearest column */
+	/* so that truncation rounds to the nearest column */
 	axis.low -= axis.step / 2;
 	return axis;
 }
@@ -271,7 +270,7 @@ draw_values(const ComparePlot *plot, const Axis *axis)
 {
 	int			piles[COMPARE_MAX_SETS][COMPARE_MAX_WIDTH] = {{0}};
 	int			tallest = 0;
-	int			values;			/* of a symbol */
+	int			values;			/* values per symbol */
 
 	for (int i = 0; i < plot->nsets; i++)
 		for (int j = 0; j < plot->sets[i].n; j++)
@@ -403,7 +402,7 @@ put_table(const ComparePlot *plot)
 			char		number[40];
 			int			digits = TABLE_DIGITS;
 
-			/* as many digits as there is room for */
+			/* as many digits as fit */
 			do
 				snprintf(number, sizeof(number), "%.*g", digits, values[column]);
 			while ((int) strlen(number) > width && --digits > 0);

@@ -8,10 +8,10 @@
 
 #include "core/stats.h"
 
-/* Of a normal distribution: its standard deviation, over its MAD. */
+/* Standard deviation divided by the MAD, for a normal distribution. */
 #define NORMAL_MAD		1.482602218505602
 
-/* The efficiency of the MAD. */
+/* Efficiency of the MAD. */
 #define MAD_EFFICIENCY	0.37
 
 OutlierLimits

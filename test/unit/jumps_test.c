@@ -12,7 +12,7 @@
 
 /* a run of made-up looks, a millisecond apart or so */
 static Jumps jumps;
-static int64_t look;
+static int64_t number;
 static double found_ns;			/* sum of the steps told of */
 
 static uint32_t random_state = 2463534242U;
@@ -40,14 +40,14 @@ start(void)
 {
 	memset(&jumps, 0, sizeof(jumps));
 	jumps.found = found;
-	look = 0;
+	number = 0;
 	found_ns = 0;
 }
 
 static void
 add(double passed_ns, double rate, double step_ns, double backward_ns)
 {
-	JumpsInterval interval = {++look, passed_ns, 0, 400, backward_ns};
+	JumpsInterval interval = {++number, passed_ns, 0, 400, backward_ns};
 
 	/* an error that stays within the doubt */
 	interval.lead_ns = passed_ns * rate + step_ns + (uniform() - 0.5) * 2 * interval.doubt_ns;
@@ -214,7 +214,7 @@ test_backward(void)
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, 0, j == 200 ? 5e6 : 0);
 	jumps_end(&jumps);
-	ok(nothing(), "there and back between two looks");
+	ok(nothing(), "there and back between two observations");
 
 	/* a step back and a larger lag in one */
 	start();
@@ -234,12 +234,12 @@ test_nominal(void)
 	jumps.nominal = true;
 	for (int j = 0; j < LOOKS; j++)
 	{
-		interval.look++;
+		interval.number++;
 		interval.lead_ns = j % 4 == 3 ? 3e6 : -1e6;
 		jumps_add(&jumps, &interval);
 	}
 	ok(nothing(), "ticks of 4 ms are no steps");
-	interval.look++;
+	interval.number++;
 	interval.lead_ns = 1e9;
 	jumps_add(&jumps, &interval);
 	jumps_end(&jumps);
@@ -262,8 +262,8 @@ static void
 found_at(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
 	(void) arg;
-	steps_ns[interval->look] += size_ns;
-	doubts_ns[interval->look] += bound_ns;
+	steps_ns[interval->number] += size_ns;
+	doubts_ns[interval->number] += bound_ns;
 }
 
 /* What such a clock leads by at that time. */
@@ -280,7 +280,7 @@ lead_at(double time_ns, double still_ns)
  * apart at most, as clock_drift() does it.
  */
 static int
-looks_at_still(double still_ns, double least_ms, double most_ms)
+observations_of_still(double still_ns, double least_ms, double most_ms)
 {
 	static double work[3 * MOST_PAIRS];
 	double		begin_ns = uniform() * EVERY_NS;
@@ -319,7 +319,7 @@ looks_at_still(double still_ns, double least_ms, double most_ms)
 		pairs[i].lead_ns -= stepped_ns += steps_ns[i];
 		pairs[i].doubt_ns = doubt_ns += doubts_ns[i];
 	}
-	jumps_take_off_stretches(&jumps, pairs, n, work);
+	jumps_subtract_stretches(&jumps, pairs, n, work);
 	return n;
 }
 
@@ -343,7 +343,7 @@ test_still(void)
 					continue;
 				for (int i = 0; i < runs; i++)
 				{
-					int			n = looks_at_still(stills[s], steady ? mosts[m] * 0.9 : 1, mosts[m]);
+					int			n = observations_of_still(stills[s], steady ? mosts[m] * 0.9 : 1, mosts[m]);
 					double		rest_ns = pairs[n - 1].lead_ns - pairs[0].lead_ns -
 						200e-6 * (pairs[n - 1].time_ns - pairs[0].time_ns);
 
@@ -353,7 +353,7 @@ test_still(void)
 				}
 				/* a third of the time in longer intervals than that hides much */
 				ok(fmax(warped, fmax(missed, off)) <= (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,
-				   "still for %g ms, looks %s %g ms apart: %d with a warp, %d without such a lag, %d off, of %d",
+				   "still for %g ms, observed %s %g ms apart: %d with a warp, %d without such a lag, %d off, of %d",
 				   stills[s] / 1e6, steady ? "about" : "up to", mosts[m], warped, missed, off, runs);
 			}
 }
