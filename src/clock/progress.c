@@ -62,8 +62,8 @@ progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 	pfree(detail.data);
 
 	/*
-	 * After a gap, go on with the next interval that is still to come.  There
-	 * may be any number in between: the clock that tells the time may jump.
+	 * The next report is due at the first interval end in the future.  Many
+	 * may have passed, because the clock that tells the time may jump.
 	 */
 	if (progress->next_s <= elapsed_s)
 		progress->next_s += interval_s * (floor((elapsed_s - progress->next_s) / interval_s) + 1);

@@ -116,7 +116,7 @@ sample_mean_ns(const ClockSample *sample)
 	return sample->n > 0 ? sample_ns(sample, mean_ticks(sample)) : NAN;
 }
 
-/* The mean first, then deviations from it: nothing cancels out. */
+/* Two passes, so that no digits cancel out. */
 double
 sample_stddev_ns(const ClockSample *sample)
 {
@@ -140,7 +140,7 @@ sample_quantile_ns(const ClockSample *sample, double q)
 		sample_ns(sample, (double) tally_quantile(sample->entries, sample->n, sample->total, q));
 }
 
-/* Nanoseconds, rounded to whole ones. */
+/* Returns whole nanoseconds. */
 static uint64
 whole_ns(const ClockSample *sample, uint64 ticks)
 {
@@ -178,7 +178,7 @@ sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *sto
 	int			n = 0;
 	int			keep = 0;
 
-	/* several durations in ticks may round to the same nanosecond */
+	/* different ticks may round to the same nanosecond */
 	for (int i = 0; i < sample->n; i++)
 	{
 		uint64		ns = whole_ns(sample, sample->entries[i].ticks);

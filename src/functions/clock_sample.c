@@ -11,8 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
-#include "clock/sample_binary.h"
-#include "clock/sample_json.h"
+#include "clock/sample_members.h"
 #include "compat.h"
 
 PG_FUNCTION_INFO_V1(clock_sample_in);
