@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_sample.c
- *	  The type clock_sample: its text, its binary form, casts from and to jsonb.
- *
- *-------------------------------------------------------------------------
+ *	  Input, output and casts of the type clock_sample.
  */
 #include "postgres.h"
 
