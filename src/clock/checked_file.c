@@ -1,7 +1,4 @@
-/*
- * checked_file.c
- *	  See checked_file.h.
- */
+/* See checked_file.h. */
 #include "postgres.h"
 
 #include <sys/stat.h>

@@ -38,10 +38,8 @@ typedef enum CheckedStatus
 
 typedef struct CheckedReader
 {
-	char	   *data;			/* the whole file; to be freed by the caller;
-								 * or NULL */
-	const char *next;			/* first byte that checked_take() has not
-								 * returned */
+	char	   *data;			/* whole file, to be freed; or NULL */
+	const char *next;			/* next byte for checked_take() */
 	Size		left;			/* bytes from there to the checksum */
 } CheckedReader;
 

@@ -38,9 +38,8 @@
 #define LATE_AFTER_PAUSE_S	0.01
 
 /*
- * Number of equal readings in a row that do not show that a clock stands still, however long they
- * take on average: those of two successive instants, because most of the time between them is other
- * work.
+ * Longest run of equal readings that is no stall: the readings of two successive instants.  Most of
+ * the time between the instants is other work, so the run may seem long.
  */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 

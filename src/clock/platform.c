@@ -1,7 +1,4 @@
-/*
- * platform.c
- *	  See platform.h.
- */
+/* See platform.h. */
 #include "postgres.h"
 
 #ifdef __linux__

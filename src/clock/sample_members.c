@@ -1,7 +1,4 @@
-/*
- * sample_members.c
- *	  See sample_members.h.
- */
+/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>

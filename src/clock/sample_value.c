@@ -1,15 +1,10 @@
-/*
- * sample_value.c
- *	  See sample_value.h.
- */
+/* See sample_value.h. */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "common/int.h"
 #include "port/pg_bitutils.h"
-#include "utils/array.h"
 
 #include "clock/sample_value.h"
 #include "compat.h"
@@ -86,17 +81,6 @@ sample_add_findings(ClockSample *into, const ClockSample *from)
 	into->backward_steps += from->backward_steps;
 	into->backward_max_ticks = Max(into->backward_max_ticks, from->backward_max_ticks);
 	into->longest_stall = Max(into->longest_stall, from->longest_stall);
-}
-
-Datum
-int4_array(const int32 *elements, int n)
-{
-	Datum	   *datums = palloc(sizeof(Datum) * ((Size) n + 1));
-
-	for (int i = 0; i < n; i++)
-		datums[i] = Int32GetDatum(elements[i]);
-	return PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32),
-										   true, TYPALIGN_INT));
 }
 
 static double

@@ -16,8 +16,7 @@
 typedef struct ClockSample
 {
 	const char *source;
-	const char *clock;			/* text of the source's reads(), such as
-								 * "RDTSC" */
+	const char *clock;			/* what was read, such as "RDTSC" */
 	TimestampTz started_at;
 	double		duration_s;
 	double		frequency_hz;
@@ -53,9 +52,6 @@ extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
 /* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
-
-/* Returns an SQL array. */
-extern Datum int4_array(const int32 *elements, int n);
 
 /*
  * Convert to and from the stored form, a varlena around the binary form of any version.  A stored

@@ -158,14 +158,6 @@ pin(int cpu)
 	return failure;
 }
 
-static void
-unpin(const SkewRun *run)
-{
-	if (sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
-		ereport(WARNING,
-				(errmsg("could not restore the CPUs that this process may run on: %m")));
-}
-
 /* Raises an error if pin() failed. */
 static void
 check_pinned(int cpu, int failure)
@@ -336,8 +328,9 @@ clean_up(int code, Datum arg)
 
 	(void) code;
 	HOLD_INTERRUPTS();
-	if (run->pinned)
-		unpin(run);
+	if (run->pinned && sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
+		ereport(WARNING,
+				(errmsg("could not restore the CPUs that this process may run on: %m")));
 	run->pinned = false;
 	if (run->worker != NULL)
 	{

@@ -1,7 +1,4 @@
-/*
- * source.c
- *	  See source.h.
- */
+/* See source.h. */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"

@@ -1,7 +1,4 @@
-/*
- * subtransaction.c
- *	  See subtransaction.h.
- */
+/* See subtransaction.h. */
 #include "postgres.h"
 
 #include "access/xact.h"

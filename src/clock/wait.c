@@ -1,7 +1,4 @@
-/*
- * wait.c
- *	  See wait.h.
- */
+/* See wait.h. */
 #include "postgres.h"
 
 #include "miscadmin.h"

@@ -1,7 +1,4 @@
-/*
- * arm_counter.c
- *	  See arm_counter.h.
- */
+/* See arm_counter.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

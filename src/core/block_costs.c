@@ -1,7 +1,4 @@
-/*
- * block_costs.c
- *	  See block_costs.h.
- */
+/* See block_costs.h. */
 #include <math.h>
 
 #include "core/block_costs.h"

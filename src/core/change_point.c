@@ -1,7 +1,4 @@
-/*
- * change_point.c
- *	  See change_point.h.
- */
+/* See change_point.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,4 @@
-/*
- * comparison.c
- *	  See comparison.h.
- */
+/* See comparison.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -333,23 +330,17 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 static void
 put_test(const ComparePlot *plot, const CompareSet *set)
 {
+	static const char *const lines[] = {
+		[COMPARE_DIFFERENT] = "Difference at %s%% confidence",
+		[COMPARE_NOT_PROVEN] = "No difference proven at %s%% confidence",
+		[COMPARE_TOO_FEW] = "Too few values for %s%% confidence",
+		[COMPARE_NO_TEST] = "No test, as nothing varies",
+	};
 	CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->method, plot->pause);
 
-	switch (test.verdict)
-	{
-		case COMPARE_DIFFERENT:
-			put_line(plot, "Difference at %s%% confidence", plot->level->percent);
-			break;
-		case COMPARE_NOT_PROVEN:
-			put_line(plot, "No difference proven at %s%% confidence", plot->level->percent);
-			return;
-		case COMPARE_TOO_FEW:
-			put_line(plot, "Too few values for %s%% confidence", plot->level->percent);
-			return;
-		case COMPARE_NO_TEST:
-			put_line(plot, "No test, as nothing varies");
-			break;
-	}
+	put_line(plot, lines[test.verdict], plot->level->percent);
+	if (test.verdict == COMPARE_NOT_PROVEN || test.verdict == COMPARE_TOO_FEW)
+		return;
 	if (plot->method == COMPARE_RANK)
 		put_line(plot, "        %g +/- %g (%g to %g)", test.difference, test.margin, test.low, test.high);
 	else

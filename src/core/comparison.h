@@ -35,8 +35,7 @@ typedef struct CompareSet
 	double		median;
 	double		mean;
 	double		mean_rest;		/* rounding error of the mean */
-	double		stddev;			/* with n - 1; exactly 0 if all values are
-								 * equal */
+	double		stddev;			/* with n - 1; 0 if all values are equal */
 } CompareSet;
 
 /* Sorts n >= 2 values and computes their statistics. */
@@ -71,12 +70,10 @@ typedef enum CompareVerdict
 typedef struct CompareTest
 {
 	double		difference;		/* shift, or difference of means, of b minus a */
-	double		low;			/* confidence interval; NAN for
-								 * COMPARE_TOO_FEW */
+	double		low;			/* interval; NAN for COMPARE_TOO_FEW */
 	double		high;
 	double		margin;			/* half of its width; 0 for COMPARE_NO_TEST */
-	double		percent;		/* difference in percent of a's median or
-								 * mean; NAN if not finite */
+	double		percent;		/* in percent of a; NAN if not finite */
 	double		margin_percent; /* half of its confidence interval */
 	double		pooled_stddev;	/* Student's test only, else NAN */
 	double		df;				/* degrees of freedom; NAN for ranks */
@@ -120,8 +117,7 @@ typedef struct ComparePlot
 	RankPause	pause;
 	int			width;			/* COMPARE_MIN_WIDTH to COMPARE_MAX_WIDTH */
 	bool		separate;
-	void		(*line) (void *arg, const char *line);	/* called with a line
-														 * without newline */
+	void		(*line) (void *arg, const char *line);	/* without newline */
 	void	   *arg;
 } ComparePlot;
 

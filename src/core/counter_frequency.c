@@ -1,7 +1,4 @@
-/*
- * counter_frequency.c
- *	  See counter_frequency.h.
- */
+/* See counter_frequency.h. */
 #include <math.h>
 #include <stddef.h>
 

@@ -1,7 +1,4 @@
-/*
- * cpu_hop.c
- *	  See cpu_hop.h.
- */
+/* See cpu_hop.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

@@ -1,13 +1,10 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * granularity.c
  *	  See granularity.h.
  *
  * A clock may return anything, so the work is bounded: a sample of SAMPLE advances, PAIRS pairs for
  * the greatest common divisor, and some 1000 frequencies for each of at most 15 widths over
  * DIFFERENCES differences.  These are a few million additions in the worst case.
- *
- *-------------------------------------------------------------------------
  */
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,4 @@
-/*
- * jumps.c
- *	  See jumps.h.
- */
+/* See jumps.h. */
 #include <math.h>
 #include <string.h>
 

@@ -40,9 +40,7 @@ typedef struct JumpsCount
 typedef struct Jumps
 {
 	/* input */
-	bool		nominal;		/* compare with the reference's rate, because
-								 * the clock's rate shows only in long
-								 * intervals */
+	bool		nominal;		/* assume the reference's rate */
 
 	/*
 	 * Callback for each interval with a step, with its size and bound; may be
@@ -54,18 +52,15 @@ typedef struct Jumps
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* steps back that are no backward steps of
-								 * readings */
-	double		backward_max_ns;	/* largest step back that readings showed,
-									 * too */
+	JumpsCount	lags;			/* backward steps of readings excluded */
+	double		backward_max_ns;	/* largest one that readings showed */
 
 	/* internal: the latest intervals, oldest first */
 	JumpsInterval recent[2 * JUMPS_SIDE + 1];
 	int			n;
 	int			judged;			/* number of these that have been judged */
 	double		unexplained_ns; /* backward steps of the previous interval */
-	int64_t		event_number;	/* number of the latest step's interval; 0:
-								 * none */
+	int64_t		event_number;	/* interval of the latest step; 0: none */
 	double		event_ns;		/* its size; below 0: backward */
 } Jumps;
 

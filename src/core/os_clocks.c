@@ -1,7 +1,4 @@
-/*
- * os_clocks.c
- *	  See os_clocks.h.
- */
+/* See os_clocks.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

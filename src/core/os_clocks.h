@@ -32,8 +32,7 @@ typedef struct OsClock
 	 * number of ticks is a long duration for each clock.
 	 */
 	const ClockReader *reader;
-	double		unit_ns;		/* unit; 0: given by the id, or set by
-								 * os_clock_works() */
+	double		unit_ns;		/* 0: by id, or set by os_clock_works() */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } OsClock;
 

@@ -1,7 +1,4 @@
-/*
- * random.c
- *	  See random.h.
- */
+/* See random.h. */
 #include <math.h>
 
 #include "core/random.h"

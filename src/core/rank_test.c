@@ -1,7 +1,4 @@
-/*
- * rank_test.c
- *	  See rank_test.h.
- */
+/* See rank_test.h. */
 #include <math.h>
 #include <string.h>
 

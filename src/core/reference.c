@@ -1,7 +1,4 @@
-/*
- * reference.c
- *	  See reference.h.
- */
+/* See reference.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

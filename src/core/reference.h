@@ -22,8 +22,7 @@ typedef struct ReferencePair
 {
 	uint64_t	reading;		/* ticks of the clock */
 	uint64_t	reference_ns;	/* middle of the bracket around it */
-	uint64_t	width_ns;		/* width of the bracket; the error of
-								 * reference_ns is at most half of it */
+	uint64_t	width_ns;		/* width of the bracket */
 } ReferencePair;
 
 /* Returns nanoseconds since an arbitrary start.  Never goes backwards. */

@@ -36,8 +36,7 @@
 #define USUAL_NS		4096.0
 
 /* Maximum numbers of brackets for a pair of readings */
-#define BRACKETS		9		/* at both ends of a run: the best one is
-								 * taken */
+#define BRACKETS		9		/* at both ends of a run */
 #define BRACKETS_WITHIN	25		/* for a finding: until one is good */
 
 /*

@@ -50,10 +50,8 @@ typedef struct SamplerRun
 	double		frequency_hz;	/* ticks per second */
 	double		resolution_ns;	/* as reported; 0: not known */
 	double		duration_s;
-	bool		cpu_time;		/* the clock counts CPU time: standing still
-								 * is no lag */
-	double		slack_ns;		/* largest natural delay of the clock, besides
-								 * its resolution */
+	bool		cpu_time;		/* a CPU time clock: no lags */
+	double		slack_ns;		/* natural delay beyond the resolution */
 	double		least_warp_ns;	/* smaller warps are ignored */
 	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
 
@@ -70,20 +68,15 @@ typedef struct SamplerRun
 	/* output */
 	Tally	   *tally;
 	int64_t		readings;		/* durations plus backward steps */
-	double		elapsed_s;		/* on the reference, from first to last
-								 * reading */
+	double		elapsed_s;		/* from first to last reading */
 	double		advance_ns;		/* advance of the clock in that time */
-	double		reference_bound_ns; /* bound of the error of advance_ns minus
-									 * elapsed time */
-	double		mean_margin_ns; /* half of the 95 % confidence interval of the
-								 * mean duration; NAN: not known */
-	double		cost_ns;		/* cost of an undisturbed reading; NAN: not
-								 * known */
-	double		cost_margin_ns; /* half of its 95 % confidence interval */
+	double		reference_bound_ns; /* bound of the error of their difference */
+	double		mean_margin_ns; /* of the mean duration; NAN: not known */
+	double		cost_ns;		/* undisturbed; NAN: not known */
+	double		cost_margin_ns; /* half of the 95 % confidence interval */
 	double		granularity_ticks;	/* 0: not seen */
 	Events		warps;			/* forward steps */
-	Events		lags;			/* steps back, without backward steps of
-								 * readings */
+	Events		lags;			/* backward steps of readings excluded */
 	Events		gaps;			/* both clocks advanced: off the CPU */
 	int64_t		migrations;		/* changes of CPU between blocks */
 	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of visited CPUs */
@@ -93,8 +86,7 @@ typedef struct SamplerRun
 	bool		has_last;
 	bool		started;
 	double		usual_width_ns; /* width of an undisturbed bracket */
-	double		recent_rate;	/* learnt rate of the clock minus the
-								 * reference's */
+	double		recent_rate;	/* learnt rate minus the reference's */
 	double		learnt_ns;		/* time from which it was learnt */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first pair of the run */

@@ -1,7 +1,4 @@
-/*
- * skew_bounds.c
- *	  See skew_bounds.h.
- */
+/* See skew_bounds.h. */
 #include <string.h>
 
 #include "core/reading_fence.h"

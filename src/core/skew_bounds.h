@@ -44,8 +44,7 @@
 
 typedef struct SkewClock
 {
-	uint64_t	(*read) (const void *arg);	/* returns a reading in ticks,
-											 * never 0 */
+	uint64_t	(*read) (const void *arg);	/* in ticks, never 0 */
 	const void *arg;
 } SkewClock;
 
@@ -56,12 +55,10 @@ typedef struct SkewFound
 	int64_t		stalls;			/* own readings equal to the previous one */
 	int64_t		stall_run;		/* current number of them in a row */
 	int64_t		longest_stall;	/* largest number in a row */
-	int64_t		warps;			/* own readings below the other side's seen
-								 * before */
+	int64_t		warps;			/* own readings below one seen before */
 	int64_t		warp_max;		/* ticks */
 	int64_t		round_trip;		/* shortest, in ticks; INT64_MAX: none */
-	int64_t		least;			/* smallest difference in ticks; INT64_MAX:
-								 * none */
+	int64_t		least;			/* smallest difference; INT64_MAX: none */
 
 	/* the current batch, and the greatest difference of complete ones */
 	int64_t		batch;			/* exchanges */
@@ -91,8 +88,7 @@ typedef struct SkewSide
 
 	/* read by the other side, but not between readings */
 	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* number of readings */
-	int64_t		still;			/* number of readings since the clock last
-								 * advanced */
+	int64_t		still;			/* readings since the latest advance */
 	int64_t		bounds;			/* number of exchanges that bound the offset */
 
 	SkewFound	found;

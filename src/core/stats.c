@@ -1,7 +1,4 @@
-/*
- * stats.c
- *	  See stats.h.
- */
+/* See stats.h. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -396,4 +393,29 @@ stats_line_bound(const double *x, const double *bound, int n)
 	for (int i = 0; i < n; i++)
 		sum += fabs(x[i] - line.x_mean) * bound[i];
 	return sum / line.x_ssd;
+}
+
+/* Standard deviation divided by the MAD, for a normal distribution. */
+#define NORMAL_MAD		1.482602218505602
+
+/* Efficiency of the MAD. */
+#define MAD_EFFICIENCY	0.37
+
+OutlierLimits
+outlier_limits(double *x, int n, double outside, double tolerance)
+{
+	OutlierLimits limits = {NAN, NAN, NAN};
+	double		deviation;
+
+	if (n < 3)
+		return limits;
+	limits.median = stats_median(x, n);
+	for (int i = 0; i < n; i++)
+		x[i] = fabs(x[i] - limits.median);
+	deviation = NORMAL_MAD * stats_median(x, n) * n / (n - 0.8) *
+		stats_t_critical(1 - outside, outside, MAD_EFFICIENCY * (n - 1));
+	deviation = fmax(deviation, tolerance);
+	limits.low = limits.median - deviation;
+	limits.high = limits.median + deviation;
+	return limits;
 }

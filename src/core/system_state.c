@@ -1,7 +1,4 @@
-/*
- * system_state.c
- *	  See system_state.h.
- */
+/* See system_state.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

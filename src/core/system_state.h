@@ -10,8 +10,7 @@
 
 #include <stdbool.h>
 
-#define KERNEL_CLOCK_SIZE 1024	/* size of the buffers of the next two
-								 * functions */
+#define KERNEL_CLOCK_SIZE 1024	/* of the buffers of these functions */
 
 /*
  * Write the kernel's clock source, and the available clock sources, as the operating system names

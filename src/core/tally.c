@@ -1,7 +1,4 @@
-/*
- * tally.c
- *	  See tally.h.
- */
+/* See tally.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,12 +21,10 @@
 
 #define TALLY_DIRECT	4096	/* shorter durations are counted by index */
 #define TALLY_LONG		8192	/* slots for longer ones, a power of two */
-#define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* used slots that reduce
-												 * precision */
+#define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* limit of used slots */
 #define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* distinct durations */
 #define TALLY_EXACT		64		/* precision_bits of exact durations */
-#define TALLY_FAILURE	199		/* stalls in a row that are a failure: 200
-								 * equal readings */
+#define TALLY_FAILURE	199		/* stalls in a row that are a failure */
 #define TALLY_JUMPS		12		/* number of jumps in a window */
 
 typedef struct TallyEntry
@@ -41,8 +39,7 @@ typedef struct TallyEntry
  */
 typedef struct TallyWindow
 {
-	int			njumps;			/* number of long durations, at most
-								 * TALLY_JUMPS */
+	int			njumps;			/* elements of "jumps" */
 	uint64_t	jumps[TALLY_JUMPS]; /* the longest ones, unordered */
 	uint64_t	backward_ticks; /* sum of backward steps */
 } TallyWindow;
@@ -55,8 +52,7 @@ typedef struct Tally
 	int			nlonger;		/* used slots */
 	int			precision_bits; /* significant bits of long durations */
 	uint64_t	largest;		/* always exact */
-	uint64_t	usual;			/* durations from here on may be jumps; 2 to
-								 * TALLY_DIRECT */
+	uint64_t	usual;			/* shortest possible jump */
 
 	uint64_t	stall_value;	/* latest repeated reading */
 	uint64_t	stall_run;		/* number of its repetitions */

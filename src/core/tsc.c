@@ -1,7 +1,4 @@
-/*
- * tsc.c
- *	  See tsc.h.
- */
+/* See tsc.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -219,27 +216,6 @@ read_cpuid(TscCpuid *id)
 	}
 }
 
-TscCpuid
-tsc_cpuid_now(void)
-{
-	TscCpuid	id = {0};
-
-	read_cpuid(&id);
-	return id;
-}
-
-const TscCpuid *
-tsc_cpuid(void)
-{
-	static TscCpuid id;
-	static bool known = false;
-
-	if (!known)
-		id = tsc_cpuid_now();
-	known = true;
-	return &id;
-}
-
 const char *
 tsc_why_no_rdtsc(void)
 {
@@ -275,6 +251,51 @@ tsc_why_no_rdtscp(void)
 	return probe(&tried) ? NULL : "executing RDTSCP raised a signal";
 }
 
+#else							/* !CLOCKTIMING_HAVE_TSC */
+
+#define tsc_read_rdtsc NULL
+
+static void
+read_cpuid(TscCpuid *id)
+{
+	(void) id;
+}
+
+const char *
+tsc_why_no_rdtsc(void)
+{
+	return "this is not an x86 processor";
+}
+
+const char *
+tsc_why_no_rdtscp(void)
+{
+	return tsc_why_no_rdtsc();
+}
+
+#endif							/* CLOCKTIMING_HAVE_TSC */
+
+TscCpuid
+tsc_cpuid_now(void)
+{
+	TscCpuid	id = {0};
+
+	read_cpuid(&id);
+	return id;
+}
+
+const TscCpuid *
+tsc_cpuid(void)
+{
+	static TscCpuid id;
+	static bool known = false;
+
+	if (!known)
+		id = tsc_cpuid_now();
+	known = true;
+	return &id;
+}
+
 const CounterFrequency *
 tsc_frequency(void (*wait) (double seconds))
 {
@@ -290,43 +311,3 @@ tsc_frequency(void (*wait) (double seconds))
 	counter_consider(&frequency, frequency.calibrated_hz, "calibration");
 	return frequency.hz > 0 ? &frequency : NULL;
 }
-
-#else							/* !CLOCKTIMING_HAVE_TSC */
-
-TscCpuid
-tsc_cpuid_now(void)
-{
-	return (TscCpuid)
-	{
-		0
-	};
-}
-
-const TscCpuid *
-tsc_cpuid(void)
-{
-	static const TscCpuid nothing;
-
-	return &nothing;
-}
-
-const char *
-tsc_why_no_rdtsc(void)
-{
-	return "this is not an x86 processor";
-}
-
-const char *
-tsc_why_no_rdtscp(void)
-{
-	return tsc_why_no_rdtsc();
-}
-
-const CounterFrequency *
-tsc_frequency(void (*wait) (double seconds))
-{
-	(void) wait;
-	return NULL;
-}
-
-#endif							/* CLOCKTIMING_HAVE_TSC */

@@ -1,7 +1,4 @@
-/*
- * weighted_sums.c
- *	  See weighted_sums.h.
- */
+/* See weighted_sums.h. */
 #include <math.h>
 
 #include "core/stats.h"

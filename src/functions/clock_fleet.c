@@ -16,7 +16,7 @@
 #include "utils/timeout.h"
 
 #include "compat.h"
-#include "core/outliers.h"
+#include "core/stats.h"
 #include "functions/args.h"
 #include "functions/row.h"
 

@@ -1,5 +1,4 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * plan_draw.c
  *	  Chooses the executions that are timed for the statistics of plans.
  *
@@ -18,8 +17,6 @@
  * comparison and one decrement.  It has a geometric distribution, which is memoryless: a backend
  * that does not know a class, or has forgotten it, may draw at any time.  Backends share p in
  * shared memory.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -93,10 +90,8 @@
 typedef struct DrawSlot
 {
 	uint64		key;			/* 0: unused */
-	int32		remaining;		/* executions up to the next timed one,
-								 * inclusive */
-	float		gap;			/* executions per execution whose nodes are
-								 * timed: 1/p */
+	int32		remaining;		/* including the next timed one */
+	float		gap;			/* 1/p, for timing of the nodes */
 } DrawSlot;
 
 /* Mean of the latest values. */

@@ -1,7 +1,4 @@
-/*
- * plan_store.c
- *	  See plan_store.h.
- */
+/* See plan_store.h. */
 #include "postgres.h"
 
 #include <math.h>

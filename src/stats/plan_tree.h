@@ -19,8 +19,7 @@ typedef struct PlanTreeNode
 {
 	const Plan *plan;
 	int			parent;			/* index of the parent; -1: none */
-	bool		is_subplan;		/* root of an expression's subplan, whose
-								 * parent is not in the plan tree */
+	bool		is_subplan;		/* of an expression; parent not in the tree */
 } PlanTreeNode;
 
 typedef struct PlanTree

@@ -1,7 +1,4 @@
-/*
- * store_entries.c
- *	  See store_entries.h.
- */
+/* See store_entries.h. */
 #include "postgres.h"
 
 #include "stats/store_entries.h"

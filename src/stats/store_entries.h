@@ -30,8 +30,7 @@
 /* Statistics of a plan node.  Sums are over executions, each multiplied by its weight. */
 typedef struct NodeSlot
 {
-	int32		next;			/* index of the plan's next slot, or of the
-								 * next free one; NO_SLOT: none */
+	int32		next;			/* index, or NO_SLOT */
 	int32		tag;			/* NodeTag of the plan node */
 	int16		place;			/* position in EXPLAIN's output, from 0 */
 	int16		depth;
@@ -41,32 +40,27 @@ typedef struct NodeSlot
 	WeightedSums total;			/* ns, of all processes */
 	WeightedSums self;
 	double		share_ns;		/* self time of one process */
-	double		w;				/* executions, whether or not this node was
-								 * timed */
+	double		w;				/* executions, whether timed or not */
 	double		estimated_rows; /* planner's rows per loop */
-	double		rows;			/* of the processes that timed the node; of
-								 * all processes if none did */
+	double		rows;			/* of processes that timed the node */
 	double		loops;
 	double		calls;
 	double		timed_calls;
 	double		begun;			/* executions that executed the node */
-	double		log_factor;		/* sum over these of the logarithm of the
-								 * factor by which rows were misestimated */
-	double		worst_factor;	/* largest such factor; 0: none */
+	double		log_factor;		/* sum of log(factor of misestimated rows) */
+	double		worst_factor;	/* largest factor; 0: none */
 } NodeSlot;
 
 typedef struct PlanEntry
 {
 	PlanKey		key;			/* must be the first member */
-	int32		first_node;		/* NO_SLOT: the nodes of no execution were
-								 * timed */
+	int32		first_node;		/* NO_SLOT: nodes never timed */
 	int32		nslots;
 	int32		nnodes;			/* nodes of the plan */
 	int32		encoding;		/* of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
-	WeightedSums whole;			/* ns; executions timed as a whole, and all
-								 * executions if each had its nodes timed */
+	WeightedSums whole;			/* ns; executions timed as a whole */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
 	WeightedSums failed;		/* failed executions; their x is 0 */
 	double		value;			/* total time, which store_evict() ages */
@@ -88,8 +82,7 @@ typedef struct PlanStore
 	int64		evicted;		/* plans evicted since the last reset */
 	TimestampTz reset_at;
 	NodeSlot   *slots;
-	EvictionCandidate *candidates;	/* max_plans elements; used while
-									 * store_lock() is held exclusively */
+	EvictionCandidate *candidates;	/* max_plans elements */
 } PlanStore;
 
 /* NULL unless clocktiming is in shared_preload_libraries. */

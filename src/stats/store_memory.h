@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * store_memory.h
- *	  Allocates the shared memory of the statistics of plans when the server starts.
+ *	  Allocates the shared memory of the statistics of plans when the server starts, and keeps them in
+ *	  the file pg_stat/clocktiming.stat while no server runs.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,4 @@
-/*
- * store_read.c
- *	  See store_read.h.
- */
+/* See store_read.h. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -171,8 +168,8 @@ store_name(const PlanEntry *entry, const char *name)
 	return copy;
 }
 
-char *
-store_node_line(const PlanEntry *entry, const NodeSlot *node)
+static char *
+node_line(const PlanEntry *entry, const NodeSlot *node)
 {
 	StringInfoData line;
 	bool		is_bitmap = node->tag == T_BitmapIndexScan;
@@ -200,7 +197,7 @@ store_plan_text(const PlanCopy *plan)
 
 		if (i > 0)
 			appendStringInfo(&text, "\n%*s->  ", (node->depth - 1) * 6 + 2, "");
-		appendStringInfoString(&text, store_node_line(&plan->entry, node));
+		appendStringInfoString(&text, node_line(&plan->entry, node));
 	}
 	if (omitted > 0)
 		appendStringInfo(&text, "\n  ... (%d more)", omitted);

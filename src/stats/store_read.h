@@ -13,8 +13,7 @@
 typedef struct PlanCopy
 {
 	PlanEntry	entry;
-	NodeSlot   *nodes;			/* entry.nslots elements in the order of their
-								 * places */
+	NodeSlot   *nodes;			/* entry.nslots, in order of place */
 } PlanCopy;
 
 /* Returns a consistent copy of all plans, *n elements. */
@@ -51,8 +50,7 @@ extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
  */
 extern char *store_name(const PlanEntry *entry, const char *name);
 
-/* Returns EXPLAIN's line for a node, and the lines for all nodes of a plan. */
-extern char *store_node_line(const PlanEntry *entry, const NodeSlot *node);
+/* Returns the nodes of a plan, a line each, as EXPLAIN names them. */
 extern char *store_plan_text(const PlanCopy *plan);
 
 #endif							/* CLOCKTIMING_STORE_READ_H */

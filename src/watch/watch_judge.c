@@ -1,7 +1,4 @@
-/*
- * watch_judge.c
- *	  See watch_judge.h.
- */
+/* See watch_judge.h. */
 #include "postgres.h"
 
 #include <math.h>

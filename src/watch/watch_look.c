@@ -1,7 +1,4 @@
-/*
- * watch_look.c
- *	  See watch_look.h.
- */
+/* See watch_look.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -68,15 +65,12 @@ typedef struct Watching
 	Jumps		jumps;
 	int64		number;
 	TimestampTz observed_at[PAST_OBSERVATIONS];
-	WatchStep	warp;			/* unfinished, as the next interval may
-								 * continue it */
+	WatchStep	warp;			/* may continue in the next interval */
 	WatchStep	lag;
-	int64		step_number;	/* number of the interval with a step that
-								 * jumps_add() has just found; 0: none */
+	int64		step_number;	/* found by the latest jumps_add(); or 0 */
 	unsigned int hop;
 	ReferencePair last;
-	double		warm_ns;		/* latest cost, from which the size of a batch
-								 * is derived */
+	double		warm_ns;		/* latest cost */
 	double		rates[RATE_OBSERVATIONS];
 	int			nrates;
 	SystemCpuTime cpu_time;
@@ -93,8 +87,7 @@ typedef struct Watching
 	double		wall_ns;
 	double		cpu_ns;
 	int64		backward_steps; /* counted up to the previous observation */
-	int64		warps;			/* counted up to the end of the previous
-								 * interval */
+	int64		warps;			/* counted in previous intervals */
 	int64		lags;
 } Watching;
 

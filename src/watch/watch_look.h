@@ -31,8 +31,7 @@ typedef struct WatchObservation
 {
 	TimestampTz at;
 	WatchStep	backward;
-	WatchStep	warp;			/* warps and lags are reported some
-								 * observations later */
+	WatchStep	warp;			/* reported some observations later */
 	WatchStep	lag;
 
 	/* rate against the reference clock, from the latest observations */
@@ -46,15 +45,12 @@ typedef struct WatchObservation
 typedef struct WatchFindings
 {
 	TimestampTz ended_at;		/* end of the interval */
-	double		warm_ns;		/* smallest cost of a reading; NAN: not
-								 * measured */
+	double		warm_ns;		/* smallest cost; NAN: not measured */
 	double		suspended_s;	/* during the interval */
 	int			cpus;			/* CPUs that the worker may run on */
 	int			hops;			/* comparisons with another CPU */
-	CpuHop		skewed;			/* the comparison with the largest proven
-								 * difference, if any */
-	double		skew_ns;		/* that difference; below 0: the other CPU is
-								 * behind */
+	CpuHop		skewed;			/* with the largest proven difference */
+	double		skew_ns;		/* below 0: the other CPU is behind */
 } WatchFindings;
 
 /* Describes the machine and the clock that EXPLAIN ANALYZE reads. */

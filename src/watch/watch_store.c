@@ -1,7 +1,4 @@
-/*
- * watch_store.c
- *	  See watch_store.h.
- */
+/* See watch_store.h. */
 #include "postgres.h"
 
 #include <math.h>

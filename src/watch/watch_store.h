@@ -47,21 +47,18 @@ typedef struct WatchRow
 	int32		intervals;
 	int32		machine;		/* index of the machine at the row's end */
 	double		watched_s;
-	double		cold_ns;		/* this member and those up to off_cpu_percent
-								 * are means over the intervals */
+	double		cold_ns;		/* mean; likewise the next five */
 	double		warm_ns;
 	double		rate_ppm;
 	double		assumed_ppm;
 	double		stolen_percent;
 	double		off_cpu_percent;
-	double		skew_ns;		/* largest proven difference between two CPUs;
-								 * 0: none */
+	double		skew_ns;		/* largest between two CPUs; 0: none */
 	double		offset_us;		/* latest offset of the synchronisation */
 	double		max_error_us;	/* largest error */
 	double		frequency_ppm;
-	int32		synchronised;	/* intervals in which the clock was
-								 * synchronised */
-	int32		sync_known;		/* intervals in which that was known */
+	int32		synchronised;	/* intervals with synchronisation */
+	int32		sync_known;		/* intervals in which that is known */
 	int32		backward_steps;
 	int32		warps;
 	int32		lags;
@@ -113,16 +110,14 @@ typedef struct WatchRing
 typedef struct WatchState
 {
 	TimestampTz until;			/* end of the latest interval */
-	TimestampTz booted_at;		/* time of day minus CLOCK_BOOTTIME; 0: not
-								 * known */
+	TimestampTz booted_at;		/* 0: not known */
 	WatchRing	minutes;
 	WatchRing	hours;
 	WatchRing	events;
 	WatchRing	machines;
 	int32		machine_now;	/* index of the current machine */
 	int32		open[WATCH_WHATS];	/* index of the open event + 1; 0: none */
-	int64		counts[WATCH_WHATS];	/* events of each kind since the
-										 * history began */
+	int64		counts[WATCH_WHATS];	/* events of each kind */
 	ChangePoint cost;
 	WatchEvent	event[WATCH_EVENTS];
 	WatchMachine machine[WATCH_MACHINES];
@@ -142,8 +137,7 @@ typedef struct WatchStore
 {
 	struct LWLock *lock;
 	bool		unsaved;		/* an event is not in the file yet */
-	uint64		latest_ns;		/* end of the latest interval on the reference
-								 * clock; 0: none since the server started */
+	uint64		latest_ns;		/* end of "latest" on the reference; or 0 */
 	WatchRow	latest;
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;

@@ -29,8 +29,7 @@
 
 #define INTERVAL_DEFAULT_MS	10000
 #define INTERVAL_LEAST_MS	100
-#define INTERVAL_MOST_MS	60000	/* because the history has a row per
-									 * minute */
+#define INTERVAL_MOST_MS	60000	/* the history has a row per minute */
 
 /* The file is written every SAVE_EVERY_MS, and SAVE_INTERVALS intervals after an event. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)

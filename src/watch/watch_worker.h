@@ -8,7 +8,7 @@
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
-/* Whether the worker is registered; whether it is not because max_worker_processes is too low. */
+/* Whether the worker is registered; whether that failed because max_worker_processes is too low. */
 extern bool watch_registered;
 extern bool watch_lacks_slot;
 
