@@ -58,8 +58,8 @@ void		_PG_init(void);
 #define PROCESSES		32
 
 /*
- * Nanoseconds between two readings from which on the kernel is asked whether the
- * process was off the CPU: a loop takes some 30, a switch to another process more.
+ * Difference of two readings, in ns, above which the kernel is asked whether the process was off
+ * the CPU. An iteration takes about 30 ns, a switch to another process more.
  */
 #define INTERRUPTED		3000
 
@@ -67,13 +67,13 @@ typedef struct Sum
 {
 	int64		calls;
 	int64		ns;
-	int64		preempted_ns;	/* part of ns off the CPU */
+	int64		preempted_ns;	/* part of ns that the process was off the CPU */
 } Sum;
 
 typedef struct Sums
 {
 	pg_atomic_uint32 generation;	/* number of resets */
-	pg_atomic_uint32 processes; /* that have reserved sums since the last */
+	pg_atomic_uint32 processes; /* processes with sums since the latest reset */
 	Sum			of[PROCESSES][SLOTS];
 } Sums;
 
@@ -95,7 +95,7 @@ static const struct config_enum_entry kinds[] = {
 	{"rare", KIND_RARE, false}, /* one call in 1000 takes 300 times as long */
 	{"beginning", KIND_BEGINNING, false},	/* the first tenth takes 10 times
 											 * as long */
-	{"end", KIND_END, false},	/* the last tenth does */
+	{"end", KIND_END, false},	/* the last tenth takes 10 times as long */
 	{"bimodal", KIND_BIMODAL, false},	/* loops take 0.2 or 1.8 times as long */
 	{NULL, 0, false}
 };
@@ -104,12 +104,12 @@ static int	kind = KIND_CONSTANT;
 static double mean_ns = 0;
 
 static Sums *sums = NULL;
-static Sum *own = NULL;			/* this process's, one a slot */
+static Sum *own = NULL;			/* sums of this process, one per slot */
 static uint32 own_generation = 0;
 
-static int64 ended = 0;			/* when the latest call did */
+static int64 ended = 0;			/* end of the latest call */
 
-/* When the thread's CPU time was read last, and its value. */
+/* Time of the latest reading of the thread's CPU time, and its value. */
 static int64 looked_at = 0;
 static int64 looked_cpu = 0;
 
@@ -123,9 +123,9 @@ clock_ns(clockid_t clock)
 }
 
 /*
- * Returns how long the process was off the CPU between two readings, the second of which is
- * the present: at most what it was since the kernel's counter was read last.  As the
- * counter is read whenever two readings are far from each other, that is hardly more.
+ * Returns how long the process was off the CPU between two readings, the second of which is the
+ * present. The result may include time since the kernel's counter was last read, which is short,
+ * because the counter is read whenever two readings are far apart.
  */
 static int64
 off_the_cpu(int64 before, int64 now)
@@ -138,7 +138,7 @@ off_the_cpu(int64 before, int64 now)
 	return Max(Min(off, now - before), 0);
 }
 
-/* Reads the clock, and adds to preempted for how long the process was off the CPU meanwhile. */
+/* Reads the clock, and adds the time off the CPU since the previous reading to *preempted. */
 static inline int64
 next_reading(int64 before, int64 *preempted)
 {
@@ -232,7 +232,10 @@ work(int slot, int64 progress)
 		now = next_reading(now, &preempted);
 	while ((double) (now - start) < requested);
 
-	/* The loop's end is a mispredicted branch, which the empty function lacks. */
+	/*
+	 * the end of the loop is a mispredicted branch, which the empty function
+	 * lacks
+	 */
 	now = next_reading(now, &preempted);
 	own[slot].calls++;
 	own[slot].ns += now - start;
