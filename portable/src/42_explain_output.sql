@@ -1,4 +1,4 @@
--- clock_explain(): what users call.
+-- clock_explain(): the functions for users.
 
 CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
@@ -27,8 +27,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
 
--- EXPLAIN's text of a run without timing has no times, which are put where EXPLAIN has them.  What belongs to a node ends
--- where another node begins, or a heading, or what belongs to none.
+-- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
+-- at a line that belongs to no node.
 CREATE FUNCTION @extschema@.clock_portable_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -88,7 +88,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
 
--- EXPLAIN's JSON has a key a line, which keeps their order.
+-- EXPLAIN's JSON has one key per line, in an order that must be kept.
 CREATE FUNCTION @extschema@.clock_portable_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
