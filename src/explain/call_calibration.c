@@ -31,12 +31,6 @@
 /* For so long a calibration stays valid. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
 
-/*
- * The share of the cost of counting a call that shows in a query, where the
- * processor does other work at the same time, as against in a loop of calls.
- */
-#define SHOWN_SHARE		0.5
-
 /* What is measured in each round, in ticks a call. */
 enum
 {
@@ -197,8 +191,8 @@ calibrate(int gap, double *ticks_per_ns)
 	*ticks_per_ns = 1 / tick_ns;
 
 	direct = stats_min(measured[DIRECT], ROUNDS);
-	cost.counted_ns = Max(stats_min(measured[COUNTED], ROUNDS) - direct, 0) * tick_ns * SHOWN_SHARE;
-	cost.unseen_ns = Max(stats_min(measured[UNSEEN], ROUNDS) - direct, 0) * tick_ns * SHOWN_SHARE;
+	cost.counted_ns = Max(stats_min(measured[COUNTED], ROUNDS) - direct, 0) * tick_ns;
+	cost.unseen_ns = Max(stats_min(measured[UNSEEN], ROUNDS) - direct, 0) * tick_ns;
 	for (int i = TIMED; i < N_MEASURED; i++)
 		median[i] = stats_median(measured[i], ROUNDS);
 	cost.inside_ns = Max(Min(median[INSIDE], median[INSIDE_ALL]) - direct, 0) * tick_ns;
