@@ -168,7 +168,7 @@ add_records(PlanEstimate *plan)
 static void
 take_off_costs(PlanEstimate *plan, int n)
 {
-	plan->overhead_ns = plan->asked_ns;
+	plan->overhead_ns = plan->besides_ns;
 	for (int i = n - 1; i >= 0; i--)
 	{
 		NodeEstimate *node = &plan->nodes[plan->nodes[i].nth];

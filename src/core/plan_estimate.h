@@ -157,7 +157,9 @@ typedef struct PlanEstimate
 	double		run_ns;			/* measured, all in all */
 	double		preempted_ns;	/* of it, other processes had the processor:
 								 * part of no node's time */
-	double		asked_ns;		/* of it, to ask the kernel for that */
+	double		besides_ns;		/* of it, cost of timing besides that of
+								 * calls: asking the kernel for that, and
+								 * readings between the root's calls */
 	double		outside_ns;		/* outside of the root's calls, estimated; NAN
 								 * if nothing is known of it */
 	double		outside_variance;

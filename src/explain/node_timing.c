@@ -93,7 +93,7 @@ describe_run(const QueryTiming *query, PlanEstimate *plan)
 	plan->clock = timing_clock_name();
 	plan->run_ns = query_run_ns(query);
 	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
-	plan->asked_ns = (double) query->asked_ticks * query_ns_per_tick(query);
+	plan->besides_ns = (double) query->asked_ticks * query_ns_per_tick(query);
 }
 
 static void

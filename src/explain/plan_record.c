@@ -309,6 +309,7 @@ record_outside(const QueryTiming *query, PlanEstimate *plan)
 		ends += (double) (outside->first_ticks - query->start_ticks);
 	plan->outside_ns = (ends + outside->long_sum) * scale;
 	plan->outside_variance = 0;
+	plan->besides_ns += 2 * n * query->cost.outside_ns;
 	if (n < 1 || calls < 2)
 		return;
 	mean = outside->sum / n;

@@ -20,7 +20,8 @@ SELECT ok(abs(observed_hz * observed_ns / 1e9 - 1) < 0.01, source || ': rate and
 WHERE observed_hz >= 100;
 SELECT ok(observed_ns IS NULL, source || ': no tick where every reading advances') FROM available WHERE stalls = 0;
 -- ticks are as large as the system says
-SELECT cmp_ok(observed_ns, '>=', resolution_ns, source || ': no finer than reported') FROM available
+-- (adjtimex() changes the coarse clocks' steps, by 500 ppm at most)
+SELECT cmp_ok(observed_ns, '>=', resolution_ns * 0.999, source || ': no finer than reported') FROM available
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'gettimeofday', 'times', 'time');
 
 -- what the same clock costs by another name
