@@ -33,7 +33,7 @@
 #define MANY_SPREADS	8
 
 /* How likely a long gap is a node's, relative to a node above that does work of its own now and then. */
-#define EXPLAINED_WEIGHT	0.02
+#define EXPLAINED_WEIGHT	0.1
 
 /* A gap is longer than the time that other processes had the processor by this factor: caches are cold. */
 #define TURN_COST		1.25
