@@ -253,6 +253,7 @@ isolated_last(QueryDesc *desc, void *arg)
 	plan->cost.server_ns = 0;
 	plan->cost.counted_ns = 0;
 	plan->cost.unseen_ns = 0;
+	plan->besides_ns = 0;
 	plan->as_it_is = true;
 	plan->whole_ns = whole_ns;
 	plan_estimate(plan);
@@ -398,7 +399,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = 0;		/* that of the other run */
+	plan->preempted_ns = plan->besides_ns = 0;	/* those of the other run */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;
