@@ -175,6 +175,12 @@ server_function(void)
 	return function;
 }
 
+bool
+has_server_function(const PlanState *node)
+{
+	return node->ExecProcNode == node->ExecProcNodeReal || node->ExecProcNode == server_function();
+}
+
 /*
  * The first call of all: by now the server has done to the nodes below whatever
  * it does when an execution begins.
@@ -271,8 +277,11 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 		start = query->last_reading = fenced_ticks();
 	t->samples->timed_at = t->calls;
 	t->samples->timed_first = t->first_calls;
+	t->call_start = start;
+	t->call_known = known;
 	slot = node->ExecProcNodeReal(node);
 	stop = fenced_ticks();
+	t->call_start = 0;
 	(void) query_end_gap(query, t, true, stop);
 	query->innermost = outer;
 	if (class == &t->samples->first)
@@ -291,6 +300,8 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 		next_due(t) = 0;
 	if (t->is_root)
 		record_root_call(t, start, stop);
+	if (unlikely(query->watcher != NULL && stop >= query->publish_due))
+		query->watcher->publish(query, t);
 	return slot;
 }
 

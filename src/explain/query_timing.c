@@ -30,6 +30,7 @@
 #define TIMED_IN_QUERY	3
 
 QueryTiming *timed_in_worker = NULL;
+const ExecutionWatcher *execution_watcher = NULL;
 
 void
 query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
@@ -86,13 +87,6 @@ explains_gap(const NodeTiming *t, const NodeTiming *input, const NodeTiming *tim
 		return true;
 	return plan_input_reading(t->node, input->node) == INPUT_READ_TO_END && in_loop &&
 		(t->samples == NULL || t->first_calls == t->samples->timed_first);
-}
-
-/* The node that has called this one, of a shared subplan the latest one. */
-static const NodeTiming *
-caller_of(const NodeTiming *t)
-{
-	return t->parent == NULL && t->latest_use != NULL ? t->latest_use->user : t->parent;
 }
 
 /*

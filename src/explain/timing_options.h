@@ -25,6 +25,7 @@ typedef struct NodeTimingOptions
 								 * it says */
 	bool		in_passing;		/* nobody waits for the result: that the
 								 * machine is steady is taken for granted */
+	bool		late;			/* ExecutorRun() is under way */
 } NodeTimingOptions;
 
 #endif							/* CLOCKTIMING_TIMING_OPTIONS_H */

@@ -41,4 +41,7 @@ extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 /* A text that is not null. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
+/* ERROR unless the library was preloaded, so that there is shared memory. */
+extern void require_preloaded(bool ready);
+
 #endif							/* CLOCKTIMING_ARGS_H */

@@ -13,7 +13,6 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -21,7 +20,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/varlena.h"
 
 #include "compat.h"
 #include "functions/args.h"
@@ -41,35 +39,6 @@ PG_FUNCTION_INFO_V1(clock_check_changes);
 #define MOST_WORST		1000
 
 static const double ms = 1e-6;
-
-/* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */
-static const char *
-libraries_to_set(void)
-{
-	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" : shared_preload_libraries_string);
-	List	   *names = NIL;
-	ListCell   *cell;
-	StringInfoData list;
-
-	initStringInfo(&list);
-	if (!SplitDirectoriesString(others, ',', &names))
-		names = NIL;
-	foreach(cell, names)
-		appendStringInfo(&list, "%s, ", quote_literal_cstr(lfirst(cell)));
-	appendStringInfoString(&list, "'clocktiming'");
-	return list.data;
-}
-
-static void
-check_ready(void)
-{
-	if (plan_store_ready())
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("clocktiming must be loaded via shared_preload_libraries"),
-			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
-}
 
 /* A number that is not known is null. */
 static void
@@ -163,7 +132,7 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 	MemoryContext of_plan = AllocSetContextCreate(CurrentMemoryContext, "clocktiming plan",
 												  ALLOCSET_DEFAULT_SIZES);
 
-	check_ready();
+	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
 	plans = store_copy(&n);
 	for (int i = 0; i < n; i++)
@@ -251,7 +220,7 @@ clock_list_node_stats(PG_FUNCTION_ARGS)
 		list_plans(fcinfo, put_nodes);
 		return (Datum) 0;
 	}
-	check_ready();
+	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
 	n = Min(Max(PG_GETARG_INT32(0), 1), MOST_WORST);
 	worst = palloc(sizeof(WorstNode) * n);
@@ -321,7 +290,7 @@ clock_stats_info(PG_FUNCTION_ARGS)
 	StoreInfo	info;
 	Row			row;
 
-	check_ready();
+	require_preloaded(plan_store_ready());
 	info = store_info();
 	row = row_of_result(fcinfo);
 	row_put_counts(&row, info.plans, info.evicted);
@@ -332,7 +301,7 @@ clock_stats_info(PG_FUNCTION_ARGS)
 Datum
 clock_stats_reset(PG_FUNCTION_ARGS)
 {
-	check_ready();
+	require_preloaded(plan_store_ready());
 	store_reset(PG_GETARG_OID(0), PG_GETARG_OID(1), (uint64) PG_GETARG_INT64(2));
 	PG_RETURN_VOID();
 }
@@ -388,7 +357,7 @@ clock_check_changes(PG_FUNCTION_ARGS)
 	double		percent = PG_ARGISNULL(0) ? NAN :
 		DatumGetFloat8(DirectFunctionCall1(numeric_float8, PG_GETARG_DATUM(0)));
 
-	check_ready();
+	require_preloaded(plan_store_ready());
 	/* written so that NaN fails, too */
 	if (!(percent >= 50 && percent < 100))
 		ereport(ERROR,
