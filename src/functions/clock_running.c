@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "functions/args.h"
+#include "functions/clock_running.h"
 #include "functions/row.h"
 #include "live/live_memory.h"
 #include "live/live_progress.h"
@@ -204,6 +205,32 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 		row_put_count(&row, header->queryid);
 		row_to_set(&row, fcinfo);
 	}
+}
+
+int
+clock_running_statements(LongestRunning *longest)
+{
+	List	   *executions = running_executions();
+	ListCell   *cell;
+	TimestampTz first = DT_NOEND;
+	int			n = 0;
+
+	foreach(cell, executions)
+	{
+		LiveImage  *image = ((Running *) lfirst(cell))->image;
+		int			innermost = image->header.innermost;
+
+		if (image->header.level > 0)
+			continue;
+		n++;
+		if (image->header.started_at >= first)
+			continue;
+		first = image->header.started_at;
+		longest->seconds = (double) Max(GetCurrentTimestamp() - first, 0) / 1e6;
+		longest->node_type = innermost < 0 || innermost >= live_shown(&image->header) ? "" :
+			live_name(image, innermost, live_node(image, innermost)->type);
+	}
+	return n;
 }
 
 Datum

@@ -340,6 +340,12 @@ static const ExecutionWatcher watcher = {
 	.enter = enter, .leave = leave, .attached = attached, .publish = live_publish, .ended = live_end
 };
 
+bool
+live_is_on(void)
+{
+	return execution_watcher != NULL;
+}
+
 void
 live_start(void)
 {

@@ -12,6 +12,9 @@
 /* The settings.  Nothing is published but where the library was preloaded. */
 extern void live_init(void);
 
+/* Whether this process publishes what it executes. */
+extern bool live_is_on(void);
+
 /* After shared memory is there: puts clocktiming.live into effect. */
 extern void live_start(void);
 

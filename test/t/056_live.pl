@@ -127,6 +127,8 @@ while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub 
 	isnt(query("SET ROLE regress_monitor; SELECT count(*) $rows"), 0, 'members of pg_read_all_stats see everything');
 	like(query("SELECT clock_running_text($pid)"), qr/^\S.* Join  \(cost=[\d.]+ rows=\d+ width=\d+\) \(actual time=[\d.]+ rows=299 loops=1\)\n  State: running.*\n  ->  /, 'text');
 	is(query("SELECT count(*) FROM regexp_matches(clock_running_text($pid), ', innermost', 'g')"), 1, 'one node is the innermost');
+	is($node->safe_psql('postgres', q{SELECT string_agg(name || labels || (value > 0), ' ' ORDER BY name) FROM clock_metrics WHERE name ~ 'running' AND labels ->> 'node_type' IS DISTINCT FROM ''}),
+		'pg_clock_longest_running_seconds{"node_type": "Seq Scan"}true pg_clock_running_statements{}true', 'metrics');
 	is(query("SELECT clock_running_text($pid, 5)"), '', 'no statement of that level');
 	is(query("SELECT bool_and(as_of >= since AND since >= started_at AND elapsed_ms >= 0 AND wait_event_type = 'Lock' AND self_ms >= 0 AND total_ms >= self_ms AND dbname = 'postgres') $rows AND state <> 'not started'"),
 		't', 'what is known of the execution');
