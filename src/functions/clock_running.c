@@ -179,8 +179,8 @@ static void
 put_execution(FunctionCallInfo fcinfo, const Running *running)
 {
 	const LiveHeader *header = &running->image->header;
-	LiveProgress progress = live_progress(running->image, running->processes);
 	TimestampTz now = GetCurrentTimestamp();
+	LiveProgress progress = live_progress(running->image, running->processes, now);
 
 	for (int place = 0; place < Max(live_shown(header), 1); place++)
 	{
@@ -192,7 +192,7 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 			put_node(&row, running, place);
 		else
 			row_put_nulls(&row, NODE_COLUMNS);
-		put_double(&row, progress.percent >= 0 ? rint(10 * progress.percent) / 10 : NAN);
+		put_double(&row, progress.percent > 99.9 ? 99.9 : rint(10 * progress.percent) / 10);
 		put_double(&row, rint(progress.remaining_ns / 1e6));
 		row_put_text(&row, progress.reason == NULL ? NULL : _(progress.reason));
 		put_double(&row, rint((double) (now - header->started_at) / 1e3));

@@ -56,7 +56,8 @@ typedef struct LiveCounts
 								 * has read in this loop; NAN: unknown */
 	int			batches;		/* of a hash join that keeps its rows in
 								 * files, */
-	int			batch;			/* and the current one; else 0 */
+	int			batch;			/* and the current one; else 0; -1: several
+								 * processes work on different ones */
 	int64		calls;			/* -1: unknown */
 	double		rows;
 	double		loops;

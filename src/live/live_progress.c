@@ -24,6 +24,9 @@
 /* Share of a node's work from which on its time tells how long the rest will take. */
 #define TELLING_SHARE	0.02
 
+/* Share of the work of a sort which is done when it returns its first row. */
+#define SORTED_SHARE	0.9
+
 /* Share of the work of a hash join with batches which is done when its outer side has been read. */
 #define OUTER_SHARE		0.4
 
@@ -41,6 +44,7 @@ typedef struct NodeProgress
 	double		work;			/* shares */
 	double		rows;
 	double		cost;			/* of the node itself, in all loops */
+	bool		by_cost;		/* its time so far does not tell the rest */
 } NodeProgress;
 
 typedef struct ProgressWalk
@@ -212,8 +216,9 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				if (counts->batches > 0)
 				{
 					p->rows = share(rows_of(walk, place), Max((double) node->rows, 1) * p->loops);
-					p->rows = Min(Max(p->rows, counts->batch / (double) counts->batches),
-								  (counts->batch + 1) / (double) counts->batches);
+					if (counts->batch >= 0)
+						p->rows = Min(Max(p->rows, counts->batch / (double) counts->batches),
+									  (counts->batch + 1) / (double) counts->batches);
 					p->work = OUTER_SHARE * driver->rows + (1 - OUTER_SHARE) * p->rows;
 				}
 				break;
@@ -235,6 +240,15 @@ walk_node(ProgressWalk *walk, int place, double loops)
 					p->work = p->rows = Min(driver->rows, repeated_share(walk, inner));
 				break;
 			case T_Sort:
+				p->rows = output_share(walk, place, driver, input_rows);
+
+				/*
+				 * nearly all of its time lies between the last input row and
+				 * the first output row
+				 */
+				p->by_cost = counts->rows <= 0;
+				p->work = p->by_cost ? 0 : SORTED_SHARE + (1 - SORTED_SHARE) * p->rows;
+				break;
 			case T_Agg:
 			case T_SetOp:
 				p->rows = output_share(walk, place, driver, input_rows);
@@ -260,7 +274,7 @@ walk_node(ProgressWalk *walk, int place, double loops)
 }
 
 LiveProgress
-live_progress(LiveImage *image, const int *processes)
+live_progress(LiveImage *image, const int *processes, TimestampTz now)
 {
 	const LiveHeader *header = &image->header;
 	int			n = live_shown(header);
@@ -270,6 +284,8 @@ live_progress(LiveImage *image, const int *processes)
 	double		timed_cost = 0;
 	double		whole_ns = 0;
 	double		done_ns = 0;
+	double		elapsed_ns;
+	double		age_ns;
 
 	if (n == 0)
 		progress.reason = gettext_noop("the plan has more nodes than are shown");
@@ -292,14 +308,15 @@ live_progress(LiveImage *image, const int *processes)
 	{
 		const LiveCounts *counts = live_counts(image, i);
 		const NodeProgress *p = &walk.nodes[i];
-		double		ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
+		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
+		double		ns = self_ns;
 
 		if (p->work >= TELLING_SHARE && !isnan(counts->self_ns))
 			ns /= p->work;
 		else if (timed_cost > 0)
 			ns = Max(ns, p->cost * timed_ns / timed_cost);
 		whole_ns += ns;
-		done_ns += ns * p->work;
+		done_ns += p->by_cost ? self_ns : ns * p->work;
 	}
 	if (walk.reason == NULL && (timed_cost <= 0 || whole_ns <= 0))
 		walk.reason = gettext_noop("too little is done");
@@ -308,7 +325,14 @@ live_progress(LiveImage *image, const int *processes)
 	progress.reason = walk.reason;
 	if (progress.reason != NULL)
 		return progress;
-	progress.percent = 100 * done_ns / whole_ns;
-	progress.remaining_ns = whole_ns - done_ns;
+	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
+	elapsed_ns = (double) Max(now - header->started_at, 0) * 1e3;
+	if (whole_ns - done_ns <= age_ns)
+	{
+		progress.reason = gettext_noop("a node is called for longer than expected");
+		return progress;
+	}
+	progress.remaining_ns = whole_ns - done_ns - age_ns;
+	progress.percent = 100 * elapsed_ns / (elapsed_ns + progress.remaining_ns);
 	return progress;
 }

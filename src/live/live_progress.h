@@ -17,7 +17,10 @@ typedef struct LiveProgress
 	const char *reason;			/* why it is unknown; NULL if it is known */
 } LiveProgress;
 
-/* "image" has the sums of all processes; "processes" is the number that executed each node. */
-extern LiveProgress live_progress(LiveImage *image, const int *processes);
+/*
+ * "image" has the sums of all processes; "processes" is the number that executed each node. The time
+ * from the latest publication to "now" counts as done.
+ */
+extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 
 #endif							/* CLOCKTIMING_LIVE_PROGRESS_H */

@@ -383,15 +383,14 @@ share_scanned(const PlanState *node)
 	return fmod((double) heap->rs_cblock + blocks - heap->rs_startblock, blocks) / blocks;
 }
 
-/* Only where one process works on one batch after the other. */
 static void
 put_batches(const PlanState *node, LiveCounts *counts)
 {
 	HashJoinTable table = IsA(node, HashJoinState) ? ((const HashJoinState *) node)->hj_HashTable : NULL;
-	bool		several = table != NULL && table->parallel_state == NULL && table->nbatch > 1;
+	bool		several = table != NULL && table->nbatch > 1;
 
 	counts->batches = several ? table->nbatch : 0;
-	counts->batch = several ? table->curbatch : 0;
+	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
 }
 
 static LiveState

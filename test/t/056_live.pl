@@ -106,6 +106,13 @@ is(query("SELECT state || rows $rows"), 'running350', 'and between two fetches')
 $session->query('COMMIT');
 is(query("SELECT count(*) $rows"), 0, 'and nothing when the cursor is closed');
 
+# Progress: known, or a reason is given; and unknown where the planner was wrong.
+my $known = q{bool_and(CASE WHEN reason IS NULL THEN progress_percent BETWEEN 0 AND 99.9 AND remaining_ms >= 0 ELSE progress_percent IS NULL AND remaining_ms IS NULL END)};
+while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub { is(query("SELECT $known $rows"), 't', 'progress'); });
+while_waiting('SELECT hold(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i', sub {
+	is(query("SELECT $known, bool_and(reason ~ 'more rows than') $rows AND level = 0"), 't|t', 'progress where the planner expected fewer rows');
+});
+
 # Parallel workers: those that have ended count, too, also where Gather is rescanned.
 $session->query('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off');
 while_waiting('SELECT hold(count(*), 100000) FROM big', sub {
