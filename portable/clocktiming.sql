@@ -61,9 +61,9 @@ BEGIN
     BEGIN
         EXECUTE COALESCE('DROP ROUTINE ' || former, '');
         EXECUTE replace($clocktiming_script$
--- Statistics that hold on a busy machine: what counts is what nothing disturbed.
+-- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
--- Student's t for 95 % (two-sided), by the Cornish-Fisher expansion: within 1 % from 3 degrees of freedom on.
+-- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3 degrees of freedom on.
 CREATE FUNCTION @extschema@.clock_portable_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -74,8 +74,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_t(double precision) IS
 'internal: by how many standard errors a mean may be off with 95 % confidence';
 
--- The mean of the fastest fiftieth, of 5 at least: the C extension's "undisturbed" mean.  Its margin is that of the
--- mean of values cut off at the slowest of these, which is the influence that each value has on it.
+-- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
+-- of the mean of values cut off at the slowest of these, which is the influence function of the former.
 CREATE FUNCTION @extschema@.clock_portable_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -115,7 +115,27 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
 'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
 
--- What every function does with its duration.  Only those that users call do it: what they call takes what it is given.
+-- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
+CREATE FUNCTION @extschema@.clock_portable_typical(a double precision[], b double precision[], blocks integer,
+    OUT difference double precision, OUT margin double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH pairs AS (
+        SELECT y - x AS d, row_number() OVER (ORDER BY i) - 1 AS i, count(*) OVER () AS n
+        FROM unnest(a, b) WITH ORDINALITY AS u(x, y, i) WHERE x IS NOT NULL AND y IS NOT NULL
+    ), means AS (
+        SELECT avg(d) AS d FROM pairs GROUP BY i * least(blocks, n) / n
+    ), ordered AS (
+        SELECT array_agg(d ORDER BY d) AS d, count(*)::int AS n, floor((count(*) - 1 - 1.959964 * sqrt(count(*))) / 2)::int AS below FROM means
+    )
+    SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_typical(double precision[], double precision[], integer) IS
+'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+
+-- Checks the duration of a run. Only functions that users call check it.
 CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -127,13 +147,13 @@ BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    -- NaN is above everything
+    -- NaN is greater than all numbers
     IF NOT duration BETWEEN 0.000001 AND 86400 THEN
         RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
     END IF;
     FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- a fifth, and a tenth of a second, are for what is done at the end
+        -- a fifth, and a tenth of a second, are for the work at the end
         left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
             - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
         IF left_s < least(duration, 0.2) THEN
@@ -262,8 +282,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_source(text) IS
 'internal: checks the name of a clock source that is to be read';
 
--- Readings are taken 100 a row, with some nanoseconds of work in between, a block at a time, which then is looked
--- at. Looking takes longer than reading: duration_s is the time of reading only.
+-- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
+-- that takes longer than reading, duration_s is the time of reading only.
 CREATE FUNCTION @extschema@.clock_portable_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -283,7 +303,7 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        -- equal readings first, for that is fast, and neighbours only if some are apart: a backward step
+        -- compares equal readings first, because that is fast, and neighbours only if some differ: a backward step
         WITH same AS (
             SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
             FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
@@ -306,7 +326,7 @@ BEGIN
     END LOOP;
     SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
         'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        -- no other clock is there to tell by how much this one may be off
+        -- no other clock shows the error of this one
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
@@ -384,7 +404,7 @@ BEGIN
     mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
     SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
-    -- what is below a tick is 0 or 1 of them by chance
+    -- a duration below a tick is 0 or 1 ticks by chance
     SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -401,7 +421,7 @@ BEGIN
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
     lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
-    -- without another clock beside it nothing is known of these, nor of its rate
+    -- unknown without a second clock, as is the rate
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
         warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
         lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);
@@ -584,6 +604,9 @@ CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, 
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
     OUT overhead_ns double precision, OUT overhead_margin_ns double precision,
+    OUT typical_counting_ns double precision, OUT typical_counting_margin_ns double precision,
+    OUT typical_timing_ns double precision, OUT typical_timing_margin_ns double precision,
+    OUT typical_overhead_ns double precision, OUT typical_overhead_margin_ns double precision,
     OUT parallel boolean, OUT jit boolean)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -659,23 +682,30 @@ BEGIN
         @extschema@.clock_portable_low_mean(plain_none) AS b, @extschema@.clock_portable_low_mean(counting_none) AS c;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
     FROM @extschema@.clock_portable_difference(plain, counting) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_counting_ns, typical_counting_margin_ns
+    FROM @extschema@.clock_portable_typical(plain, counting, NULL) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
     FROM @extschema@.clock_portable_difference(counting, timing) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_timing_ns, typical_timing_margin_ns
+    FROM @extschema@.clock_portable_typical(counting, timing, NULL) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
     FROM @extschema@.clock_portable_difference(plain, timing) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_overhead_ns, typical_overhead_margin_ns
+    FROM @extschema@.clock_portable_typical(plain, timing, 20) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_overhead(bigint, text, double precision) IS
-'internal: what counting and timing cost in nanoseconds a row, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
+'internal: what counting and timing cost in nanoseconds a row, undisturbed and typically, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
     INOUT repetitions bigint DEFAULT NULL, INOUT plain_ms numeric DEFAULT NULL, INOUT analyze_ms numeric DEFAULT NULL,
     INOUT counting_ns numeric DEFAULT NULL, INOUT counting_margin_ns numeric DEFAULT NULL,
     INOUT timing_ns numeric DEFAULT NULL, INOUT timing_margin_ns numeric DEFAULT NULL,
-    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
+    INOUT overhead_ns numeric DEFAULT NULL, INOUT overhead_margin_ns numeric DEFAULT NULL,
+    INOUT typical_overhead_ns numeric DEFAULT NULL, INOUT typical_overhead_margin_ns numeric DEFAULT NULL, INOUT slowdown_percent numeric DEFAULT NULL,
     INOUT clock text DEFAULT NULL, INOUT reading_ns numeric DEFAULT NULL, INOUT reading_margin_ns numeric DEFAULT NULL,
     INOUT predicted_ns numeric DEFAULT NULL, INOUT measured_per_predicted numeric DEFAULT NULL,
     INOUT parallel boolean DEFAULT NULL, INOUT jit boolean DEFAULT NULL)
@@ -716,6 +746,8 @@ BEGIN
     timing_margin_ns := round(o.timing_margin_ns::numeric, 2);
     overhead_ns := round(o.overhead_ns::numeric, 2);
     overhead_margin_ns := round(o.overhead_margin_ns::numeric, 2);
+    typical_overhead_ns := round(o.typical_overhead_ns::numeric, 2);
+    typical_overhead_margin_ns := round(o.typical_overhead_margin_ns::numeric, 2);
     slowdown_percent := round((o.overhead_ns * rows / 1e4 / o.plain_ms)::numeric, 4);
     predicted_ns := 2 * reading_ns;
     measured_per_predicted := round(timing_ns / predicted_ns, 2);
@@ -724,7 +756,7 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
+'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
 
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
@@ -839,7 +871,7 @@ BEGIN
 
         SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
         FROM @extschema@.clock_portable_low_mean(more) AS s, @extschema@.clock_portable_low_mean(planning) AS p;
-        SELECT mean + shift INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain);
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms FROM unnest(plain) AS x;
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
             modes := CASE m WHEN 0 THEN plain WHEN 1 THEN counting WHEN 2 THEN timing ELSE buffers END;
@@ -848,7 +880,7 @@ BEGIN
             FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
                 SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
-                FROM @extschema@.clock_portable_difference(plain, modes) AS d;
+                FROM @extschema@.clock_portable_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
                 slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
@@ -888,16 +920,17 @@ AS $$
     SELECT * FROM @extschema@.clock_portable_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
--- clock_explain(): executions of a query, with and without the server's instrumentation.
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+-- clock_explain(): executes a query with and without the server's instrumentation.
 
--- Says in the C extension's words what cannot be measured.  That it is one statement is found out by the server.
+-- Rejects statements that cannot be measured, with the C extension's messages. The server checks that it is a single
+-- statement.
 CREATE FUNCTION @extschema@.clock_portable_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
-    -- up to the first word: space, comments, parentheses
+    -- skips space, comments and parentheses before the first word
     words text[] := regexp_match(query, '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
     word text := upper(words[1]);
     rest text := query;
@@ -928,8 +961,8 @@ BEGIN
             HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
     END IF;
 
-    -- Values as literals in the place of $1, $2: their types are found as PREPARE finds them, the plan is a custom one,
-    -- and nothing is left in the session.
+    -- Replaces $1, $2 by literals. Their types are determined as by PREPARE, the plan is a custom one, and nothing
+    -- remains in the session.
     WHILE rest <> '' LOOP
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
@@ -960,8 +993,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_statement(text, boolean, text[]) IS
 'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
 
--- The function runs under a search_path of its own, the statement under the caller's.  What has been executed is
--- undone: an error ends the block, and variables keep their values.
+-- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
+-- block rolls its work back; variables keep their values.
 CREATE FUNCTION @extschema@.clock_portable_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -990,7 +1023,7 @@ BEGIN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
         IF is_plain THEN
-            -- one expression for both readings, since each is planned anew under another search_path
+            -- one expression for both readings, because each is planned again under another search_path
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
@@ -1003,7 +1036,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- as a cursor's query, which must be a single one
+            -- a cursor's query must be a single statement
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;
@@ -1035,7 +1068,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_execute(text, text, boolean, text) IS
 'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
 
--- In the order in which EXPLAIN lists them.
+-- Returns the nodes in EXPLAIN's order.
 CREATE FUNCTION @extschema@.clock_portable_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -1055,7 +1088,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
 'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
 
--- A cursor's rows are thrown away as EXPLAIN's are, but it is never parallel.
+-- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
 CREATE FUNCTION @extschema@.clock_portable_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -1082,17 +1115,17 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_shape(text, boolean, text) IS
 'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
 
--- Executes it in turn, as it is and with every call timed, as often as the time allows, once at least.
+-- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
 CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
     seconds constant double precision := 3;
-    -- what writes leaves dead rows, although it is rolled back, and so slows down what follows
+    -- statements that write leave dead rows although they are rolled back, which slows down the following executions
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
-    -- VERBOSE: what of a Gather's child is the leader's
+    -- VERBOSE shows the leader's part of a Gather's child
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
@@ -1107,11 +1140,11 @@ DECLARE
 BEGIN
     shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
     lines := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the system
+    -- glibc: after a large piece was freed, malloc() no longer returns smaller ones to the system
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
-        -- in an order that changes
+        -- in a varying order
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
@@ -1131,7 +1164,7 @@ BEGIN
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
-        -- until the time is used up, or the server's patience: what has been measured is better than nothing
+        -- until the time is used up, or statement_timeout expires: some results are better than none
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;
@@ -1143,19 +1176,21 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, text, text) IS
 'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times, and what EXPLAIN prints in a format';
--- clock_explain(): times of plan nodes without what timing them has cost.
+-- clock_explain(): times of plan nodes without the cost of timing.
 
--- What is known of a node's time, in ms, all of it for one process on average:
---   measured = true + calls * inside + (all calls below) * (inside + outside)
--- where a call is timed by two readings of the clock, and "inside" of that falls into the node's own time.  The sum of
--- all costs is what the root took longer than the query as it is.
+-- A node's measured time in ms, of one process on average, is
+--
+-- measured = true + calls * inside + (all calls below) * (inside + outside)
+--
+-- where a call is timed by two readings of the clock, and "inside" is the part of their cost within the node's own time.
+-- The sum of all costs is the difference between the root's time and the query's time without timing.
 CREATE FUNCTION @extschema@.clock_portable_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET jit = off
 AS $body$
 DECLARE
-    -- how far a query differs from run to run for no reason, what is not known of costs and of self times
+    -- variation of a query between runs, and uncertainty of costs and of self times
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 30e-6;
@@ -1209,7 +1244,8 @@ BEGIN
     timed := measured -> 'timed';
     lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
-    -- the shape, by the last run; a CTE is called by what scans it, an InitPlan by what first uses its value
+    -- the tree, from the last run; the parent of a CTE is its scan, that of an InitPlan the first node that uses its
+    -- value
     SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
@@ -1217,8 +1253,8 @@ BEGIN
         FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- The mean of the fastest third of the runs, of each node: what is disturbed is so for a while only.  Thus a node's time
-    -- is no less than that of its children, as in each run.
+    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As in each run, a node's
+    -- time is not less than that of its children.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.clock_portable_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
@@ -1237,7 +1273,7 @@ BEGIN
     SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
-    -- and what is in no node: the executor's start and end, and triggers at the end
+    -- time outside of nodes: the executor's start and end, and triggers at the end
     SELECT avg(fastest.ms) INTO outside FROM (
         SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
         FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
@@ -1253,15 +1289,15 @@ BEGIN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
                 WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
-        -- as many processes as execute a Gather's child once
+        -- number of processes, if the Gather's child is executed once in each
         processes[i] := CASE WHEN i = 1 THEN 1
             WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
-        -- EXPLAIN's rows and times are those of one loop, rounded
+        -- EXPLAIN shows rows and times of one loop, rounded
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
             WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
-        -- an inner join's rows are those of its inner side, less what is removed
+        -- an inner join returns the rows of its inner side minus the removed ones
         IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop' AND item[i] ->> 'Parent Relationship' = 'Inner'
             AND item[shown_parent[i]] ->> 'Join Type' = 'Inner' AND rows_bound[shown_parent[i]] = 0
             AND NOT item[shown_parent[i]] ? 'Rows Removed by Filter' THEN
@@ -1273,7 +1309,7 @@ BEGIN
         END IF;
         rows[i] := round(rows[i]);
         calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- a first match ends it
+            -- the first match ends it
             WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
@@ -1281,11 +1317,11 @@ BEGIN
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
-        -- asynchronous scans do their work while others are timed
+        -- asynchronous scans work while other nodes are timed
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- what calls below have cost, in readings: those of one process
+    -- cost of the calls below in one process, in readings
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -1297,11 +1333,12 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- The query as it is, ExecutorRun alone: undisturbed, to be compared with what timing has made of it, and as it mostly is.
+    -- Time of the query without timing, ExecutorRun alone: undisturbed, for comparison with the timed runs, and typical.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
-    -- times are known to a microsecond; what disturbs may do so for a second, so that of 3 s no more than 4 executions tell
+    -- times have a resolution of a microsecond; disturbances may last a second, so that 3 s of executions count as at
+    -- most 4
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
@@ -1311,18 +1348,18 @@ BEGIN
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
-        -- Execution Time, and every call counted
+        -- Execution Time, with all calls counted
         x := outside + counting * (below[1] + calls[1]);
         plain_ms := greatest(plain_ms - x, plain_ms / 2);
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
     END IF;
 
-    -- by how much the costs of calls differ from what they are elsewhere: what was measured, combined with what is likely
+    -- factor between the costs of calls here and elsewhere: the measured one, combined with the likely one
     x := inside * calls[1] + each * below[1];
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- (they were by turns, so that what disturbs both is no part of it)
+        -- (the runs alternated, so that common disturbances cancel out)
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
@@ -1334,7 +1371,7 @@ BEGIN
     FOR i IN 1..n LOOP
         total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
     END LOOP;
-    -- what is left is the machine's speed, which was another
+    -- the rest is a change of the machine's speed
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
@@ -1343,9 +1380,9 @@ BEGIN
         variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
-    -- Of many short loops rounding has left little.  But the nodes above are known, and what a node takes itself is some
-    -- 30 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
-    -- left is shared out by variances.
+    -- Rounding leaves few digits in the times of many short loops. But the nodes above are known, and a node's self time
+    -- is usually about 30 ns per call. Upwards, the measured time is combined with the sum of the children's; downwards,
+    -- the rest is distributed by variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
@@ -1389,7 +1426,7 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        -- what workers did is no part of a Gather's time
+        -- the work of workers is not part of a Gather's time
         SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
                                            THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
@@ -1446,7 +1483,7 @@ BEGIN
     END IF;
     measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- Two readings a call, but what they wait for is hidden in part; measured on a busy machine that says little.
+    -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine says little about it.
     overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
     IF @extschema@.clock_portable_clock() = 'RDTSC' THEN
@@ -1461,14 +1498,14 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, text, text) IS
 'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';
--- clock_explain(): what users call.
+-- clock_explain(): the functions for users.
 
 CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
     OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
     OUT total_ms numeric, OUT total_margin_ms numeric, OUT self_ms numeric, OUT self_margin_ms numeric,
     OUT share_percent numeric, OUT share_margin_percent numeric, OUT removed_ms numeric, OUT note text,
-    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric) RETURNS SETOF record
+    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric, OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
@@ -1480,7 +1517,9 @@ AS $body$
            nullif(pg_catalog.concat_ws(', ', x ->> 'note', CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END
+           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
+           -- not known without C
+           NULL::numeric, NULL::numeric
     FROM @extschema@.clock_portable_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
@@ -1488,8 +1527,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
 
--- EXPLAIN's text of a run without timing has no times, which are put where EXPLAIN has them.  What belongs to a node ends
--- where another node begins, or a heading, or what belongs to none.
+-- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
+-- at a line that belongs to no node.
 CREATE FUNCTION @extschema@.clock_portable_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -1550,7 +1589,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
 
--- EXPLAIN's JSON has a key a line, which keeps their order.
+-- EXPLAIN's JSON has one key per line, in an order that must be kept.
 CREATE FUNCTION @extschema@.clock_portable_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -1604,10 +1643,10 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
 --
--- What timing would cost on the work that this server does.
+-- Cost of timing for the work of this server.
 --
 
--- What the server has counted, NULL for what is not known.
+-- Returns the server's counters; NULL: not known.
 CREATE FUNCTION @extschema@.clock_portable_counts(
     OUT counter text, OUT total double precision, OUT per_s double precision, OUT period_s double precision, OUT problem text
 ) RETURNS SETOF record
@@ -1615,14 +1654,15 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- of a view whose counters are all of one age
+    -- from a view whose counters have the same age
     simple CONSTANT text := $$
         SELECT v.counter, v.n, v.n / s.period_s, s.period_s, NULL
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
     statements text;
 BEGIN
-    -- A database that was never reset has counted since all statistics were last discarded, at initdb or after a crash.
+    -- The counters of a database that was never reset start when all statistics were discarded, at initdb or after a
+    -- crash.
     RETURN QUERY EXECUTE format($$
         SELECT v.counter, sum(v.n), sum(v.n / d.period_s), max(d.period_s), NULL
         FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
@@ -1659,7 +1699,7 @@ BEGIN
         problem := 'pg_stat_statements does not say since when it has counted';
     END IF;
     IF statements IS NOT NULL THEN
-        -- Each of these statements calls its topmost node, or the one below it, once a row and once more for the end.
+        -- Each of these statements calls its topmost node, or the one below it, once per row and once at the end.
         BEGIN
             RETURN QUERY EXECUTE format(simple, format($$ARRAY[
                     (SELECT sum(calls + rows) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -1669,7 +1709,7 @@ BEGIN
                 CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
                 '{calls of statements,temporary files of statements}');
         EXCEPTION WHEN OTHERS THEN
-            -- it may not be preloaded, too old, or not for this role
+            -- it may not be preloaded, be too old, or be forbidden for this role
             problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
         END;
     END IF;
@@ -1696,7 +1736,7 @@ LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
     by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
-    -- (a setting that was never defined, but set and reset, is '')
+    -- (a custom setting that was set and reset is '')
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     started timestamptz;
     elapsed_s double precision;
@@ -1734,7 +1774,7 @@ BEGIN
     END IF;
     SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.clock_portable_counts() AS c;
     IF seconds IS NOT NULL THEN
-        -- less than before: they were reset meanwhile
+        -- a decrease means that the counter was reset
         SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / elapsed_s, 'period_s', elapsed_s))
         INTO counts
         FROM jsonb_each(counts) AS c,
@@ -1744,7 +1784,8 @@ BEGIN
 
     SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
     BEGIN
-        SELECT o.counting_ns, o.counting_margin_ns, o.timing_ns, o.timing_margin_ns
+        SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
+               o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
         INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
         IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
             RAISE 'the server was too busy to measure it';
@@ -1839,7 +1880,7 @@ BEGIN
             reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
         END IF;
 
-        -- what it costs to time one
+        -- cost of timing an operation
         op_ns := readings_per_operation * system.cost_ns;
         op_margin_ns := readings_per_operation * system.cost_margin_ns;
         reading_ns := round(system.cost_ns::numeric, 2);
@@ -1847,7 +1888,7 @@ BEGIN
         clock := @extschema@.clock_portable_clock();
         IF setting = 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
-            -- noise may make it less than nothing; of NULL and 0, greatest() is 0
+            -- noise may make it negative; of NULL and 0, greatest() is 0
             op_ns := CASE WHEN calls.counting_ns < 0 THEN 0 ELSE calls.counting_ns END;
             op_margin_ns := calls.counting_margin_ns;
             least_ns := op_ns;
@@ -1878,7 +1919,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- of so many ns in a second
+        -- ns per second
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -1892,7 +1933,7 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
-            -- no work, no doubt
+            -- no work, no uncertainty
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
@@ -1903,9 +1944,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
--- What is not known of a part, is not known of the whole: then the others are what it costs at least.
+-- If a part is not known, the sum is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     OUT setting text, OUT value text, OUT in_effect boolean,
@@ -1944,10 +1985,10 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision) IS
 'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 --
--- What to think of the clock.
+-- Checks of the clock.
 --
 
--- Watches the clock without a pause.  A PL/pgSQL loop reads it some 3 times in a microsecond.
+-- Reads the clock continuously. A PL/pgSQL loop takes about 3 readings per microsecond.
 CREATE FUNCTION @extschema@.clock_portable_watch(
     duration double precision,
     OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
@@ -1981,7 +2022,7 @@ BEGIN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
-                    -- or it would watch for longer
+                    -- otherwise it would take longer
                     ends := ends + d;
                 ELSE
                     gaps := gaps + 1;
@@ -2002,15 +2043,15 @@ BEGIN
     END LOOP;
     seconds := extract(epoch FROM last - began);
 
-    -- A quota lets a process go on at the beginning of its next period, 100 ms as a rule; a scheduler, whenever others
-    -- have had their turn, which is more often, or irregular.
+    -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A scheduler lets it
+    -- continue after other processes' turns, which is more often or irregular.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
           FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
-    -- the processor's own speed: its fastest blocks at first and in the end
+    -- speed of the processor: the fastest blocks at the beginning and at the end
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
@@ -2018,7 +2059,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_watch(double precision) IS
 'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
 
--- All that is measured, in so many seconds.
+-- All measurements.
 CREATE FUNCTION @extschema@.clock_portable_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -2026,7 +2067,7 @@ DECLARE
     facts jsonb;
     calls jsonb;
 BEGIN
-    -- (first, since the processor is fresh)
+    -- (first, before the processor is throttled)
     SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.2 * seconds) AS c;
     BEGIN
@@ -2040,7 +2081,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_facts(double precision) IS
 'internal: all that clock_advice() and clock_check() measure in a number of seconds';
 
--- What was found in a check, and what is allowed.
+-- Results of the checks, and their limits.
 CREATE FUNCTION @extschema@.clock_portable_criteria(
     facts jsonb,
     OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
@@ -2118,7 +2159,7 @@ LANGUAGE sql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
 'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows; ok is null where SQL alone cannot tell, which bool_and(ok) passes over';
--- Texts are broken into lines between words; not within a command, which stands in backquotes that are not shown.
+-- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes that are not shown.
 CREATE FUNCTION @extschema@.clock_portable_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
@@ -2129,13 +2170,13 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_lines(text, int) IS
 'internal: breaks a text into lines of so many columns';
 
--- What timing adds to a call of a plan node while the server times by another clock; the setting is as before afterwards.
+-- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.clock_portable_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.clock_portable_overhead(1000, 'generate_series', duration) AS o;
-    -- rolls the setting back, whoever had set it and how; the figure stays
+    -- the rollback restores the setting, whatever its source; the result is kept
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
     WHEN SQLSTATE 'CT000' THEN RETURN;
@@ -2276,7 +2317,7 @@ BEGIN
                                        @extschema@.clock_portable_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    -- all of it in one sentence, first
+    -- summary
     SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
            string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, s -> 'n') FILTER (WHERE s ->> 'severity' <> 'ok') AS names INTO c
     FROM unnest(said) AS s;

@@ -364,7 +364,7 @@ CREATE FUNCTION clock_survey(
     duration  double precision DEFAULT 1.5,
     reference text             DEFAULT 'kernel',
     OUT source text,
-    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT read_by text,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric, OUT typical_cost_margin_ns numeric, OUT read_by text,
     OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric, OUT granularity_ticks numeric,
     OUT strictly_monotonic boolean,
     OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint, OUT gaps bigint,
@@ -373,7 +373,7 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading with its margin and resolution in nanoseconds, and what is wrong with it';
+'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading in nanoseconds, undisturbed (cost_ns) and typical (typical_cost_ns, the median), each with its margin; resolution in nanoseconds; and what is wrong with it';
 
 --
 -- Views of a run that has been made.
@@ -461,6 +461,8 @@ CREATE PROCEDURE clock_executor_overhead(
     INOUT timing_margin_ns        numeric          DEFAULT NULL,
     INOUT overhead_ns            numeric          DEFAULT NULL,
     INOUT overhead_margin_ns      numeric          DEFAULT NULL,
+    INOUT typical_overhead_ns         numeric      DEFAULT NULL,
+    INOUT typical_overhead_margin_ns  numeric      DEFAULT NULL,
     INOUT slowdown_percent       numeric          DEFAULT NULL,
     INOUT clock                  text             DEFAULT NULL,
     INOUT reading_ns             numeric          DEFAULT NULL,
@@ -472,7 +474,7 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row, with margins, beside what the clock makes one expect';
+'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
 
 CREATE FUNCTION clock_executor_overhead_runs(
     rows     bigint           DEFAULT 1000,
@@ -481,13 +483,14 @@ CREATE FUNCTION clock_executor_overhead_runs(
     path     text             DEFAULT 'executor',
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
-    OUT overhead_ns numeric, OUT overhead_margin_ns numeric, OUT slowdown_percent numeric,
+    OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
+    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row with its margin';
+'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
 
 CREATE FUNCTION clock_query_overhead(
     query         text,
@@ -504,7 +507,7 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE costs it, a row for each level of instrumentation';
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
 
 --
 -- Clocks beside each other.
@@ -743,7 +746,9 @@ CREATE FUNCTION clock_explain(
     OUT note           text,
     OUT estimate_ms    numeric,
     OUT run_ms         numeric,
-    OUT plain_ms       numeric
+    OUT plain_ms       numeric,
+    OUT preempted_ms   numeric,
+    OUT total_stddev_ms numeric
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
@@ -795,7 +800,7 @@ CREATE FUNCTION clock_impact_detail(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_impact_detail';
 COMMENT ON FUNCTION clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 -- What is not known of a part, is not known of the whole: then the others are
 -- what it costs at least.
@@ -836,7 +841,7 @@ BEGIN ATOMIC
     ORDER BY min(d.n);
 END;
 COMMENT ON FUNCTION clock_impact(double precision) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the typical cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
 --
 -- Statistics of plans that are timed all the time.

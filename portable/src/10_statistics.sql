@@ -1,6 +1,6 @@
--- Statistics that hold on a busy machine: what counts is what nothing disturbed.
+-- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
--- Student's t for 95 % (two-sided), by the Cornish-Fisher expansion: within 1 % from 3 degrees of freedom on.
+-- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3 degrees of freedom on.
 CREATE FUNCTION @extschema@.clock_portable_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -11,8 +11,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_t(double precision) IS
 'internal: by how many standard errors a mean may be off with 95 % confidence';
 
--- The mean of the fastest fiftieth, of 5 at least: the C extension's "undisturbed" mean.  Its margin is that of the
--- mean of values cut off at the slowest of these, which is the influence that each value has on it.
+-- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
+-- of the mean of values cut off at the slowest of these, which is the influence function of the former.
 CREATE FUNCTION @extschema@.clock_portable_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -52,7 +52,27 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
 'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
 
--- What every function does with its duration.  Only those that users call do it: what they call takes what it is given.
+-- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
+CREATE FUNCTION @extschema@.clock_portable_typical(a double precision[], b double precision[], blocks integer,
+    OUT difference double precision, OUT margin double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET jit = off
+AS $$
+    WITH pairs AS (
+        SELECT y - x AS d, row_number() OVER (ORDER BY i) - 1 AS i, count(*) OVER () AS n
+        FROM unnest(a, b) WITH ORDINALITY AS u(x, y, i) WHERE x IS NOT NULL AND y IS NOT NULL
+    ), means AS (
+        SELECT avg(d) AS d FROM pairs GROUP BY i * least(blocks, n) / n
+    ), ordered AS (
+        SELECT array_agg(d ORDER BY d) AS d, count(*)::int AS n, floor((count(*) - 1 - 1.959964 * sqrt(count(*))) / 2)::int AS below FROM means
+    )
+    SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
+$$;
+COMMENT ON FUNCTION @extschema@.clock_portable_typical(double precision[], double precision[], integer) IS
+'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+
+-- Checks the duration of a run. Only functions that users call check it.
 CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -64,13 +84,13 @@ BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    -- NaN is above everything
+    -- NaN is greater than all numbers
     IF NOT duration BETWEEN 0.000001 AND 86400 THEN
         RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
     END IF;
     FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- a fifth, and a tenth of a second, are for what is done at the end
+        -- a fifth, and a tenth of a second, are for the work at the end
         left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
             - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
         IF left_s < least(duration, 0.2) THEN

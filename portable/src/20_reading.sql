@@ -111,8 +111,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.clock_portable_source(text) IS
 'internal: checks the name of a clock source that is to be read';
 
--- Readings are taken 100 a row, with some nanoseconds of work in between, a block at a time, which then is looked
--- at. Looking takes longer than reading: duration_s is the time of reading only.
+-- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
+-- that takes longer than reading, duration_s is the time of reading only.
 CREATE FUNCTION @extschema@.clock_portable_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -132,7 +132,7 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        -- equal readings first, for that is fast, and neighbours only if some are apart: a backward step
+        -- compares equal readings first, because that is fast, and neighbours only if some differ: a backward step
         WITH same AS (
             SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
             FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
@@ -155,7 +155,7 @@ BEGIN
     END LOOP;
     SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
         'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        -- no other clock is there to tell by how much this one may be off
+        -- no other clock shows the error of this one
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
@@ -233,7 +233,7 @@ BEGIN
     mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
     SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
-    -- what is below a tick is 0 or 1 of them by chance
+    -- a duration below a tick is 0 or 1 ticks by chance
     SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -250,7 +250,7 @@ BEGIN
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
     lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
-    -- without another clock beside it nothing is known of these, nor of its rate
+    -- unknown without a second clock, as is the rate
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
         warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
         lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);

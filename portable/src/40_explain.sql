@@ -1,11 +1,12 @@
--- clock_explain(): executions of a query, with and without the server's instrumentation.
+-- clock_explain(): executes a query with and without the server's instrumentation.
 
--- Says in the C extension's words what cannot be measured.  That it is one statement is found out by the server.
+-- Rejects statements that cannot be measured, with the C extension's messages. The server checks that it is a single
+-- statement.
 CREATE FUNCTION @extschema@.clock_portable_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
-    -- up to the first word: space, comments, parentheses
+    -- skips space, comments and parentheses before the first word
     words text[] := regexp_match(query, '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
     word text := upper(words[1]);
     rest text := query;
@@ -36,8 +37,8 @@ BEGIN
             HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
     END IF;
 
-    -- Values as literals in the place of $1, $2: their types are found as PREPARE finds them, the plan is a custom one,
-    -- and nothing is left in the session.
+    -- Replaces $1, $2 by literals. Their types are determined as by PREPARE, the plan is a custom one, and nothing
+    -- remains in the session.
     WHILE rest <> '' LOOP
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
@@ -68,8 +69,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_statement(text, boolean, text[]) IS
 'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
 
--- The function runs under a search_path of its own, the statement under the caller's.  What has been executed is
--- undone: an error ends the block, and variables keep their values.
+-- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
+-- block rolls its work back; variables keep their values.
 CREATE FUNCTION @extschema@.clock_portable_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -98,7 +99,7 @@ BEGIN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
         IF is_plain THEN
-            -- one expression for both readings, since each is planned anew under another search_path
+            -- one expression for both readings, because each is planned again under another search_path
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
@@ -111,7 +112,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- as a cursor's query, which must be a single one
+            -- a cursor's query must be a single statement
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;
@@ -143,7 +144,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_execute(text, text, boolean, text) IS
 'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
 
--- In the order in which EXPLAIN lists them.
+-- Returns the nodes in EXPLAIN's order.
 CREATE FUNCTION @extschema@.clock_portable_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -163,7 +164,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
 'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
 
--- A cursor's rows are thrown away as EXPLAIN's are, but it is never parallel.
+-- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
 CREATE FUNCTION @extschema@.clock_portable_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -189,16 +190,16 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_shape(text, boolean, text) IS
 'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
 
--- Executes it in turn, as it is and with every call timed, as often as the time allows, once at least.
+-- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
 CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     seconds constant double precision := 3;
-    -- what writes leaves dead rows, although it is rolled back, and so slows down what follows
+    -- statements that write leave dead rows although they are rolled back, which slows down the following executions
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
-    -- VERBOSE: what of a Gather's child is the leader's
+    -- VERBOSE shows the leader's part of a Gather's child
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
@@ -213,11 +214,11 @@ DECLARE
 BEGIN
     shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
     lines := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- glibc: what has been freed once as one large piece teaches malloc() not to give smaller ones back to the system
+    -- glibc: after a large piece was freed, malloc() no longer returns smaller ones to the system
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
-        -- in an order that changes
+        -- in a varying order
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
@@ -237,7 +238,7 @@ BEGIN
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
-        -- until the time is used up, or the server's patience: what has been measured is better than nothing
+        -- until the time is used up, or statement_timeout expires: some results are better than none
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;

@@ -1,15 +1,17 @@
--- clock_explain(): times of plan nodes without what timing them has cost.
+-- clock_explain(): times of plan nodes without the cost of timing.
 
--- What is known of a node's time, in ms, all of it for one process on average:
---   measured = true + calls * inside + (all calls below) * (inside + outside)
--- where a call is timed by two readings of the clock, and "inside" of that falls into the node's own time.  The sum of
--- all costs is what the root took longer than the query as it is.
+-- A node's measured time in ms, of one process on average, is
+--
+-- measured = true + calls * inside + (all calls below) * (inside + outside)
+--
+-- where a call is timed by two readings of the clock, and "inside" is the part of their cost within the node's own time.
+-- The sum of all costs is the difference between the root's time and the query's time without timing.
 CREATE FUNCTION @extschema@.clock_portable_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $body$
 DECLARE
-    -- how far a query differs from run to run for no reason, what is not known of costs and of self times
+    -- variation of a query between runs, and uncertainty of costs and of self times
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 30e-6;
@@ -63,7 +65,8 @@ BEGIN
     timed := measured -> 'timed';
     lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
-    -- the shape, by the last run; a CTE is called by what scans it, an InitPlan by what first uses its value
+    -- the tree, from the last run; the parent of a CTE is its scan, that of an InitPlan the first node that uses its
+    -- value
     SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
@@ -71,8 +74,8 @@ BEGIN
         FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- The mean of the fastest third of the runs, of each node: what is disturbed is so for a while only.  Thus a node's time
-    -- is no less than that of its children, as in each run.
+    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As in each run, a node's
+    -- time is not less than that of its children.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.clock_portable_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
@@ -91,7 +94,7 @@ BEGIN
     SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
-    -- and what is in no node: the executor's start and end, and triggers at the end
+    -- time outside of nodes: the executor's start and end, and triggers at the end
     SELECT avg(fastest.ms) INTO outside FROM (
         SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
         FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
@@ -107,15 +110,15 @@ BEGIN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
                 WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
-        -- as many processes as execute a Gather's child once
+        -- number of processes, if the Gather's child is executed once in each
         processes[i] := CASE WHEN i = 1 THEN 1
             WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
-        -- EXPLAIN's rows and times are those of one loop, rounded
+        -- EXPLAIN shows rows and times of one loop, rounded
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
             WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
-        -- an inner join's rows are those of its inner side, less what is removed
+        -- an inner join returns the rows of its inner side minus the removed ones
         IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop' AND item[i] ->> 'Parent Relationship' = 'Inner'
             AND item[shown_parent[i]] ->> 'Join Type' = 'Inner' AND rows_bound[shown_parent[i]] = 0
             AND NOT item[shown_parent[i]] ? 'Rows Removed by Filter' THEN
@@ -127,7 +130,7 @@ BEGIN
         END IF;
         rows[i] := round(rows[i]);
         calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- a first match ends it
+            -- the first match ends it
             WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
@@ -135,11 +138,11 @@ BEGIN
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
-        -- asynchronous scans do their work while others are timed
+        -- asynchronous scans work while other nodes are timed
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- what calls below have cost, in readings: those of one process
+    -- cost of the calls below in one process, in readings
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -151,11 +154,12 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- The query as it is, ExecutorRun alone: undisturbed, to be compared with what timing has made of it, and as it mostly is.
+    -- Time of the query without timing, ExecutorRun alone: undisturbed, for comparison with the timed runs, and typical.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
-    -- times are known to a microsecond; what disturbs may do so for a second, so that of 3 s no more than 4 executions tell
+    -- times have a resolution of a microsecond; disturbances may last a second, so that 3 s of executions count as at
+    -- most 4
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
@@ -165,18 +169,18 @@ BEGIN
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
-        -- Execution Time, and every call counted
+        -- Execution Time, with all calls counted
         x := outside + counting * (below[1] + calls[1]);
         plain_ms := greatest(plain_ms - x, plain_ms / 2);
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
     END IF;
 
-    -- by how much the costs of calls differ from what they are elsewhere: what was measured, combined with what is likely
+    -- factor between the costs of calls here and elsewhere: the measured one, combined with the likely one
     x := inside * calls[1] + each * below[1];
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- (they were by turns, so that what disturbs both is no part of it)
+        -- (the runs alternated, so that common disturbances cancel out)
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
@@ -188,7 +192,7 @@ BEGIN
     FOR i IN 1..n LOOP
         total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
     END LOOP;
-    -- what is left is the machine's speed, which was another
+    -- the rest is a change of the machine's speed
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
@@ -197,9 +201,9 @@ BEGIN
         variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
-    -- Of many short loops rounding has left little.  But the nodes above are known, and what a node takes itself is some
-    -- 30 ns a call as a rule: upwards, what was measured is combined with the sum of the children's; downwards, what is
-    -- left is shared out by variances.
+    -- Rounding leaves few digits in the times of many short loops. But the nodes above are known, and a node's self time
+    -- is usually about 30 ns per call. Upwards, the measured time is combined with the sum of the children's; downwards,
+    -- the rest is distributed by variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
@@ -243,7 +247,7 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        -- what workers did is no part of a Gather's time
+        -- the work of workers is not part of a Gather's time
         SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
                                            THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
@@ -300,7 +304,7 @@ BEGIN
     END IF;
     measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- Two readings a call, but what they wait for is hidden in part; measured on a busy machine that says little.
+    -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine says little about it.
     overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
     IF @extschema@.clock_portable_clock() = 'RDTSC' THEN

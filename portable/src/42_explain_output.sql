@@ -1,11 +1,11 @@
--- clock_explain(): what users call.
+-- clock_explain(): the functions for users.
 
 CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
     OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT timed_calls bigint,
     OUT total_ms numeric, OUT total_margin_ms numeric, OUT self_ms numeric, OUT self_margin_ms numeric,
     OUT share_percent numeric, OUT share_margin_percent numeric, OUT removed_ms numeric, OUT note text,
-    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric) RETURNS SETOF record
+    OUT estimate_ms numeric, OUT run_ms numeric, OUT plain_ms numeric, OUT preempted_ms numeric, OUT total_stddev_ms numeric) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $body$
     SELECT n::integer, (x ->> 'depth')::integer, x ->> 'line', x ->> 'type', x ->> 'relation',
@@ -17,7 +17,9 @@ AS $body$
            nullif(pg_catalog.concat_ws(', ', x ->> 'note', CASE WHEN (x ->> 'unknown')::boolean THEN 'self time unknown' END), ''),
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
-           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END
+           CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
+           -- not known without C
+           NULL::numeric, NULL::numeric
     FROM @extschema@.clock_portable_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
@@ -25,8 +27,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
 
--- EXPLAIN's text of a run without timing has no times, which are put where EXPLAIN has them.  What belongs to a node ends
--- where another node begins, or a heading, or what belongs to none.
+-- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
+-- at a line that belongs to no node.
 CREATE FUNCTION @extschema@.clock_portable_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -86,7 +88,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
 
--- EXPLAIN's JSON has a key a line, which keeps their order.
+-- EXPLAIN's JSON has one key per line, in an order that must be kept.
 CREATE FUNCTION @extschema@.clock_portable_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$

@@ -1,22 +1,23 @@
 --
--- What timing would cost on the work that this server does.
+-- Cost of timing for the work of this server.
 --
 
--- What the server has counted, NULL for what is not known.
+-- Returns the server's counters; NULL: not known.
 CREATE FUNCTION @extschema@.clock_portable_counts(
     OUT counter text, OUT total double precision, OUT per_s double precision, OUT period_s double precision, OUT problem text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- of a view whose counters are all of one age
+    -- from a view whose counters have the same age
     simple CONSTANT text := $$
         SELECT v.counter, v.n, v.n / s.period_s, s.period_s, NULL
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
     statements text;
 BEGIN
-    -- A database that was never reset has counted since all statistics were last discarded, at initdb or after a crash.
+    -- The counters of a database that was never reset start when all statistics were discarded, at initdb or after a
+    -- crash.
     RETURN QUERY EXECUTE format($$
         SELECT v.counter, sum(v.n), sum(v.n / d.period_s), max(d.period_s), NULL
         FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
@@ -53,7 +54,7 @@ BEGIN
         problem := 'pg_stat_statements does not say since when it has counted';
     END IF;
     IF statements IS NOT NULL THEN
-        -- Each of these statements calls its topmost node, or the one below it, once a row and once more for the end.
+        -- Each of these statements calls its topmost node, or the one below it, once per row and once at the end.
         BEGIN
             RETURN QUERY EXECUTE format(simple, format($$ARRAY[
                     (SELECT sum(calls + rows) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -63,7 +64,7 @@ BEGIN
                 CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
                 '{calls of statements,temporary files of statements}');
         EXCEPTION WHEN OTHERS THEN
-            -- it may not be preloaded, too old, or not for this role
+            -- it may not be preloaded, be too old, or be forbidden for this role
             problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
         END;
     END IF;
@@ -90,7 +91,7 @@ LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
     by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
-    -- (a setting that was never defined, but set and reset, is '')
+    -- (a custom setting that was set and reset is '')
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     started timestamptz;
     elapsed_s double precision;
@@ -128,7 +129,7 @@ BEGIN
     END IF;
     SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.clock_portable_counts() AS c;
     IF seconds IS NOT NULL THEN
-        -- less than before: they were reset meanwhile
+        -- a decrease means that the counter was reset
         SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / elapsed_s, 'period_s', elapsed_s))
         INTO counts
         FROM jsonb_each(counts) AS c,
@@ -138,7 +139,8 @@ BEGIN
 
     SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
     BEGIN
-        SELECT o.counting_ns, o.counting_margin_ns, o.timing_ns, o.timing_margin_ns
+        SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
+               o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
         INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
         IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
             RAISE 'the server was too busy to measure it';
@@ -233,7 +235,7 @@ BEGIN
             reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
         END IF;
 
-        -- what it costs to time one
+        -- cost of timing an operation
         op_ns := readings_per_operation * system.cost_ns;
         op_margin_ns := readings_per_operation * system.cost_margin_ns;
         reading_ns := round(system.cost_ns::numeric, 2);
@@ -241,7 +243,7 @@ BEGIN
         clock := @extschema@.clock_portable_clock();
         IF setting = 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
-            -- noise may make it less than nothing; of NULL and 0, greatest() is 0
+            -- noise may make it negative; of NULL and 0, greatest() is 0
             op_ns := CASE WHEN calls.counting_ns < 0 THEN 0 ELSE calls.counting_ns END;
             op_margin_ns := calls.counting_margin_ns;
             least_ns := op_ns;
@@ -272,7 +274,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- of so many ns in a second
+        -- ns per second
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -286,7 +288,7 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
-            -- no work, no doubt
+            -- no work, no uncertainty
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
@@ -297,9 +299,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 
--- What is not known of a part, is not known of the whole: then the others are what it costs at least.
+-- If a part is not known, the sum is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     OUT setting text, OUT value text, OUT in_effect boolean,

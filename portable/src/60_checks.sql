@@ -1,8 +1,8 @@
 --
--- What to think of the clock.
+-- Checks of the clock.
 --
 
--- Watches the clock without a pause.  A PL/pgSQL loop reads it some 3 times in a microsecond.
+-- Reads the clock continuously. A PL/pgSQL loop takes about 3 readings per microsecond.
 CREATE FUNCTION @extschema@.clock_portable_watch(
     duration double precision,
     OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
@@ -36,7 +36,7 @@ BEGIN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
-                    -- or it would watch for longer
+                    -- otherwise it would take longer
                     ends := ends + d;
                 ELSE
                     gaps := gaps + 1;
@@ -57,15 +57,15 @@ BEGIN
     END LOOP;
     seconds := extract(epoch FROM last - began);
 
-    -- A quota lets a process go on at the beginning of its next period, 100 ms as a rule; a scheduler, whenever others
-    -- have had their turn, which is more often, or irregular.
+    -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A scheduler lets it
+    -- continue after other processes' turns, which is more often or irregular.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
           FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
-    -- the processor's own speed: its fastest blocks at first and in the end
+    -- speed of the processor: the fastest blocks at the beginning and at the end
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
@@ -73,7 +73,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_watch(double precision) IS
 'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
 
--- All that is measured, in so many seconds.
+-- All measurements.
 CREATE FUNCTION @extschema@.clock_portable_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -81,7 +81,7 @@ DECLARE
     facts jsonb;
     calls jsonb;
 BEGIN
-    -- (first, since the processor is fresh)
+    -- (first, before the processor is throttled)
     SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.2 * seconds) AS c;
     BEGIN
@@ -95,7 +95,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_facts(double precision) IS
 'internal: all that clock_advice() and clock_check() measure in a number of seconds';
 
--- What was found in a check, and what is allowed.
+-- Results of the checks, and their limits.
 CREATE FUNCTION @extschema@.clock_portable_criteria(
     facts jsonb,
     OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text

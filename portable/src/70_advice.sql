@@ -1,4 +1,4 @@
--- Texts are broken into lines between words; not within a command, which stands in backquotes that are not shown.
+-- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes that are not shown.
 CREATE FUNCTION @extschema@.clock_portable_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
@@ -8,13 +8,13 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_portable_lines(text, int) IS
 'internal: breaks a text into lines of so many columns';
 
--- What timing adds to a call of a plan node while the server times by another clock; the setting is as before afterwards.
+-- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.clock_portable_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.clock_portable_overhead(1000, 'generate_series', duration) AS o;
-    -- rolls the setting back, whoever had set it and how; the figure stays
+    -- the rollback restores the setting, whatever its source; the result is kept
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
     WHEN SQLSTATE 'CT000' THEN RETURN;
@@ -154,7 +154,7 @@ BEGIN
                                        @extschema@.clock_portable_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    -- all of it in one sentence, first
+    -- summary
     SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
            string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, s -> 'n') FILTER (WHERE s ->> 'severity' <> 'ok') AS names INTO c
     FROM unnest(said) AS s;

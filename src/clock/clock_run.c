@@ -2,12 +2,10 @@
  * clock_run.c
  *	  See clock_run.h.
  *
- * The schedule of random instants has exponentially distributed gaps, so that
- * no period of the server's own work is seen more or less often than it occurs.
- * It is kept: an instant is due when the gaps before it are over, however late
- * those before it were taken.  An instant that is due already when the one
- * before it is done is taken at once; there is no sleep before it, so it has no
- * cold reading.
+ * The gaps between random instants have an exponential distribution, so that periodic work of the
+ * server is sampled in proportion.  The schedule does not depend on delays: an instant is due when
+ * the gaps before it are over.  An instant that is due when the previous one ends is taken at once,
+ * without a sleep, so it has no cold reading.
  */
 #include "postgres.h"
 
@@ -24,22 +22,24 @@
 #include "core/random.h"
 #include "core/timing_counter.h"
 
-/* CLOCK_MONOTONIC is steered by NTP, by up to 500 ppm: less is no finding. */
+/*
+ * Smallest deviation of the rate that is a finding, since NTP steers CLOCK_MONOTONIC by up to 500
+ * ppm.
+ */
 #define RATE_FINDING_PPM	600.0
 
-/* for the cost of a reading, where the run itself does not tell it */
+/* Duration of measuring the cost of a reading if the run does not yield it. */
 #define COST_DURATION_S		0.02
 
-/* less of the rate than this is worth a warning */
+/* Share of the scheduled instants below which a warning is sent. */
 #define REACHED				0.95
 
-/* Instants that a pause has delayed by more than this are left out. */
+/* Instants that a pause delayed by more than this are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
 /*
- * A clock does not stand still if it gives the same reading so many times in a
- * row, however long that takes on average: all readings of one instant and
- * those of the next, as most of the time between them goes into other things.
+ * Longest run of equal readings that is no stall: the readings of two successive instants.  Most of
+ * the time between the instants is other work, so the run may seem long.
  */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
@@ -54,7 +54,7 @@ warn_of_events(const ClockSample *sample, const char *message, const char *kind,
 						   kind, (long long) events->count, events->max_ns)));
 }
 
-/* A clock that cannot be trusted is no error, but nobody shall overlook it. */
+/* Faults of a clock are findings, not errors, but must not go unnoticed. */
 static void
 warn_of_clock(const ClockRun *run, const ClockSample *sample)
 {
@@ -99,7 +99,7 @@ warn_of_clock(const ClockRun *run, const ClockSample *sample)
 						   advance_ppm, bound_ppm)));
 }
 
-/* WARNING if the run was far behind its schedule. */
+/* Warns if the run was far behind its schedule. */
 static void
 warn_of_rate(const ClockRun *run)
 {
@@ -158,8 +158,8 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 }
 
 /*
- * What times readings after a sleep: the processor's counter by itself needs nothing that a
- * sleep could push out of a cache.
+ * Selects the clock that times readings after a sleep: the processor's counter needs no cached
+ * data.
  */
 void
 prepare_stopwatch(SamplerRun *run)
@@ -194,7 +194,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	run->source = source;
 	run->clock = source->reads(source);
 	run->rate = rate;
-	/* whatever has to be calibrated comes first */
+	/* calibration comes before the run */
 	prepare_sampler(&run->sampler, source);
 	if (rate > 0)
 		prepare_stopwatch(&run->sampler);
@@ -207,7 +207,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	run->wait.progress.start_ns = run->sampler.start.reference_ns;
 	if (rate > 0)
 	{
-		/* what was found so far was at no instant */
+		/* findings so far belong to no instant */
 		sampler_clear(&run->sampler);
 		run->cold = palloc(sizeof(Tally));
 		run->late = palloc(sizeof(Tally));
@@ -227,7 +227,7 @@ take_instant(ClockRun *run, bool slept)
 	sampler_instant(&run->sampler, &instant);
 	late_ns = (double) (int64) (instant.at_ns - run->wait.progress.start_ns) -
 		run->due_s * 1e9;
-	/* what is not known of the moment may make it a little early */
+	/* the error of the time may make it negative */
 	tally_add(run->late, (uint64) Max(rint(late_ns), 0), 1);
 	if (slept)
 		tally_add(run->cold, (uint64) rint(instant.first_ns), 1);
@@ -243,7 +243,7 @@ take_instants_until(ClockRun *run, double until_s)
 	{
 		bool		slept = wait_until(&run->wait, Min(run->due_s, until_s));
 
-		/* one that was slept for is taken even if the wait was too long */
+		/* after a sleep, an instant is taken even if the sleep was too long */
 		if (run->due_s >= until_s ||
 			(!slept && progress_elapsed_s(&run->wait.progress) >= until_s))
 			break;
@@ -275,8 +275,8 @@ clock_run_until(ClockRun *run, double until_s)
 }
 
 /*
- * The server's clock can be changed between two intervals.  Readings of two
- * clocks have nothing in common, not even the unit.
+ * Raises an error if the source reads another clock than at the beginning of the run, because of a
+ * changed setting.
  */
 static void
 check_same_clock(const ClockRun *run)
@@ -290,7 +290,10 @@ check_same_clock(const ClockRun *run)
 				 errdetail("It read %s in the beginning.", run->clock)));
 }
 
-/* Empties the tallies.  What is not reported yet will be: it goes below zero. */
+/*
+ * Clears the tallies.  run->reported may become negative, so that the next progress report includes
+ * what has not been reported.
+ */
 static void
 clear_interval(ClockRun *run)
 {
@@ -314,7 +317,7 @@ clock_run_interval(ClockRun *run, double until_s)
 	if (progress_elapsed_s(&run->wait.progress) < until_s)
 	{
 		sampler_resume(&run->sampler);
-		/* instants that the pause has swallowed are left out */
+		/* skips the instants of a pause */
 		while (run->rate > 0 &&
 			   run->due_s < progress_elapsed_s(&run->wait.progress) - LATE_AFTER_PAUSE_S)
 		{
@@ -366,15 +369,12 @@ clock_run(const ClockSource *source, double rate, double duration_s)
 	sample = clock_run_end(run);
 	pfree(costs);
 
-	/*
-	 * a run that is short, or throttled, or of a clock that mostly stands
-	 * still
-	 */
+	/* the run was short or throttled, or the clock stood still */
 	if (isnan(sample->cost_ns))
 	{
 		ReadingCost cost = reading_cost(source, COST_DURATION_S);
 
-		/* of so short a run on a busy machine it may come out below 0 */
+		/* a short measurement on a busy machine may be negative */
 		if (cost.ns >= 0)
 		{
 			sample->cost_ns = cost.ns;

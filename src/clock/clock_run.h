@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * clock_run.h
- *	  One run of a clock: readings all the time, or at random instants with
- *	  sleep in between, so that a production server hardly notices.
+ *	  A run of a clock, with readings all the time, or at random instants with sleep in between,
+ *	  which a production server hardly notices.
  *
- * It reports progress, can be cancelled, and warns of what it has found.
+ * A run reports progress, can be cancelled, and warns of findings.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,53 +18,53 @@
 typedef struct ClockRun
 {
 	const ClockSource *source;
-	const char *clock;			/* what the source reads, in this run */
-	double		rate;			/* of instants, a second; 0: read all the time */
+	const char *clock;			/* text of the source's reads() */
+	double		rate;			/* instants per second; 0: continuous */
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
-	TallyMoments reported;		/* what had been counted at the last report */
-	int64		intervals;		/* clock_run_interval()'s so far ... */
-	ClockSample total;			/* ... and what was found in them */
-	double		sampled_s;		/* in which readings were taken, now or then */
-	double		reading_s;		/* spent on readings */
-	double		cpu_ns;			/* CPU time in sampled_s */
+	TallyMoments reported;		/* tally at the latest progress report */
+	int64		intervals;		/* number of calls of clock_run_interval() */
+	ClockSample total;			/* findings of these intervals */
+	double		sampled_s;		/* time of sampling */
+	double		reading_s;		/* time of readings */
+	double		cpu_ns;			/* CPU time during sampled_s */
 
-	/* of random instants */
+	/* for random instants */
 	uint64_t	random;
-	double		due_s;			/* the next one */
-	int64		instants;		/* since the last interval began */
+	double		due_s;			/* the next instant */
+	int64		instants;		/* in the current interval */
 	int64		all_instants;
-	Tally	   *cold;			/* first readings after a sleep, ns */
-	Tally	   *late;			/* by how much instants were late, ns */
+	Tally	   *cold;			/* first readings after a sleep, in ns */
+	Tally	   *late;			/* delays of instants, in ns */
 } ClockRun;
 
 /*
- * Fills in what a run has to know of a source, which must be available, and
- * empties its tally, which is allocated if there is none.  May calibrate.
+ * Prepares a run for an available source, and clears its tally, which is allocated if NULL.  May
+ * calibrate.
  */
 extern void prepare_sampler(SamplerRun *run, const ClockSource *source);
 
-/* Besides, for sampler_instant().  May calibrate. */
+/* In addition, prepares for sampler_instant().  May calibrate. */
 extern void prepare_stopwatch(SamplerRun *run);
 
 /*
- * A run begins; goes on until so many seconds of it are over; and ends, with
- * warnings, and gives its sample.
+ * Begin a run; continue it until until_s seconds after its beginning; end it, send warnings and
+ * return the sample.
  */
 extern ClockRun *clock_run_begin(const ClockSource *source, double rate,
 								 double duration_s);
 extern void clock_run_until(ClockRun *run, double until_s);
 extern ClockSample *clock_run_end(ClockRun *run);
 
-/* All of that. */
+/* All of these. */
 extern ClockSample *clock_run(const ClockSource *source, double rate,
 							  double duration_s);
 
 /*
- * Or in intervals, between which time may pass: the sample of what is left
- * until until_s, which may be nothing.  ERROR if the source reads another clock
- * by now.  Of the sample that clock_run_end() then gives, durations are none.
+ * The same for intervals with pauses between them: samples the rest of the time until until_s,
+ * which may be empty.  ERROR if the source now reads another clock.  The final sample of
+ * clock_run_end() then has no durations.
  */
 extern ClockSample *clock_run_interval(ClockRun *run, double until_s);
 

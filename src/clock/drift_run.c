@@ -2,10 +2,9 @@
  * drift_run.c
  *	  See drift_run.h.
  *
- * A look is a reading between two of the reference, of several the one with
- * the narrowest bracket.  A drift is told by up to 1000 looks, the pairs; more
- * looks, one a sleep, find steps of the clock, which are counted and left out
- * of the drift.
+ * An observation is the narrowest of several brackets: a reading between two readings of the
+ * reference.  The drift is computed from up to 1000 observations, the pairs.  More observations,
+ * one per sleep, find steps of the clock, which are counted and excluded from the drift.
  */
 #include "postgres.h"
 
@@ -17,18 +16,21 @@
 #include "clock/wait.h"
 #include "core/stats.h"
 
-/* pairs of a drift, evenly spread; few where there is hardly time for any */
+/* Numbers of pairs of a drift, evenly spaced; MIN_PAIRS are taken even if the time is too short. */
 #define MAX_PAIRS		1000
 #define MIN_PAIRS		30
 
-/* batches for the interval, and its confidence */
+/* Number of batches for the confidence interval, and its confidence. */
 #define BATCHES			10
 #define CONFIDENCE		0.95
 
-/* a bracket wider than this times the median was disturbed */
+/* A bracket wider than this times the median was disturbed. */
 #define WIDE_BRACKET	1.5
 
-/* brackets tried for one look, unless one is about as narrow as any before */
+/*
+ * Maximum number of brackets of an observation; fewer if one is nearly as narrow as the narrowest
+ * so far.
+ */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -36,29 +38,29 @@ typedef struct DriftRun
 	Wait		wait;
 	ComparedClock clock;
 	const ClockReference *reference;
-	double		resolutions_ns; /* of both */
+	double		resolutions_ns; /* sum of both resolutions */
 
-	/* steps are kept with the first pair after them, which may be none yet */
+	/* a step belongs to the first pair after it, which may be the next one */
 	int			n;
 	JumpsPair	pairs[MAX_PAIRS + 1];
 	double		stepped_ns;		/* sum so far */
 
 	Jumps		jumps;
-	int64		looks;
-	ReferencePair last;			/* the latest look */
+	int64		number;
+	ReferencePair last;			/* latest observation */
 	double		last_backward_ns;
 } DriftRun;
 
 typedef struct MonitorRun
 {
 	Wait		wait;
-	int64		edge;			/* the next one to come */
+	int64		edge;			/* number of the next interval */
 	int64		edges;
 } MonitorRun;
 
-/* A clock may go backwards in any of its readings. */
+/* Counts a backward step between two readings. */
 static void
-look_for_backward_step(void *arg, uint64_t reading)
+note_backward_step(void *arg, uint64_t reading)
 {
 	ComparedClock *clock = arg;
 
@@ -74,7 +76,7 @@ look_for_backward_step(void *arg, uint64_t reading)
 	clock->has_last = true;
 }
 
-/* Whether the reference went backwards between its two readings. */
+/* Returns whether the reference went backwards within the bracket. */
 static bool
 bracket_is_reversed(const ReferencePair *pair)
 {
@@ -88,7 +90,7 @@ compare(ComparedClock *clock, const ClockReference *reference)
 		clock->narrowest_ns + clock->narrowest_ns / 8;
 	ReferencePair pair = reference_pair(reference->ns, clock->source->reader->read,
 										BRACKETS, good_ns,
-										look_for_backward_step, clock);
+										note_backward_step, clock);
 
 	clock->narrowest_ns = Min(clock->narrowest_ns, pair.width_ns);
 	return pair;
@@ -107,10 +109,7 @@ compare_first(ComparedClock *clock, const ClockSource *source,
 	clock->first = compare(clock, reference);
 }
 
-/*
- * Advances from one pair to another.  Subtracted as integers, so that times
- * since 1970 lose no digits.
- */
+/* Advances between two pairs.  Integer subtraction keeps the digits of times since 1970. */
 static double
 clock_advance_ns(const ComparedClock *clock, const ReferencePair *from, const ReferencePair *to)
 {
@@ -140,35 +139,35 @@ step_found(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	DriftRun   *run = arg;
 	JumpsPair  *pair = &run->pairs[run->n];
 
-	while (pair > run->pairs && pair[-1].look >= interval->look)
+	while (pair > run->pairs && pair[-1].number >= interval->number)
 		pair--;
 	pair->step_ns += size_ns;
 	pair->doubt_ns += bound_ns;
 	run->stepped_ns += size_ns;
 }
 
-/* Bound of the error of a lead, by its own bracket. */
+/* Returns the bound of a lead's error from its bracket. */
 static double
 pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 {
 	return bracket_is_reversed(pair) ? INFINITY : (run->resolutions_ns + pair->width_ns) / 2;
 }
 
-/* One more look at the clock, which may have stepped since the last. */
+/* Adds an observation, before which the clock may have stepped. */
 static void
-look_for_steps(DriftRun *run, const ReferencePair *pair)
+find_steps(DriftRun *run, const ReferencePair *pair)
 {
 	const ComparedClock *clock = &run->clock;
 	const ClockSource *source = clock->source;
 
-	/* CPU time is behind for as long as the process sleeps */
+	/* a CPU time clock stands still while the process sleeps */
 	if (bracket_is_reversed(pair) || source->kind == CLOCK_CPU_TIME)
 		return;
-	if (run->looks > 0)
+	if (run->number > 0)
 	{
 		JumpsInterval interval;
 
-		interval.look = run->looks;
+		interval.number = run->number;
 		interval.passed_ns = reference_advance_ns(&run->last, pair);
 		interval.lead_ns = clock_advance_ns(clock, &run->last, pair) - interval.passed_ns;
 		interval.doubt_ns = pair_bound_ns(run, pair) + pair_bound_ns(run, &run->last) +
@@ -176,18 +175,18 @@ look_for_steps(DriftRun *run, const ReferencePair *pair)
 		interval.backward_ns = clock->backward_ns - run->last_backward_ns;
 		jumps_add(&run->jumps, &interval);
 	}
-	run->looks++;
+	run->number++;
 	run->last = *pair;
 	run->last_backward_ns = clock->backward_ns;
 }
 
 static void
-look_when_awake(void *arg)
+observe_when_awake(void *arg)
 {
 	DriftRun   *run = arg;
 	ReferencePair pair = compare(&run->clock, run->reference);
 
-	look_for_steps(run, &pair);
+	find_steps(run, &pair);
 }
 
 static void
@@ -195,11 +194,11 @@ keep_pair(DriftRun *run, const ReferencePair *pair)
 {
 	JumpsPair  *kept = &run->pairs[run->n];
 
-	look_for_steps(run, pair);
+	find_steps(run, pair);
 	kept->time_ns = reference_advance_ns(&run->clock.first, pair);
 	kept->lead_ns = clock_advance_ns(&run->clock, &run->clock.first, pair) - kept->time_ns;
 	kept->bound_ns = pair_bound_ns(run, pair);
-	kept->look = run->looks - 1;
+	kept->number = run->number - 1;
 	run->n++;
 }
 
@@ -219,18 +218,18 @@ take_pairs(DriftRun *run, double duration_s)
 		if (run->n == MAX_PAIRS || (elapsed_s >= duration_s && run->n >= MIN_PAIRS))
 			break;
 
-		/* what is missed is missed; the last pair is one at the very end */
+		/* missed pairs are not repeated; the last pair is at the very end */
 		due_s = Max(due_s + step_s, elapsed_s);
 		wait_until(&run->wait, Min(due_s, duration_s));
 	}
 }
 
 /*
- * Takes the steps found off all leads after them.  What is not known of their
- * sizes is not known of these.
+ * Subtracts the steps from all later leads.  The uncertainty of their sizes adds to that of the
+ * leads.
  */
 static void
-take_off_steps(DriftRun *run)
+subtract_steps(DriftRun *run)
 {
 	double		stepped_ns = 0;
 	double		doubt_ns = 0;
@@ -242,10 +241,7 @@ take_off_steps(DriftRun *run)
 	}
 }
 
-/*
- * Leaves the pairs whose bracket is not much wider than usual, and returns the
- * median width.
- */
+/* Keeps the pairs with an undisturbed bracket; returns the median width. */
 static double
 reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work)
 {
@@ -269,15 +265,12 @@ reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work
 }
 
 /*
- * The line through the pairs, and half of the width of its slope's interval.
+ * Fits a line through the pairs; sets half of the confidence interval of its slope.
  *
- * That is the larger of two.  By batches: what is seen to scatter.  By
- * brackets: a delay that makes a bracket wider than the narrowest one comes
- * either before or after the reading, and moves the middle by half of it at
- * most (Mills, IEEE Transactions on Communications 39(10), 1991, on NTP's clock
- * filter).  Such delays come in phases that may last as long as the run does,
- * so that nothing need be seen of them.  What is not known of the sizes of
- * steps comes on top.
+ * That is the larger of two.  Batches show the scatter.  Brackets give a bound: a delay that widens
+ * a bracket comes before or after the reading, and moves the middle by at most half of it (Mills,
+ * IEEE Transactions on Communications 39(10), 1991, on NTP's clock filter).  Delays come in phases
+ * that may last for the whole run, and then do not scatter.  The uncertainty of the steps is added.
  */
 static StatsLine
 fit(const DriftRun *run, double *half_width, double *work)
@@ -329,26 +322,26 @@ drift_run(const ClockSource *source, const ClockReference *reference, double dur
 	run->jumps.found = step_found;
 	run->jumps.arg = run;
 	wait_start(&run->wait, source->name, duration_s, report_drift, run);
-	run->wait.awake = look_when_awake;
+	run->wait.awake = observe_when_awake;
 	compare_first(&run->clock, source, reference);
 	take_pairs(run, duration_s);
 	drift.duration_s = progress_elapsed_s(&run->wait.progress);
 
 	jumps_end(&run->jumps);
-	take_off_steps(run);
+	subtract_steps(run);
 	drift.rejected = run->n;
 	drift.bracket_ns = reject_wide_brackets(run, resolution_ns, work);
 	drift.pairs = run->n;
 	drift.rejected -= run->n;
 	if (source->kind == CLOCK_FINE)
-		jumps_take_off_stretches(&run->jumps, run->pairs, run->n, work);
+		jumps_subtract_stretches(&run->jumps, run->pairs, run->n, work);
 	line = fit(run, &half_width, work);
 
 	drift.clock = run->clock;
 	drift.rate_ppm = line.slope * 1e6;
 	drift.margin_ppm = half_width * 1e6;
 	drift.residual_max_ns = line.residual_max;
-	/* two readings show less of a step back than two looks */
+	/* two readings show less of a backward step than two observations */
 	drift.backward_max_ns = Max(run->clock.backward_max_ns, run->jumps.backward_max_ns);
 	drift.warps = run->jumps.warps;
 	drift.lags = run->jumps.lags;
@@ -394,7 +387,7 @@ monitor_run(List *sources, const ClockReference *reference, double duration_s, d
 	MonitorRun	run;
 
 	run.edge = 1;
-	/* 0.3 / 0.1 is a little less than 3 */
+	/* 0.3 / 0.1 is slightly less than 3 */
 	run.edges = (int64) floor(duration_s / every_s * (1 + 1e-12));
 	wait_start(&run.wait, "clock_monitor", run.edges * every_s, report_monitor, &run);
 	foreach(cell, sources)
@@ -413,7 +406,7 @@ monitor_run(List *sources, const ClockReference *reference, double duration_s, d
 		MemoryContextSwitchTo(old_context);
 		MemoryContextReset(per_edge);
 
-		/* an edge that was missed is not made up for */
+		/* missed intervals are skipped */
 		run.edge = Max(run.edge + 1, (int64) floor(elapsed_s / every_s) + 1);
 	}
 	MemoryContextDelete(per_edge);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * drift_run.h
- *	  Clocks beside a reference over a longer time: the drift of one, or how
- *	  several advance.
+ *	  Compares clocks with a reference over a longer time: the drift of one, or the advance of
+ *	  several.
  *
- * Both look at a clock now and then and sleep in between, so they take next to
- * no CPU time.  All times to wait for are those of the kernel's clock, whatever
- * the reference is, lest one that stands still make a run that never ends.
+ * Clocks are observed at intervals, with sleep in between, which needs little CPU time.  The
+ * kernel's clock determines the duration, whatever the reference is, so that a run ends even if the
+ * reference stands still.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,30 +17,30 @@
 #include "core/jumps.h"
 #include "core/reference.h"
 
-/* A clock that is compared. */
+/* A clock under comparison. */
 typedef struct ComparedClock
 {
 	const ClockSource *source;
 	double		tick_ns;
 	ReferencePair first;
-	uint64		narrowest_ns;	/* bracket so far; UINT64_MAX: none */
+	uint64		narrowest_ns;	/* narrowest bracket so far; UINT64_MAX: none */
 	bool		has_last;
-	uint64		last;			/* latest reading, of any bracket */
+	uint64		last;			/* latest reading */
 
-	/* steps seen from one reading to the next */
+	/* backward steps between successive readings */
 	int64		backward_steps;
 	double		backward_max_ns;
 	double		backward_ns;	/* sum */
 } ComparedClock;
 
-/* NAN is what cannot be told. */
+/* NAN: not known. */
 typedef struct Drift
 {
 	ComparedClock clock;
-	int			pairs;			/* looks that the rate is told by ... */
-	int			rejected;		/* ... and those with a wide bracket */
+	int			pairs;			/* used for the rate */
+	int			rejected;		/* not used because of a wide bracket */
 	double		duration_s;
-	double		rate_ppm;		/* steps taken off */
+	double		rate_ppm;		/* without steps */
 	double		margin_ppm;
 	double		residual_max_ns;
 	double		bracket_ns;		/* median */
@@ -50,26 +50,25 @@ typedef struct Drift
 } Drift;
 
 /*
- * Compares a source, which must be available, with the reference for so many
- * seconds, with progress reports.  Can be cancelled.
+ * Compares an available source with the reference for duration_s seconds, with progress reports.
+ * Can be cancelled.
  */
 extern Drift drift_run(const ClockSource *source, const ClockReference *reference,
 					   double duration_s);
 
-/* By how much a clock has advanced since the run began. */
+/* Advance of a clock since the run began. */
 typedef struct ClockAdvance
 {
-	double		elapsed_s;		/* of the run */
+	double		elapsed_s;		/* time since the run began */
 	const ClockSource *source;
 	double		advance_ns;
-	double		lead_ns;		/* over the reference; NAN: not known */
-	double		bracket_ns;		/* likewise */
+	double		lead_ns;		/* lead over the reference; NAN: not known */
+	double		bracket_ns;		/* NAN: not known */
 } ClockAdvance;
 
 /*
- * Compares several sources with the reference each every_s seconds, and passes
- * on what they advanced by, in a short-lived memory context.  Returns a clock a
- * source.
+ * Compares several sources with the reference every every_s seconds.  Calls put() with each clock's
+ * advance in a short-lived memory context.  Returns an array with one clock per source.
  */
 extern ComparedClock *monitor_run(List *sources, const ClockReference *reference,
 								  double duration_s, double every_s,

@@ -2,7 +2,7 @@
  * instr_clock.c
  *	  See instr_clock.h.
  *
- * The one hot loop that needs PostgreSQL's headers.
+ * This hot loop needs PostgreSQL's headers.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@ DEFINE_CLOCK_READER(reader_instr_time, instr_clock_now());
 #define SET_TO(source)	(timing_clock_source == TIMING_CLOCK_SOURCE_##source)
 #define TIMES_BY_TSC	timing_tsc_enabled
 #define TSC_KHZ			timing_tsc_frequency_khz
-#else							/* it reads no other than the system clock */
+#else							/* the server reads only the system clock */
 #define SET_TO(source)	false
 #define TIMES_BY_TSC	false
 #define TSC_KHZ			0
@@ -39,8 +39,8 @@ server_times_by_tsc(void)
 }
 
 /*
- * As a rule the server has said so itself.  Where another setting is in force,
- * it is not asked, since it answers only by changing the clock that it reads.
+ * If timing_clock_source is not auto, the server cannot be asked, because it would change its
+ * clock.
  */
 bool
 server_defaults_to_tsc(void)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * instr_clock.h
- *	  The clock that this server times with: INSTR_TIME_SET_CURRENT_FAST.
+ *	  The clock that this server reads for timing: INSTR_TIME_SET_CURRENT_FAST.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,26 +13,25 @@
 extern const ClockReader reader_instr_time;
 
 /*
- * Whether the server times with the TSC at this moment: EXPLAIN ANALYZE by
- * RDTSC and everything else by RDTSCP.  If not, all of it reads the system
- * clock.
+ * Returns whether the server now times by the TSC: EXPLAIN ANALYZE by RDTSC, everything else by
+ * RDTSCP. Otherwise all of it reads the system clock.
  */
 extern bool server_times_by_tsc(void);
 
-/* Whether it would if timing_clock_source were "auto". */
+/* Returns whether it would do so with timing_clock_source = auto. */
 extern bool server_defaults_to_tsc(void);
 
 /*
- * NULL if we time plans by the processor's counter, else the reason why not: what
- * the setting timing_clock_source says (19 and later), or where it says nothing,
- * tsc_why_not_trusted() or arm_counter_why_not_trusted().
+ * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.  The
+ * setting timing_clock_source of PostgreSQL 19 decides unless it is auto; then
+ * tsc_why_not_trusted() or arm_counter_why_not_trusted() does.
  */
 extern const char *why_not_timed_by_counter(void);
 
-/* A number for what timing_clock_source says, to see whether it has changed. */
+/* Returns a number for the value of timing_clock_source, to detect changes. */
 extern int	server_clock_setting(void);
 
-/* The TSC frequency that the server reckons with; 0 if it has none. */
+/* Returns the TSC frequency that the server uses; 0: none. */
 extern double server_tsc_hz(void);
 
 #endif							/* CLOCKTIMING_INSTR_CLOCK_H */

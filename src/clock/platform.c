@@ -1,7 +1,4 @@
-/*
- * platform.c
- *	  See platform.h.
- */
+/* See platform.h. */
 #include "postgres.h"
 
 #ifdef __linux__
@@ -11,9 +8,9 @@
 #include <unistd.h>
 
 #include "clock/platform.h"
-#include "core/kernel_clock.h"
+#include "core/system_state.h"
 
-/* Clock sources that are read without a system call, and how to change to one. */
+/* Clock sources that are read without a system call, and commands to select one. */
 #if defined(__linux__)
 #define READ_BY_VDSO		"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"
 #define CHANGE_NOW			"as root, `cd /sys/devices/system/clocksource/clocksource0` `echo %s > current_clocksource`"
@@ -69,7 +66,7 @@ platform_faster_kernel_clock_source(void)
 		return NULL;
 	for (int i = 0; i < (int) lengthof(by_vdso); i++)
 	{
-		/* then something else is in the way */
+		/* the kernel's clock source is not the reason for a slow clock */
 		if (strcmp(by_vdso[i], current) == 0)
 			return NULL;
 		if (faster == NULL && word_in(by_vdso[i], offered))
@@ -115,7 +112,7 @@ platform_cpus_allowed(void)
 #ifdef __linux__
 	cpu_set_t	set;
 
-	/* fails where the kernel knows more CPUs than fit into the set */
+	/* fails if the kernel supports more CPUs than fit into the set */
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		return CPU_COUNT(&set);
 #endif

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * platform.h
- *	  What the operating system says of its clocks.
+ *	  Facts about the platform and its kernel's clock source.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,29 +9,29 @@
 #define CLOCKTIMING_PLATFORM_H
 
 /*
- * The clock source that the kernel keeps time by, and those that it could;
- * NULL if the operating system does not say.  Allocated by palloc.
+ * Return the kernel's clock source, and the available ones, as palloc'd strings; NULL if the
+ * operating system does not tell.
  */
 extern char *platform_kernel_clock_source(void);
 extern char *platform_kernel_clock_sources_available(void);
 
 /*
- * One of those that can be read without a system call, where the present one
- * cannot; NULL if the kernel offers none.
+ * Returns an available clock source that is read without a system call if the current one is not;
+ * NULL if there is none.
  */
 extern const char *platform_faster_kernel_clock_source(void);
 
 /*
- * What to do to change to that one, in words, with commands in backquotes; leaves
- * both alone if it is NULL.
+ * Sets instructions for changing to this clock source, with commands in backquotes.  Does nothing
+ * for NULL.
  */
 extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
 												   const char **for_good);
 
-/* Name, release and machine, as uname -srm prints them. */
+/* Returns name, release and machine as printed by uname -srm. */
 extern char *platform_operating_system(void);
 
-/* CPUs online and those that this backend may run on; 0 if not known. */
+/* Return the CPUs online, and those that this backend may run on; 0: not known. */
 extern int	platform_cpus_online(void);
 extern int	platform_cpus_allowed(void);
 

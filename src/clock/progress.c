@@ -1,12 +1,7 @@
-/*
- * progress.c
- *	  See progress.h.
- */
+/* See progress.h. */
 #include "postgres.h"
 
 #include <math.h>
-
-#include "lib/stringinfo.h"
 
 #include "clock/progress.h"
 #include "compat.h"
@@ -39,31 +34,20 @@ void
 progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 {
 	double		interval_s = progress_interval_ms / 1000.0;
-	const char *translated = _(format);
-	StringInfoData detail;
-	int			needed;
+	char		detail[1024];
+	va_list		args;
 
-	initStringInfo(&detail);
-	do
-	{
-		va_list		args;
-
-		va_start(args, format);
-		needed = appendStringInfoVA(&detail, translated, args);
-		va_end(args);
-		if (needed > 0)
-			enlargeStringInfo(&detail, needed);
-	} while (needed > 0);
-
+	va_start(args, format);
+	vsnprintf(detail, sizeof(detail), _(format), args);
+	va_end(args);
 	ereport(NOTICE,
 			(errmsg("progress: %s: %.1f s elapsed, %.1f s remaining, %s",
 					progress->label, elapsed_s,
-					Max(progress->total_s - elapsed_s, 0.0), detail.data)));
-	pfree(detail.data);
+					Max(progress->total_s - elapsed_s, 0.0), detail)));
 
 	/*
-	 * After a gap, go on with the next interval that is still to come.  There
-	 * may be any number in between: the clock that tells the time may jump.
+	 * The next report is due at the first interval end in the future.  Many
+	 * may have passed, because the clock that tells the time may jump.
 	 */
 	if (progress->next_s <= elapsed_s)
 		progress->next_s += interval_s * (floor((elapsed_s - progress->next_s) / interval_s) + 1);

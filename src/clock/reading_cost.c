@@ -167,6 +167,7 @@ sum_up(double *ns, int n)
 	ReadingCost cost;
 
 	cost.ns = stats_undisturbed(ns, n, &cost.margin_ns, work);
+	cost.typical_ns = stats_typical(ns, n, &cost.typical_margin_ns);
 	pfree(work);
 	return cost;
 }
@@ -185,7 +186,7 @@ reading_costs(const ClockSource *const *sources, int n, double duration_s,
 	{
 		costs[i] = sum_up(series[i].ns, batches);
 		if (sources[i] == NULL && !os_system_calls(0))
-			costs[i].ns = NAN;
+			costs[i].ns = costs[i].typical_ns = NAN;
 		pfree(series[i].ns);
 	}
 	pfree(series);

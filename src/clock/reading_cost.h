@@ -14,8 +14,11 @@
 
 typedef struct ReadingCost
 {
-	double		ns;
+	double		ns;				/* where nothing disturbs it */
 	double		margin_ns;		/* half of its 95 % confidence interval */
+	double		typical_ns;		/* median of all batches */
+	double		typical_margin_ns;	/* likewise; NAN for fewer than six
+									 * batches */
 } ReadingCost;
 
 /*

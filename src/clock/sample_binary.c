@@ -1,10 +1,9 @@
 /*
  * sample_binary.c
- *	  See sample_binary.h.
+ *	  See sample_members.h.
  *
- * The version in one byte, then the members in the order of sample_members, in
- * network byte order, so that it needs no alignment.  A text and an array have
- * their length before them, in four bytes.
+ * The form is the version in one byte, then the members in the order of sample_members, in network
+ * byte order without alignment.  A text or an array is preceded by its length in four bytes.
  */
 #include "postgres.h"
 
@@ -14,7 +13,6 @@
 #include "mb/pg_wchar.h"
 #include "port/pg_bswap.h"
 
-#include "clock/sample_binary.h"
 #include "clock/sample_members.h"
 
 static void
@@ -61,7 +59,7 @@ sample_encode(StringInfo buf, const ClockSample *sample, bool wire)
 				pq_sendint64(buf, int64_of(member));
 				break;
 			default:
-				/* equal samples have equal bytes: one 0, and one NaN */
+				/* equal samples must have equal bytes: one 0, and one NaN */
 				pq_sendfloat8(buf, isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 : double_of(member));
 		}
 	}
@@ -73,10 +71,7 @@ decode_text(const char *name, StringInfo buf, bool wire, int sqlstate)
 	int			length = (int) pq_getmsgint(buf, 4);
 	int			bytes;
 
-	/*
-	 * a character of the client's encoding may have fewer bytes in the
-	 * server's
-	 */
+	/* text may be longer in the client's encoding */
 	if (length < 0 || length > SAMPLE_MAX_NAME * MAX_CONVERSION_GROWTH)
 		sample_malformed(sqlstate, psprintf("The member \"%s\" has more than %d bytes.",
 											name, SAMPLE_MAX_NAME));
@@ -84,7 +79,7 @@ decode_text(const char *name, StringInfo buf, bool wire, int sqlstate)
 		pnstrdup(pq_getmsgbytes(buf, length), length);
 }
 
-/* The number of elements that come next, of so many bytes each. */
+/* Returns the number of elements that follow, of "size" bytes each. */
 static int
 decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate)
 {
@@ -97,7 +92,10 @@ decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate
 	return n;
 }
 
-/* One of an array of eight bytes each: not pq_getmsgint64(), as a merge has thousands of them. */
+/*
+ * Returns an element of eight bytes.  Faster than pq_getmsgint64(), because a merge reads
+ * thousands.
+ */
 static uint64
 element(const char *elements, int k)
 {
@@ -168,7 +166,7 @@ sample_to_datum(const ClockSample *sample)
 	bytea	   *stored;
 
 	initStringInfo(&buf);
-	/* room for the header */
+	/* space for the varlena header */
 	appendStringInfoSpaces(&buf, VARHDRSZ);
 	sample_encode(&buf, sample, false);
 	stored = (bytea *) buf.data;
@@ -183,7 +181,7 @@ sample_from_datum(Datum datum)
 	StringInfoData buf;
 	ClockSample *sample;
 
-	/* not initReadOnlyStringInfo(), which PostgreSQL 15 lacks */
+	/* PostgreSQL 15 lacks initReadOnlyStringInfo() */
 	buf.data = VARDATA_ANY(stored);
 	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(stored);
 	buf.cursor = 0;

@@ -1,7 +1,4 @@
-/*
- * sample_json.c
- *	  See sample_json.h.
- */
+/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -13,13 +10,12 @@
 #include "utils/json.h"
 #include "utils/numeric.h"
 
-#include "clock/sample_json.h"
 #include "clock/sample_members.h"
 
 #define WHOLE_NUMBER	"a whole number of 64 bits"
 #define WHOLE_NUMBERS	"an array of whole numbers of 64 bits"
 
-/* ISO 8601, in UTC. */
+/* Returns ISO 8601 in UTC. */
 static char *
 time_to_text(TimestampTz at)
 {
@@ -44,7 +40,7 @@ time_from_text(const char *text, TimestampTz *at)
 
 	for (const char *f = form; *f != '\0'; f++)
 	{
-		/* no fraction is a whole second */
+		/* a time in whole seconds has no fraction */
 		if (*f == '.' && *p == 'Z')
 			f = form + strlen(form) - 1;
 		if (*f == '0' && *p >= '0' && *p <= '9')
@@ -68,11 +64,11 @@ time_from_text(const char *text, TimestampTz *at)
 }
 
 static void
-put_double(StringInfo buf, double value)
+append_double(StringInfo buf, double value)
 {
 	char text[	DOUBLE_SHORTEST_DECIMAL_LEN];
 
-	/* -0 has no sign in jsonb */
+	/* jsonb has no -0 */
 	(void) double_to_shortest_decimal_buf(value == 0 ? 0 : value, text);
 	appendStringInfoString(buf, text);
 }
@@ -121,14 +117,14 @@ sample_to_json(const ClockSample *sample)
 					(m->kind == MEMBER_UNLESS_ZERO && double_of(member) == 0))
 					appendStringInfoString(&buf, "null");
 				else
-					put_double(&buf, double_of(member));
+					append_double(&buf, double_of(member));
 		}
 	}
 	appendStringInfoChar(&buf, '}');
 	return buf.data;
 }
 
-/* Errors of JSON that is not what it should be. */
+/* Raises an error for JSON of a wrong type. */
 pg_noreturn static void
 bad_json(const char *name, const char *what)
 {
@@ -165,7 +161,7 @@ json_double(const char *name, const JsonbValue *value)
 		bad_json(name, "a number");
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
 
-	/* what is too large becomes infinite, and is found later */
+	/* a value that is too large becomes infinite, and is rejected later */
 	result = strtod(text, NULL);
 	pfree(text);
 	return result;
@@ -179,7 +175,7 @@ json_text(const char *name, const JsonbValue *value)
 	return pnstrdup(value->val.string.val, value->val.string.len);
 }
 
-/* Whole numbers; no more than "most". */
+/* Returns an array of at most "most" integers. */
 static int64 *
 json_array(const char *name, const JsonbValue *value, int most, int *n)
 {
@@ -206,7 +202,7 @@ json_array(const char *name, const JsonbValue *value, int most, int *n)
 	return result;
 }
 
-/* A member that this version does not have, when there are too many of them. */
+/* Raises an error if there is a member that this version lacks. */
 static void
 check_names(JsonbContainer *root)
 {
@@ -254,7 +250,7 @@ sample_from_jsonb(Jsonb *jsonb)
 
 	if (!JB_ROOT_IS_OBJECT(jsonb))
 		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION, "It is not a JSON object.");
-	/* the version first: a newer one may have other members */
+	/* the version comes first, because a newer one may have other members */
 	sample_check_version(json_int64("version", json_member(root, "version", &value), WHOLE_NUMBER),
 						 ERRCODE_INVALID_TEXT_REPRESENTATION);
 	check_names(root);

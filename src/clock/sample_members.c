@@ -1,7 +1,4 @@
-/*
- * sample_members.c
- *	  See sample_members.h.
- */
+/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -71,9 +68,6 @@ sample_check_version(int64 version, int sqlstate)
 		sample_malformed(sqlstate, psprintf("The version is " INT64_FORMAT ".", version));
 }
 
-/*
- * Checks
- */
 
 int64
 int64_of(const void *member)
@@ -93,7 +87,7 @@ double_of(const void *member)
 	return value;
 }
 
-/* The years that ISO 8601 writes with four digits. */
+/* Returns whether ISO 8601 writes the year with four digits. */
 static bool
 time_in_range(TimestampTz at)
 {
@@ -116,7 +110,7 @@ check_cpus(const ClockSample *sample, int sqlstate)
 	}
 }
 
-/* Entries of the sample, ascending and counted. */
+/* Checks that entries are ascending and their counts add up. */
 static void
 check_entries(const ClockSample *sample, int sqlstate)
 {

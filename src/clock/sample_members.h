@@ -1,28 +1,30 @@
 /*-------------------------------------------------------------------------
  *
  * sample_members.h
- *	  The members of a clock_sample, as all its forms have them.
+ *	  The members of a clock_sample, and its binary and JSON forms.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SAMPLE_MEMBERS_H
 #define CLOCKTIMING_SAMPLE_MEMBERS_H
 
+#include "lib/stringinfo.h"
+#include "utils/jsonb.h"
+
 #include "clock/sample_value.h"
 #include "compat.h"
 
 /*
- * The version that is written; versions from 1 to this one are read.  Members
- * are never taken away, and their order never changes: a version 2 adds some at
- * the end.  The table then says from which version on there is a member, and
- * what it is in an older value.  Equality compares stored bytes: it then has to
- * make older ones new first.
+ * Version that is written.  Versions from 1 to this one can be read.  A new version may only add
+ * members at the end.  It must then add to the table the version from which a member exists and its
+ * value in older samples, and convert older samples before comparing, because equality compares
+ * stored bytes.
  */
 #define SAMPLE_VERSION		1
 
 /*
- * Bounds of a value.  A tally holds TALLY_MOST distinct durations, so no run
- * and no merge of runs has more.  Names are shorter than that by far.
+ * Limits of a value.  A tally has at most TALLY_MOST distinct durations, and so have runs and
+ * merged samples.
  */
 #define SAMPLE_MAX_ENTRIES	TALLY_MOST
 #define SAMPLE_MAX_CPUS		SAMPLER_MAX_CPUS
@@ -33,11 +35,11 @@ typedef enum MemberKind
 	MEMBER_TEXT,
 	MEMBER_TIME,
 	MEMBER_COUNT,				/* int64, not negative */
-	MEMBER_NUMBER,				/* a finite double */
+	MEMBER_NUMBER,				/* finite */
 	MEMBER_NOT_NEGATIVE,
 	MEMBER_POSITIVE,
-	MEMBER_UNLESS_ZERO,			/* positive; 0 is null */
-	MEMBER_UNLESS_NAN,			/* not negative; NaN is null */
+	MEMBER_UNLESS_ZERO,			/* positive; 0 is stored as null */
+	MEMBER_UNLESS_NAN,			/* not negative; NaN is stored as null */
 	MEMBER_CPUS,
 	MEMBER_BITS,
 	MEMBER_TICKS,
@@ -48,24 +50,37 @@ typedef struct SampleMember
 {
 	const char *name;
 	MemberKind	kind;
-	size_t		offset;			/* in a ClockSample */
+	size_t		offset;			/* offset in ClockSample */
 } SampleMember;
 
 #define SAMPLE_MEMBERS		30
 
 extern const SampleMember sample_members[SAMPLE_MEMBERS];
 
-/* Those of eight bytes: an int64 or a double. */
+/* Read a member of eight bytes. */
 extern int64 int64_of(const void *member);
 extern double double_of(const void *member);
 
-/* ERROR with this SQLSTATE ... */
+/* Raises an error with this SQLSTATE. */
 pg_noreturn extern void sample_malformed(int sqlstate, const char *detail);
 
-/* ... if there is no such version, and another one if it is newer ... */
+/* Raises an error if there is no such version, or it is newer than SAMPLE_VERSION. */
 extern void sample_check_version(int64 version, int sqlstate);
 
-/* ... if the value makes no sense or is too large. */
+/* Raises an error if the value is inconsistent or too large. */
 extern void sample_check(const ClockSample *sample, int sqlstate);
+
+/*
+ * Convert to and from the binary form, which has texts in the client's encoding on the wire.  A
+ * decoded value is checked.
+ */
+extern void sample_encode(StringInfo buf, const ClockSample *sample, bool wire);
+extern ClockSample *sample_decode(StringInfo buf, bool wire);
+
+/* Longest text that is parsed, in bytes: four times the largest value, to allow for white space. */
+#define SAMPLE_MAX_TEXT		(2 * 1024 * 1024)
+
+extern char *sample_to_json(const ClockSample *sample);
+extern ClockSample *sample_from_jsonb(Jsonb *jsonb);
 
 #endif							/* CLOCKTIMING_SAMPLE_MEMBERS_H */

@@ -1,15 +1,10 @@
-/*
- * sample_value.c
- *	  See sample_value.h.
- */
+/* See sample_value.h. */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "common/int.h"
 #include "port/pg_bitutils.h"
-#include "utils/array.h"
 
 #include "clock/sample_value.h"
 #include "compat.h"
@@ -88,17 +83,6 @@ sample_add_findings(ClockSample *into, const ClockSample *from)
 	into->longest_stall = Max(into->longest_stall, from->longest_stall);
 }
 
-Datum
-int4_array(const int32 *elements, int n)
-{
-	Datum	   *datums = palloc(sizeof(Datum) * ((Size) n + 1));
-
-	for (int i = 0; i < n; i++)
-		datums[i] = Int32GetDatum(elements[i]);
-	return PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32),
-										   true, TYPALIGN_INT));
-}
-
 static double
 mean_ticks(const ClockSample *sample)
 {
@@ -116,7 +100,7 @@ sample_mean_ns(const ClockSample *sample)
 	return sample->n > 0 ? sample_ns(sample, mean_ticks(sample)) : NAN;
 }
 
-/* The mean first, then deviations from it: nothing cancels out. */
+/* Two passes, so that no digits cancel out. */
 double
 sample_stddev_ns(const ClockSample *sample)
 {
@@ -140,7 +124,7 @@ sample_quantile_ns(const ClockSample *sample, double q)
 		sample_ns(sample, (double) tally_quantile(sample->entries, sample->n, sample->total, q));
 }
 
-/* Nanoseconds, rounded to whole ones. */
+/* Returns whole nanoseconds. */
 static uint64
 whole_ns(const ClockSample *sample, uint64 ticks)
 {
@@ -178,7 +162,7 @@ sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *sto
 	int			n = 0;
 	int			keep = 0;
 
-	/* several durations in ticks may round to the same nanosecond */
+	/* different ticks may round to the same nanosecond */
 	for (int i = 0; i < sample->n; i++)
 	{
 		uint64		ns = whole_ns(sample, sample->entries[i].ticks);

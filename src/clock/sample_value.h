@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sample_value.h
- *	  One run as a value: the SQL type clock_sample.
+ *	  The result of a run: the SQL type clock_sample.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,7 +12,7 @@
 
 #include "core/sampler.h"
 
-/* What the members mean is said in doc/reference.md. */
+/* doc/reference.md explains the members. */
 typedef struct ClockSample
 {
 	const char *source;
@@ -35,66 +35,57 @@ typedef struct ClockSample
 	Events		lags;
 	Events		gaps;
 	int			ncpus;
-	int32	   *cpus;			/* ascending; none if the system does not say */
+	int32	   *cpus;			/* ascending; empty if not known */
 	int64		migrations;
 	int			precision_bits;
 
-	int			n;				/* distinct durations, ascending */
+	int			n;				/* number of distinct durations */
 	TallyEntry *entries;
-	uint64		total;			/* sum of their counts */
+	uint64		total;			/* sum of the counts */
 } ClockSample;
 
-/* The sample that a run gives, its names and its start apart. */
+/* Returns a run's sample without names and start time. */
 extern ClockSample *sample_from_run(const SamplerRun *run);
 
-/* What a tally tells of it: durations, stalls, backward steps. */
+/* Sets durations, stalls and backward steps from a tally. */
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
-/*
- * Adds events, readings, backward steps and the longest stall of a sample in
- * the same ticks.  ERROR if there are too many of them.
- */
+/* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
-/* An SQL array. */
-extern Datum int4_array(const int32 *elements, int n);
-
 /*
- * As it is stored: a varlena around the binary form.  A stored value of any
- * version can be read, and is checked.  (These are in sample_binary.c.)
+ * Convert to and from the stored form, a varlena around the binary form of any version.  A stored
+ * value is checked.  (Defined in sample_binary.c.)
  */
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 
-/* A duration of the sample in nanoseconds, not rounded. */
+/* Returns ticks of the sample in nanoseconds. */
 static inline double
 sample_ns(const ClockSample *sample, double ticks)
 {
 	return ticks * 1e9 / sample->frequency_hz;
 }
 
-/* Of durations, NAN if there are too few.  0 and 1 give the ends. */
+/* Statistics of the durations; NAN if there are too few.  Quantiles 0 and 1 are the extremes. */
 extern double sample_mean_ns(const ClockSample *sample);
 extern double sample_stddev_ns(const ClockSample *sample);
 extern double sample_quantile_ns(const ClockSample *sample, double q);
 
-/* Rows of a histogram or of durations. */
+/* Row of a histogram or of a list of durations. */
 typedef struct DurationRow
 {
-	uint64		ns;				/* the bucket's upper end, or the duration */
+	uint64		ns;				/* upper end of the bucket, or the duration */
 	uint64		count;
-	uint64		running;		/* sum of counts up to this row */
+	uint64		running;		/* cumulative count */
 } DurationRow;
 
-/*
- * Buckets of powers of two, the first of them for 0 ns alone, up to that of
- * the largest duration.  At most 65 rows.
- */
+/* Returns buckets of powers of two, the first one for 0 ns alone; at most 65 rows. */
 extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
 
 /*
- * Durations in whole nanoseconds until "cutoff" percent of all are reached,
- * then the largest, if it was not among them, in which case *stopped is true.
+ * Returns durations in whole nanoseconds up to "cutoff" percent of all, and the longest one.
+ * *stopped is set if durations before the longest one are missing.
  */
 extern DurationRow *sample_durations(const ClockSample *sample, double cutoff,
 									 int *nrows, bool *stopped);

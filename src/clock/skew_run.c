@@ -2,11 +2,10 @@
  * skew_run.c
  *	  See skew_run.h.
  *
- * The backend, on the first CPU that it may run on, and one background worker,
- * on each of the others in turn, show each other their readings.  The worker
- * does what it is ordered to: it goes to a CPU and reads until the next order.
- * Neither waits for the other while it reads, so that an interrupt, a stop or
- * a process that is gone is noticed at once.
+ * The backend runs on the first CPU, and one background worker on each of the other CPUs in turn.
+ * They exchange their readings.  The worker obeys orders: it moves to a CPU and reads until the
+ * next order.  Neither waits for the other while it reads, so that an interrupt, a stop or the end
+ * of the other process is noticed at once.
  */
 #include "postgres.h"
 
@@ -44,39 +43,38 @@ skew_default_source(void)
 
 PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 
-/* Readings between two looks at anything else: 0.05 ms or so. */
+/* Number of readings between two checks of anything else, about 0.05 ms. */
 #define READINGS			500
 
-/* What the cost of a reading may take: a share of the time, but no more. */
+/* Time for measuring the cost of a reading: a share of the duration, with a maximum. */
 #define COST_SHARE			0.05
 #define COST_MAX_S			0.002
 
 /*
- * The worker does not keep its CPU busy if nobody has shown a reading for
- * QUIET_NS, and ends by itself if the backend has been silent for SILENCE_NS,
- * which takes a backend that somebody has stopped.
+ * The worker sleeps when no reading of the backend was seen for QUIET_NS, and exits after
+ * SILENCE_NS, which happens if the backend is stopped.
  */
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
 /*
- * How long the backend waits for bounds when its time is over: until its
- * worker, which others may keep off the CPU, has taken readings, too.
+ * Time that the backend waits for bounds after the duration, because the worker may be kept off the
+ * CPU.
  */
 #define SEEN_NS				UINT64CONST(60000000000)
 
 /*
- * A clock that has not advanced for so many readings when the time is over is
- * not waited for: a coarse one may take a second, a broken one for ever.
+ * A clock that has not advanced for this number of readings at the end of the duration is not
+ * waited for: a coarse one may take a second, a broken one forever.
  */
 #define STILL_READINGS		READINGS
 
-/* How often the backend makes sure that its worker is there. */
+/* Interval at which the backend checks that the worker exists. */
 #define WORKER_CHECK_NS		UINT64CONST(10000000)
 
 #define NO_CPU				(-1)
 
-/* In place of an errno: the clock may not be read by the worker. */
+/* Value of "failure": the worker may not read the clock. */
 #define CLOCK_FORBIDDEN		(-1)
 
 typedef struct SkewShared
@@ -87,29 +85,29 @@ typedef struct SkewShared
 	/* written by the backend */
 	PGPROC	   *backend;
 	char		source[NAMEDATALEN];
-	double		cost_s;			/* to be spent on the cost of a reading */
-	int			cpu;			/* the order: a CPU, or NO_CPU to stand by */
-	int			order;			/* its number, written last */
+	double		cost_s;			/* time for the cost of a reading */
+	int			cpu;			/* order: CPU to run on, or NO_CPU to stand by */
+	int			order;			/* number of the order; written last */
 	int			stop;
 
 	/* written by the worker */
 	PGPROC	   *worker;
 	double		reading_ns;		/* cost of a reading on that CPU */
-	int			failure;		/* errno or CLOCK_FORBIDDEN; 0 if none */
-	int			done;			/* number of the order carried out */
+	int			failure;		/* errno or CLOCK_FORBIDDEN; 0: none */
+	int			done;			/* number of the latest order carried out */
 } SkewShared;
 
-/* A run, as the backend sees it. */
+/* State of a run in the backend. */
 typedef struct SkewRun
 {
 	Skew		skew;
 	SkewClock	clock;
 	double		cost_s;
-	int			at;				/* the CPU that is compared */
+	int			at;				/* index of the current CPU */
 	Wait		wait;
 
-	/* what has to be undone */
-	cpu_set_t  *affinity;		/* what it was */
+	/* resources to be released */
+	cpu_set_t  *affinity;		/* original affinity */
 	Size		affinity_size;
 	bool		pinned;
 	dsm_segment *segment;
@@ -117,7 +115,7 @@ typedef struct SkewRun
 	BackgroundWorkerHandle *worker;
 } SkewRun;
 
-/* The CPUs that this process may run on, however many the kernel knows. */
+/* Lists the CPUs that this process may run on. */
 static void
 find_cpus(SkewRun *run)
 {
@@ -145,7 +143,7 @@ find_cpus(SkewRun *run)
 	}
 }
 
-/* 0, or errno. */
+/* Returns 0 or errno. */
 static int
 pin(int cpu)
 {
@@ -160,15 +158,7 @@ pin(int cpu)
 	return failure;
 }
 
-static void
-unpin(const SkewRun *run)
-{
-	if (sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
-		ereport(WARNING,
-				(errmsg("could not restore the CPUs that this process may run on: %m")));
-}
-
-/* Of a pin() that returned a failure. */
+/* Raises an error if pin() failed. */
 static void
 check_pinned(int cpu, int failure)
 {
@@ -187,32 +177,12 @@ read_source(const void *arg)
 	return ((const ClockReader *) arg)->read();
 }
 
-/*
- * Whether this process may execute what the source reads.  Not by why_not(),
- * which would calibrate the counter for 50 ms.
- */
-static bool
-may_read(const ClockSource *source)
-{
-#ifdef CLOCKTIMING_HAVE_TSC
-	if (source->reader == &reader_rdtsc)
-		return tsc_why_no_rdtsc() == NULL;
-	if (source->reader == &reader_rdtscp)
-		return tsc_why_no_rdtscp() == NULL;
-#endif
-#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
-	if (source->reader == &reader_cntvct || source->reader == &reader_cntvct_isb)
-		return arm_counter_why_not() == NULL;
-#endif
-	return source->why_not(source) == NULL;
-}
-
 static void
 carry_out(SkewShared *shared, const ClockSource *source)
 {
 	if (shared->cpu == NO_CPU)
 		return;
-	shared->failure = may_read(source) ? pin(shared->cpu) : CLOCK_FORBIDDEN;
+	shared->failure = clock_source_why_unreadable(source) == NULL ? pin(shared->cpu) : CLOCK_FORBIDDEN;
 	if (shared->failure == 0)
 		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
 }
@@ -228,11 +198,11 @@ clock_cpu_skew_worker(Datum main_arg)
 	int64		heard = 0;
 	uint64		heard_ns = reference_ns();
 
-	/* to be asked to stop is no failure */
+	/* SIGTERM is no failure */
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
 
-	/* nothing there: the backend has left already */
+	/* the backend has exited already */
 	segment = dsm_attach(DatumGetUInt32(main_arg));
 	if (segment == NULL)
 		return;
@@ -241,9 +211,8 @@ clock_cpu_skew_worker(Datum main_arg)
 	clock.arg = source->reader;
 
 	/*
-	 * From now on the backend can wake this process, and before that it
-	 * cannot have missed an order: either it sees this, or the order is seen
-	 * below.
+	 * After this, the backend can wake the worker.  An order given before
+	 * this is seen below.
 	 */
 	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
 
@@ -272,7 +241,11 @@ clock_cpu_skew_worker(Datum main_arg)
 		{
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
-			/* not by what is seen of them: the clock may stand still */
+
+			/*
+			 * counts readings instead of comparing them, because the clock
+			 * may stand still
+			 */
 			if (skew_readings(&shared->backend_side) != heard)
 				heard_ns = now;
 			heard = skew_readings(&shared->backend_side);
@@ -292,7 +265,7 @@ start_worker(SkewRun *run)
 	MemoryContext caller;
 	bool		registered;
 
-	/* one line more than its size, to be able to begin at a line */
+	/* larger by one alignment unit, to align the structure */
 	run->segment = dsm_create(sizeof(SkewShared) + SKEW_ALIGNMENT, 0);
 	run->shared = (SkewShared *) TYPEALIGN(SKEW_ALIGNMENT,
 										   dsm_segment_address(run->segment));
@@ -304,7 +277,7 @@ start_worker(SkewRun *run)
 
 	memset(&worker, 0, sizeof(worker));
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
-	/* on a standby, too */
+	/* also on standbys */
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	strlcpy(worker.bgw_library_name, "clocktiming", sizeof(worker.bgw_library_name));
@@ -315,7 +288,7 @@ start_worker(SkewRun *run)
 	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(run->segment));
 	worker.bgw_notify_pid = MyProcPid;
 
-	/* needed until the very end, even if that is the backend's */
+	/* needed until the end of the transaction */
 	caller = MemoryContextSwitchTo(TopTransactionContext);
 	registered = RegisterDynamicBackgroundWorker(&worker, &run->worker);
 	MemoryContextSwitchTo(caller);
@@ -335,7 +308,7 @@ check_worker(const SkewRun *run)
 {
 	pid_t		pid;
 
-	/* its worker leaves then, and nobody would say so */
+	/* the worker has exited then, and nobody reports it */
 	if (!PostmasterIsAlive())
 		ereport(FATAL,
 				(errcode(ERRCODE_ADMIN_SHUTDOWN),
@@ -347,10 +320,7 @@ check_worker(const SkewRun *run)
 				 errhint("More details may be available in the server log.")));
 }
 
-/*
- * Undoes whatever has been done, at the end of the run, after an error, or
- * when the backend exits in the course of the run.
- */
+/* Releases all resources at the end of the run, after an error, or when the backend exits. */
 static void
 clean_up(int code, Datum arg)
 {
@@ -358,8 +328,9 @@ clean_up(int code, Datum arg)
 
 	(void) code;
 	HOLD_INTERRUPTS();
-	if (run->pinned)
-		unpin(run);
+	if (run->pinned && sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
+		ereport(WARNING,
+				(errmsg("could not restore the CPUs that this process may run on: %m")));
 	run->pinned = false;
 	if (run->worker != NULL)
 	{
@@ -374,7 +345,7 @@ clean_up(int code, Datum arg)
 	RESUME_INTERRUPTS();
 }
 
-/* Has the worker go to a CPU and read there, or stand by, and waits for that. */
+/* Orders the worker to a CPU, or to stand by, and waits until it has obeyed. */
 static void
 give_order(SkewRun *run, int cpu)
 {
@@ -401,7 +372,7 @@ give_order(SkewRun *run, int cpu)
 	check_pinned(cpu, shared->failure);
 }
 
-/* Whether waiting for bounds makes sense. */
+/* Returns whether bounds may still be found. */
 static bool
 bounds_may_come(const SkewShared *shared)
 {
@@ -412,8 +383,8 @@ bounds_may_come(const SkewShared *shared)
 }
 
 /*
- * Compares one CPU with the first, until a time on the reference clock, but
- * if both clocks run, not before readings have been seen both ways.
+ * Compares a CPU with the first one until end_ns; longer if both clocks advance, but bounds are
+ * missing.
  */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
@@ -458,7 +429,7 @@ add_up(Skew *skew, const CpuSkew *cpu)
 	skew->reading_ns = Max(skew->reading_ns, cpu->reading_ns);
 	skew->warps += result->warps;
 	skew->warp_max = Max(skew->warp_max, result->warp_max);
-	/* the second one's offset is worth more words than the first one's */
+	/* prefers the second CPU's offset to the first one's, which is 0 */
 	if (cpu <= &skew->cpus[1] || certain > skew->certain)
 	{
 		skew->worst = cpu;
@@ -477,7 +448,7 @@ compare_cpus(SkewRun *run, double duration_s)
 	if (others > 0)
 		start_worker(run);
 
-	/* what the others are compared to */
+	/* the first CPU is the reference */
 	first->reading_ns = reading_cost(run->skew.source, run->cost_s).ns;
 	first->result.known = true;
 	first->result.steady = true;
@@ -508,7 +479,7 @@ skew_run(const ClockSource *source, double duration_s)
 	const char *from;
 
 	run->skew.source = source;
-	/* whatever has to be calibrated comes first */
+	/* calibration comes before the run */
 	run->skew.tick_ns = 1e9 / source->frequency_hz(source, &from);
 	run->clock.read = read_source;
 	run->clock.arg = source->reader;

@@ -11,7 +11,7 @@
 #include "clock/source.h"
 #include "core/skew_bounds.h"
 
-/* A CPU, compared with the first one. */
+/* Comparison of a CPU with the first one. */
 typedef struct CpuSkew
 {
 	int			cpu;
@@ -19,7 +19,7 @@ typedef struct CpuSkew
 	SkewResult	result;
 } CpuSkew;
 
-/* All CPUs that this process may run on. */
+/* Comparison of all CPUs that this process may run on. */
 typedef struct Skew
 {
 	const ClockSource *source;
@@ -27,27 +27,26 @@ typedef struct Skew
 	int			ncpus;
 	CpuSkew    *cpus;
 
-	/* of all */
-	double		reading_ns;		/* the highest cost */
+	/* over all CPUs */
+	double		reading_ns;		/* highest cost */
 	int64		warps;
 	int64		warp_max;		/* ticks */
 
 	/*
-	 * The CPU whose clock disagrees most with the first one's for certain,
-	 * and by how many ticks at least.
+	 * the CPU whose clock certainly differs most from the first one's, and
+	 * the smallest possible difference in ticks
 	 */
 	const CpuSkew *worst;
 	int64		certain;
 } Skew;
 
-/* The clock to compare if none is named. */
+/* Returns the default clock source. */
 extern const ClockSource *skew_default_source(void);
 
 /*
- * Compares the CPUs in so many seconds, with progress reports, by a source that
- * is available, other than instr_time, and does not count CPU time.  Takes a
- * background worker; the process is pinned to CPUs meanwhile.  ERROR where that
- * is not possible.  Can be cancelled.
+ * Compares the CPUs for duration_s seconds, with progress reports.  The source must be available,
+ * must not be instr_time, and must not count CPU time.  Needs a background worker, and pins the
+ * process to CPUs meanwhile; ERROR if either is impossible.  Can be cancelled.
  */
 extern Skew skew_run(const ClockSource *source, double duration_s);
 

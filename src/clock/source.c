@@ -1,7 +1,4 @@
-/*
- * source.c
- *	  See source.h.
- */
+/* See source.h. */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -20,10 +17,10 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/* Ticks that a coarse clock may be late. */
+/* Largest delay of a coarse clock, in ticks. */
 #define COARSE_SLACK		25
 
-/* So many letters of a name may be wrong for another to be meant. */
+/* Largest edit distance of a suggested name. */
 #define MOST_TYPOS			4
 
 const CounterFrequency *
@@ -46,7 +43,7 @@ nanoseconds(const ClockSource *source, const char **from)
 	return 1e9;
 }
 
-/* Not even tried: a run's first reading of it shall be the first. */
+/* does not read the clock, so that the first reading of a run is really the first */
 static const char *
 always_available(const ClockSource *source)
 {
@@ -66,7 +63,7 @@ os_resolution(const ClockSource *source)
 	return os_clock_resolution_ns(source->os);
 }
 
-/* Of a counter: one tick. */
+/* Returns the length of a counter's tick. */
 static double
 tick_ns(const ClockSource *source)
 {
@@ -75,49 +72,48 @@ tick_ns(const ClockSource *source)
 	return 1e9 / source->frequency_hz(source, &from);
 }
 
-static const char *
-why_no_tsc(const ClockSource *source)
+static bool
+is_tsc(const ClockSource *source)
 {
-	const char *why_not = strcmp(source->name, "rdtscp") == 0 ?
-		tsc_why_no_rdtscp() : tsc_why_no_rdtsc();
+	return strncmp(source->name, "rdtsc", strlen("rdtsc")) == 0;
+}
 
-	if (why_not == NULL && calibrated_tsc_frequency() == NULL)
-		return "the frequency of the time-stamp counter could not be found: it did not advance while calibrating";
-	return why_not;
+static const CounterFrequency *
+counter_frequency(const ClockSource *source)
+{
+	return is_tsc(source) ? calibrated_tsc_frequency() : arm_counter_frequency(wait_briefly);
 }
 
 static double
-tsc_hz(const ClockSource *source, const char **from)
+counter_hz(const ClockSource *source, const char **from)
 {
-	const CounterFrequency *frequency = calibrated_tsc_frequency();
+	const CounterFrequency *frequency = counter_frequency(source);
 
-	(void) source;
 	*from = frequency->from;
 	return frequency->hz;
 }
 
-static const char *
-why_no_arm_counter(const ClockSource *source)
+const char *
+clock_source_why_unreadable(const ClockSource *source)
 {
-	const char *why_not = arm_counter_why_not();
+	if (source->frequency_hz != counter_hz)
+		return source->why_not(source);
+	if (strcmp(source->name, "rdtscp") == 0)
+		return tsc_why_no_rdtscp();
+	return is_tsc(source) ? tsc_why_no_rdtsc() : arm_counter_why_not();
+}
 
-	(void) source;
-	if (why_not == NULL && arm_counter_frequency(wait_briefly) == NULL)
+static const char *
+why_no_counter(const ClockSource *source)
+{
+	const char *why_not = clock_source_why_unreadable(source);
+
+	if (why_not == NULL && counter_frequency(source) == NULL)
 		return "the frequency of the counter could not be found: it did not advance while calibrating";
 	return why_not;
 }
 
-static double
-arm_hz(const ClockSource *source, const char **from)
-{
-	const CounterFrequency *frequency = arm_counter_frequency(wait_briefly);
-
-	(void) source;
-	*from = frequency->from;
-	return frequency->hz;
-}
-
-/* instr_time is what EXPLAIN ANALYZE reads at this moment. */
+/* Returns the source that EXPLAIN ANALYZE reads now, which instr_time stands for. */
 static const ClockSource *
 read_now(void)
 {
@@ -165,7 +161,7 @@ instr_time_resolution(const ClockSource *source)
 
 static const OsClock system_clock = {.id = SYSTEM_CLOCK_ID};
 
-/* What is not the operating system's alone; the clocks of that follow. */
+/* The sources that are not the operating system's.  Those of os_clocks.c follow. */
 static const ClockSource first_sources[] = {
 	{
 		"system", "what PostgreSQL reads when it does not use the TSC",
@@ -174,23 +170,23 @@ static const ClockSource first_sources[] = {
 	},
 	{
 		"rdtscp", "time-stamp counter of x86, after all earlier instructions",
-		CLOCK_FINE, why_no_tsc, TSC_READER(reader_rdtscp),
-		reads_call, tsc_hz, tick_ns, "RDTSCP", NULL
+		CLOCK_FINE, why_no_counter, TSC_READER(reader_rdtscp),
+		reads_call, counter_hz, tick_ns, "RDTSCP", NULL
 	},
 	{
 		"rdtsc", "time-stamp counter of x86, as soon as possible",
-		CLOCK_FINE, why_no_tsc, TSC_READER(reader_rdtsc),
-		reads_call, tsc_hz, tick_ns, "RDTSC", NULL
+		CLOCK_FINE, why_no_counter, TSC_READER(reader_rdtsc),
+		reads_call, counter_hz, tick_ns, "RDTSC", NULL
 	},
 	{
 		"cntvct_isb", "counter of 64-bit Arm, after all earlier instructions",
-		CLOCK_FINE, why_no_arm_counter, ARM_READER(reader_cntvct_isb),
-		reads_call, arm_hz, tick_ns, "ISB, CNTVCT_EL0", NULL
+		CLOCK_FINE, why_no_counter, ARM_READER(reader_cntvct_isb),
+		reads_call, counter_hz, tick_ns, "ISB, CNTVCT_EL0", NULL
 	},
 	{
 		"cntvct", "counter of 64-bit Arm, as soon as possible",
-		CLOCK_FINE, why_no_arm_counter, ARM_READER(reader_cntvct),
-		reads_call, arm_hz, tick_ns, "CNTVCT_EL0", NULL
+		CLOCK_FINE, why_no_counter, ARM_READER(reader_cntvct),
+		reads_call, counter_hz, tick_ns, "CNTVCT_EL0", NULL
 	},
 	{
 		"instr_time", "what EXPLAIN ANALYZE of this server reads at present",
@@ -250,10 +246,7 @@ clock_source_find(const char *name)
 	return NULL;
 }
 
-/*
- * The source whose name is most like this one; NULL if none is near enough, which
- * "rdtsc" is to "tsc".
- */
+/* Returns the source with the most similar name, as "rdtsc" for "tsc"; NULL if none is similar. */
 static const char *
 nearest_source(const char *name)
 {
@@ -364,8 +357,8 @@ clock_source_is_instruction(const ClockSource *source)
 }
 
 /*
- * A counter as a clock in nanoseconds: since the moment that it became the
- * reference, so that the product keeps all of its digits.
+ * A counter as a reference in ns since it became the reference, so that the product keeps its
+ * digits.
  */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * source.h
- *	  The one table of clocks.
+ *	  The table of clock sources.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,9 +17,8 @@
 typedef struct ClockSource ClockSource;
 
 /*
- * A clock source.  One more clock of the operating system is one more entry
- * in os_clocks.c; another one is an entry in source.c, with a reader by
- * DEFINE_CLOCK_READER() and a reason for where it is not available.
+ * A clock source.  To add a clock of the operating system, add an entry in os_clocks.c.  To add
+ * another one, add an entry in source.c with a reader by DEFINE_CLOCK_READER().
  */
 struct ClockSource
 {
@@ -27,82 +26,88 @@ struct ClockSource
 	const char *description;
 	ClockKind	kind;
 
-	/* NULL if the clock can be read now, else the reason why not */
+	/* returns NULL if the clock can be read now, else the reason why not */
 	const char *(*why_not) (const ClockSource *source);
 
-	/* the reader; NULL where the platform does not have the clock */
+	/* NULL if the platform lacks the clock */
 	const ClockReader *reader;
 
 	/*
-	 * The functions that follow may be called only where why_not() returned
-	 * NULL.
+	 * The following functions may only be called if why_not() returns NULL.
 	 *
-	 * What a reading reads: a system call with its clock, or an instruction.
+	 * Returns the instruction, or the system call and its clock.
 	 */
 	const char *(*reads) (const ClockSource *source);
 
-	/* ticks a second and where that figure comes from; may take 50 ms */
+	/* returns ticks per second and the source of this number; may take 50 ms */
 	double		(*frequency_hz) (const ClockSource *source, const char **from);
 
-	/* as the system reports it, in nanoseconds; 0 if it does not */
+	/* returns the reported resolution; 0: none is reported */
 	double		(*resolution_ns) (const ClockSource *source);
 
-	/* what those above look at: what is read, a clock of the system or NULL */
+	/*
+	 * used by these functions: text for reads(), and the system's clock or
+	 * NULL
+	 */
 	const char *call;
 	const OsClock *os;
 };
 
-/* All sources that there are, available or not, in the order of listings. */
+/* All sources in the order of listings, available or not. */
 extern int	clock_source_count(void);
 extern const ClockSource *clock_source_at(int i);
 
-/* The source of that name, whatever the case of its letters; NULL if none. */
+/* Returns the source of this name, in any case; NULL if there is none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/* Such a source, ready to be read.  ERROR if there is none or it is not available. */
+/*
+ * Returns NULL if this process may read the source, else the reason why not.  Unlike why_not(), does
+ * not calibrate a counter, which takes 50 ms.
+ */
+extern const char *clock_source_why_unreadable(const ClockSource *source);
+
+/* Returns the source of this name; ERROR if there is none or it is not available. */
 extern const ClockSource *clock_source_get(const char *name);
 
 /*
- * The sources that an argument called "sources" names, each once, available or
- * not, in the order given; all where one of the names is "all".  ERROR if it is
- * empty, contains a null or an unknown name.
+ * Returns the sources in an argument named "sources", without duplicates, available or not; all
+ * sources for "all".  ERROR if it is empty or contains a null or an unknown name.
  */
 extern List *clock_sources_of_array(ArrayType *array);
 
 /*
- * By how much the clock may be late by its nature, in ns: a coarse one advances
- * with a timer interrupt, which a hypervisor can delay.
+ * Returns the largest natural delay of the clock in ns: a coarse clock advances with a timer
+ * interrupt, which a hypervisor may delay.
  */
 extern double clock_source_slack_ns(const ClockSource *source);
 
-/* Whether a reading is one instruction. */
+/* Returns whether a reading is a single instruction. */
 extern bool clock_source_is_instruction(const ClockSource *source);
 
-/* A clock to judge others by. */
+/* Name of the default reference. */
 #define REFERENCE_BY_DEFAULT "kernel"
 
 typedef struct ClockReference
 {
-	const char *name;			/* of the source, or REFERENCE_BY_DEFAULT */
-	uint64_t	(*ns) (void);	/* nanoseconds since some moment */
+	const char *name;			/* name of the source, or REFERENCE_BY_DEFAULT */
+	uint64_t	(*ns) (void);	/* returns nanoseconds since some moment */
 } ClockReference;
 
 /*
- * The reference of that name: REFERENCE_BY_DEFAULT, which is reference_ns(), or
- * that of a source.  ERROR if it is not available, coarse or counts CPU time.
- * There is one reference by the TSC at a time: its "ns" is that of the latest
- * call.
+ * Returns the reference of this name: reference_ns() for REFERENCE_BY_DEFAULT, else a source.
+ * ERROR if the source is not available, is coarse, or counts CPU time.  Only one counter can be a
+ * reference at a time: the one of the latest call.
  */
 extern ClockReference clock_reference_get(const char *name);
 
-/* The source that the server reads for EXPLAIN ANALYZE, or all other timing. */
+/* Return the sources that the server reads for EXPLAIN ANALYZE, and for all other timing. */
 extern const char *clock_source_for_explain(void);
 extern const char *clock_source_for_other_timing(void);
 
-/* What EXPLAIN ANALYZE reads now: a system call with its clock, or RDTSC. */
+/* Returns what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
 extern const char *clock_of_explain(void);
 
-/* The TSC's frequency by tsc_frequency(), interruptible. */
+/* Returns tsc_frequency().  Can be cancelled. */
 struct CounterFrequency;
 extern const struct CounterFrequency *calibrated_tsc_frequency(void);
 

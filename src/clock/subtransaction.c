@@ -1,7 +1,4 @@
-/*
- * subtransaction.c
- *	  See subtransaction.h.
- */
+/* See subtransaction.h. */
 #include "postgres.h"
 
 #include "access/xact.h"
@@ -10,7 +7,7 @@
 
 #include "clock/subtransaction.h"
 
-/* The error that the work has failed by, NULL if none. */
+/* Returns the error that the work raised; NULL if none. */
 static ErrorData *
 run(void (*work) (void *arg), void *arg, bool keep)
 {
@@ -47,7 +44,7 @@ subtransaction_attempt(void (*work) (void *arg), void *arg)
 
 	if (error == NULL)
 		return NULL;
-	/* what says that all shall end, and not the work alone */
+	/* errors that are not the work's own */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
 		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
 		error->sqlerrcode == ERRCODE_ASSERT_FAILURE)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * subtransaction.h
- *	  Work in a subtransaction: that may fail, or that is undone.
+ *	  Executes work in a subtransaction that may fail, or is always rolled back.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,19 +9,17 @@
 #define CLOCKTIMING_SUBTRANSACTION_H
 
 /*
- * Both call work(arg) in the caller's memory context, so that what the work
- * allocates stays, and leave that and the resource owner as they were.  Not
- * while a parallel plan is being executed.
+ * Both functions call work(arg) in the caller's memory context, so that its allocations survive,
+ * and restore that context and the resource owner.  They must not be called during a parallel plan.
  */
 
 /*
- * Returns NULL, or the message of the error that the work has failed by and
- * that has undone it.  An error that is not the work's own (a cancel or a
- * shutdown, memory at an end, a failed assertion) is thrown again.
+ * Returns NULL, or the message of the error after which the work was rolled back.  Rethrows errors
+ * that are not the work's own: cancellation, shutdown, out of memory, failed assertions.
  */
 extern char *subtransaction_attempt(void (*work) (void *arg), void *arg);
 
-/* Rolls the work back, whether it fails or not; an error is thrown again. */
+/* Rolls the work back in any case; rethrows its error. */
 extern void subtransaction_undone(void (*work) (void *arg), void *arg);
 
 #endif							/* CLOCKTIMING_SUBTRANSACTION_H */

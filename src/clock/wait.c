@@ -1,7 +1,4 @@
-/*
- * wait.c
- *	  See wait.h.
- */
+/* See wait.h. */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -10,18 +7,16 @@
 
 #include "clock/wait.h"
 
-/* A sleep takes some 60 us longer than it should: shorter waits are spent awake. */
+/* Shorter waits are busy, because a sleep takes about 60 us longer than requested. */
 #define AWAKE_S			100e-6
 #define SHORT_SLEEP_S	1e-3
 
 /*
- * A latch's timeout is in whole milliseconds, so what is left of a wait is an
- * ordinary sleep, which a signal ends at once as well.  (If it comes just
- * before the sleep, it is not seen until that is over: hence not longer than
- * twice this.)  Each wake-up costs some 35 us of CPU time, so few waits may
- * need both; and what the first one brings into the caches shall have left
- * them when the wait is over.  A latch is waited for no longer than
- * LONGEST_SLEEP_S, because of the reports of progress.
+ * A latch's timeout has a resolution of 1 ms, so the rest of a wait is a plain sleep, which a
+ * signal interrupts, too.  A signal right before the sleep is noticed only at its end, so the sleep
+ * has at most 2 * LAST_SLEEP_S.  Each wake-up costs about 35 us of CPU time, so few waits should
+ * need both; and LAST_SLEEP_S is long enough for the data that the first wake-up cached to be
+ * evicted.  LONGEST_SLEEP_S limits the delay of progress reports.
  */
 #define LAST_SLEEP_S	0.01
 #define LONGEST_SLEEP_S 0.1

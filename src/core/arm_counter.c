@@ -1,15 +1,12 @@
-/*
- * arm_counter.c
- *	  See arm_counter.h.
- */
+/* See arm_counter.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/arm_counter.h"
-#include "core/kernel_clock.h"
+#include "core/system_state.h"
 
-/* What Linux calls it. */
+/* Linux's name of the counter. */
 #define KERNEL_NAME			"arch_sys_counter"
 
 const char *
@@ -43,15 +40,15 @@ arm_counter_judge(const ArmEvidence *evidence)
 #include "core/reference.h"
 #include "core/system_clock.h"
 
-/* From Linux's linux/prctl.h.  On Arm they are known from Linux 6.12 on. */
+/* From linux/prctl.h of Linux 6.12, the first version that supports them on Arm. */
 #define PR_GET_TSC_CODE		25
 #define PR_TSC_ENABLE_CODE	1
 
-/* The least of so many batches is what a reading costs undisturbed. */
+/* The cost of an undisturbed reading is the minimum over BATCHES batches of BATCH_READINGS each. */
 #define BATCHES				20
 #define BATCH_READINGS		20
 
-/* As the firmware states it: 32 bits, of which 0 says that it has not done so. */
+/* Returns the frequency that the firmware states; 0: none. */
 static double
 stated_hz(void)
 {
@@ -76,7 +73,7 @@ arm_counter_why_not(void)
 #ifdef __linux__
 	int			mode = PR_TSC_ENABLE_CODE;
 
-	/* where the kernel does not know the question, it cannot forbid it either */
+	/* a kernel without this prctl() cannot forbid reading the counter */
 	if (prctl(PR_GET_TSC_CODE, &mode, 0, 0, 0) == 0 && mode != PR_TSC_ENABLE_CODE)
 		return "the kernel forbids this process to read the counter (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))";
 #endif
@@ -105,7 +102,7 @@ fenced_read(void)
 	return arm_counter_read();
 }
 
-/* Also what the reference costs, which is the same for all. */
+/* Returns the cost of a reading, including the cost of reading the reference clock. */
 static double
 least_cost_ns(uint64_t (*read) (void))
 {
@@ -134,7 +131,7 @@ arm_counter_why_not_trusted(void)
 	evidence.why_not = arm_counter_why_not();
 	evidence.kernel_source = source;
 #ifdef __linux__
-	/* others have other names for it */
+	/* other systems have other names */
 	(void) kernel_clock_source(source);
 #endif
 	if (evidence.why_not == NULL && evidence.system_ns == 0)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * arm_counter.h
- *	  The virtual counter of 64-bit Arm, CNTVCT_EL0: whether it may be read here
- *	  at all, its frequency, and whether it can be trusted.  See doc/arm.md.
+ *	  The virtual counter of 64-bit Arm, CNTVCT_EL0: whether it can be read, its frequency, and
+ *	  whether it can be trusted.  See doc/arm.md.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,35 +18,35 @@
 #endif
 
 /*
- * NULL if the counter may be read by this process now, else the reason why not.
- * Asks the kernel anew each time, as prctl(PR_SET_TSC) can change its mind.
+ * Returns NULL if this process may read the counter now, else the reason why not.  Asks the kernel
+ * each time, because prctl(PR_SET_TSC) can change the answer.
  */
 extern const char *arm_counter_why_not(void);
 
 /*
- * The frequency, from "CNTFRQ_EL0" or "calibration": found once a process by
- * counter_calibrate().  NULL as long as the counter may not be read.
+ * Returns the frequency from "CNTFRQ_EL0" or "calibration", determined once per process by
+ * counter_calibrate(); NULL while the counter may not be read.
  */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
-/* What a reading costs, and what the kernel says: see arm_counter_judge(). */
+/* Input of arm_counter_judge(). */
 typedef struct ArmEvidence
 {
-	const char *why_not;		/* as above */
-	const char *kernel_source;	/* as kernel_clock.h tells, or empty */
-	double		counter_ns;		/* what a reading costs, after a fence */
-	double		system_ns;		/* and one of the system's clock */
+	const char *why_not;		/* arm_counter_why_not() */
+	const char *kernel_source;	/* kernel_clock_source(), or empty */
+	double		counter_ns;		/* cost of a fenced reading of the counter */
+	double		system_ns;		/* cost of a reading of the system clock */
 } ArmEvidence;
 
 /*
- * NULL if times are to be taken by the counter, else the reason why not, which
- * stays until the next call.  Linux must keep time by it, as it then has seen to
- * known faults of it: it does not let processes read a counter that needs a
- * workaround, but answers itself, which takes longer than its own clock does.
+ * Returns NULL if the counter is to be used for timing, else the reason why not, which is valid
+ * until the next call.  Linux must keep time by the counter: then Linux has handled the counter's
+ * known faults.  Where a fault needs a workaround, Linux traps readings of user processes, and they
+ * take longer than reading the system clock.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 
-/* By the evidence there is now; the costs are measured once a process, in 0.1 ms. */
+/* Judges the counter by current evidence.  Costs are measured once per process, in 0.1 ms. */
 extern const char *arm_counter_why_not_trusted(void);
 
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER

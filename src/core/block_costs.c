@@ -1,14 +1,11 @@
-/*
- * block_costs.c
- *	  See block_costs.h.
- */
+/* See block_costs.h. */
 #include <math.h>
 
 #include "core/block_costs.h"
 #include "core/random.h"
 #include "core/stats.h"
 
-/* fewer blocks tell nothing */
+/* smallest number of blocks for an estimate */
 #define LEAST_BLOCKS	30
 
 void

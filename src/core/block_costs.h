@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * block_costs.h
- *	  What a reading costs when nothing disturbs it, from the blocks of a run.
+ *	  The cost of an undisturbed reading, from the blocks of a run.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,28 +10,33 @@
 
 #include <stdint.h>
 
-/* Shorter blocks are not counted: the reference clock matters in them. */
+/*
+ * Shortest block that counts, in ns: in shorter ones the cost of reading the reference clock
+ * matters.
+ */
 #define COST_BLOCK_NS	40000.0
 
-/* One block in so many is timed, which takes another reading of the reference clock. */
+/*
+ * One in COST_BLOCKS blocks is timed, because that needs one more reading of the reference clock.
+ */
 #define COST_BLOCKS		8
 
-/* Blocks kept: each of all has the same chance. */
+/* Size of the random sample of blocks. */
 #define BLOCK_COSTS		2048
 
-/* All zeros in the beginning. */
+/* Must be initialised with zeros. */
 typedef struct BlockCosts
 {
 	uint64_t	seen;
 	uint64_t	random;
-	double		ns[BLOCK_COSTS];	/* of a reading, on average in the block */
+	double		ns[BLOCK_COSTS];	/* mean cost of a reading in the block */
 } BlockCosts;
 
 extern void block_costs_add(BlockCosts *costs, double ns);
 
 /*
- * The cost where nothing disturbs it, and half of its 95 % confidence interval;
- * NAN if there are too few blocks.  Changes their order.
+ * Returns the cost of an undisturbed reading, and half of its 95 % confidence interval; NAN if
+ * there are too few blocks.  Reorders the blocks.
  */
 extern double block_costs_least(BlockCosts *costs, double *margin_ns);
 

@@ -16,17 +16,11 @@
 #define MIN_TIMED		16
 
 /*
- * A call is long if it takes so many times the mean of those before it, and
- * long calls are no exception if there are so many of them.
+ * The prior distribution of a node's share of long gaps.  As a rule they are those of one node, so that
+ * the share is 1, with the probability p, or 0.  That it is between, at one of so many values,
+ * has a weight of p (1 - p).
  */
-#define MANY_TIMES		16
-#define MANY_LONG		8
-
-/* There may be so many times as many time slices of other processes as expected. */
-#define MANY_DISTURBANCES	2
-
-/* A call that makes so many calls below is long for that reason. */
-#define MANY_BELOW		16
+#define SHARE_STEPS		20
 
 static void
 add_products(CallProducts into, const CallProducts from, double weight)
@@ -56,56 +50,6 @@ call_stratum_add(CallStratum *stratum, double time, const CallsBelow *below)
 		for (int j = 0; j <= CALL_TIME; j++)
 			stratum->products[i][j] += x[i] * x[j];
 	}
-}
-
-/*
- * What a call takes as a rule, in which so much is done below: in proportion if
- * that is much.  The very first one is no exception to anything.
- */
-static double
-expected_time(const CallSeries *series, const CallsBelow *below)
-{
-	double		timed = (double) (series->before.timed + series->now.timed);
-	double		mean = (series->before.sum + series->now.sum) / timed;
-	double		n = 0;
-	double		sum_below = 0;
-
-	if (timed <= 0)
-		return INFINITY;
-	for (int i = 0; i < N_BELOW; i++)
-	{
-		n += (double) below->n[i];
-		sum_below += series->before.below_sum[i] + series->now.below_sum[i];
-	}
-	if (n < MANY_BELOW)
-		return mean;
-	return sum_below <= 0 ? INFINITY : mean * fmax(n / (sum_below / timed), 1);
-}
-
-/*
- * A disturbance that happens to hit a call that is timed would count "gap"
- * times, and all those that hit others not at all.  So long calls stand for
- * themselves only, as outliers in surveys do (Hidiroglou and Srinath,
- * Biometrics 37(4), 1981), unless there are so many of them that they are in
- * the nature of the node, and not all others' turns.  Then each stands for "gap"
- * calls (Horvitz and Thompson, JASA 47, 1952).
- */
-int
-call_series_add(CallSeries *series, double time, const CallsBelow *below,
-				int gap, double long_time)
-{
-	series->timed_sum += time;
-	if (time > long_time && time > MANY_TIMES * expected_time(series, below))
-	{
-		series->now.timed++;
-		series->nlong++;
-		series->long_sum += time;
-		series->long_total += gap * time;
-		series->long_variance += (double) gap * (gap - 1) * time * time;
-		return 1;
-	}
-	call_stratum_add(&series->now, time, below);
-	return gap;
 }
 
 /* Adds sums of products of deviations from the means, each times "weight". */
@@ -210,19 +154,6 @@ call_series_end(CallSeries *series)
 	call_series_next(series);
 	close_stratum(series, &series->before, NULL);
 	memset(&series->before, 0, sizeof(CallStratum));
-	series->measured = series->timed_sum;
-	if ((double) series->nlong >= MANY_LONG + MANY_DISTURBANCES * series->disturbances)
-	{
-		series->measured += series->long_total - series->long_sum;
-		series->total += series->long_total;
-		series->variance += series->long_variance;
-		series->long_sum = series->hidden = 0;
-	}
-	else
-	{
-		series->total += series->long_sum;
-		series->variance += series->long_sum * series->long_sum / 4;
-	}
 }
 
 /*
@@ -362,11 +293,6 @@ call_series_join(CallSeries *series, const CallSeries *other)
 	series->timed += other->timed;
 	series->total += other->total;
 	series->variance += other->variance;
-	series->timed_sum += other->timed_sum;
-	series->measured += other->measured;
-	series->nlong += other->nlong;
-	series->long_sum += other->long_sum;
-	series->disturbances += other->disturbances;
 	series->hidden = fmin(series->hidden, other->hidden);
 	for (int i = 0; i < N_BELOW; i++)
 		series->expected[i] += other->expected[i];
@@ -375,19 +301,34 @@ call_series_join(CallSeries *series, const CallSeries *other)
 }
 
 /*
- * Had each gap a long call of this node, "chance" calls as long would have been among the
- * timed ones by expectation; "seen" were.  The number is one of a Poisson
- * distribution, whose 95 % limits are about n +/- (2 * sqrt(n) + 3).
+ * Bayes' theorem: the number of long gaps in timed calls is one of a Poisson distribution
+ * with the mean certain + share * expected.
  */
 double
-call_series_hidden(CallSeries *series)
+long_gap_share(double prior, int64_t seen, double certain, double expected, double *error)
 {
-	double		seen = fmax((double) series->nlong - MANY_DISTURBANCES * series->disturbances, 0);
-	double		chance = fmax(series->chance, 1);
-	double		margin = series->hidden * fmin((2 * sqrt(seen) + 3) / chance, 1);
+	double		sum = 0;
+	double		sum_share = 0;
+	double		sum_square = 0;
 
-	if (series->chance >= 1)
-		series->total += series->hidden * fmin(seen / chance, 1);
-	series->variance += margin / NORMAL_975 * margin / NORMAL_975;
-	return margin;
+	*error = 0;
+	if (!(expected > 0))
+		return 0;
+	for (int i = 0; i <= SHARE_STEPS; i++)
+	{
+		double		share = (double) i / SHARE_STEPS;
+		double		mean = certain + share * expected;
+		double		before = i == 0 ? 1 - prior : i == SHARE_STEPS ? prior :
+			prior * (1 - prior) / (SHARE_STEPS - 1);
+		double		weight = before *
+			exp((seen > 0 ? (double) seen * log(fmax(mean, 1e-9) / (certain + expected)) : 0) -
+				(share - 1) * expected);
+
+		sum += weight;
+		sum_share += weight * share;
+		sum_square += weight * share * share;
+	}
+	sum_share /= sum;
+	*error = sqrt(fmax(sum_square / sum - sum_share * sum_share, 0));
+	return sum_share;
 }

@@ -72,33 +72,12 @@ typedef struct CallSeries
 	CallProducts weighted;
 	double		expected[N_BELOW];
 
-	/* calls that took much longer than others, and what they stand for */
-	int64_t		nlong;
-	double		long_sum;
-	double		long_total;
-	double		long_variance;
-	double		disturbances;	/* in: so many of them are time slices of
-								 * other processes */
 	double		hidden;			/* in: long gaps between timed calls, in each
-								 * of which a call may have been long */
-	double		chance;			/* in: number of these calls that would have
-								 * been timed, if there was one in each gap */
-	double		timed_sum;		/* of all that were timed */
-	double		measured;		/* of total: not estimated, or with other
-								 * processes' time slices in it */
+								 * of which an untimed call may have been long */
 } CallSeries;
 
 /* One more timed call. */
 extern void call_stratum_add(CallStratum *stratum, double time, const CallsBelow *below);
-
-/*
- * A timed call, one of "gap" calls, in which so much was done below.
- * "long_time" is what no call takes as a rule: something else may have had the
- * processor.  Where much more is done below than as a rule, that explains as
- * much.  Returns the number of calls that the call stands for.
- */
-extern int	call_series_add(CallSeries *series, double time, const CallsBelow *below,
-							int gap, double long_time);
 
 extern void call_series_next(CallSeries *series);	/* a new stratum begins */
 
@@ -116,10 +95,14 @@ extern void call_series_regress(CallSeries *series, const CallStratum *known,
 								const CallsBelow *below);
 
 /*
- * Adds calls that were long in gaps between timed calls, after call_series_regress().
- * Returns half of a 95 % confidence interval, which becomes part of the variance.
+ * Long gaps between readings of the clock that a node may have spent in untimed calls.
+ * "expected" is the number of these calls that would have been timed if all were the node's, and
+ * "certain" the same of long gaps that surely were the node's; "seen" is the number of long gaps
+ * in timed calls; "prior" is the probability that they are the node's if nothing was seen.
+ * Returns the node's share of the gaps' time, and sets its standard error.
  */
-extern double call_series_hidden(CallSeries *series);
+extern double long_gap_share(double prior, int64_t seen, double certain, double expected,
+							 double *error);
 
 /* What each of the N_BELOW counts seems to take, by all that is known so far. */
 extern void call_series_slopes(const CallSeries *series, const CallStratum *known,

@@ -1,7 +1,4 @@
-/*
- * change_point.c
- *	  See change_point.h.
- */
+/* See change_point.h. */
 #include <math.h>
 #include <string.h>
 
@@ -9,22 +6,22 @@
 #include "core/stats.h"
 
 /*
- * What a value has to differ by to count: half of a change of 1.3 times, which
- * is the one that is detected soonest with as few false alarms.
+ * Smallest deviation that counts: half of the logarithm of 1.3.  A change by this factor is
+ * detected soonest at a given rate of false alarms.
  */
 #define SLACK			0.131
 
-/* The sum that is an alarm, and the most that one value adds. */
+/* Threshold of the sum, and the largest contribution of one value. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* The level follows values by this share, and none counts for more than that. */
+/* Weight of a new value in the level, and the largest deviation that counts for it. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
 /*
- * Of the latest n values, the one that at least half of them are not below in
- * that direction: with two, both have to be beyond it.
+ * Returns the lower median of the latest n values in a direction; of two values, the one nearer to
+ * the level.
  */
 static double
 cautious_median(const ChangePoint *point, int n, int direction)
@@ -34,7 +31,7 @@ cautious_median(const ChangePoint *point, int n, int direction)
 
 	for (int i = 0; i < n; i++)
 		x[i] = direction * point->recent[i];
-	/* sorts them */
+	/* sorts x */
 	(void) stats_low_mean(x, n, (n + 1) / 2, &limit);
 	return direction * limit;
 }
@@ -48,7 +45,7 @@ median_of_recent(const ChangePoint *point, int n)
 	return stats_median(x, n);
 }
 
-/* Whether the sum of a direction shows a change. */
+/* Adds a value to the sum of a direction; returns whether it shows a change. */
 static bool
 add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int direction)
 {
@@ -68,7 +65,7 @@ add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int directio
 	return direction * (cautious_median(point, n, direction) - point->level) > log(CHANGE_RATIO);
 }
 
-/* From here on that is the level. */
+/* Starts a new level. */
 static void
 set_level(ChangePoint *point, double level)
 {
@@ -133,7 +130,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	set_level(point, cautious_median(point, n, up ? 1 : -1));
 	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
 	{
-		/* what was normal is back, too, if but one of two values is above it */
+		/* prefers the normal level: of two values, takes the nearer one */
 		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));
 		change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
 	}

@@ -1,7 +1,4 @@
-/*
- * comparison.c
- *	  See comparison.h.
- */
+/* See comparison.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,21 +8,20 @@
 #include "core/stats.h"
 
 /*
- * Squares of what is smaller would leave the range of double; multiplied by
- * a power of two, it is the same number.
+ * Smaller data are scaled by 2^TINY_SCALE, which is exact, because their squares would underflow.
  */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
-/* Taller columns of the picture are drawn to scale. */
+/* Largest height of the plot in rows; taller columns are scaled. */
 #define MAX_HEIGHT		200
 
-/* Columns of the table are as wide as ministat's, if there is the room. */
+/* Columns of the table are as wide as ministat's if the plot is wide enough. */
 #define TABLE_COLUMNS	5
 #define TABLE_WIDTH		13
 #define TABLE_DIGITS	8
 
-/* By the number of the data set, from 1. */
+/* Symbols by number of the data set, from 1. */
 static const char symbols[] = " x+*%#@O";
 
 static void
@@ -51,7 +47,7 @@ compare_summary(CompareSet *set)
 	scale(x, n, exponent);
 	set->mean = stats_mean(x, n);
 	set->stddev = ldexp(stats_stddev(x, n), -exponent);
-	/* by how much the true mean is above the number next to it */
+	/* difference between the exact mean and the rounded one */
 	for (int i = 0; i < n; i++)
 		rest += x[i] - set->mean;
 	set->mean_rest = ldexp(rest / n, -exponent);
@@ -65,7 +61,7 @@ number_or_nan(double x)
 	return isfinite(x) ? x : NAN;
 }
 
-/* What data with these standard deviations say of the difference of means. */
+/* Standard error of a difference of means. */
 typedef struct Margin
 {
 	double		pooled_stddev;	/* NAN for Welch's test */
@@ -76,7 +72,7 @@ typedef struct Margin
 static Margin
 margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 {
-	/* in units of the larger deviation, so that squares stay in range */
+	/* relative to the larger deviation, so that squares stay in range */
 	double		unit = fmax(a_stddev, b_stddev);
 	double		a_variance = unit > 0 ? pow(a_stddev / unit, 2) : 0;
 	double		b_variance = unit > 0 ? pow(b_stddev / unit, 2) : 0;
@@ -103,7 +99,7 @@ margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 	return margin;
 }
 
-/* Half of the confidence interval. */
+/* Returns half of the confidence interval. */
 static double
 half_width(const Margin *margin, const CompareLevel *level)
 {
@@ -126,7 +122,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	test.low = test.difference - test.margin;
 	test.high = test.difference + test.margin;
 	test.percent = number_or_nan(test.difference * 100 / a->mean);
-	/* the first mean is no more certain than the second */
+	/* the mean of a has an error, too */
 	test.margin_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
 	if (isnan(test.percent))
 		test.margin_percent = NAN;
@@ -139,7 +135,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	return test;
 }
 
-/* Half the width of the interval from the k-th difference to the k-th from above. */
+/* Returns half of the distance between the k-th smallest and the k-th largest difference. */
 static double
 rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 {
@@ -206,7 +202,7 @@ compare_verdict(const CompareTest *test)
 	return verdicts[test->verdict];
 }
 
-/* A line of text, cut off where the plot ends. */
+/* Writes a line, truncated to the plot's width. */
 __attribute__((format(printf, 2, 3)))
 static void
 put_line(const ComparePlot *plot, const char *format, ...)
@@ -220,12 +216,12 @@ put_line(const ComparePlot *plot, const char *format, ...)
 	plot->line(plot->arg, line);
 }
 
-/* The columns between the frame, and the values that they stand for. */
+/* Columns between the frames, and their values. */
 typedef struct Axis
 {
 	int			columns;
-	double		low;			/* where the first column begins */
-	double		step;			/* from there to the next */
+	double		low;			/* lower end of the first column */
+	double		step;			/* width of a column */
 } Axis;
 
 static int
@@ -252,7 +248,7 @@ axis_of(const ComparePlot *plot)
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
-	/* so that cutting off the fraction rounds to the nearest column */
+	/* so that truncation rounds to the nearest column */
 	axis.low -= axis.step / 2;
 	return axis;
 }
@@ -271,7 +267,7 @@ draw_values(const ComparePlot *plot, const Axis *axis)
 {
 	int			piles[COMPARE_MAX_SETS][COMPARE_MAX_WIDTH] = {{0}};
 	int			tallest = 0;
-	int			values;			/* of a symbol */
+	int			values;			/* values per symbol */
 
 	for (int i = 0; i < plot->nsets; i++)
 		for (int j = 0; j < plot->sets[i].n; j++)
@@ -334,23 +330,17 @@ draw_bars(const ComparePlot *plot, const Axis *axis)
 static void
 put_test(const ComparePlot *plot, const CompareSet *set)
 {
+	static const char *const lines[] = {
+		[COMPARE_DIFFERENT] = "Difference at %s%% confidence",
+		[COMPARE_NOT_PROVEN] = "No difference proven at %s%% confidence",
+		[COMPARE_TOO_FEW] = "Too few values for %s%% confidence",
+		[COMPARE_NO_TEST] = "No test, as nothing varies",
+	};
 	CompareTest test = compare_test(&plot->sets[0], set, plot->level, plot->method, plot->pause);
 
-	switch (test.verdict)
-	{
-		case COMPARE_DIFFERENT:
-			put_line(plot, "Difference at %s%% confidence", plot->level->percent);
-			break;
-		case COMPARE_NOT_PROVEN:
-			put_line(plot, "No difference proven at %s%% confidence", plot->level->percent);
-			return;
-		case COMPARE_TOO_FEW:
-			put_line(plot, "Too few values for %s%% confidence", plot->level->percent);
-			return;
-		case COMPARE_NO_TEST:
-			put_line(plot, "No test, as nothing varies");
-			break;
-	}
+	put_line(plot, lines[test.verdict], plot->level->percent);
+	if (test.verdict == COMPARE_NOT_PROVEN || test.verdict == COMPARE_TOO_FEW)
+		return;
 	if (plot->method == COMPARE_RANK)
 		put_line(plot, "        %g +/- %g (%g to %g)", test.difference, test.margin, test.low, test.high);
 	else
@@ -403,7 +393,7 @@ put_table(const ComparePlot *plot)
 			char		number[40];
 			int			digits = TABLE_DIGITS;
 
-			/* as many digits as there is room for */
+			/* as many digits as fit */
 			do
 				snprintf(number, sizeof(number), "%.*g", digits, values[column]);
 			while ((int) strlen(number) > width && --digits > 0);

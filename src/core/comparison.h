@@ -1,12 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * comparison.h
- *	  Whether data sets differ: by ranks, or as ministat(1) of FreeBSD says it,
- *	  with quantiles that are computed instead of looked up.
+ *	  Compares data sets by ranks, or like FreeBSD's ministat(1) with computed quantiles.
  *
- * Data are finite numbers of any unit, below COMPARE_LIMIT in absolute value,
- * and results are in that unit.  What is not defined comes out as NAN.  Nothing
- * here allocates.
+ * Data are finite numbers of any unit below COMPARE_LIMIT in absolute value, and results have that
+ * unit.  Results are NAN if they are not defined.  Nothing here allocates.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +17,7 @@
 
 #define COMPARE_LIMIT		1e150
 
-/* What a plot can show: so many data sets have a symbol. */
+/* Number of data sets that have a symbol in a plot. */
 #define COMPARE_MAX_SETS	7
 #define COMPARE_MIN_WIDTH	60
 #define COMPARE_MAX_WIDTH	1000
@@ -31,110 +29,93 @@ typedef struct CompareSet
 	double	   *x;				/* ascending after compare_summary() */
 	int			n;
 
-	/* what compare_summary() fills in */
+	/* set by compare_summary() */
 	double		min;
 	double		max;
 	double		median;
 	double		mean;
-	double		mean_rest;		/* what rounding took off it, which is not
-								 * little beside the difference of two means
-								 * far from 0 */
-	double		stddev;			/* n - 1 in the denominator; 0 exactly if all
-								 * are equal */
+	double		mean_rest;		/* rounding error of the mean */
+	double		stddev;			/* with n - 1; 0 if all values are equal */
 } CompareSet;
 
-/* Sums up n >= 2 values, and sorts them. */
+/* Sorts n >= 2 values and computes their statistics. */
 extern void compare_summary(CompareSet *set);
 
 /*
- * A level of confidence of a two-sided test.  "inside" and "outside" add up to
- * 1, and both are given lest the smaller one lose digits.
+ * Level of confidence of a two-sided test.  "inside" and "outside" add up to 1; both are given so
+ * that the smaller one keeps its digits.
  */
 typedef struct CompareLevel
 {
 	double		inside;			/* 0.95 for 95 % */
 	double		outside;
-	const char *percent;		/* as to be shown: "95.0" */
+	const char *percent;		/* text, such as "95.0" */
 } CompareLevel;
 
 typedef enum CompareMethod
 {
-	COMPARE_RANK,				/* Wilcoxon, Mann and Whitney; Hodges and
-								 * Lehmann */
+	COMPARE_RANK,				/* Mann-Whitney test, Hodges-Lehmann shift */
 	COMPARE_STUDENT,			/* t test with pooled variance */
-	COMPARE_WELCH				/* t test without */
+	COMPARE_WELCH				/* t test with separate variances */
 } CompareMethod;
 
 typedef enum CompareVerdict
 {
 	COMPARE_DIFFERENT,
 	COMPARE_NOT_PROVEN,
-	COMPARE_TOO_FEW,			/* ranks of so few values cannot give that
-								 * confidence */
-	COMPARE_NO_TEST				/* nothing varies, so that there is nothing to
-								 * judge a difference by */
+	COMPARE_TOO_FEW,			/* too few values for this confidence */
+	COMPARE_NO_TEST				/* all values are equal */
 } CompareVerdict;
 
 typedef struct CompareTest
 {
-	double		difference;		/* of b less a: the shift, or that of means */
-	double		low;			/* its confidence interval; NAN for
-								 * COMPARE_TOO_FEW */
+	double		difference;		/* shift, or difference of means, of b minus a */
+	double		low;			/* interval; NAN for COMPARE_TOO_FEW */
 	double		high;
-	double		margin;			/* half of that interval's width; 0 for
-								 * COMPARE_NO_TEST */
-	double		percent;		/* the difference in percent of a's median, or
-								 * mean; NAN if that is 0, or so small that it
-								 * is beyond any number */
-	double		margin_percent; /* half of its confidence interval, likewise */
-	double		pooled_stddev;	/* NAN but for Student's test */
+	double		margin;			/* half of its width; 0 for COMPARE_NO_TEST */
+	double		percent;		/* in percent of a; NAN if not finite */
+	double		margin_percent; /* half of its confidence interval */
+	double		pooled_stddev;	/* Student's test only, else NAN */
 	double		df;				/* degrees of freedom; NAN for ranks */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */
 	CompareVerdict verdict;
 } CompareTest;
 
 /*
- * Tests two independent data sets, summed up before.
+ * Compares two independent data sets after compare_summary().
  *
- * By ranks: see rank_test.h.  Sets differ where p is below what the confidence
- * leaves.  The interval excludes 0 then, unless there are ties between sets, of
- * which it can have 0 for an end.
+ * COMPARE_RANK: see rank_test.h.  Sets differ if p is below level->outside.  Then the interval
+ * excludes 0, unless ties between the sets make 0 an end of it.
  *
- * Student's t test; or Welch's, which does not take both variances for the same,
- * with the degrees of freedom of Welch and Satterthwaite (Welch, Biometrika 34,
- * 1947).
+ * COMPARE_WELCH does not assume equal variances; the degrees of freedom are those of Welch and
+ * Satterthwaite (Welch, Biometrika 34, 1947).
  *
- * The interval of the difference in percent of a's median or mean is that of b's
- * over a's, to first order, as a's is not known exactly either: the same as
- * above, of data of which a's have been multiplied by that ratio.
- *
- * "pause" is for large sets, as in rank_test.h.
+ * The interval of the percentage takes the error of a's median or mean into account to first order:
+ * it is the interval of the difference after a's data were multiplied by the ratio of b's to a's.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-/* The verdict in words. */
+/* Returns the verdict as text. */
 extern const char *compare_verdict(const CompareTest *test);
 
 /*
- * The picture that ministat draws, line by line: the data sets' names and
- * symbols, the plot, a table, and the test of each against the first.  A value
- * is one symbol, and they are piled up where several fall into a column; where
- * data sets meet, it is the symbol whose number is theirs combined by OR.
- * Beneath, a bar reaches from the mean minus the standard deviation to the mean
- * plus it, with M at the median and, above it, A at the mean (average); it is a
- * line a data set if "separate".
+ * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
+ * plot, a table, and the test of each data set against the first.  Each value is a symbol; symbols
+ * in the same column are stacked.  Where data sets overlap, the symbol is that of their numbers
+ * combined by OR.  Below, a bar extends one standard deviation to each side of the mean, with M at
+ * the median and, over it, A at the mean (average).  If "separate", each data set has a bar of its
+ * own.
  */
 typedef struct ComparePlot
 {
-	const CompareSet *sets;		/* summed up */
+	const CompareSet *sets;		/* after compare_summary() */
 	int			nsets;			/* 1 to COMPARE_MAX_SETS */
 	const CompareLevel *level;
 	CompareMethod method;
 	RankPause	pause;
-	int			width;			/* of the widest line, COMPARE_MIN_WIDTH to
-								 * COMPARE_MAX_WIDTH */
+	int			width;			/* COMPARE_MIN_WIDTH to COMPARE_MAX_WIDTH */
 	bool		separate;
 	void		(*line) (void *arg, const char *line);	/* without newline */
 	void	   *arg;

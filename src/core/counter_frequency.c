@@ -1,7 +1,4 @@
-/*
- * counter_frequency.c
- *	  See counter_frequency.h.
- */
+/* See counter_frequency.h. */
 #include <math.h>
 #include <stddef.h>
 
@@ -11,12 +8,12 @@
 
 #define CALIBRATION_S		0.05
 #define CALIBRATION_TRIES	21
-/* a stated frequency that is farther off than this is not believed */
+/* larger deviations from the calibration refute a stated frequency */
 #define BELIEVED_PPM		100.0
 
 static uint64_t (*counter_read) (void);
 
-/* Fenced, so that the reading stays inside its bracket. */
+/* The fences keep the reading inside its bracket. */
 static uint64_t
 fenced_read(void)
 {

@@ -10,26 +10,26 @@
 
 #include <stdint.h>
 
-/* All 0 before it is known. */
+/* Must be initialised with zeros. */
 typedef struct CounterFrequency
 {
-	double		hz;				/* in use; 0 if it could not be found */
-	const char *from;			/* who states that, or "calibration" */
-	double		calibrated_hz;	/* 0 if calibration did not succeed */
+	double		hz;				/* frequency in use; 0: not known */
+	const char *from;			/* source of hz, such as "calibration" */
+	double		calibrated_hz;	/* 0: calibration failed */
 	double		calibrated_bound_ppm;	/* bound of its error */
 } CounterFrequency;
 
 /*
- * Compares the counter with the reference clock for 50 ms, in which "wait" is
- * called with the time left in seconds; that may leave by longjmp.
+ * Compares the counter with the reference clock for 50 ms.  Calls wait() with the remaining time in
+ * seconds; wait() may leave by longjmp().
  */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));
 
 /*
- * Takes a stated frequency into use if none is yet, and the calibration confirms
- * it to 100 ppm, or there is none: it is better than a calibrated one since it is the
- * same for every process.  0 if nothing is stated.
+ * Sets the frequency to the stated one unless it is set, or the calibration differs by more than
+ * 100 ppm.  A stated frequency is preferred because it is the same in all processes.  0: nothing is
+ * stated.
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 

@@ -1,7 +1,4 @@
-/*
- * cpu_hop.c
- *	  See cpu_hop.h.
- */
+/* See cpu_hop.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -21,7 +18,7 @@ cpu_hop_proven(const CpuHop *hop)
 
 #ifdef __linux__
 
-/* CPUs in a set; more than that are none of ours. */
+/* Number of cpu_set_t in a set; CPUs beyond MOST_CPUS are ignored. */
 #define SETS		8
 #define MOST_CPUS	(SETS * CPU_SETSIZE)
 
@@ -35,7 +32,7 @@ go_to(int cpu)
 	return sched_setaffinity(0, sizeof(set), set) == 0;
 }
 
-/* The n-th CPU of a set, apart from one of them. */
+/* Returns the n-th CPU of a set, not counting "home"; -1: none. */
 static int
 other_cpu(const cpu_set_t * set, size_t size, int home, unsigned int n)
 {
@@ -67,12 +64,15 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpu = other_cpu(all, sizeof(all), hop->home, turn % (hop->cpus - 1));
 
-	/* where it may run on all there are, it may on those that come, too */
+	/* if all online CPUs are allowed, allow also CPUs that come online later */
 	memcpy(afterwards, all, sizeof(all));
 	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
 		memset(afterwards, 0xff, sizeof(afterwards));
 
-	/* it must not leave home by itself between the first two */
+	/*
+	 * pin the thread, so that it does not leave home between the first two
+	 * readings
+	 */
 	went = go_to(hop->home);
 	before = read();
 	went = went && go_to(hop->cpu);

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * cpu_hop.h
- *	  Whether the clock of another CPU differs from that of this one, by going
- *	  there and back.
+ *	  Compares the clock of another CPU with that of this one, by moving the thread there and
+ *	  back.
  *
- * It takes no second process and some 20 us of CPU time, and proves differences
- * that are larger than the time that the way takes, some microseconds;
- * skew_bounds.h has the way to know smaller ones.
+ * Needs no second process and some 20 us of CPU time.  Proves only differences larger than the time
+ * of the moves, some microseconds; skew_bounds.h finds smaller ones.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,21 +17,20 @@
 
 typedef struct CpuHop
 {
-	int			cpus;			/* that this thread may run on */
-	int			home;			/* the one that it was on ... */
-	int			cpu;			/* ... and went to, where the clock is ahead */
-	int64_t		least;			/* by so many ticks at least ... */
-	int64_t		most;			/* ... and at most */
+	int			cpus;			/* CPUs that this thread may run on */
+	int			home;			/* the current CPU */
+	int			cpu;			/* the other CPU */
+	int64_t		least;			/* bounds of the other clock's lead, in ticks */
+	int64_t		most;
 } CpuHop;
 
 /*
- * "turn" chooses the other CPU: successive numbers go round.  False if there is no
- * other one, or the system does not allow it.  The CPUs that the thread may run on
- * are what they were afterwards.
+ * Moves to another CPU and back; successive numbers of "turn" select the CPUs in turn.  Returns
+ * false if there is no other CPU or the system forbids it.  Restores the thread's CPU affinity.
  */
 extern bool cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop);
 
-/* The smallest difference, in ticks, that this proves; 0: none. */
+/* Returns the smallest difference that is proven, in ticks; 0: none. */
 extern int64_t cpu_hop_proven(const CpuHop *hop);
 
 #endif							/* CLOCKTIMING_CPU_HOP_H */

@@ -19,9 +19,6 @@
 
 #include "core/cpu_usage.h"
 
-/* A run has had the processor for this share of its time at least. */
-#define LEAST_CPU	0.01
-
 #if defined(__linux__)
 /*
  * What the scheduler says of this thread.  It stays open, as opening it takes six times as
@@ -117,52 +114,22 @@ cpu_usage_after(void)
 }
 
 /*
- * Without a single wait all time off the CPU was others', a hypervisor's other
- * guests among them, which are in no run queue of this system.
+ * Without a single wait all time off the CPU was other processes', also that of a
+ * hypervisor's other guests, which are in no run queue of this system.  Where the
+ * kernel does not tell, a part of it was, by the numbers of preemptions and waits.
  */
-Preempted
-preempted_between(const CpuUsage *before, const CpuUsage *after, double run_ns)
+double
+preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)
 {
-	Preempted	preempted = {.run_ns = run_ns, .exact = true};
-	double		off_ns = run_ns - (after->cpu_ns - before->cpu_ns);
+	double		off_ns = elapsed_ns - (after->cpu_ns - before->cpu_ns);
 	double		preemptions = after->preemptions - before->preemptions;
 	double		waits = after->waits - before->waits;
 
-	if (before->cpu_ns <= 0 || off_ns <= 0 || run_ns <= 0)
-		return preempted;
-	off_ns = fmin(off_ns, (1 - LEAST_CPU) * run_ns);
-	preempted.turns = preemptions + waits;
-	if (waits <= 0)
-		preempted.ns = preemptions > 0 ? off_ns : 0;
-	else if (before->delay_ns >= 0 && after->delay_ns >= before->delay_ns)
-		preempted.ns = fmin(after->delay_ns - before->delay_ns, off_ns);
-	else if (preemptions > 0)
-	{
-		preempted.ns = off_ns * preemptions / (preemptions + waits);
-		preempted.exact = false;
-	}
-	preempted.share = preempted.ns / (run_ns - preempted.ns);
-	return preempted;
-}
-
-/*
- * Others' turns begin at random, so that each falls into what was measured with a
- * probability that is its share, and they differ in length about as much as
- * their mean: n turns of mean m and as much deviation, with p each, have a
- * variance of 2 * n * m^2 * p * (1 - p), since what all turns take together is
- * known.  If that is not known, it may be half as much, or half more.
- */
-double
-preempted_variance(const Preempted *preempted, double measured_ns, double estimated_ns)
-{
-	double		part;
-	double		variance;
-
-	if (preempted->ns <= 0 || preempted->run_ns <= 0)
+	if (before->cpu_ns <= 0 || off_ns <= 0)
 		return 0;
-	part = fmin(fmax(measured_ns / preempted->run_ns, 0), 1);
-	variance = 2 * part * (1 - part) * preempted->ns * preempted->ns / fmax(preempted->turns, 1);
-	if (!preempted->exact)
-		variance += pow(estimated_ns * preempted->share / 2, 2);
-	return variance;
+	if (waits <= 0)
+		return preemptions > 0 ? off_ns : 0;
+	if (before->delay_ns >= 0 && after->delay_ns >= before->delay_ns)
+		return fmin(after->delay_ns - before->delay_ns, off_ns);
+	return preemptions > 0 ? off_ns * preemptions / (preemptions + waits) : 0;
 }

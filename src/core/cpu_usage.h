@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cpu_usage.h
- *	  For how long others have had the processor.
+ *	  CPU time of this thread, and for how long other processes had the
+ *	  processor instead.
  *
  * Knows nothing of PostgreSQL.
  *
@@ -9,8 +10,6 @@
  */
 #ifndef CLOCKTIMING_CPU_USAGE_H
 #define CLOCKTIMING_CPU_USAGE_H
-
-#include <stdbool.h>
 
 /* What the operating system says of this thread. */
 typedef struct CpuUsage
@@ -32,25 +31,11 @@ extern CpuUsage cpu_usage_after(void);
 /* CPU time of this thread alone, which is all of a backend. */
 extern double cpu_time_ns(void);
 
-/* For how long other processes have had the processor while something ran. */
-typedef struct Preempted
-{
-	double		run_ns;
-	double		ns;				/* of it */
-	double		share;			/* ns / (run_ns - ns) */
-	double		turns;			/* time slices of other processes */
-	bool		exact;			/* waiting for something is told apart */
-} Preempted;
-
-extern Preempted preempted_between(const CpuUsage *before, const CpuUsage *after,
-								   double run_ns);
-
 /*
- * The square of the standard error of what a part of the run would take if others
- * were as likely to have the processor at each moment: some of it was measured, with
- * their turns in it as they came, and some estimated, with their share added.
+ * Returns how much of elapsed_ns, the time between two readings of the usage, other
+ * processes had the processor that this thread wanted.  Waiting for something else, a disk
+ * for example, does not count.
  */
-extern double preempted_variance(const Preempted *preempted, double measured_ns,
-								 double estimated_ns);
+extern double preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns);
 
 #endif							/* CLOCKTIMING_CPU_USAGE_H */

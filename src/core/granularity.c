@@ -1,14 +1,10 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * granularity.c
- *	  The smallest step that a clock is really seen to advance by.
+ *	  See granularity.h.
  *
- * A clock may return anything, so whatever the advances are, the work is
- * bounded: by a sample of SAMPLE of them, PAIRS pairs for the greatest common
- * divisor, and some 1000 frequencies for each of at most 15 widths, over
- * DIFFERENCES differences.  That is a few million additions at the very worst.
- *
- *-------------------------------------------------------------------------
+ * A clock may return anything, so the work is bounded: a sample of SAMPLE advances, PAIRS pairs for
+ * the greatest common divisor, and some 1000 frequencies for each of at most 15 widths over
+ * DIFFERENCES differences.  These are a few million additions in the worst case.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -17,24 +13,24 @@
 #include "core/granularity.h"
 
 #define MIN_ADVANCES	16
-/* An interrupt or two may hit: this share of the advances has to agree. */
+/* Share of the advances that must agree; interrupts may disturb the others. */
 #define AGREEMENT		0.98
 #define SAMPLE			256
 #define PAIRS			256
 
-/* So long are all advances of a clock but this share, for it to have that step. */
+/* Largest share of advances that may be shorter than the step. */
 #define SHORTER			0.1
 
 /*
- * Rounding to whole ticks smears a step of g ticks over phases of one tick in
- * g, twice; below four ticks that hides any period.  A difference of two
- * readings is off by less than a tick, and the period is not quite known.
+ * Rounding to whole ticks smears a step of g ticks over 2 / g of its period, which hides any period
+ * below four ticks.  A difference of two readings is off by less than a tick, and the period is not
+ * known exactly.
  */
 #define MIN_PERIOD		4.0
 #define ROUNDING		1.25
 #define REAL_AGREEMENT	0.95
 
-/* The search for a real period: see real_step(). */
+/* Parameters of the search for a non-integer period in real_step(). */
 #define DIFFERENCES		128
 #define MIN_DIFFERENCES	32
 #define MIN_COSINE		0.6
@@ -67,7 +63,7 @@ gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Whether nearly all are multiples of it; mostly known after a few. */
+/* Returns whether nearly all values are multiples of the divisor.  Mostly a few values decide. */
 static bool
 divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 {
@@ -82,10 +78,9 @@ divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 }
 
 /*
- * Greatest common divisor of all advances but a few.  Strays make a plain GCD
- * 1, so pairs of advances propose theirs (of two random multiples it is the
- * step itself in 6 / pi^2 of all cases), and the largest one that nearly all
- * agree to wins.
+ * Returns the greatest common divisor of nearly all values.  Each of PAIRS pairs proposes its own
+ * divisor, which is the step in 6 / pi^2 of all cases.  The largest divisor that nearly all values
+ * agree with wins.  A plain GCD would be 1 after a single disturbed value.
  */
 static uint64_t
 robust_gcd(const uint64_t *value, int n)
@@ -104,7 +99,7 @@ robust_gcd(const uint64_t *value, int n)
 	return best;
 }
 
-/* The first of ascending values that is above the limit. */
+/* Returns the index of the first value above the limit; values are ascending. */
 static int
 first_above(const uint64_t *value, int n, uint64_t limit)
 {
@@ -124,8 +119,8 @@ first_above(const uint64_t *value, int n, uint64_t limit)
 }
 
 /*
- * Differences of values, each above half of "width" and up to it, from all over
- * the values.  Short ones would agree with any long period.
+ * Writes differences of values between width / 2 and width, from all parts of the range; returns
+ * their number.  Shorter ones would agree with any long period.
  */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
@@ -146,7 +141,7 @@ take_differences(const uint64_t *value, int n, double width, double *difference)
 	return found;
 }
 
-/* In cycles, from -0.5 to 0.5. */
+/* Returns the phase in cycles, from -0.5 to 0.5. */
 static double
 phase(double length, double frequency)
 {
@@ -154,10 +149,9 @@ phase(double length, double frequency)
 }
 
 /*
- * The frequency near this one that makes a whole number of cycles of each
- * length best: by the mean phase, then by least squares.  Returns the mean cosine
- * of the phases, which is 1 where all are multiples of 1 / frequency, and about 0
- * by chance.
+ * Adjusts the frequency so that each length is as close as possible to a whole number of cycles:
+ * first by the mean phase, then by least squares.  Returns the mean cosine of the phases: 1 if all
+ * lengths are multiples of 1 / frequency, about 0 by chance.
  */
 static double
 fit_frequency(const double *length, int n, double *frequency)
@@ -194,10 +188,9 @@ fit_frequency(const double *length, int n, double *frequency)
 }
 
 /*
- * The period that nearly all values are multiples of, to within the rounding,
- * if that is so for one near 1 / frequency; else 0.  The frequency comes from
- * differences of up to "width".  Longer ones give it with more digits, and in
- * the end it has to fit the values themselves.
+ * Returns the period near 1 / frequency of which nearly all values are multiples within rounding;
+ * 0: none.  "width" is the longest difference that the frequency comes from.  Longer differences
+ * refine the frequency, and at last the values themselves must fit.
  */
 static double
 confirmed_period(const uint64_t *value, int n, double frequency, double width)
@@ -234,15 +227,14 @@ confirmed_period(const uint64_t *value, int n, double frequency, double width)
 	if (agreeing < REAL_AGREEMENT * n)
 		return 0;
 
-	/* half of a step would do as well, but it is not the step */
+	/* the period may be half of a step or less */
 	return (double) robust_gcd(multiples, agreeing) / frequency;
 }
 
 /*
- * The longest period that is confirmed, of 1 / frequency ticks from "shortest"
- * to "longest", by differences of up to "width"; 0 if there is none.  The mean
- * cosine changes over frequencies of about 1 / width: that is looked at eight
- * times as often.  Cosines at equal distances come of a rotation.
+ * Returns the longest confirmed period between "shortest" and "longest" ticks, from differences of
+ * up to "width"; 0: none.  The mean cosine changes over frequencies of about 1 / width, so it is
+ * evaluated at an eighth of that.  Cosines at equidistant frequencies are computed by rotation.
  */
 static double
 period_among(const uint64_t *value, int n, double width, double shortest,
@@ -288,7 +280,7 @@ period_among(const uint64_t *value, int n, double width, double shortest,
 		}
 		else if (peak > 0 && (cosine < peak / 2 || step == steps))
 		{
-			/* the peak is behind us */
+			/* the peak has been passed */
 			double		period = confirmed_period(value, n, peak_frequency, width);
 
 			if (period > 0)
@@ -301,10 +293,9 @@ period_among(const uint64_t *value, int n, double width, double shortest,
 }
 
 /*
- * Periods longer than half of a width cannot be told from a mere cluster of
- * differences of that width, and for those that are much shorter a smaller
- * width does, in which the period need not be known as exactly.  The smallest
- * come first: large ones show the distances of clusters as well.
+ * Searches the widths in ascending order.  A period longer than half of a width cannot be
+ * distinguished from a cluster of differences.  For a much shorter period a smaller width suffices,
+ * which needs a less exact frequency.  Large widths also show the distances of clusters.
  */
 static double
 real_step(const uint64_t *value, int n)
@@ -347,7 +338,7 @@ granularity(uint64_t *advances, int n)
 	if (n < MIN_ADVANCES)
 		return 0;
 
-	/* leave out the longest, which interrupts have stretched */
+	/* leaves out the longest ones, which interrupts have stretched */
 	n = (int) (n * INT64_C(95) / 100) + 1;
 	nvalues = n < SAMPLE ? n : SAMPLE;
 	for (int i = 0; i < nvalues; i++)

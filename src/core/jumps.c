@@ -1,40 +1,37 @@
-/*
- * jumps.c
- *	  See jumps.h.
- */
+/* See jumps.h. */
 #include <math.h>
 #include <string.h>
 
 #include "core/jumps.h"
 #include "core/stats.h"
 
-/* Neighbours and pairs that tell a rate at least. */
+/* Smallest numbers of neighbours, and of pairs, that determine a rate. */
 #define MIN_SIDE		3
 #define MIN_PAIRS		11
 
-/* What is no step: ns, and by how much the rate of late may be wrong. */
+/* Smallest step in ns, and tolerance of a rate learnt from neighbours. */
 #define LEAST_NS		1000.0
 #define RATE			100e-6
 
 /*
- * Rates of one clock may differ by so much from each other, and from the
- * reference's: NTP steers a clock by up to 500 ppm either way.
+ * Largest difference between two rates of a clock, or from the reference's, that is no step: NTP
+ * steers a clock by up to 500 ppm in either direction.
  */
 #define STEERED_RATE	1000e-6
 
-/* What several intervals tell of the clock's rate. */
+/* Rate of a clock, from several intervals. */
 typedef struct Rate
 {
 	double		rate;
-	double		doubt;			/* bound of its error */
-	bool		agreed;			/* by most of them, to within a tolerance */
+	double		doubt;			/* bound of the rate's error */
+	bool		agreed;			/* most intervals have this rate */
 } Rate;
 
-/* By how much the lead of an interval is more than a rate explains. */
+/* Part of an interval's lead that a rate does not explain. */
 typedef struct Excess
 {
 	double		ns;
-	double		tolerance_ns;	/* no step up to here */
+	double		tolerance_ns;	/* a larger excess is a step */
 } Excess;
 
 static const Rate nominal_rate = {.rate = 0, .doubt = 0};
@@ -50,7 +47,7 @@ excess_over(const JumpsInterval *interval, const Rate *rate, double tolerance)
 	return excess;
 }
 
-/* Adds an interval's rate to n others, but none of an interval without length. */
+/* Appends the rate of an interval unless its length is 0; returns the new number of rates. */
 static int
 add_rate(double *rates, double *doubts, int n, const JumpsInterval *interval)
 {
@@ -61,10 +58,7 @@ add_rate(double *rates, double *doubts, int n, const JumpsInterval *interval)
 	return n + 1;
 }
 
-/*
- * The median of rates, each of which is known to within its doubt, as the
- * median is to within that of the doubts.  "work" has room for n.
- */
+/* Returns the median of the rates and of the bounds of their errors.  "work" needs n elements. */
 static Rate
 rate_of(const double *rates, const double *doubts, int n, double tolerance, double *work)
 {
@@ -81,7 +75,7 @@ rate_of(const double *rates, const double *doubts, int n, double tolerance, doub
 	return rate;
 }
 
-/* That of the neighbours in the direction 1 or -1; false if these are too few. */
+/* Sets the rate of the neighbours in the direction 1 or -1; returns false if they are too few. */
 static bool
 rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 {
@@ -91,15 +85,15 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 	int			n = 0;
 
 	for (int j = i + direction; j >= 0 && j < jumps->n && n < JUMPS_SIDE; j += direction)
-		n = add_rate(rates, doubts, n, &jumps->late[j]);
+		n = add_rate(rates, doubts, n, &jumps->recent[j]);
 	if (n < MIN_SIDE)
 		return false;
 	*rate = rate_of(rates, doubts, n - (n % 2 == 0), RATE, work);
 	if (!rate->agreed)
 	{
-		/* the first of a stretch at another rate, perhaps */
+		/* the interval may be the last one before a stretch at another rate */
 		Rate		nearest = {rates[0], doubts[0], true};
-		Excess		excess = excess_over(&jumps->late[i], &nearest, RATE);
+		Excess		excess = excess_over(&jumps->recent[i], &nearest, RATE);
 
 		if (fabs(excess.ns) <= excess.tolerance_ns)
 			*rate = nearest;
@@ -110,8 +104,8 @@ rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 static void
 count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
-	bool		goes_on = jumps->event_look > 0 &&
-		interval->look == jumps->event_look + 1 &&
+	bool		goes_on = jumps->event_number > 0 &&
+		interval->number == jumps->event_number + 1 &&
 		(size_ns > 0) == (jumps->event_ns > 0);
 	double		backward_ns = interval->backward_ns + jumps->unexplained_ns;
 	JumpsCount *kind;
@@ -121,8 +115,8 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 	jumps->unexplained_ns = 0;
 
 	/*
-	 * Readings show less of a step back than it was, by the time that passed
-	 * between them.
+	 * The backward step seen in readings is smaller than the real one, by the
+	 * time between them.
 	 */
 	if (size_ns < 0 && backward_ns > 0)
 	{
@@ -134,13 +128,13 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 			return;
 	}
 	jumps->event_ns = goes_on ? jumps->event_ns + size_ns : size_ns;
-	jumps->event_look = interval->look;
+	jumps->event_number = interval->number;
 	kind = size_ns > 0 ? &jumps->warps : &jumps->lags;
 	kind->count += !goes_on || kind->count == 0;
 	kind->max_ns = fmax(kind->max_ns, fabs(jumps->event_ns));
 }
 
-/* An interval of that excess either has a step or none. */
+/* Counts a step if the interval's excess is larger than the tolerance. */
 static void
 count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 {
@@ -150,13 +144,17 @@ count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 		return;
 	}
 	jumps->unexplained_ns = interval->backward_ns;
-	/* too short to tell of a clock that stands still: it ends no step */
-	if (jumps->event_look > 0 && interval->look == jumps->event_look + 1 &&
+
+	/*
+	 * an interval too short to show that the clock stands still does not end
+	 * a step
+	 */
+	if (jumps->event_number > 0 && interval->number == jumps->event_number + 1 &&
 		excess.tolerance_ns >= fabs(interval->passed_ns))
-		jumps->event_look = interval->look;
+		jumps->event_number = interval->number;
 }
 
-/* None where either rate explains the lead. */
+/* Returns the smaller excess; 0 if the signs differ or one is within its tolerance. */
 static Excess
 smaller(Excess a, Excess b)
 {
@@ -169,20 +167,19 @@ smaller(Excess a, Excess b)
 }
 
 /*
- * The smallest excess counts, and none does if they differ in their sign: the
- * rate changed there.
+ * Judges an interval by the smaller excess over the rates of both sides.  If their signs differ,
+ * the rate changed, which is no step.
  *
- * Neighbours that do not agree have steps of their own, so that the interval is
- * judged by the nominal rate.  So it is where neighbours agree on a rate that
- * steering does not explain, unless all around do and the interval itself is
- * far from nominal, too: then that is how this clock runs.  And so it is where
- * only one side has neighbours enough, at the beginning and at the end: the rate
- * may have changed on the other.
+ * The interval is judged by the nominal rate if the neighbours do not agree, because then they
+ * contain steps themselves.  It is also judged by it if the neighbours agree on a rate that
+ * steering does not explain, unless both sides and the interval itself have that rate, which then
+ * is the rate of this clock.  At the beginning and at the end, where only one side has enough
+ * neighbours, it is judged by both.
  */
 static void
 judge(Jumps *jumps, int i)
 {
-	const JumpsInterval *interval = &jumps->late[i];
+	const JumpsInterval *interval = &jumps->recent[i];
 	Excess		nominal = excess_over(interval, &nominal_rate, STEERED_RATE);
 	Excess		excess = {0, 0};
 	Rate		rates[2];
@@ -217,15 +214,15 @@ judge(Jumps *jumps, int i)
 void
 jumps_add(Jumps *jumps, const JumpsInterval *interval)
 {
-	const int	room = 2 * JUMPS_SIDE + 1;
+	const int	capacity = 2 * JUMPS_SIDE + 1;
 
-	if (jumps->n == room)
+	if (jumps->n == capacity)
 	{
-		memmove(&jumps->late[0], &jumps->late[1], (room - 1) * sizeof(JumpsInterval));
+		memmove(&jumps->recent[0], &jumps->recent[1], (capacity - 1) * sizeof(JumpsInterval));
 		jumps->n--;
 		jumps->judged--;
 	}
-	jumps->late[jumps->n++] = *interval;
+	jumps->recent[jumps->n++] = *interval;
 	if (jumps->n - jumps->judged > JUMPS_SIDE)
 		judge(jumps, jumps->judged++);
 }
@@ -237,7 +234,7 @@ jumps_end(Jumps *jumps)
 		judge(jumps, jumps->judged++);
 }
 
-/* From the pair before to this one. */
+/* Returns the interval between two pairs. */
 static JumpsInterval
 interval_between(const JumpsPair *last, const JumpsPair *pair)
 {
@@ -251,7 +248,7 @@ interval_between(const JumpsPair *last, const JumpsPair *pair)
 }
 
 void
-jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
+jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 {
 	double	   *rates = work;
 	double	   *doubts = work + n;
@@ -273,7 +270,7 @@ jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 		rate = nominal_rate;
 
 	jumps->found = NULL;
-	jumps->event_look = 0;
+	jumps->event_number = 0;
 	jumps->unexplained_ns = 0;
 	for (int i = 1; i < n; i++)
 	{
@@ -281,11 +278,11 @@ jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n, double *work)
 		JumpsInterval interval;
 		Excess		excess;
 
-		/* the one before has been corrected */
+		/* the previous pair has already been corrected */
 		last.lead_ns += stepped_ns;
 		last.doubt_ns -= doubt_ns;
 		interval = interval_between(&last, &pairs[i]);
-		interval.look = i;
+		interval.number = i;
 		interval.doubt_ns += pairs[i].doubt_ns - last.doubt_ns;
 		excess = excess_over(&interval, &rate, STEERED_RATE);
 		count_or_pass(jumps, &interval, excess);

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * jumps.h
- *	  Steps of a clock that is looked at beside a reference now and then.
+ *	  Detects steps of a clock that is compared with a reference at intervals.
  *
- * From one look to the next a clock leads the reference by a little more, or
- * less, as its rate has it.  Where it leads by much more, or less, than in the
- * intervals before and in those after, it has stepped.  A rate that changes
- * agrees with one side or the other, and is no step.
+ * The lead of a clock over the reference changes at a constant rate.  An interval contains a step
+ * if the lead changes by much more or less than in the intervals before and after it.  After a
+ * change of rate, the interval agrees with one side, so that this is no step.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,17 +15,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Intervals either side that one is judged by; odd, for their median. */
+/*
+ * Number of neighbours on each side that an interval is compared with; odd because of their median.
+ */
 #define JUMPS_SIDE		7
 
-/* From one look to the next. */
+/* Time between two observations. */
 typedef struct JumpsInterval
 {
-	int64_t		look;			/* number of the look that ends it, from 1 */
-	double		passed_ns;		/* on the reference */
-	double		lead_ns;		/* what the clock advanced by, less that */
+	int64_t		number;			/* of the later observation, from 1 */
+	double		passed_ns;		/* advance of the reference */
+	double		lead_ns;		/* advance of the clock minus passed_ns */
 	double		doubt_ns;		/* bound of the error of lead_ns */
-	double		backward_ns;	/* what readings were seen to go back by */
+	double		backward_ns;	/* sum of backward steps in readings */
 } JumpsInterval;
 
 /* Steps of one kind. */
@@ -38,54 +39,57 @@ typedef struct JumpsCount
 
 typedef struct Jumps
 {
-	/* in */
-	bool		nominal;		/* judge by the reference's own rate: the
-								 * clock's shows in long intervals only */
+	/* input */
+	bool		nominal;		/* assume the reference's rate */
 
-	/* Is told of every interval with a step, its size and its bound; or NULL. */
+	/*
+	 * Callback for each interval with a step, with its size and bound; may be
+	 * NULL.
+	 */
 	void		(*found) (void *arg, const JumpsInterval *interval,
 						  double size_ns, double bound_ns);
 	void	   *arg;
 
-	/* out; steps of successive intervals the same way are one */
-	JumpsCount	warps;			/* jumped ahead of the reference */
-	JumpsCount	lags;			/* fell behind it, backward steps apart */
-	double		backward_max_ns;	/* largest step back that was both seen in
-									 * readings and judged */
+	/* output; successive steps in the same direction count as one */
+	JumpsCount	warps;			/* forward steps */
+	JumpsCount	lags;			/* backward steps of readings excluded */
+	double		backward_max_ns;	/* largest one that readings showed */
 
-	/* its own: intervals of late, the oldest first, of which ... */
-	JumpsInterval late[2 * JUMPS_SIDE + 1];
+	/* internal: the latest intervals, oldest first */
+	JumpsInterval recent[2 * JUMPS_SIDE + 1];
 	int			n;
-	int			judged;			/* ... so many are done with */
-	double		unexplained_ns; /* backward steps of the interval before */
-	int64_t		event_look;		/* the latest step: its look, 0 if none ... */
-	double		event_ns;		/* ... and its size, below 0 if backward */
+	int			judged;			/* number of these that have been judged */
+	double		unexplained_ns; /* backward steps of the previous interval */
+	int64_t		event_number;	/* interval of the latest step; 0: none */
+	double		event_ns;		/* its size; below 0: backward */
 } Jumps;
 
-/* All but what goes in is zero at first.  Intervals come in order. */
+/*
+ * Adds an interval.  Intervals must come in order.  All members but the input must be 0 at first.
+ */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
-/* Judges what is left.  No interval may follow. */
+/* Judges the remaining intervals. */
 extern void jumps_end(Jumps *jumps);
 
-/* Some of the looks, which a rate is fitted to. */
+/* An observation that a rate is fitted to. */
 typedef struct JumpsPair
 {
 	double		time_ns;		/* on the reference */
-	double		lead_ns;		/* of the clock, steps taken off */
-	double		bound_ns;		/* bound of the error of its own */
-	double		doubt_ns;		/* bound of that of the steps taken off */
-	int64_t		look;			/* its number, for the caller ... */
-	double		step_ns;		/* ... as steps before it are */
+	double		lead_ns;		/* lead of the clock without steps */
+	double		bound_ns;		/* bound of the lead's own error */
+	double		doubt_ns;		/* bound of the error of the steps */
+	int64_t		number;			/* set by the caller */
+	double		step_ns;		/* set by the caller */
 } JumpsPair;
 
 /*
- * After jumps_end(): finds stretches of many looks in which the clock ran at
- * quite another rate than usual, as one does that was frozen.  No interval
- * differs from those around it there, but all do from most others.  Counts
- * them as steps and takes them off.  "work" has room for 3 * n.
+ * Finds stretches of many observations in which the clock ran at another rate, for example because
+ * it was frozen.  Their intervals differ from most others, but not from their neighbours.  Counts
+ * them as steps and subtracts them.  Must be called after jumps_end().  "work" needs 3 * n
+ * elements.
  */
-extern void jumps_take_off_stretches(Jumps *jumps, JumpsPair *pairs, int n,
+extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
 									 double *work);
 
 #endif							/* CLOCKTIMING_JUMPS_H */

@@ -1,7 +1,4 @@
-/*
- * os_clocks.c
- *	  See os_clocks.h.
- */
+/* See os_clocks.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -18,7 +15,7 @@
 
 #include "core/os_clocks.h"
 
-/* What the platform's headers lack is compiled, but never read. */
+/* Stands for clocks that the platform's headers lack.  They are compiled but never read. */
 #define NO_CLOCK ((clockid_t) -1)
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE NO_CLOCK
@@ -87,7 +84,7 @@ times_ns(void)
 }
 
 #ifdef __APPLE__
-static mach_timebase_info_data_t mach_timebase; /* by os_clock_works() */
+static mach_timebase_info_data_t mach_timebase; /* set by os_clock_works() */
 
 static inline uint64_t
 mach_absolute_time_ns(void)
@@ -99,11 +96,11 @@ mach_absolute_time_ns(void)
 #endif
 
 /*
- * The clocks: BY_ID(name, id, kind, description) for clock_gettime(), and
- * BY_CALL(name, call, unit in ns, kind, description) for others, with a unit of
- * 0 where os_clock_works() finds it out.
+ * Clocks that are listed on all platforms: BY_ID(name, id, kind, description) for clock_gettime(),
+ * and BY_CALL(name, call, unit in ns, kind, description) for others.  os_clock_works() determines a
+ * unit of 0.
  */
-#define LINUX_CLOCKS(BY_ID, BY_CALL) \
+#define COMMON_CLOCKS(BY_ID, BY_CALL) \
 	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE, "time of day, which NTP and the administrator set") \
 	BY_ID(realtime_coarse, CLOCK_REALTIME_COARSE, CLOCK_COARSE, "time of day at the last timer interrupt") \
 	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE, "time since the start, steered by NTP") \
@@ -120,7 +117,7 @@ mach_absolute_time_ns(void)
 	BY_CALL(time, (uint64_t) time(NULL) * NS_PER_S, 1e9, CLOCK_COARSE, "time of day in seconds")
 
 #if defined(__FreeBSD__)
-#define MORE_CLOCKS(BY_ID, BY_CALL) \
+#define PLATFORM_CLOCKS(BY_ID, BY_CALL) \
 	BY_ID(realtime_fast, CLOCK_REALTIME_FAST, CLOCK_COARSE, "time of day at the last timer interrupt") \
 	BY_ID(realtime_precise, CLOCK_REALTIME_PRECISE, CLOCK_FINE, "time of day as precisely as possible") \
 	BY_ID(monotonic_fast, CLOCK_MONOTONIC_FAST, CLOCK_COARSE, "monotonic at the last timer interrupt") \
@@ -129,13 +126,13 @@ mach_absolute_time_ns(void)
 	BY_ID(uptime_precise, CLOCK_UPTIME_PRECISE, CLOCK_FINE, "time that the system has run, as precisely as possible") \
 	BY_ID(second, CLOCK_SECOND, CLOCK_COARSE, "time of day in seconds")
 #elif defined(__APPLE__)
-#define MORE_CLOCKS(BY_ID, BY_CALL) \
+#define PLATFORM_CLOCKS(BY_ID, BY_CALL) \
 	BY_CALL(mach_absolute_time, mach_absolute_time_ns(), 0, CLOCK_FINE, "time that the system has run, as the processor counts") \
 	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE, "time that the system has run, steered by nobody") \
 	BY_ID(uptime_raw_approx, CLOCK_UPTIME_RAW_APPROX, CLOCK_COARSE, "uptime_raw at the last context switch") \
 	BY_ID(monotonic_raw_approx, CLOCK_MONOTONIC_RAW_APPROX, CLOCK_COARSE, "monotonic_raw at the last context switch")
 #else
-#define MORE_CLOCKS(BY_ID, BY_CALL)
+#define PLATFORM_CLOCKS(BY_ID, BY_CALL)
 #endif
 
 #define READER(name, READ) \
@@ -144,8 +141,8 @@ static const ClockReader reader_##name = CLOCK_READER(read_##name);
 #define READER_BY_ID(name, id, kind, description) READER(name, clock_gettime_ns(id))
 #define READER_BY_CALL(name, call, unit_ns, kind, description) READER(name, call)
 
-LINUX_CLOCKS(READER_BY_ID, READER_BY_CALL)
-MORE_CLOCKS(READER_BY_ID, READER_BY_CALL)
+COMMON_CLOCKS(READER_BY_ID, READER_BY_CALL)
+PLATFORM_CLOCKS(READER_BY_ID, READER_BY_CALL)
 
 #define ENTRY_BY_ID(name, id, kind, description) \
 	{#name, "clock_gettime (" #id ")", kind, description, &reader_##name, 0, id},
@@ -153,8 +150,8 @@ MORE_CLOCKS(READER_BY_ID, READER_BY_CALL)
 	{#name, #name, kind, description, &reader_##name, unit_ns, NO_CLOCK},
 
 const OsClock os_clocks[] = {
-	LINUX_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
-	MORE_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
+	COMMON_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
+	PLATFORM_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 };
 
 const int	n_os_clocks = sizeof(os_clocks) / sizeof(os_clocks[0]);

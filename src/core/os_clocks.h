@@ -12,48 +12,43 @@
 
 #include "core/sampler.h"
 
-/* What a clock is good for. */
+/* Kinds of clocks. */
 typedef enum ClockKind
 {
 	CLOCK_FINE,
-	CLOCK_COARSE,				/* advances with the timer interrupt, or
-								 * slower */
+	CLOCK_COARSE,				/* advances with the timer interrupt or slower */
 	CLOCK_CPU_TIME				/* stands still while the process does not run */
 } ClockKind;
 
 typedef struct OsClock
 {
 	const char *name;
-	const char *call;			/* how it is read */
+	const char *call;			/* call that reads it */
 	ClockKind	kind;
 	const char *description;
 
 	/*
-	 * Reads it in nanoseconds, whatever its own unit is, so that a duration
-	 * is known to be long by the same number of ticks for all clocks.
+	 * Reads the clock in nanoseconds, whatever its unit is, so that the same
+	 * number of ticks is a long duration for each clock.
 	 */
 	const ClockReader *reader;
-	double		unit_ns;		/* 0: by id, or known once it works */
-	clockid_t	id;				/* for clock_gettime(), else NO_CLOCK */
+	double		unit_ns;		/* 0: by id, or set by os_clock_works() */
+	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } OsClock;
 
-/* Those of Linux, whatever the platform, then what else this one has. */
+/* The clocks of COMMON_CLOCKS on every platform, then those of this platform. */
 extern const OsClock os_clocks[];
 extern const int n_os_clocks;
 
-/*
- * Whether it can be read here: kernels know fewer than headers do.  To be asked
- * before it is read.
- */
+/* Returns whether the kernel supports the clock.  Must be called before the clock is read. */
 extern bool os_clock_works(const OsClock *clock);
 
-/* As it is reported; 0 if it is not. */
+/* Returns the reported resolution; 0 if none is reported. */
 extern double os_clock_resolution_ns(const OsClock *clock);
 
 /*
- * Makes "n" of the cheapest real system calls; false where there is no knowing
- * which calls are real.  What is read for less than one costs is not read by a
- * system call.
+ * Makes n of the cheapest real system calls; returns false if the platform has no call that is
+ * known to be real.  A clock that is read faster is read without a system call.
  */
 extern bool os_system_calls(int n);
 

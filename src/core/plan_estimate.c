@@ -11,33 +11,8 @@
 #include "core/plan_estimate.h"
 #include "core/stats.h"
 
-/*
- * How workers share out the work among them differs from run to run: this is
- * the least relative standard deviation of a process's part.
- */
-#define SHARING			0.1
-
 /* Below this share of the query a node is next to nothing, however uncertain. */
 #define NEXT_TO_NOTHING	0.01
-
-/*
- * What was measured has in it that others had the processor; what is estimated
- * from a few calls has not, and gets its share of that time.  Of both a part is
- * other processes' time slices that fell into the readings: it is taken off with these, which
- * stay.
- */
-void
-record_add_times(NodeRecord *record, double calls, double loops, double measured_ns,
-				 double estimated_ns, double variance, double first_ns, double inside_ns,
-				 const Preempted *others)
-{
-	double		share = others->share;
-
-	record->total_ns += measured_ns + estimated_ns * (1 + share) - calls * inside_ns * share;
-	record->first_ns += first_ns - loops * inside_ns * share;
-	record->variance += variance * (1 + share) * (1 + share) +
-		preempted_variance(others, measured_ns, estimated_ns);
-}
 
 /* What timing and counting a node's calls adds to whatever contains them. */
 static double
@@ -60,6 +35,20 @@ static double
 squared_error(double ns)
 {
 	return ns / NORMAL_975 * ns / NORMAL_975;
+}
+
+/* What falls into the interval of each timed call of a node. */
+static double
+inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
+{
+	return node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
+}
+
+/* By how much the time of calls may be off because of that, at 95 %. */
+static double
+inside_margin_ns(const PlanEstimate *plan, const NodeEstimate *node, int64_t calls)
+{
+	return COST_UNCERTAINTY * inside_ns_of(plan, node) * (double) calls;
 }
 
 static double
@@ -110,7 +99,7 @@ static void
 add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 {
 	bool		leader = record == &node->leader;
-	double		inside_ns = node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
+	double		inside_ns = inside_ns_of(plan, node);
 	double		ns = record->total_ns - (double) record->calls * inside_ns;
 	double		own = overhead(plan, node, record);
 
@@ -179,7 +168,7 @@ add_records(PlanEstimate *plan)
 static void
 take_off_costs(PlanEstimate *plan, int n)
 {
-	plan->overhead_ns = 0;
+	plan->overhead_ns = plan->besides_ns;
 	for (int i = n - 1; i >= 0; i--)
 	{
 		NodeEstimate *node = &plan->nodes[plan->nodes[i].nth];
@@ -369,6 +358,17 @@ reconcile(PlanEstimate *plan, int n)
 		}
 	} while (changed);
 
+	/*
+	 * The root's total was measured: it is uncertain by what is outside of
+	 * its calls, and by the cost of timing.
+	 */
+	if (!isnan(plan->outside_ns))
+	{
+		nodes[0].own_variance = fmin(nodes[0].own_variance, nodes[0].joint_variance);
+		nodes[0].inside_margin_ns = COST_UNCERTAINTY * nodes[0].leader_cost_ns;
+		nodes[0].total_cost_margin_ns = COST_UNCERTAINTY * plan->overhead_ns;
+	}
+
 	/* what rounding has left */
 	plan->outside_ns = plan->whole_ns;
 	for (int i = 0; i < n; i++)
@@ -382,29 +382,14 @@ reconcile(PlanEstimate *plan, int n)
 	plan->outside_ns = fmax(plan->outside_ns, 0);
 }
 
-/* By how much the node's time differs from run to run, relative to itself. */
-static double
-run_deviation(const PlanEstimate *plan, const NodeEstimate *node)
-{
-	double		deviation = plan->repeatability;
-
-	/* at best it takes less */
-	if (plan->slower > 1)
-		deviation = fmax(deviation, (1 - 1 / plan->slower) / NORMAL_975);
-	if (node->processes > 1)
-		deviation = fmax(deviation, SHARING);
-	return deviation;
-}
-
 /*
- * Half of a 95 % confidence interval of what the node takes on this machine,
- * not only of what it took in this run.
+ * Returns half of a 95 % confidence interval of a node's time, from the variance by
+ * sampling and the margin of the cost of timing.
  */
 static double
-margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double ns)
+margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns)
 {
-	double		deviation = run_deviation(plan, node);
-	double		half = NORMAL_975 * sqrt(variance + deviation * deviation * ns * ns);
+	double		half = hypot(NORMAL_975 * sqrt(variance), cost_margin_ns);
 
 	/* no process can have executed the node for longer than the run */
 	return plan->as_it_is ? half : fmin(half, plan->run_ns * fmax(node->processes, 1));
@@ -413,26 +398,17 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 /*
  * The self time S as a share s = S / W of the whole, where R = W - S is the rest:
  *
- *	ds = (dS - s dW) / W = ((1 - s) dS - s dR) / W
+ *	ds = (dS - s dW) / W
  *
- * In this run W is measured.  So an error of S by sampling or by costs is one of R the
- * other way round, and is not made smaller by the whole: ds = dS / W.  W itself is
- * in doubt by what timing has cost.  That is an error of the same sign as the
- * costs' part of dS, so that taking the two for independent gives no less than
- * there is.
- *
- * From run to run S and R differ by the same deviation d, each on its own: d S
- * and d R, which makes sqrt(2) d s (1 - s).  What slows down all nodes alike
- * changes no share, and a node that is all there is keeps its 100 %.  But if S
- * is of another run than W, W differs on its own: sqrt(2) d s.
+ * W is measured, so that an error of S by sampling is one of R the other way
+ * round: ds = dS / W.  W is in doubt by the cost of timing only.  That error has the
+ * sign of the cost's part of dS, so that independence is the worse case.
  */
 static void
-estimate_share(const PlanEstimate *plan, NodeEstimate *node, double variance)
+estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 {
 	double		whole_ns = plan->whole_ns * fmax(node->processes, 1);
-	double		deviation = run_deviation(plan, node);
-	double		share,
-				rest;
+	double		share;
 
 	if (whole_ns <= 0 || node->kind == NODE_UNTIMED || node->self_unknown)
 	{
@@ -440,12 +416,9 @@ estimate_share(const PlanEstimate *plan, NodeEstimate *node, double variance)
 		return;
 	}
 	share = node->self_ns / whole_ns;
-	rest = plan->as_it_is ? 1 : fmax(1 - share, 0);
 	node->share_percent = 100 * share;
-	node->share_margin_percent = 100 * NORMAL_975 *
-		sqrt(variance / whole_ns / whole_ns +
-			 squared_error(COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns * share) +
-			 2 * deviation * deviation * share * share * rest * rest);
+	node->share_margin_percent = 100 * hypot(node->self_margin_ns / whole_ns,
+											 COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns * share);
 }
 
 bool
@@ -465,6 +438,7 @@ static void
 estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 {
 	double		variance = node->own_variance;
+	double		inside_ns = node->inside_margin_ns;
 	double		cost_ns = 0;
 
 	node->self_ns = node->total_ns;
@@ -477,15 +451,16 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 			continue;
 		/* workers' times are not in the node's */
 		node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
-		cost_ns += node->gathers ? overhead(plan, child, leader) : child->cost_ns;
-		variance += node->gathers ? leader->variance +
-			squared_error((double) leader->calls * plan->cost.margin_ns) : child->own_variance;
+		cost_ns += node->gathers ? child->leader_cost_ns : child->cost_ns;
+		variance += node->gathers ? leader->variance : child->own_variance;
+		inside_ns = hypot(inside_ns, node->gathers ?
+						  inside_margin_ns(plan, child, leader->calls) : child->inside_margin_ns);
 	}
 	node->self_ns = fmax(node->self_ns, 0);
-	variance += squared_error(COST_UNCERTAINTY * cost_ns);
-	node->self_margin_ns = margin(plan, node, variance, node->self_ns);
+	node->self_cost_margin_ns = hypot(inside_ns, COST_UNCERTAINTY * cost_ns);
+	node->self_margin_ns = margin(plan, node, variance, node->self_cost_margin_ns);
 	node->self_unknown = node_self_unknown(plan, node);
-	estimate_share(plan, node, variance);
+	estimate_share(plan, node);
 }
 
 /*
@@ -536,18 +511,19 @@ plan_estimate(PlanEstimate *plan)
 	{
 		NodeEstimate *node = &plan->nodes[i];
 
-		node->own_variance += squared_error((double) node->calls * plan->cost.margin_ns);
-		node->variance = node->own_variance + squared_error(COST_UNCERTAINTY * node->below_ns);
+		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
+		node->total_cost_margin_ns = hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
+		node->variance = node->own_variance + squared_error(node->total_cost_margin_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
 		node->adjusted_ns = -node->total_ns;
 	}
 	find_parts(plan);
-	plan->root_estimate_ns = plan->nodes[0].total_ns + plan->overhead_ns +
+	plan->root_estimate_ns = plan->nodes[0].total_ns + plan->preempted_ns + plan->overhead_ns +
 		(isnan(plan->outside_ns) ? 0 : plan->outside_ns);
 
 	if (!plan->as_it_is || plan->whole_ns <= 0)
-		plan->whole_ns = fmax(plan->run_ns - plan->overhead_ns, 0);
+		plan->whole_ns = fmax(plan->run_ns - plan->preempted_ns - plan->overhead_ns, 0);
 	if (!plan->as_it_is)
 		reconcile(plan, n);
 
@@ -557,7 +533,8 @@ plan_estimate(PlanEstimate *plan)
 
 		node->adjusted_ns += node->total_ns;
 		node->first_ns = fmin(node->first_ns, node->total_ns);
-		node->total_margin_ns = margin(plan, node, node->variance, node->total_ns);
+		node->total_stddev_ns = NAN;
+		node->total_margin_ns = margin(plan, node, node->own_variance, node->total_cost_margin_ns);
 	}
 	for (int i = 0; i < plan->nnodes; i++)
 		estimate_self(plan, &plan->nodes[i]);

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "core/call_series.h"
-#include "core/cpu_usage.h"
 
 /*
  * How far a calibrated cost may be off within a query whose other work hides
@@ -35,8 +34,6 @@ typedef struct CallCost
 								 * end to the start of the next */
 	double		whole_ns;		/* inside, where the server times */
 	double		server_ns;		/* what that takes in all */
-	double		margin_ns;		/* how far inside_ns may be from the truth, at
-								 * 95 % */
 } CallCost;
 
 /* How a node is timed. */
@@ -69,14 +66,6 @@ typedef struct NodeRecord
 								 * between timed calls */
 } NodeRecord;
 
-/*
- * Adds so many calls' times to a record, the readings in each still in them:
- * what was measured, and what was estimated from calls that were timed.
- */
-extern void record_add_times(NodeRecord *record, double calls, double loops,
-							 double measured_ns, double estimated_ns, double variance,
-							 double first_ns, double inside_ns, const Preempted *others);
-
 typedef struct NodeEstimate
 {
 	/* in */
@@ -106,6 +95,12 @@ typedef struct NodeEstimate
 	double		total_margin_ns;	/* half of a 95 % confidence interval */
 	double		self_ns;
 	double		self_margin_ns;
+	double		total_cost_margin_ns;	/* part of these margins because of
+										 * the cost of timing: it is off alike
+										 * in all executions */
+	double		self_cost_margin_ns;
+	double		total_stddev_ns;	/* between executions; NAN for a single
+									 * one */
 	double		first_ns;
 	double		adjusted_ns;	/* what reconciling has added to total_ns */
 	double		leader_ns;		/* total_ns of the leader alone */
@@ -127,9 +122,10 @@ typedef struct NodeEstimate
 	int			nth;			/* the one at this place, parents first */
 	int			waits_for;		/* parts that have no place yet */
 
-	/* variance of total_ns; "own": without that of costs of the nodes below */
+	/* variance of total_ns: by sampling, and with that of costs */
 	double		own_variance;
 	double		variance;
+	double		inside_margin_ns;	/* margin of the cost inside its calls */
 	double		part;			/* of a NODE_PART: of the whole's total_ns */
 
 	/* while totals are reconciled */
@@ -159,20 +155,22 @@ typedef struct PlanEstimate
 
 	bool		as_it_is;		/* totals shall not be reconciled */
 	double		run_ns;			/* measured, all in all */
-	double		preempted_ns;	/* of it, others had the processor */
+	double		preempted_ns;	/* of it, other processes had the processor:
+								 * part of no node's time */
+	double		besides_ns;		/* of it, cost of timing besides that of
+								 * calls: asking the kernel for that, and
+								 * readings between the root's calls */
 	double		outside_ns;		/* outside of the root's calls, estimated; NAN
 								 * if nothing is known of it */
 	double		outside_variance;
-	double		repeatability;	/* relative standard deviation of runs */
-	double		slower;			/* so many times as long as at best took what
-								 * never changes; NAN: unknown */
 
 	double		overhead_ns;	/* of all that was timed and counted, in this
 								 * process: in run_ns */
 	double		root_estimate_ns;	/* of run_ns, before reconciling */
 	double		rare_ns;		/* the largest one of the leader's records */
-	double		whole_ns;		/* run_ns without overhead_ns; given, if above
-								 * 0, where totals are as they are */
+	double		whole_ns;		/* run_ns without preempted_ns and
+								 * overhead_ns; given, if above 0, where
+								 * totals are as they are */
 } PlanEstimate;
 
 /* Whether self_ns is not known to within itself, nor next to nothing. */

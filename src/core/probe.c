@@ -1,7 +1,4 @@
-/*
- * probe.c
- *	  See probe.h.
- */
+/* See probe.h. */
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * probe.h
- *	  Tries an instruction that may be forbidden.
+ *	  Tests whether an instruction may be executed.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,10 +19,9 @@ typedef struct Probe
 } Probe;
 
 /*
- * Executes "read", unless that has been done, with handlers in place for what
- * an unforeseen prohibition would raise (a hypervisor that intercepts it, say),
- * and returns whether it came back: an unhandled signal in one backend ends
- * every session of the server.
+ * Executes "read" once, with signal handlers installed; returns whether it raised no signal.  An
+ * instruction may fault unexpectedly, for example because a hypervisor intercepts it, and an
+ * unhandled signal in one backend ends every session of the server.
  */
 extern bool probe(Probe *probe);
 

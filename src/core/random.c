@@ -1,7 +1,4 @@
-/*
- * random.c
- *	  See random.h.
- */
+/* See random.h. */
 #include <math.h>
 
 #include "core/random.h"
@@ -23,9 +20,9 @@
 #define TRUNCATION_BIAS(n) (-M_LN2 / (2 * (n)))
 
 /*
- * By inversion.  (k + 1/2) / n has one bit more than a double from 1/2 on, so
- * it may be rounded up to 1 there: ln 1 would be no gap at all, so that half is
- * taken from the other end, by log1p().
+ * Inversion of the distribution function.  From 1/2 on, (k + 1/2) / n needs one bit more than a
+ * double has, and may be rounded to 1, whose logarithm is 0.  Therefore that half is computed by
+ * log1p() of the distance from 1.
  */
 double
 random_exponential(uint64_t *state)

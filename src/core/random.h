@@ -3,8 +3,7 @@
  * random.h
  *	  Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).
  *
- * The state is a seed, which must not be 0.  The same seed gives the same
- * numbers.
+ * The state is a seed, which must not be 0.  The same seed returns the same numbers.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +12,7 @@
 
 #include <stdint.h>
 
-/* Uniform, never 0.  The high bits are the good ones. */
+/* Returns a uniform number, never 0.  The high bits have the best quality. */
 static inline uint64_t
 random_next(uint64_t *state)
 {
@@ -23,7 +22,7 @@ random_next(uint64_t *state)
 	return *state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* Exponentially distributed with the mean 1; from 3e-17 to 37.5. */
+/* Returns an exponentially distributed number with mean 1, from 3e-17 to 37.5. */
 extern double random_exponential(uint64_t *state);
 
 #endif							/* CLOCKTIMING_RANDOM_H */

@@ -1,41 +1,38 @@
-/*
- * rank_test.c
- *	  See rank_test.h.
- */
+/* See rank_test.h. */
 #include <math.h>
 #include <string.h>
 
 #include "core/rank_test.h"
 #include "core/stats.h"
 
-/* The exact distribution is symmetric: half of it is enough. */
+/* Half of the exact distribution, which is symmetric. */
 #define MAX_EXACT		((RANK_EXACT_BELOW - 1) * (RANK_EXACT_BELOW - 1) / 2 + 1)
 
-/*
- * What sums and quotients may be off, relative to themselves, where a
- * probability is as large as the one that it is compared with.
- */
+/* Relative tolerance for probabilities that are equal apart from rounding. */
 #define FUZZ			1e-12
 
-/* Passes by interpolation, before those that halve whatever the data are. */
+/* Number of interpolating passes before every second one bisects. */
 #define MANY_PASSES		16
 
-/* The i-th smallest of a. */
+/* Returns the i-th smallest value of a. */
 static double
 a_at(const RankSets *sets, int i)
 {
 	return sets->a_factor * sets->a[sets->a_factor < 0 ? sets->a_n - 1 - i : i];
 }
 
-/* What one pass over the data finds of a value. */
+/* Result of a pass over the data for a value. */
 typedef struct Pass
 {
-	int64_t		count;			/* differences that are not above it */
-	double		below;			/* the largest of these, -INFINITY: none */
-	double		above;			/* the smallest of the others */
+	int64_t		count;			/* differences up to the value */
+	double		below;			/* largest of these; -INFINITY: none */
+	double		above;			/* smallest of the others */
 } Pass;
 
-/* As a[i] grows, so does the number of b[j] that are not too far above it. */
+/*
+ * Counts the differences up to the value in one pass: the number of suitable b[j] increases with
+ * a[i].
+ */
 static Pass
 pass_over(const RankSets *sets, double value)
 {
@@ -59,7 +56,7 @@ pass_over(const RankSets *sets, double value)
 	return pass;
 }
 
-/* Whole numbers in the order of doubles, and back. */
+/* Map doubles to integers in the same order, and back. */
 static int64_t
 order_of(double x)
 {
@@ -79,7 +76,7 @@ double_of(int64_t order)
 	return x;
 }
 
-/* The middle of what is left; there are 64 of these at most. */
+/* Returns the middle of the doubles between two; at most 64 calls reach a single one. */
 static double
 halve(double low, double high)
 {
@@ -89,11 +86,10 @@ halve(double low, double high)
 }
 
 /*
- * Bisection between two differences, with a pass for each step.  As the number
- * of differences is smooth in their value, where there are many, regula falsi
- * comes near in a few steps (the Illinois variant: Dowell and Jarratt, BIT 11,
- * 1971); where it is not, every second step halves the doubles that are left.
- * Each pass ends on a difference that there is.
+ * Bisection between two differences, with a pass for each step.  Where the number of differences is
+ * a smooth function of the value, regula falsi needs few steps (the Illinois variant: Dowell and
+ * Jarratt, BIT 11, 1971).  Where it is not, every second step halves the number of doubles that
+ * remain.  Each pass ends on an existing difference.
  */
 double
 rank_difference(const RankSets *sets, int64_t k)
@@ -102,7 +98,7 @@ rank_difference(const RankSets *sets, int64_t k)
 	double		high = sets->b[sets->b_n - 1] - a_at(sets, 0);
 	int64_t		pairs = (int64_t) sets->a_n * sets->b_n;
 
-	/* how far the ranks of both are from the one wanted */
+	/* distances of both ends' ranks from k */
 	double		low_rest = k - 0.5;
 	double		high_rest = pairs - k + 0.5;
 	int			side = 0;
@@ -151,12 +147,12 @@ rank_shift(const RankSets *sets)
 	return pass.count > k ? middle : middle + (pass.above - middle) / 2;
 }
 
-/* Sum of t^3 - t over all groups of t equal values of one set or of both. */
+/* Sum of t^3 - t over groups of t equal values, within one set and in both. */
 typedef struct Ties
 {
 	double		within;
 	double		all;
-	double		statistic;		/* pairs with b above a, equal ones half */
+	double		statistic;		/* pairs with b above a; equal ones count half */
 } Ties;
 
 static double
@@ -193,10 +189,9 @@ count_ties(const RankSets *sets)
 }
 
 /*
- * In how many of all orders of m and n values the statistic is 0, 1, ..., up to
- * half of m * n: coefficients of the Gaussian binomial, the product of
- * (1 - x^(m + i)) / (1 - x^i) for i from 1 to n.  (E. F. Harding, Applied
- * Statistics 33, 1984.)  Divided by the number of orders; cumulative.
+ * Computes the cumulative distribution of the statistic from 0 to half of m * n over all orders of
+ * m and n values.  The numbers of orders are coefficients of the Gaussian binomial, the product of
+ * (1 - x^(m + i)) / (1 - x^i) for i from 1 to n (E. F. Harding, Applied Statistics 33, 1984).
  */
 static void
 exact_distribution(int m, int n, double *p)
@@ -232,7 +227,7 @@ exact_test(const RankSets *sets, double statistic, double outside)
 	test.p_value = fmin(1, 2 * p[(int) fmin(statistic, pairs - statistic)]);
 	while (test.k < last && p[test.k] < outside / 2 * (1 - FUZZ))
 		test.k++;
-	/* neither may disagree with the other because of a last digit */
+	/* p-value and interval must agree in spite of rounding */
 	if (fabs(test.p_value - outside) < outside * FUZZ)
 		test.p_value = outside;
 	return test;

@@ -1,17 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * rank_test.h
- *	  By how much one data set is shifted against another, by ranks: the test
- *	  of Wilcoxon, Mann and Whitney, with the estimate of Hodges and Lehmann.
+ *	  The shift between two data sets by ranks: the test of Wilcoxon, Mann and Whitney, and the
+ *	  estimate of Hodges and Lehmann.
  *
- * The conventions are those of R's wilcox.test(b, a, conf.int = TRUE), whose
- * interval by the normal approximation is the root of a step function, found
- * by iteration; here it is the step itself.
+ * The conventions are those of R's wilcox.test(b, a, conf.int = TRUE).  R finds the interval of the
+ * normal approximation by iteration towards the root of a step function; here it is the step
+ * itself.
  *
- * Data are finite, in ascending order, and below 1e150 in absolute value, with
- * at least one value in each set.  Nothing here allocates.  The differences
- * b[j] - a[i] of all pairs are never stored: of 10^6 values each, there are
- * 10^12.
+ * Data are finite, in ascending order, and below 1e150 in absolute value, with at least one value
+ * in each set.  Nothing here allocates.  The differences b[j] - a[i] of all pairs are never stored:
+ * 10^6 values each have 10^12.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,46 +20,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* With fewer values in each of two sets, and all distinct, results are exact. */
+/* Results are exact if each set has fewer values and all values are distinct. */
 #define RANK_EXACT_BELOW	50
 
-/* Called after some milliseconds of work at most; may not return.  Or NULL. */
+/* Callback after at most some milliseconds of work; may leave by longjmp(); may be NULL. */
 typedef void (*RankPause) (void);
 
 typedef struct RankSets
 {
 	const double *a;
 	int			a_n;
-	double		a_factor;		/* a's values count as multiplied by this */
+	double		a_factor;		/* factor by which a's values are multiplied */
 	const double *b;
 	int			b_n;
 	RankPause	pause;
 } RankSets;
 
 /*
- * The k-th smallest of all differences, 1 <= k <= a_n * b_n; for 0, or one too
- * many, NAN.  As the exact value is found, and not approximated, ties do no
- * harm.
+ * Returns the k-th smallest difference, 1 <= k <= a_n * b_n; NAN for any other k.  Exact also with
+ * ties.
  */
 extern double rank_difference(const RankSets *sets, int64_t k);
 
-/* The median of all differences: Hodges and Lehmann, Ann. Math. Stat. 34, 1963. */
+/* Returns the median of all differences (Hodges and Lehmann, Ann. Math. Stat. 34, 1963). */
 extern double rank_shift(const RankSets *sets);
 
 /*
- * The two-sided p-value of the hypothesis that neither set tends to be above
- * the other (Mann and Whitney, Ann. Math. Stat. 18, 1947), and the rank k of
- * the difference that is the lower end of the confidence interval of the
- * shift; the upper end is the k-th from above.  k is 0 if so few values cannot
- * give that confidence at all.
+ * p_value is the two-sided p-value of the hypothesis that neither set tends to be above the other
+ * (Mann and Whitney, Ann. Math. Stat. 18, 1947).  The confidence interval of the shift reaches from
+ * the k-th smallest to the k-th largest difference; k is 0 if the values are too few for that
+ * confidence.
  *
- * Few values without ties: p is that of the exact distribution.  The interval
- * excludes 0 exactly where p is below "outside".
+ * For few values without ties, p is exact, and the interval excludes 0 exactly if p is below
+ * "outside".
  *
- * Else: the normal approximation with a correction for continuity of 1/2.  The
- * variance in p is corrected for all ties; that in k for ties within a set, as
- * there are none between sets for nearly any shift.  p is NAN if all values are
- * the same.
+ * Otherwise p is the normal approximation with a continuity correction of 1/2.  Its variance is
+ * corrected for all ties; that of k for ties within a set only, because nearly any shift has no
+ * ties between sets.  p is NAN if all values are equal.
  */
 typedef struct RankTest
 {
@@ -68,7 +64,7 @@ typedef struct RankTest
 	int64_t		k;
 } RankTest;
 
-/* "inside" and "outside" as in CompareLevel; a_factor plays no part. */
+/* "inside" and "outside" are as in CompareLevel; a_factor is ignored. */
 extern RankTest rank_test(const RankSets *sets, double inside, double outside);
 
 #endif							/* CLOCKTIMING_RANK_TEST_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * reading_fence.h
- *	  The order of a reading of a clock and what stands around it.
+ *	  Orders a reading of a clock and the instructions around it.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,12 +9,10 @@
 #define CLOCKTIMING_READING_FENCE_H
 
 /*
- * No instruction after it begins before all before it are done.
+ * Instructions after the fence begin when all instructions before it have completed.
  *
- * Arm: nothing after an ISB is fetched before what precedes it has completed
- * (Arm Architecture Reference Manual, DDI 0487, B2.3, "Instruction
- * Synchronization Barrier"), and a read of the counter after it is not taken
- * before it.
+ * Arm: instructions after an ISB are fetched when those before it have completed (Arm Architecture
+ * Reference Manual, DDI 0487, B2.3, "Instruction Synchronization Barrier").
  */
 static inline void
 reading_fence(void)

@@ -1,7 +1,4 @@
-/*
- * reference.c
- *	  See reference.h.
- */
+/* See reference.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -35,7 +32,7 @@ reference_ns(void)
 	struct timespec ts = {0, 0};
 
 #ifdef REFERENCE_BY_SYSTEM_CALL
-	/* cannot fail: the clock exists since Linux 2.6.28, ts is ours */
+	/* cannot fail: Linux has the clock since 2.6.28 */
 	(void) syscall(SYS_clock_gettime, REFERENCE_CLOCK_ID, &ts);
 #else
 	(void) clock_gettime(REFERENCE_CLOCK_ID, &ts);
@@ -58,7 +55,7 @@ reference_pair(uint64_t (*reference) (void), uint64_t (*read) (void), int tries,
 
 		if (seen != NULL)
 			seen(arg, reading);
-		/* a reading that fell back is not what the clock is to be known by */
+		/* skips readings below the previous one, see reference_pair() */
 		if (after - before < best.width_ns && (i == 0 || (int64_t) (reading - previous) >= 0))
 		{
 			best.reading = reading;

@@ -2,10 +2,9 @@
  * sampler.c
  *	  See sampler.h.
  *
- * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block there is
- * nothing but the hot loop; between two blocks the reference clock is read,
- * which bounds the run, and tells what a long duration was: a gap, if the
- * reference moved as well, or a warp, if the clock alone did.
+ * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block, only the hot loop runs.  Between
+ * blocks, the reference clock is read.  It bounds the run, and classifies a long duration as a gap
+ * if the reference advanced, too, or as a warp if the clock alone did.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
@@ -24,24 +23,26 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/* pairs of readings in a block: few at first, since nobody knows their cost */
+/*
+ * Pairs of readings in a block, and the durations of a block in ns at which their number is doubled
+ * or halved.  It is small at first, because the cost of a reading is not known.
+ */
 #define MIN_PAIRS		16
 #define MAX_PAIRS		16384
 #define SHORT_BLOCK_NS	100000.0
 #define LONG_BLOCK_NS	400000.0
 
-/* a longer duration may be a jump, also if that is few ticks of a slow counter */
+/* A longer duration may be a jump, also if it is few ticks of a slow counter. */
 #define USUAL_NS		4096.0
 
-/* brackets tried for a pair of clock and reference readings that matters */
-#define BRACKETS		9		/* at both ends of a run: the best of them */
+/* Maximum numbers of brackets for a pair of readings */
+#define BRACKETS		9		/* at both ends of a run */
 #define BRACKETS_WITHIN	25		/* for a finding: until one is good */
 
 /*
- * A clock may run at another rate than the reference (NTP steers one of them,
- * or it is wrong) without jumping.  Its rate is learnt from the last 20 ms or
- * so; it is expected to be within UNKNOWN_RATE at first, and within
- * RATE_TOLERANCE of what was learnt once that is more than a few times
+ * Learning of the clock's rate, which may differ from the reference's because NTP steers one of
+ * them or because it is wrong.  The rate is an average over about RATE_MEMORY_NS.  It is assumed to
+ * be within UNKNOWN_RATE at first, and within RATE_TOLERANCE of the learnt rate after some
  * RATE_PRIOR_NS.
  */
 #define RATE_MEMORY_NS	20e6
@@ -50,16 +51,16 @@
 #define UNKNOWN_RATE	1500e-6
 
 /*
- * More stalls than this among the durations, and the work to account for them
- * shows in the cost of a reading.
+ * Largest share of stalls at which the cost of a reading is reported; counting more of them would
+ * add to it.
  */
 #define COST_STALLS		0.01
 
-/* readings for the granularity, and the longest time to take for them */
+/* Number of readings for the granularity, and the longest time for them in ns. */
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
-/* trials of how long the stopwatch itself takes */
+/* number of measurements of the stopwatch's own duration */
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
@@ -78,7 +79,7 @@ ns_of(const SamplerRun *run, double ticks)
 }
 
 static void
-event(Events *events, double ns)
+add_event(Events *events, double ns)
 {
 	events->count++;
 	events->total_ns += ns;
@@ -87,32 +88,31 @@ event(Events *events, double ns)
 }
 
 static void
-warp(SamplerRun *run, double ns)
+add_warp(SamplerRun *run, double ns)
 {
 	if (ns >= run->least_warp_ns)
-		event(&run->warps, ns);
+		add_event(&run->warps, ns);
 }
 
-/* By which the run's clock has advanced. */
+/* Returns the advance of the run's clock in ns. */
 static double
 advance_ns(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
-	/* a clock that went backwards for good makes the difference negative */
+	/* the difference is negative if the clock went backwards */
 	return ns_of(run, (double) (int64_t) (to->reading - from->reading));
 }
 
 static double
 passed_ns(const ReferencePair *from, const ReferencePair *to)
 {
-	/* another reference than reference_ns() may go backwards */
+	/* a reference other than reference_ns() may go backwards */
 	return (double) (int64_t) (to->reference_ns - from->reference_ns);
 }
 
 /*
- * Judges a reading that was not taken in a block.  The time since the reading
- * before contains work of ours and is no duration of the clock, but a clock
- * that stands still or goes backwards does so here as well, and a process can
- * be taken off the CPU here as well.
+ * Judges a reading outside of a block.  The time since the previous reading includes other work, so
+ * it is no duration.  But the clock may stand still or go backwards, or the process may be
+ * preempted, as in a block.
  */
 static void
 judge_reading(void *arg, uint64_t reading)
@@ -124,7 +124,7 @@ judge_reading(void *arg, uint64_t reading)
 		uint64_t	ticks = reading - run->last;
 		double		ns = ns_of(run, ticks);
 
-		/* with a stopwatch, the durations of instants alone count */
+		/* with a stopwatch, only the durations of instants count */
 		if ((int64_t) ticks < 0 ||
 			(run->stopwatch == NULL &&
 			 (ticks == 0 || (run->started && ns >= GAP_NS))))
@@ -137,8 +137,8 @@ judge_reading(void *arg, uint64_t reading)
 }
 
 /*
- * What the clock is really seen to advance by.  The time between two readings
- * varies at random and is long enough for several steps of a fast clock.
+ * Returns the granularity, from readings at random intervals that are several steps of a fast clock
+ * long.
  */
 static double
 measure_granularity(SamplerRun *run)
@@ -154,11 +154,11 @@ measure_granularity(SamplerRun *run)
 	{
 		uint64_t	reading;
 
-		/* one cycle a turn, so that the delay brings no period of its own */
+		/* one cycle per iteration, so that the delay has no period */
 		for (int i = 256 + (int) (random_next(&random) >> 55); i > 0; i--)
 			__asm__ volatile ("");
 
-		/* no reading before the delay is over */
+		/* the reading must not begin before the end of the delay */
 		reading_fence();
 		reading = run->reader->read();
 		judge_reading(run, reading);
@@ -185,8 +185,8 @@ visit_cpu(SamplerRun *run)
 }
 
 /*
- * Those jumps of the window, as a set of bits, that make up "excess_ns": the
- * fewest that do to within the tolerance; none if none do.
+ * Returns the smallest set of the window's jumps whose sum is excess_ns within the tolerance, as
+ * bits; 0: none.
  */
 static unsigned int
 jumps_that_explain(const SamplerRun *run, double excess_ns)
@@ -212,12 +212,11 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 }
 
 /*
- * Tells gaps from warps.  "excess_ns" is what the clock has advanced by more
- * than the reference since the last look, a confirmed warp, or 0: long
- * durations that make it up were warps, the others were time off the CPU.
+ * Classifies the jumps of the window.  excess_ns is a confirmed lead of the clock since the latest
+ * comparison, or 0.  Jumps that explain it are warps, the others are gaps.
  */
 static void
-sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
+classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 {
 	const TallyWindow *window = &run->tally->window;
 	unsigned int warps = 0;
@@ -226,24 +225,23 @@ sort_out_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	{
 		warps = jumps_that_explain(run, excess_ns);
 		if (warps == 0)
-			warp(run, excess_ns);
+			add_warp(run, excess_ns);
 	}
 	for (int i = 0; i < window->njumps; i++)
 	{
 		double		ns = ns_of(run, window->jumps[i]);
 
 		if (warps & (1U << i))
-			warp(run, ns);
-		/* what is longer than the time that has passed is no gap */
+			add_warp(run, ns);
+		/* a jump longer than the elapsed time is no gap */
 		else if (ns >= GAP_NS && ns <= stretch_ns + DISAGREEMENT_NS)
-			event(&run->gaps, ns);
+			add_event(&run->gaps, ns);
 	}
 }
 
 /*
- * By how much more the clock has advanced than the reference, in ns, besides
- * what its rate of late explains: a clock that is steered is no clock that
- * jumps.
+ * Returns the clock's lead over the reference in ns, without the part that its learnt rate
+ * explains: steering is no jump.
  */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
@@ -251,7 +249,7 @@ excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to
 	return advance_ns(run, from, to) - passed_ns(from, to) * (1 + run->recent_rate);
 }
 
-/* By how much the two may differ between two pairs without a finding. */
+/* Returns the largest excess between two pairs that is no finding. */
 static double
 tolerance(const SamplerRun *run, const ReferencePair *from,
 		  const ReferencePair *to)
@@ -265,8 +263,8 @@ tolerance(const SamplerRun *run, const ReferencePair *from,
 }
 
 /*
- * Learns the clock's rate from a stretch without a finding: a mean at first,
- * weighted by time and with a prior at zero, then an exponential moving one.
+ * Learns the clock's rate from a stretch without a finding.  The rate is a mean weighted by time
+ * with a prior of 0, later an exponential moving average.
  */
 static void
 learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
@@ -275,7 +273,7 @@ learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 	run->learnt_ns = fmin(run->learnt_ns + stretch_ns, RATE_MEMORY_NS);
 }
 
-/* The bracket around a reading of the clock that nothing interrupted. */
+/* Returns the width of an uninterrupted bracket. */
 static double
 good_width_ns(const SamplerRun *run)
 {
@@ -283,25 +281,25 @@ good_width_ns(const SamplerRun *run)
 }
 
 static ReferencePair
-look(SamplerRun *run, int tries, double good_ns)
+read_pair(SamplerRun *run, int tries, double good_ns)
 {
 	return reference_pair(run->reference, run->reader->read, tries,
 						  (uint64_t) good_ns, judge_reading, run);
 }
 
-/* A pair good enough to judge by. */
+/* Returns a pair that is accurate enough for a judgement. */
 static ReferencePair
-careful_look(SamplerRun *run)
+accurate_pair(SamplerRun *run)
 {
-	return look(run, BRACKETS_WITHIN, good_width_ns(run));
+	return read_pair(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
 /*
- * A pair at the price of one reading of each clock: the reference is read
- * between "last", the reading that the block ended with, and one more.
+ * Returns a pair that costs one reading of each clock: the reference is read between "last", the
+ * block's last reading, and one more reading.
  */
 static ReferencePair
-quick_look(SamplerRun *run, uint64_t last)
+quick_pair(SamplerRun *run, uint64_t last)
 {
 	ReferencePair pair;
 	uint64_t	after;
@@ -316,10 +314,7 @@ quick_look(SamplerRun *run, uint64_t last)
 	return pair;
 }
 
-/*
- * Compares the clock's advance with the reference's since the latest
- * look, records what it finds, and makes the present the latest.
- */
+/* Compares the clock's advance since the latest pair with the reference's, and records findings. */
 static void
 compare_with_reference(SamplerRun *run, ReferencePair now)
 {
@@ -328,16 +323,16 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		tolerance_ns;
 
 	/*
-	 * A careful look where the quick one was interrupted or finds something,
-	 * and another one to confirm that, since it may have hit upon the one
-	 * reading in many that is wrong.
+	 * Reads an accurate pair if the quick one was interrupted or has a
+	 * finding, and another one to confirm a finding, because a single reading
+	 * may be wrong.
 	 */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
-		now = careful_look(run);
+		now = accurate_pair(run);
 		if (fabs(excess(run, anchor, &now)) > tolerance(run, anchor, &now))
-			now = careful_look(run);
+			now = accurate_pair(run);
 		excess_ns = excess(run, anchor, &now);
 	}
 	tolerance_ns = tolerance(run, anchor, &now);
@@ -347,19 +342,19 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 		double		backward_ns = ns_of(run, run->tally->window.backward_ticks);
 
 		if (!run->cpu_time && -excess_ns - backward_ns > tolerance_ns)
-			event(&run->lags, -excess_ns - backward_ns);
+			add_event(&run->lags, -excess_ns - backward_ns);
 	}
 	else if (excess_ns <= tolerance_ns && run->tally->window.backward_ticks == 0)
 		learn_rate(run, excess_ns, passed_ns(anchor, &now));
-	sort_out_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
+	classify_jumps(run, excess_ns > tolerance_ns ? excess_ns : 0,
 				   passed_ns(anchor, &now));
 	tally_window_reset(run->tally);
 	run->anchor = now;
 }
 
 /*
- * Readings in a row as one more block: successive durations are anything but
- * independent; the means of blocks nearly are.
+ * Adds the mean of successive readings.  Successive durations are strongly correlated; means of
+ * blocks hardly are.
  */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
@@ -383,7 +378,7 @@ find_cost(SamplerRun *run)
 		run->cost_ns = block_costs_least(run->costs, &run->cost_margin_ns);
 }
 
-/* What the stopwatch shows when there is nothing to time. */
+/* Returns the duration that the stopwatch shows for no work. */
 static uint64_t
 measure_stopwatch(const SamplerRun *run)
 {
@@ -421,10 +416,10 @@ sampler_begin(SamplerRun *run)
 	visit_cpu(run);
 
 	tally_window_reset(run->tally);
-	run->start = look(run, BRACKETS, 0);
+	run->start = read_pair(run, BRACKETS, 0);
 	run->anchor = run->start;
 	run->usual_width_ns = (double) run->start.width_ns;
-	/* but a step back among the brackets may have come after the best of them */
+	/* keeps backward steps, which may have happened after the best bracket */
 	run->tally->window.njumps = 0;
 	run->started = true;
 }
@@ -452,12 +447,12 @@ sampler_until(SamplerRun *run, double until_s)
 
 		judge_reading(run, first);
 		run->last = last;
-		now = quick_look(run, last);
+		now = quick_pair(run, last);
 		block_ns = (double) (int64_t) (now.reference_ns - start);
 		if (costed && block_ns >= COST_BLOCK_NS)
 			block_costs_add(run->costs, block_ns / (2.0 * run->pairs + 2));
 
-		/* blocks as short as the first ones are mostly overhead */
+		/* the first, short blocks consist mostly of overhead */
 		if (run->pairs > MIN_PAIRS)
 			count_block(run, first, last, 2.0 * run->pairs + 1);
 
@@ -465,7 +460,7 @@ sampler_until(SamplerRun *run, double until_s)
 		visit_cpu(run);
 		if (passed_ns(&run->start, &run->anchor) >= target_ns)
 			break;
-		/* another reference may stand still */
+		/* a reference other than reference_ns() may stand still */
 		if (run->reference != reference_ns &&
 			(double) (reference_ns() - run->begin_ns) >= 2 * target_ns + GRANULARITY_NS)
 			break;
@@ -481,8 +476,8 @@ sampler_until(SamplerRun *run, double until_s)
 }
 
 /*
- * The latest pair after a pause.  A step back in it was larger than readings
- * show, by the time that the pause took, lest the rest of it pass for a lag.
+ * Compares the clocks after a pause.  A backward step during the pause is larger than readings
+ * show, by the length of the pause.  Without a correction, the rest would count as a lag.
  */
 static void
 compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
@@ -501,7 +496,7 @@ sampler_resume(SamplerRun *run)
 	ReferencePair now;
 
 	run->started = false;
-	now = careful_look(run);
+	now = accurate_pair(run);
 	run->started = true;
 	run->tally->window.njumps = 0;
 	compare_after_pause(run, now, run->tally->backward_steps != backward_steps);
@@ -516,7 +511,7 @@ sampler_clear(SamplerRun *run)
 
 	tally_init(run->tally);
 	run->tally->usual = usual;
-	/* the way back may come in another interval than the step did */
+	/* the clock may return to its old reading in a later interval */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
 	run->warps = run->lags = run->gaps = (Events)
@@ -532,9 +527,8 @@ stopwatch_ns(const SamplerRun *run, uint64_t ticks)
 }
 
 /*
- * Readings are stored first and accounted for when all have been taken: where
- * they are counted is cold as well, and the time to get there is none of the
- * clock's.
+ * Stores all readings before counting them, because the counters are not in the caches, and the
+ * time to access them is not the clock's.
  */
 void
 sampler_instant(SamplerRun *run, SamplerInstant *instant)
@@ -545,7 +539,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	uint64_t	after;
 	bool		stepped_back;
 
-	/* the stopwatch's own code comes into the caches */
+	/* loads the stopwatch's code into the caches */
 	(void) run->stopwatch();
 	before = run->stopwatch();
 	reading_fence();
@@ -558,7 +552,7 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	instant->at_ns = reference_ns() - (uint64_t) instant->all_ns;
 	instant->first_ns = stopwatch_ns(run, after - before - run->stopwatch_ticks);
 
-	/* over the pause and to the second reading: no durations */
+	/* the pause and the first reading are no durations */
 	stepped_back = run->has_last && (int64_t) (readings[0] - run->last) < 0;
 	if (stepped_back)
 		tally_unusual(run->tally, run->last, readings[0]);
@@ -570,13 +564,13 @@ sampler_instant(SamplerRun *run, SamplerInstant *instant)
 	run->has_last = true;
 	count_block(run, readings[1], run->last, INSTANT_DURATIONS);
 
-	compare_after_pause(run, careful_look(run), stepped_back);
+	compare_after_pause(run, accurate_pair(run), stepped_back);
 }
 
 void
 sampler_end(SamplerRun *run)
 {
-	compare_with_reference(run, look(run, BRACKETS, 0));
+	compare_with_reference(run, read_pair(run, BRACKETS, 0));
 	run->elapsed_s = sampler_elapsed(run);
 	run->advance_ns = advance_ns(run, &run->start, &run->anchor);
 	run->reference_bound_ns = (run->start.width_ns + run->anchor.width_ns) / 2.0 +
@@ -584,7 +578,7 @@ sampler_end(SamplerRun *run)
 	run->readings = (int64_t) (tally_moments(run->tally).count +
 							   run->tally->backward_steps);
 
-	/* 1.96, since any run that is worth an error has hundreds of blocks */
+	/* 1.96, as a run with a margin has hundreds of blocks */
 	run->mean_margin_ns = run->blocks.n < 30 ? NAN :
 		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
 	find_cost(run);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sampler.h
- *	  Samples one clock: a clock in, a finished tally and findings out.
+ *	  Samples a clock: counts durations and finds steps, stalls and gaps.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,21 +13,19 @@
 #include "core/sampler_loop.h"
 
 /*
- * A duration from here on is a gap where the reference clock moved, too: the
- * threshold of Linux's hardware latency detector (tracing/hwlat_detector).
+ * Shortest gap, in ns: the threshold of Linux's hardware latency detector (tracing/hwlat_detector).
  */
 #define GAP_NS			10000.0
 
 /*
- * The clock and the reference disagree if they differ by more than this after
- * one block, besides the clock's own resolution and rate, 0.01 % of the
- * time, and what is not known of the moments when they were read.
+ * Largest difference between clock and reference after a block that is no finding, in ns.  The
+ * clock's resolution, 0.01 % of the time, and the widths of the brackets are added to it.
  */
 #define DISAGREEMENT_NS	1000.0
 
 #define SAMPLER_MAX_CPUS	4096
 
-/* The readers that need nothing of PostgreSQL. */
+/* Readers of clocks that need no PostgreSQL header. */
 extern const ClockReader reader_system;
 #if defined(__x86_64__) || defined(__i386__)
 extern const ClockReader reader_rdtscp;
@@ -37,7 +35,7 @@ extern const ClockReader reader_cntvct_isb;
 extern const ClockReader reader_cntvct;
 #endif
 
-/* A number of events of one kind, and their sizes in nanoseconds. */
+/* Events of one kind, with their sizes in ns. */
 typedef struct Events
 {
 	int64_t		count;
@@ -47,63 +45,60 @@ typedef struct Events
 
 typedef struct SamplerRun
 {
-	/* in */
+	/* input */
 	const ClockReader *reader;
-	double		frequency_hz;	/* ticks a second */
-	double		resolution_ns;	/* as reported, 0 if unknown */
+	double		frequency_hz;	/* ticks per second */
+	double		resolution_ns;	/* as reported; 0: not known */
 	double		duration_s;
-	bool		cpu_time;		/* the clock stands still while the process
-								 * does not run: that is no lag */
-	double		slack_ns;		/* by which it may fall behind and catch up by
-								 * its nature, besides its resolution */
-	double		least_warp_ns;	/* smaller ones are not counted */
-	uint64_t	(*reference) (void);	/* to judge by; NULL: reference_ns() */
+	bool		cpu_time;		/* a CPU time clock: no lags */
+	double		slack_ns;		/* natural delay beyond the resolution */
+	double		least_warp_ns;	/* smaller warps are ignored */
+	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
 
-	/* called every 0.1 ms or so; may leave by longjmp; may be NULL */
+	/* called every 0.1 ms or so; may leave by longjmp(); may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* for sampler_instant(), else NULL: times readings after a sleep */
+	/* times readings after a sleep, for sampler_instant(); or NULL */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
-	BlockCosts *costs;			/* all zeros; NULL: cost_ns is not asked for */
+	BlockCosts *costs;			/* zeros at first; NULL: cost_ns is not wanted */
 
-	/* out */
+	/* output */
 	Tally	   *tally;
-	int64_t		readings;		/* durations counted + backward steps */
-	double		elapsed_s;		/* on the reference clock, from the first
-								 * reading to the last */
-	double		advance_ns;		/* of the clock in that time */
-	double		reference_bound_ns; /* bound of the error of advance_ns less
-									 * elapsed_s, resolution included */
-	double		mean_margin_ns; /* half-width of the mean duration's 95 %
-								 * confidence interval, NAN if unknown */
-	double		cost_ns;		/* of a reading, undisturbed; NAN where blocks
-								 * do not tell */
-	double		cost_margin_ns; /* half-width of its 95 % confidence interval */
-	double		granularity_ticks;	/* 0 if the clock did not show it */
-	Events		warps;			/* jumped ahead of the reference */
-	Events		lags;			/* fell behind it, backward steps apart */
-	Events		gaps;			/* both moved: off the CPU */
-	int64_t		migrations;		/* changes of CPU seen between blocks */
-	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set: visited */
+	int64_t		readings;		/* durations plus backward steps */
+	double		elapsed_s;		/* from first to last reading */
+	double		advance_ns;		/* advance of the clock in that time */
+	double		reference_bound_ns; /* bound of the error of their difference */
+	double		mean_margin_ns; /* of the mean duration; NAN: not known */
+	double		cost_ns;		/* undisturbed; NAN: not known */
+	double		cost_margin_ns; /* half of the 95 % confidence interval */
+	double		granularity_ticks;	/* 0: not seen */
+	Events		warps;			/* forward steps */
+	Events		lags;			/* backward steps of readings excluded */
+	Events		gaps;			/* both clocks advanced: off the CPU */
+	int64_t		migrations;		/* changes of CPU between blocks */
+	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of visited CPUs */
 
-	/* the sampler's own */
-	uint64_t	last;			/* latest reading of the clock, judged */
+	/* internal */
+	uint64_t	last;			/* latest judged reading */
 	bool		has_last;
 	bool		started;
-	double		usual_width_ns; /* of a bracket, undisturbed */
-	double		recent_rate;	/* of the clock less that of the reference */
-	double		learnt_ns;		/* time that this was learnt from */
-	uint64_t	begin_ns;		/* of the run, on reference_ns() */
-	ReferencePair start;		/* the run's first look at both clocks */
-	ReferencePair anchor;		/* the latest one */
-	int			pairs;			/* of readings in a block, at present */
+	double		usual_width_ns; /* width of an undisturbed bracket */
+	double		recent_rate;	/* learnt rate minus the reference's */
+	double		learnt_ns;		/* time from which it was learnt */
+	uint64_t	begin_ns;		/* start of the run on reference_ns() */
+	ReferencePair start;		/* first pair of the run */
+	ReferencePair anchor;		/* latest pair */
+	int			pairs;			/* pairs of readings in a block */
 	int			last_cpu;		/* -1: unknown */
-	uint64_t	stopwatch_ticks;	/* that the stopwatch itself takes */
+	uint64_t	stopwatch_ticks;	/* duration of the stopwatch itself */
 
-	/* mean of the blocks' mean durations and its error (Welford, weighted) */
+	/*
+	 * weighted mean of the blocks' mean durations, and its squared deviations
+	 * (Welford)
+	 */
 	struct
 	{
 		int64_t		n;
@@ -113,49 +108,44 @@ typedef struct SamplerRun
 	}			blocks;
 } SamplerRun;
 
-/*
- * Samples for duration_s seconds on the reference clock, whatever the clock
- * itself does.  tally must have been initialised.
- */
+/* Samples for duration_s seconds of the reference clock.  The tally must be initialised. */
 extern void sampler_run(SamplerRun *run);
 
 /*
- * Or in parts, without duration_s.  A run begins; goes on, as often as one
- * likes, to the end of the first block by which so many seconds of it are over;
- * and ends, which gives the findings that are of the run as a whole.
+ * The same in parts, without duration_s.  sampler_until() continues to the end of the first block
+ * that ends until_s seconds after the beginning.  sampler_end() computes the findings of the whole
+ * run.
  */
 extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);
 extern void sampler_end(SamplerRun *run);
 
-/* Seconds from the beginning to the latest look at the reference. */
+/* Returns the seconds from the beginning to the latest pair. */
 extern double sampler_elapsed(const SamplerRun *run);
 
 /*
- * To be called before going on, if something else has been done meanwhile: the
- * time that this took is no duration and no gap.  Steps of the clock in it are
- * found nevertheless.
+ * Must be called before continuing after other work.  The time of that work is neither a duration
+ * nor a gap, but steps of the clock in it are found.
  */
 extern void sampler_resume(SamplerRun *run);
 
-/* Empties the tally and forgets warps, lags and gaps: an interval is over. */
+/* Starts a new interval: clears the tally, warps, lags and gaps. */
 extern void sampler_clear(SamplerRun *run);
 
-/* What came of one instant of a throttled run. */
+/* Results of an instant of a throttled run. */
 typedef struct SamplerInstant
 {
-	uint64_t	at_ns;			/* when it began, on reference_ns() */
-	double		first_ns;		/* what the first reading took */
-	double		all_ns;			/* from the first to the last */
+	uint64_t	at_ns;			/* beginning on reference_ns() */
+	double		first_ns;		/* duration of the first reading */
+	double		all_ns;			/* from the first to the last reading */
 } SamplerInstant;
 
-/* Durations counted at an instant. */
+/* Number of durations counted at an instant. */
 #define INSTANT_DURATIONS 32
 
 /*
- * Takes readings after a pause, in which nothing is known of the process, in
- * place of sampler_until().  The first one is timed by the stopwatch, and not
- * counted; the durations of those right after it are.
+ * Takes readings after a pause of unknown cause, instead of sampler_until().  The stopwatch times
+ * the first one, which is not counted.  The durations of the following ones are counted.
  */
 extern void sampler_instant(SamplerRun *run, SamplerInstant *instant);
 

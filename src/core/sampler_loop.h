@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sampler_loop.h
- *	  How to read one clock: the hot loop, as a template, one instance a clock.
+ *	  The hot loop that reads a clock: a template with one instance per clock.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,9 +11,9 @@
 #include "core/tally.h"
 
 /*
- * "read" takes one reading.  "block" takes 2 * pairs + 2 readings in a row,
- * counts the durations between them, stores the first reading and returns the
- * last.  "repeat" takes n readings and does nothing but add them up.
+ * "read" returns one reading.  "block" takes 2 * pairs + 2 successive readings, counts the
+ * durations between them, stores the first reading and returns the last one.  "repeat" returns the
+ * sum of n readings.
  */
 typedef struct ClockReader
 {
@@ -23,9 +23,8 @@ typedef struct ClockReader
 } ClockReader;
 
 /*
- * Accounts for one duration.  One unsigned compare tells the common case, 1 to
- * usual - 1 ticks, where "usual" is the tally's, from all others: 0 wraps around
- * to the largest number, and so does whatever is below 0.
+ * Counts a duration.  One unsigned comparison detects the common case of 1 to usual - 1 ticks,
+ * because 0 and negative durations wrap around to large numbers.
  */
 #define CLOCK_STEP(tally, usual, table, a, b) \
 	do { \
@@ -38,14 +37,13 @@ typedef struct ClockReader
 	} while (0)
 
 /*
- * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name", where READ
- * is an expression that reads the clock once and gives uint64_t ticks.  Its two
- * parts are there for a reader that only one file knows.
+ * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name".  READ is an expression that
+ * reads the clock once and returns uint64_t ticks.  A reader for one file only can be defined by
+ * the two parts.
  *
- * Software pipelining: the next reading is issued before the duration in hand
- * is accounted for, so that the accounting takes place while the reading is
- * under way.  The two tables keep successive increments, which nearly always
- * hit the same counter, from waiting for each other.
+ * Software pipelining: the next reading is issued before the previous duration is counted, so that
+ * counting takes place during the reading.  Two tables keep successive increments, which mostly hit
+ * the same counter, from waiting for each other.
  */
 #define CLOCK_READER_FUNCTIONS(name, READ) \
 static uint64_t \

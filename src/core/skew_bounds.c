@@ -1,7 +1,4 @@
-/*
- * skew_bounds.c
- *	  See skew_bounds.h.
- */
+/* See skew_bounds.h. */
 #include <string.h>
 
 #include "core/reading_fence.h"
@@ -12,10 +9,10 @@
 #define MAX_OF(a, b)	((a) > (b) ? (a) : (b))
 
 /*
- * A reading must neither begin before the other side's has been seen nor be
- * shown before it is taken.  RDTSC waits for nothing before it: without a
- * fence, clocks that agree seem to warp.  On x86 the fence before is enough,
- * since stores there become visible in the order of the program.
+ * Returns a reading that begins after the other side's reading was seen, and is published after it
+ * was taken.  RDTSC does not wait for earlier instructions, so that without a fence clocks that
+ * agree seem to warp.  On x86 the fence before the reading suffices, because stores become visible
+ * in program order.
  */
 static inline uint64_t
 fenced_reading(const SkewClock *clock)
@@ -48,11 +45,11 @@ skew_init(SkewSide *side)
 }
 
 /*
- * What the own reading before has to say, now that the next one is known.
+ * Judges the previous own reading, now that the next one is known.
  *
- * The echo is never newer than the reading beside it.  So both ways of a round
- * trip are judged as differences, too, and the bounds of clocks that always
- * advance are no farther apart than the shortest one took.
+ * The echo is never newer than the reading published with it.  So differences also bound both ways
+ * of a round trip, and the bounds of clocks that always advance are no farther apart than the
+ * shortest round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
@@ -85,7 +82,7 @@ judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
 	}
 	else
 	{
-		/* that clock is not the one that was read before */
+		/* the clock went backwards: the pending exchange is invalid */
 		found->pending = false;
 		found->stall_run = 0;
 	}
@@ -97,7 +94,7 @@ void
 skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 			  int readings)
 {
-	/* a copy, which no store to what is shared touches */
+	/* a local copy, which stores to shared memory cannot change */
 	SkewFound	found = mine->found;
 	int64_t		still = mine->still;
 	int64_t		bounds = mine->bounds;
@@ -109,7 +106,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		uint64_t	reading = fenced_reading(clock);
 		int64_t		difference = (int64_t) (reading - seen);
 
-		/* accounting comes later: the reading should be seen while it is new */
+		/* publish first, so that the reading is seen while it is new */
 		__atomic_store_n(&mine->reading, reading, __ATOMIC_RELEASE);
 		__atomic_store_n(&mine->echo, seen, __ATOMIC_RELEASE);
 
@@ -122,7 +119,11 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 			continue;
 		found.seen = seen;
 		found.exchanges++;
-		/* of several that wait, the latest reading seen is the strictest */
+
+		/*
+		 * of several pending exchanges, the latest reading seen is the
+		 * strictest bound
+		 */
 		if (!found.pending || (int64_t) (seen - found.pending_seen) > 0)
 			found.pending_seen = seen;
 		found.pending = true;
@@ -164,8 +165,8 @@ skew_still(const SkewSide *side)
 }
 
 /*
- * The greatest of the differences of a side's batches; of the only one, if
- * there has not been a complete one.
+ * Returns the greatest difference of a side's complete batches, or that of its incomplete one if
+ * there is none.
  */
 static int64_t
 greatest_of_batches(const SkewFound *found)
@@ -202,7 +203,7 @@ skew_result(const SkewSide *first, const SkewSide *second)
 			from_below = -greatest_of_batches(a);
 			from_above = greatest_of_batches(b);
 		}
-		/* crossed if both sides have seen the offset at different times only */
+		/* the bounds cross if the sides saw the offset at different times */
 		result.offset_min = MIN_OF(from_below, from_above);
 		result.offset_max = MAX_OF(from_below, from_above);
 	}

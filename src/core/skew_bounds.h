@@ -1,28 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * skew_bounds.h
- *	  The offset between the clocks of two CPUs, from readings that two
- *	  processes or threads, one on each, show each other in shared memory.
+ *	  Bounds of the offset between the clocks of two CPUs, from readings that two processes or
+ *	  threads, one on each CPU, exchange in shared memory.
  *
- * Each side publishes its latest reading, over and over, and looks at what the
- * other has published; neither ever waits for the other.  A reading was taken
- * before it is seen, so whoever sees it and then reads its own clock learns a
- * bound of the offset:
+ * Each side publishes its latest reading repeatedly and reads the other side's; neither ever waits
+ * for the other.  A reading was taken before it is seen, so a side that sees it and then reads its
+ * own clock learns a bound of the offset:
  *
- *		own reading - reading seen >= own clock - other's clock
+ * own reading - reading seen >= own clock - other's clock
  *
- * The least such difference on one side bounds the offset from above, the
- * least on the other side from below.  Nothing is assumed of how long a
- * reading takes to be seen, nor that it takes as long both ways.
+ * The smallest such difference on one side is an upper bound, that on the other side a lower bound.
+ * The time until a reading is seen may have any length, and may differ between the directions.
  *
- * That holds for a clock that runs.  One that stands still, be it because it is
- * coarse or because it is broken, shows a time that is over, and then its
- * reading may be too small.  So a reading counts only once the next one of the
- * same side is larger.  If the clock has advanced in each of the SKEW_FRESH
- * readings before, too, the reading is as good as any; if not, the first larger
- * one takes its place, which the clock had not reached when the other side's
- * reading was seen.  A clock that does not advance proves nothing, and gives no
- * bounds.
+ * This requires that clocks advance.  The reading of a clock that stands still, because it is
+ * coarse or broken, may be too small.  So a reading counts only when the next one of the same side
+ * is larger.  If the clock has also advanced in each of the SKEW_FRESH readings before, the reading
+ * itself is used.  If not, the next one is used, which the clock had not reached when the other
+ * side's reading was seen.  A clock that does not advance yields no bounds.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,110 +28,114 @@
 #include <stdint.h>
 
 /*
- * Exchanges that are looked at by themselves, in case the offset changes: so
- * many that some of them were quick.
+ * Number of exchanges in a batch.  Batches show changes of the offset; each should contain some
+ * quick exchanges.
  */
 #define SKEW_BATCH		100
 
 /*
- * Advances in a row after which a clock is one that advances in every reading.
- * One that is coarser than a reading takes is found out by that.
+ * Number of advances in a row after which a clock is considered to advance in each reading, that
+ * is, to be finer than a reading takes.
  */
 #define SKEW_FRESH		32
 
-/* Two lines of the cache, since some processors fetch them in pairs. */
+/* Two cache lines, because some processors fetch them in pairs. */
 #define SKEW_ALIGNMENT	128
 
 typedef struct SkewClock
 {
-	uint64_t	(*read) (const void *arg);	/* a reading in ticks, not 0 */
+	uint64_t	(*read) (const void *arg);	/* in ticks, never 0 */
 	const void *arg;
 } SkewClock;
 
-/* What one side has found, which only that side looks at meanwhile. */
+/* Results of one side, private to it during the exchange. */
 typedef struct SkewFound
 {
 	int64_t		exchanges;		/* readings of the other side seen */
-	int64_t		stalls;			/* own readings equal to the one before */
-	int64_t		stall_run;		/* such ones in a row, at present ... */
-	int64_t		longest_stall;	/* ... and at most */
-	int64_t		warps;			/* own readings below the one seen before */
+	int64_t		stalls;			/* own readings equal to the previous one */
+	int64_t		stall_run;		/* current number of them in a row */
+	int64_t		longest_stall;	/* largest number in a row */
+	int64_t		warps;			/* own readings below one seen before */
 	int64_t		warp_max;		/* ticks */
-	int64_t		round_trip;		/* shortest, ticks; INT64_MAX: none */
-	int64_t		least;			/* difference, ticks; INT64_MAX: none */
+	int64_t		round_trip;		/* shortest, in ticks; INT64_MAX: none */
+	int64_t		least;			/* smallest difference; INT64_MAX: none */
 
-	/* the same of the batch under way, and the greatest of those complete */
+	/* the current batch, and the greatest difference of complete ones */
 	int64_t		batch;			/* exchanges */
 	int64_t		batch_least;
 	int64_t		batches_greatest;	/* INT64_MIN: none */
 
-	/* the latest own reading, and what waits for the next one */
+	/* latest own reading, and the exchange that waits for the next one */
 	bool		has_own;
 	uint64_t	own;
-	int64_t		advances;		/* in a row, up to it */
-	uint64_t	seen;			/* the other side's latest, 0 if none */
-	bool		pending;		/* an exchange, of ... */
-	uint64_t	pending_seen;	/* ... this reading of the other side */
-	uint64_t	pending_echo;	/* of a round trip, 0 if none */
+	int64_t		advances;		/* in a row, up to the latest reading */
+	uint64_t	seen;			/* other side's latest reading; 0: none */
+	bool		pending;		/* whether an exchange waits */
+	uint64_t	pending_seen;	/* the other side's reading of it */
+	uint64_t	pending_echo;	/* echo of its round trip; 0: none */
 } SkewFound;
 
 typedef struct SkewSide
 {
-	/* seen by the other side: the latest reading, 0 if none yet ... */
+	/* read by the other side: the latest reading; 0: none */
 	uint64_t	reading __attribute__((aligned(SKEW_ALIGNMENT)));
-	/* ... and the other's that it or one before was taken after, 0 if none */
+
+	/*
+	 * the other side's reading that was seen before "reading" or an earlier
+	 * one; 0: none
+	 */
 	uint64_t	echo;
 
-	/* looked at by the other side, too, but not between readings */
-	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* taken */
-	int64_t		still;			/* of these, since the clock last advanced */
-	int64_t		bounds;			/* exchanges that bound the offset */
+	/* read by the other side, but not between readings */
+	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* number of readings */
+	int64_t		still;			/* readings since the latest advance */
+	int64_t		bounds;			/* number of exchanges that bound the offset */
 
 	SkewFound	found;
 } SkewSide;
 
 typedef struct SkewResult
 {
-	bool		known;			/* there are bounds, from both sides */
-	bool		steady;			/* one offset explains all of them */
+	bool		known;			/* both bounds exist */
+	bool		steady;			/* one offset explains all exchanges */
 
 	/*
-	 * Bounds of what the second side's clock is ahead of the first's, in
-	 * ticks.  If the offset was not steady, of all that it has been for long
-	 * enough for a batch.
+	 * bounds of the second clock's lead, in ticks; if not steady, of all
+	 * offsets that lasted for a batch
 	 */
 	int64_t		offset_min;
 	int64_t		offset_max;
-	int64_t		round_trip;		/* first side's shortest; INT64_MAX: none */
-	int64_t		exchanges;		/* both ways */
-	int64_t		still;			/* as skew_still(), of either side */
+	int64_t		round_trip;		/* of the first side; INT64_MAX: none */
+	int64_t		exchanges;		/* in both directions */
+	int64_t		still;			/* larger skew_still() of both sides */
 	int64_t		stalls;			/* of both sides */
-	int64_t		longest_stall;	/* on either */
+	int64_t		longest_stall;	/* of either side */
 	int64_t		warps;
 	int64_t		warp_max;
 } SkewResult;
 
-/* Neither side may be in use. */
+/* Initialises a side that is not in use. */
 extern void skew_init(SkewSide *side);
 
 /*
- * Reads the clock so many times, on the calling side's behalf, shows the
- * readings and judges them.  Takes as long as the readings do, whatever the
- * other side does.
+ * Takes readings on behalf of the calling side, publishes and judges them.  Never waits for the
+ * other side.
  */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
-/* Whether a side, which may be in use, knows a bound. */
+/* Returns whether a side knows a bound.  The side may be in use. */
 extern bool skew_has_bound(const SkewSide *side);
 
-/* Readings that a side, which may be in use, has taken. */
+/* Returns the number of readings of a side.  The side may be in use. */
 extern int64_t skew_readings(const SkewSide *side);
 
-/* How many of these it has taken since it last saw its clock advance. */
+/*
+ * Returns the number of readings since a side last saw its clock advance.  The side may be in use.
+ */
 extern int64_t skew_still(const SkewSide *side);
 
-/* What both sides have found, once neither is in use any more. */
+/* Combines the results of two sides that are no longer in use. */
 extern SkewResult skew_result(const SkewSide *first, const SkewSide *second);
 
 #endif							/* CLOCKTIMING_SKEW_BOUNDS_H */

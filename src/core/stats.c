@@ -1,7 +1,4 @@
-/*
- * stats.c
- *	  See stats.h.
- */
+/* See stats.h. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -14,11 +11,11 @@
 #define SQRT_PI			1.77245385090551602730
 #define SQRT_2			1.41421356237309504880
 #define NORMAL_DF		1e17	/* from here on, t is normal */
-#define FAR_OUT			1e8		/* 1 plus the square of it is the square */
-#define UNDISTURBED_SHARE 50	/* one in so many */
+#define FAR_OUT			1e8		/* 1 + x^2 equals x^2 */
+#define UNDISTURBED_SHARE 50	/* the fastest one in so many is undisturbed */
 #define UNDISTURBED_LEAST 5
-#define TINY			1e-300	/* what Lentz's method puts for 0 */
-#define MAX_TERMS		10000	/* some hundred are enough */
+#define TINY			1e-300	/* replaces 0 in Lentz's method */
+#define MAX_TERMS		10000	/* hundreds are enough */
 #define MAX_STEPS		200
 #define CLOSE_ENOUGH	1e-9	/* relative; Newton's next step squares it */
 
@@ -32,9 +29,9 @@ compare_double(const void *a, const void *b)
 }
 
 /*
- * Gamma(a + 1/2) / Gamma(a).  The difference of two large logarithms would
- * lose digits: from 100 on, the asymptotic series (DLMF 5.11.13), whose first
- * omitted term is below 2e-13.
+ * Returns Gamma(a + 1/2) / Gamma(a).  The difference of two large logarithms would lose digits.
+ * From 100 on, the asymptotic series is used (DLMF 5.11.13), whose first omitted term is below
+ * 2e-13.
  */
 static double
 gamma_ratio(double a)
@@ -46,14 +43,13 @@ gamma_ratio(double a)
 }
 
 /*
- * The continued fraction f of the regularised incomplete beta function,
- * I_x(a, b) = x^a y^b / (B(a, b) f) with y = 1 - x, by the modified Lentz
- * method.
+ * Returns the continued fraction f of the regularised incomplete beta function, I_x(a, b) = x^a y^b
+ * / (B(a, b) f) with y = 1 - x, by the modified Lentz method.
  *
- * It is the even part of DLMF 8.17.22, that is, every second convergent of it
- * (DiDonato and Morris, ACM TOMS 18, 1992, BFRAC).  The fraction itself begins
- * with 1 - x (a + b) / (a + 1), which cancels if a is large and x near 1, and
- * then takes some sqrt(a) terms; this one does neither.
+ * It is the even part of DLMF 8.17.22, that is, every second convergent of it (DiDonato and Morris,
+ * ACM TOMS 18, 1992, BFRAC).  The fraction itself begins with 1 - x (a + b) / (a + 1), which
+ * cancels if a is large and x near 1, and then needs about sqrt(a) terms.  The even part has
+ * neither problem.
  */
 static double
 beta_fraction(double a, double b, double x, double y)
@@ -89,13 +85,11 @@ beta_fraction(double a, double b, double x, double y)
 }
 
 /*
- * For t > 0: P(|T| > t), P(|T| < t), neither of which has lost digits to the
- * other where it is the smaller one, and t times the density at t, by which
- * they change with log(t), each on its side.
+ * For t > 0, computes P(|T| > t), P(|T| < t), and t times the density at t, which is the derivative
+ * of both by log(t).  The smaller probability keeps all its digits.
  *
- * With x = df / (df + t^2) the first is I_x(df/2, 1/2), the second is
- * I_y(1/2, df/2) (DLMF 8.17.4), and both have the same factor before the
- * continued fraction, which happens to be the third.
+ * With x = df / (df + t^2) the first is I_x(df/2, 1/2), the second is I_y(1/2, df/2) (DLMF 8.17.4).
+ * Both have the same factor before the continued fraction, which is the third result.
  */
 static void
 both_sides(double t, double df, double *outside, double *inside, double *density)
@@ -130,7 +124,7 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 	}
 	*density = gamma_ratio(df / 2) / SQRT_PI * exp(-power) * root;
 
-	/* where the fraction converges fast; written so that y, not x, decides */
+	/* chooses the side where the fraction converges fast */
 	if (y > 3 / (df + 5))
 	{
 		*outside = *density / beta_fraction(df / 2, 0.5, x, y);
@@ -144,12 +138,12 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 }
 
 /*
- * The t > 0 with P(|T| > t) = outside and P(|T| < t) = inside, which the
- * caller gives both, lest one lose digits.
+ * Returns the t > 0 with P(|T| > t) = outside and P(|T| < t) = inside.  The caller passes both, so
+ * that the smaller one keeps its digits.
  *
- * Newton's method for the logarithm of the smaller one as a function of
- * log(t): nearly straight lines at both ends, concave between them, so that it
- * converges from nearly everywhere.  If it leaves the bracket, bisection.
+ * Newton's method for the logarithm of the smaller probability as a function of log(t), which is
+ * nearly straight at both ends and concave between them.  Steps outside the bracket are replaced by
+ * bisection.
  */
 static double
 two_sided_quantile(double outside, double inside, double df)
@@ -159,7 +153,10 @@ two_sided_quantile(double outside, double inside, double df)
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
 
-	/* that of the normal distribution, which is too small, and near 0 right */
+	/*
+	 * starts from the normal quantile, which is too small, but accurate near
+	 * 0
+	 */
 	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
 	double		out;
 	double		in;
@@ -187,7 +184,7 @@ two_sided_quantile(double outside, double inside, double df)
 		next = t * exp(by_tail ? step : -step);
 		if (fabs(step) < CLOSE_ENOUGH)
 			return next;
-		/* also if it is NAN, for a value of 0 */
+		/* also true for NAN, from a value of 0 */
 		if (!(next > low && next < high))
 			next = sqrt(low) * sqrt(high);
 		t = next;
@@ -196,8 +193,8 @@ two_sided_quantile(double outside, double inside, double df)
 }
 
 /*
- * Deviations from the first value keep the digits of data that lie close
- * together far from 0, and are all 0 for constant data.
+ * Deviations from the first value keep the digits of data that are close together but far from 0.
+ * They are 0 for constant data.
  */
 double
 stats_mean(const double *x, int n)
@@ -308,10 +305,17 @@ stats_undisturbed(double *x, int n, double *margin, double *work)
 	return mean;
 }
 
-/*
- * Deviations are those from the first point less their mean, so that no digits
- * are lost where the points lie close together far from 0.
- */
+double
+stats_typical(double *x, int n, double *margin)
+{
+	double		median = stats_median(x, n);
+	double		below = floor((n - 1 - NORMAL_975 * sqrt(n)) / 2);
+
+	*margin = n > 0 && below >= 0 ? (x[n - 1 - (int) below] - x[(int) below]) / 2 : NAN;
+	return median;
+}
+
+/* Deviations are relative to the first point, so that data far from 0 keep their digits. */
 StatsLine
 stats_line(const double *x, const double *y, int n)
 {
@@ -389,4 +393,29 @@ stats_line_bound(const double *x, const double *bound, int n)
 	for (int i = 0; i < n; i++)
 		sum += fabs(x[i] - line.x_mean) * bound[i];
 	return sum / line.x_ssd;
+}
+
+/* Standard deviation divided by the MAD, for a normal distribution. */
+#define NORMAL_MAD		1.482602218505602
+
+/* Efficiency of the MAD. */
+#define MAD_EFFICIENCY	0.37
+
+OutlierLimits
+outlier_limits(double *x, int n, double outside, double tolerance)
+{
+	OutlierLimits limits = {NAN, NAN, NAN};
+	double		deviation;
+
+	if (n < 3)
+		return limits;
+	limits.median = stats_median(x, n);
+	for (int i = 0; i < n; i++)
+		x[i] = fabs(x[i] - limits.median);
+	deviation = NORMAL_MAD * stats_median(x, n) * n / (n - 0.8) *
+		stats_t_critical(1 - outside, outside, MAD_EFFICIENCY * (n - 1));
+	deviation = fmax(deviation, tolerance);
+	limits.low = limits.median - deviation;
+	limits.high = limits.median + deviation;
+	return limits;
 }

@@ -1,62 +1,55 @@
 /*-------------------------------------------------------------------------
  *
  * stats.h
- *	  What a handful of measurements says: means and straight lines, how sure
- *	  they are, and Student's t, with which two of them are told apart.
+ *	  Statistics of a few measurements: means, straight lines, their confidence intervals, and
+ *	  Student's t distribution.
  *
- * Everywhere, "x" are "n" finite numbers of any unit, below 1e150 in absolute
- * value, and results are in that unit.  NaN never goes in.  What is not
- * defined for the arguments comes out as NAN, and nothing else is an error.
- * Nothing here allocates; functions that have to sort do so in place, and
- * take an "x" that is not const.
+ * Everywhere, x contains n finite numbers of any unit below 1e150 in absolute value, and results
+ * have that unit.  Results are NAN if they are not defined for the arguments.  Nothing here
+ * allocates.  Functions that sort do so in place and take a non-const x.
  *
- * Relative errors of distribution functions and quantiles are below 1e-9 for
- * degrees of freedom from 0.01 upwards; they are usually below 1e-12.
+ * Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
+ * from 0.01 upwards, mostly below 1e-12.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H
 
-/* Quantile of the normal distribution for a confidence of 95 %. */
+/* 0.975-quantile of the normal distribution, for 95 % confidence intervals. */
 #define NORMAL_975		1.959963984540054
 
 /*
- * Arithmetic mean: two passes, the second of which takes back the rounding of
- * the first.  Exact for constant data.  NAN for n < 1.
+ * Returns the mean.  A second pass corrects the rounding of the first.  Exact for constant data.
+ * NAN for n < 1.
  */
 extern double stats_mean(const double *x, int n);
 
 /*
- * Sample standard deviation, with n - 1 in the denominator, by the corrected
- * two-pass algorithm (Chan, Golub and LeVeque, The American Statistician 37,
- * 1983).  Exactly 0 for constant data.  NAN for n < 2.
+ * Returns the sample standard deviation, with n - 1 in the denominator, by the corrected two-pass
+ * algorithm (Chan, Golub and LeVeque, The American Statistician 37, 1983).  Exactly 0 for constant
+ * data. NAN for n < 2.
  */
 extern double stats_stddev(const double *x, int n);
 
-/* NAN for n < 1. */
+/* Returns the minimum; NAN for n < 1. */
 extern double stats_min(const double *x, int n);
 
-/*
- * The middle value, for even n the average of the two middle ones.  Sorts x.
- * NAN for n < 1.
- */
+/* Returns the median; for even n, the mean of the two middle values.  Sorts x.  NAN for n < 1. */
 extern double stats_median(double *x, int n);
 
 /*
- * Mean of the k smallest values, 1 <= k <= n; *limit is the largest of them.
- * Sorts x.
+ * Returns the mean of the k smallest values, 1 <= k <= n; *limit is the largest of them.  Sorts x.
  */
 extern double stats_low_mean(double *x, int n, int k, double *limit);
 
 /*
- * Half the width of the confidence interval of the difference of two such
- * means, of n pairs a[i], b[i] that were measured together.  By the influence
- * function of a one-sided trimmed mean (Huber, Robust Statistics, 1981, 3.3),
- * which is min(x, limit) * n / k up to a constant: the standard error is that
- * of the mean of min(a[i], limit_a) - min(b[i], limit_b), times n / k.
- * Student's t with k - 1 degrees of freedom.  a and b are in their original
- * order; "work" has room for n; b may be NULL, for zeros.  NAN for k < 2.
+ * Returns half of the confidence interval of the difference of two such means, of n pairs a[i],
+ * b[i] that were measured together; b may be NULL, for zeros.  By the influence function of a
+ * one-sided trimmed mean (Huber, Robust Statistics, 1981, 3.3), min(x, limit) * n / k up to a
+ * constant, the standard error is that of the mean of min(a[i], limit_a) - min(b[i], limit_b),
+ * times n / k.  Student's t has k - 1 degrees of freedom.  a and b are in their original order;
+ * "work" needs n elements.  NAN for k < 2.
  */
 extern double stats_low_mean_half_width(const double *a, double limit_a,
 										const double *b, double limit_b,
@@ -64,27 +57,32 @@ extern double stats_low_mean_half_width(const double *a, double limit_a,
 										double *work);
 
 /*
- * What n measurements of the same are where nothing has disturbed them, since
- * what disturbs one only ever makes it larger: the mean of the fastest fiftieth,
- * or of five; and half of its 95 % confidence interval.  NAN for fewer than five.
- * Sorts x; "work" has room for n.
+ * Returns the undisturbed value of n measurements of the same quantity, given that disturbances
+ * only increase it: the mean of the fastest fiftieth, at least five.  Sets half of its 95 %
+ * confidence interval. NAN for n < 5.  Sorts x; "work" needs n elements.
  */
 extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 
 /*
- * A straight line through n points by ordinary least squares.  x and y may lie
- * far from 0 (times in nanoseconds since 1970, say): all sums are those of
- * differences.
+ * The median of n measurements, disturbed ones included, and half of its 95 %
+ * confidence interval: that of the values whose ranks enclose the median (David
+ * and Nagaraja, Order Statistics, 2003, 7.1), by the normal approximation of the
+ * binomial distribution with a correction for continuity.  The margin is NAN for
+ * fewer than six.  Sorts x.
+ */
+extern double stats_typical(double *x, int n, double *margin);
+
+/*
+ * Straight line through n points by ordinary least squares.  x and y may be far from 0, such as
+ * times in nanoseconds since 1970.
  */
 typedef struct StatsLine
 {
-	double		x_mean;			/* the line goes through this point */
+	double		x_mean;			/* the line contains this point */
 	double		y_mean;
-	double		slope;			/* NAN for n < 2 and if no two x differ */
-	double		slope_stderr;	/* its standard error where deviations are
-								 * independent; NAN for n < 3, too */
-	double		residual_max;	/* largest distance of a point from the line,
-								 * in the direction of y, either way */
+	double		slope;			/* NAN if n < 2 or all x are equal */
+	double		slope_stderr;	/* for independent deviations; NAN for n < 3 */
+	double		residual_max;	/* largest absolute deviation in y */
 	double		x_ssd;			/* sum of squared deviations of x */
 } StatsLine;
 
@@ -93,47 +91,65 @@ extern StatsLine stats_line(const double *x, const double *y, int n);
 #define STATS_MAX_BATCHES	30
 
 /*
- * Half the width of the confidence interval of the slope of that line where the
- * deviations of successive points have to do with each other: n is divided into
- * this many batches of successive points, as equal as can be, and the interval
- * is that of the line through the batches' means, which are nearly independent
- * if a batch is longer than the deviations last: Student's t with batches - 2
- * degrees of freedom * its standard error.  (Batch means: Law, Simulation
- * Modeling and Analysis, 2015, section 9.5.3.  Schmeiser, Operations Research
- * 30(3), 1982, recommends 10 to 30 batches.)  NAN for less than 3 batches, more
- * than STATS_MAX_BATCHES or n, and a confidence out of range.
+ * Returns half of the confidence interval of that line's slope if deviations of successive points
+ * are correlated.  The points are divided into batches of nearly equal size.  The interval is that
+ * of the line through the batches' means, which are nearly independent if a batch is longer than
+ * the correlation: Student's t with batches - 2 degrees of freedom times its standard error.
+ * (Batch means: Law, Simulation Modeling and Analysis, 2015, section 9.5.3.  Schmeiser, Operations
+ * Research 30(3), 1982, recommends 10 to 30 batches.)  NAN for fewer than 3 batches, more than
+ * STATS_MAX_BATCHES or n, and for a confidence out of range.
  */
 extern double stats_line_half_width(const double *x, const double *y, int n,
 									int batches, double confidence);
 
 /*
- * By how much the slope of that line can be wrong at most where y[i] is known
- * to within "bound[i]" either side, apart from what all have in common: the sum
- * of |x[i] - mean| * bound[i], over that of (x[i] - mean)^2.  NAN where the
- * slope is.
+ * Returns the largest possible error of that line's slope if y[i] is known to within bound[i],
+ * apart from a common error: the sum of |x[i] - mean| * bound[i] over that of (x[i] - mean)^2.  NAN
+ * if the slope is.
  */
 extern double stats_line_bound(const double *x, const double *bound, int n);
 
 /*
- * Student's t distribution.  "df", the degrees of freedom, is any number above
- * 0, not only a whole one; from 1e17 upwards, INFINITY included, it is the
- * standard normal distribution.  NAN for any other df.
- *
- * Computed by the regularised incomplete beta function (NIST DLMF 8.17.22).
+ * Student's t distribution.  The degrees of freedom, df, may be any number above 0; from 1e17
+ * upwards, including INFINITY, it is the normal distribution.  NAN for any other df.  Computed by
+ * the regularised incomplete beta function (NIST DLMF 8.17.22).
  */
 
-/*
- * The two-sided p-value, P(|T| >= |t|), to full relative accuracy however
- * small it is; t may be infinite.
- */
+/* Returns the two-sided p-value, P(|T| >= |t|), to full relative accuracy.  t may be infinite. */
 extern double stats_t_p_value(double t, double df);
 
 /*
- * The t that |T| stays below with probability "inside", and exceeds with
- * probability "outside": the critical value of a two-sided test.  They add up
- * to 1, and both are given lest the smaller one lose digits.  NAN unless both
- * are above 0.
+ * Returns the critical value of a two-sided test: the t that |T| stays below with probability
+ * "inside" and exceeds with probability "outside".  They add up to 1; both are passed so that the
+ * smaller one keeps its digits.  NAN unless both are above 0.
  */
 extern double stats_t_critical(double inside, double outside, double df);
+
+/*
+ * Values below "low" or above "high" are outliers, according to the median and the MAD, the median
+ * absolute deviation.  Up to half of the values may be outliers.
+ */
+typedef struct OutlierLimits
+{
+	double		median;
+	double		low;
+	double		high;
+} OutlierLimits;
+
+/*
+ * Returns the limits median -/+ max(t * s, tolerance).  s = 1.4826 * MAD * n / (n - 0.8) estimates
+ * the standard deviation of the regular values; the last factor corrects for small n (Croux and
+ * Rousseeuw, COMPSTAT 1992).  t is the critical value of Student's distribution with 0.37 * (n - 1)
+ * degrees of freedom, because the MAD has 37 % of the efficiency of the standard deviation.
+ * "outside" is the probability that a regular value is outside the limits.  With a / n it is a for
+ * all n values together: Hampel's identifier according to Davies and Gather (The identification of
+ * multiple outliers, Journal of the American Statistical Association 88, 1993).
+ *
+ * By simulation of normal values in test/unit/outliers_test.c with a = 5 %, some value is outside
+ * in 0.3 to 2 % of the cases if n is 5 to 20, and in 3 to 5 % from 50 on.
+ *
+ * Overwrites x, whose n values must be finite.  All limits are NAN for n < 3.
+ */
+extern OutlierLimits outlier_limits(double *x, int n, double outside, double tolerance);
 
 #endif							/* CLOCKTIMING_STATS_H */

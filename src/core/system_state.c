@@ -1,7 +1,4 @@
-/*
- * system_state.c
- *	  See system_state.h.
- */
+/* See system_state.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -14,22 +11,68 @@
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #endif
+#ifdef __FreeBSD__
+#include <sys/types.h>
+#include <sys/sysctl.h>
+#endif
 
 #include "core/system_state.h"
 
-/* The beginning of a file; an empty string if it cannot be read. */
+#if defined(__linux__)
+#define SOURCE_IN_USE	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define SOURCES			"/sys/devices/system/clocksource/clocksource0/available_clocksource"
+#elif defined(__FreeBSD__)
+#define SOURCE_IN_USE	"kern.timecounter.hardware"
+#define SOURCES			"kern.timecounter.choice"
+#else
+#define SOURCE_IN_USE	""
+#define SOURCES			""
+#endif
+
+/* Reads the beginning of a file; writes an empty string if it cannot be read. */
 static void
-read_beginning(const char *path, char *line, size_t size)
+read_beginning(const char *path, char *text, size_t size)
 {
 	int			fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t		length = 0;
 
 	if (fd >= 0)
 	{
-		length = read(fd, line, size - 1);
+		length = read(fd, text, size - 1);
 		(void) close(fd);
 	}
-	line[length > 0 ? length : 0] = '\0';
+	text[		length > 0 ? length : 0] = '\0';
+}
+
+/* Reads the first line of a file, or of a variable of FreeBSD's kernel, without trailing blanks. */
+static bool
+read_kernel_text(const char *name, char *line)
+{
+	size_t		length;
+
+#ifdef __FreeBSD__
+	length = KERNEL_CLOCK_SIZE - 1;
+	line[sysctlbyname(name, line, &length, NULL, 0) == 0 ? length : 0] = '\0';
+#else
+	read_beginning(name, line, KERNEL_CLOCK_SIZE);
+#endif
+	length = strcspn(line, "\n");
+	while (length > 0 && line[length - 1] == ' ')
+		length--;
+	line[length] = '\0';
+	return length > 0;
+}
+
+bool
+kernel_clock_source(char *name)
+{
+	return read_kernel_text(SOURCE_IN_USE, name);
+}
+
+bool
+kernel_clock_sources_available(char *names)
+{
+	return read_kernel_text(SOURCES, names);
 }
 
 bool
@@ -40,7 +83,10 @@ system_boot_id(char *id)
 	return id[0] != '\0';
 }
 
-/* user, nice, system, idle, iowait, irq, softirq, steal: guests' are in the first two */
+/*
+ * The fields are user, nice, system, idle, iowait, irq, softirq and steal; guests are part of the
+ * first two.
+ */
 SystemCpuTime
 system_cpu_time(void)
 {
@@ -60,7 +106,7 @@ system_cpu_time(void)
 }
 
 #if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
-/* by the system call, since a library may stand before the other */
+/* Reads a clock by system call, because a preloaded library may replace clock_gettime(). */
 static double
 kernel_clock_s(clockid_t id)
 {
@@ -76,7 +122,7 @@ system_boottime_s(void)
 	return kernel_clock_s(CLOCK_BOOTTIME);
 }
 
-/* Read while nothing came in between, if possible. */
+/* Repeats the readings if the thread was interrupted between them. */
 double
 system_suspended_s(void)
 {

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * system_state.h
- *	  What the operating system says of the machine and of its clock's
- *	  synchronisation.
+ *	  The state of the machine and of its clocks according to the operating system.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,24 +10,33 @@
 
 #include <stdbool.h>
 
+#define KERNEL_CLOCK_SIZE 1024	/* of the buffers of these functions */
+
+/*
+ * Write the kernel's clock source, and the available clock sources, as the operating system names
+ * them. Return false and write an empty string if the operating system does not tell.
+ */
+extern bool kernel_clock_source(char *name);
+extern bool kernel_clock_sources_available(char *names);
+
 #define BOOT_ID_SIZE 37
 
-/* The identifier of this start of the machine; false, and empty, if not known. */
+/* Writes the identifier of this boot; returns false and writes an empty string if not known. */
 extern bool system_boot_id(char *id);
 
-/* Time of all CPUs since the machine started, in some unit. */
+/* Time of all CPUs since the machine started, in clock ticks. */
 typedef struct SystemCpuTime
 {
 	double		all;			/* 0: not known */
-	double		stolen;			/* that a hypervisor gave to other guests */
+	double		stolen;			/* time that a hypervisor gave to other guests */
 } SystemCpuTime;
 
 extern SystemCpuTime system_cpu_time(void);
 
-/* Time since the machine started, also while it was suspended; steered as the time of day is. */
+/* Returns the time since the machine started, including suspensions, by CLOCK_BOOTTIME. */
 extern double system_boottime_s(void);
 
-/* For how long the machine has been suspended since it started; 0 if not known. */
+/* Returns how long the machine has been suspended since it started; 0 if not known. */
 extern double system_suspended_s(void);
 
 typedef struct SystemSync
@@ -37,7 +45,7 @@ typedef struct SystemSync
 	bool		synchronised;
 	double		offset_us;
 	double		max_error_us;
-	double		frequency_ppm;	/* by which the clock is steered */
+	double		frequency_ppm;	/* correction of the clock's rate */
 } SystemSync;
 
 extern SystemSync system_sync(void);

@@ -1,20 +1,17 @@
-/*
- * tally.c
- *	  See tally.h.
- */
+/* See tally.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/tally.h"
 
-/* First precision tried when exact values no longer fit. */
+/* Precision in bits when exact values no longer fit. */
 #define FIRST_PRECISION 16
 
 void
 tally_init(Tally *tally)
 {
-	/* touches every page, so that no page fault ends up in a duration */
+	/* touches all pages, so that durations contain no page faults */
 	memset(tally, 0, sizeof(Tally));
 	tally->precision_bits = TALLY_EXACT;
 	tally->usual = TALLY_DIRECT;
@@ -46,7 +43,7 @@ round_to_bits(uint64_t ticks, int bits)
 	return ((ticks > UINT64_MAX - half ? ticks : ticks + half) >> drop) << drop;
 }
 
-/* Adds to the table of long durations, in which there is a free slot. */
+/* Adds to the table of long durations, which must have a free slot. */
 static void
 longer_add(Tally *tally, uint64_t ticks, uint64_t count)
 {
@@ -84,7 +81,10 @@ tally_round(Tally *tally, int bits)
 				   tally->scratch[i].count);
 }
 
-/* With more slots in use, probing gets slow: digits of them are given up. */
+/*
+ * Reduces the precision until fewer than TALLY_FULL slots are used, because probing a fuller table
+ * is slow.
+ */
 static void
 give_up_digits(Tally *tally)
 {
@@ -112,7 +112,7 @@ tally_add(Tally *tally, uint64_t ticks, uint64_t count)
 		give_up_digits(tally);
 }
 
-/* Takes the place of the shortest if there is no room. */
+/* If the window is full, the jump replaces the smallest one. */
 void
 tally_window_jump(Tally *tally, uint64_t ticks)
 {
@@ -137,7 +137,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 
 	if (ticks == 0)
 	{
-		/* a run goes on for as long as the clock shows the same value */
+		/* a run continues while the clock shows the same value */
 		tally->stall_run = tally->stall_value == b ? tally->stall_run + 1 : 1;
 		tally->stall_value = b;
 		if (tally->stall_run > tally->longest_stall)
@@ -161,7 +161,7 @@ tally_unusual(Tally *tally, uint64_t a, uint64_t b)
 	{
 		tally_add(tally, ticks, 1);
 
-		/* the way back after a backward step is neither a gap nor a warp */
+		/* the return after a backward step is neither a gap nor a warp */
 		if (tally->went_back &&
 			(int64_t) (tally->back_from - a) > 0 &&
 			(int64_t) (b - tally->back_from) >= 0)
@@ -218,12 +218,12 @@ tally_export(const Tally *tally, TallyEntry *entries)
 	qsort(entries + first_long, n - first_long, sizeof(TallyEntry),
 		  compare_entries);
 
-	/* the largest is exact: take one of it out of its rounded class */
+	/* the largest duration is exact: remove it from its rounded class */
 	if (n > first_long && entries[n - 1].ticks != tally->largest)
 	{
 		uint64_t	rest = --entries[n - 1].count;
 
-		/* rounding up may have put the class above the largest */
+		/* rounding may have put the class above the largest duration */
 		if (rest > 0 && entries[n - 1].ticks > tally->largest)
 			entries[n - 1].ticks = tally->largest - 1;
 		if (n > 1 && entries[n - 2].ticks >= entries[n - 1].ticks)
@@ -264,7 +264,7 @@ tally_moments(const Tally *tally)
 uint64_t
 tally_quantile(const TallyEntry *entries, int n, uint64_t total, double q)
 {
-	/* 0.07 * 100 is a little above 7: that is no reason to take the eighth */
+	/* compensates for rounding: 0.07 * 100 is slightly above 7 */
 	double		position = (double) total * q * (1 - 1e-12);
 	uint64_t	rank = (uint64_t) ceil(position);
 	uint64_t	running = 0;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * timing_counter.h
- *	  The processor's counter: what plans are timed with where it is trusted.
+ *	  The processor's counter that times plans if it is trusted.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,7 +11,7 @@
 #include "core/arm_counter.h"
 #include "core/tsc.h"
 
-/* The clock source, and the one that waits for all before it. */
+/* Names of the clock sources; the ordered one waits for earlier instructions. */
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 #define TIMING_COUNTER			"cntvct"
 #define TIMING_COUNTER_ORDERED	"cntvct_isb"

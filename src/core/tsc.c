@@ -1,18 +1,12 @@
-/*
- * tsc.c
- *	  See tsc.h.
- */
+/* See tsc.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/kernel_clock.h"
+#include "core/system_state.h"
 #include "core/tsc.h"
 
-/*
- * Clocks that a hypervisor offers, which Linux may prefer to a TSC that it does
- * trust.
- */
+/* Clocks of hypervisors.  Linux may prefer one of them although it trusts the TSC. */
 static const char *const hypervisor_clocks[] = {
 	"kvm-clock", "xen", "hyperv_clocksource_tsc_page", "hyperv_clocksource_msr"
 };
@@ -33,7 +27,7 @@ kernel_uses_tsc(const TscEvidence *evidence)
 	return strcmp(evidence->kernel_source, "tsc") == 0;
 }
 
-/* Or may do so, where that is not known. */
+/* Returns whether the kernel offers the TSC; true if not known. */
 static bool
 kernel_offers_tsc(const TscEvidence *evidence)
 {
@@ -89,7 +83,7 @@ tsc_judge(const TscEvidence *evidence)
 	return reason;
 }
 
-/* Stays until the next call. */
+/* Returns the current evidence, valid until the next call. */
 static const TscEvidence *
 evidence_now(void)
 {
@@ -138,13 +132,12 @@ tsc_why_not_trusted(void)
 
 #include "core/probe.h"
 
-/* from Linux's asm/prctl.h, which not every C library installs */
+/* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011
 
 /*
- * CPUID can be made to fault, too (arch_prctl(ARCH_SET_CPUID), on processors
- * that offer it).  Where the kernel does not know the question, it does not
- * make it fault either.
+ * Returns whether CPUID may be executed.  Some processors can make it fault
+ * (arch_prctl(ARCH_SET_CPUID)); a kernel that does not know this call cannot.
  */
 static bool
 cpuid_allowed(void)
@@ -156,7 +149,7 @@ cpuid_allowed(void)
 #endif
 }
 
-/* EAX to EDX of a leaf; false if the processor does not have it. */
+/* Reads EAX to EDX of a leaf; returns false if the processor lacks it. */
 static bool
 get_leaf(unsigned int leaf, unsigned int *r)
 {
@@ -172,9 +165,9 @@ copy_text(char *to, unsigned int a, unsigned int b, unsigned int c)
 }
 
 /*
- * Frequency of the TSC from leaf 0x15: crystal frequency times EBX / EAX.
- * Where the crystal's is not stated, leaf 0x16's base frequency stands in for
- * the product, as in the Linux kernel (native_calibrate_tsc).
+ * Returns the TSC's frequency from leaf 0x15: crystal frequency times EBX / EAX.  If the crystal's
+ * frequency is not stated, the base frequency of leaf 0x16 replaces the product, as in Linux
+ * (native_calibrate_tsc).
  */
 static double
 frequency_from_cpuid(void)
@@ -212,7 +205,7 @@ read_cpuid(TscCpuid *id)
 	{
 		unsigned int highest;
 
-		/* __get_cpuid() would check against the wrong highest leaf */
+		/* not __get_cpuid(), which checks against the highest basic leaf */
 		__cpuid(0x40000000, highest, r[1], r[2], r[3]);
 		copy_text(id->hypervisor_name, r[1], r[2], r[3]);
 		if (highest >= 0x40000010 && highest <= 0x400000ff)
@@ -221,27 +214,6 @@ read_cpuid(TscCpuid *id)
 			id->hypervisor_hz = r[0] * 1e3;
 		}
 	}
-}
-
-TscCpuid
-tsc_cpuid_now(void)
-{
-	TscCpuid	id = {0};
-
-	read_cpuid(&id);
-	return id;
-}
-
-const TscCpuid *
-tsc_cpuid(void)
-{
-	static TscCpuid id;
-	static bool known = false;
-
-	if (!known)
-		id = tsc_cpuid_now();
-	known = true;
-	return &id;
 }
 
 const char *
@@ -279,6 +251,51 @@ tsc_why_no_rdtscp(void)
 	return probe(&tried) ? NULL : "executing RDTSCP raised a signal";
 }
 
+#else							/* !CLOCKTIMING_HAVE_TSC */
+
+#define tsc_read_rdtsc NULL
+
+static void
+read_cpuid(TscCpuid *id)
+{
+	(void) id;
+}
+
+const char *
+tsc_why_no_rdtsc(void)
+{
+	return "this is not an x86 processor";
+}
+
+const char *
+tsc_why_no_rdtscp(void)
+{
+	return tsc_why_no_rdtsc();
+}
+
+#endif							/* CLOCKTIMING_HAVE_TSC */
+
+TscCpuid
+tsc_cpuid_now(void)
+{
+	TscCpuid	id = {0};
+
+	read_cpuid(&id);
+	return id;
+}
+
+const TscCpuid *
+tsc_cpuid(void)
+{
+	static TscCpuid id;
+	static bool known = false;
+
+	if (!known)
+		id = tsc_cpuid_now();
+	known = true;
+	return &id;
+}
+
 const CounterFrequency *
 tsc_frequency(void (*wait) (double seconds))
 {
@@ -294,43 +311,3 @@ tsc_frequency(void (*wait) (double seconds))
 	counter_consider(&frequency, frequency.calibrated_hz, "calibration");
 	return frequency.hz > 0 ? &frequency : NULL;
 }
-
-#else							/* !CLOCKTIMING_HAVE_TSC */
-
-TscCpuid
-tsc_cpuid_now(void)
-{
-	return (TscCpuid)
-	{
-		0
-	};
-}
-
-const TscCpuid *
-tsc_cpuid(void)
-{
-	static const TscCpuid nothing;
-
-	return &nothing;
-}
-
-const char *
-tsc_why_no_rdtsc(void)
-{
-	return "this is not an x86 processor";
-}
-
-const char *
-tsc_why_no_rdtscp(void)
-{
-	return tsc_why_no_rdtsc();
-}
-
-const CounterFrequency *
-tsc_frequency(void (*wait) (double seconds))
-{
-	(void) wait;
-	return NULL;
-}
-
-#endif							/* CLOCKTIMING_HAVE_TSC */

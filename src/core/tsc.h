@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * tsc.h
- *	  The time-stamp counter of x86: whether it may be read here at all, its
- *	  frequency, and where that comes from.
+ *	  The time-stamp counter of x86: whether it can be read, its frequency, and whether it can be
+ *	  trusted.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include <x86intrin.h>
 #endif
 
-/* What CPUID says.  All false, empty or zero where there is no CPUID. */
+/* Results of CPUID.  All are false, empty or 0 if there is no CPUID. */
 typedef struct TscCpuid
 {
 	bool		readable;		/* CPUID itself may be executed */
@@ -31,68 +31,66 @@ typedef struct TscCpuid
 	char		vendor[13];		/* leaf 0 */
 	char		brand[49];		/* leaves 0x80000002 to 0x80000004 */
 	char		hypervisor_name[13];	/* leaf 0x40000000 */
-	double		cpuid_hz;		/* leaf 0x15, with 0x16 where that leaves the
-								 * crystal's frequency open; 0 if unknown */
-	double		hypervisor_hz;	/* leaf 0x40000010; 0 if unknown */
+	double		cpuid_hz;		/* leaf 0x15, else 0x16; 0: not known */
+	double		hypervisor_hz;	/* leaf 0x40000010; 0: not known */
 } TscCpuid;
 
-/* Executes CPUID once a process; later calls return what it said then. */
+/* Returns the results of CPUID at the first call in this process. */
 extern const TscCpuid *tsc_cpuid(void);
 
-/* Executes it anew: a virtual machine may have moved to another processor. */
+/* Executes CPUID again, because a virtual machine may have moved to another processor. */
 extern TscCpuid tsc_cpuid_now(void);
 
 /*
- * NULL if RDTSC, or RDTSCP, may be executed by this process now, else the
- * reason why not.  Asks the kernel anew each time, since prctl(PR_SET_TSC) can
- * change its mind.
+ * Return NULL if this process may execute RDTSC, or RDTSCP, now, else the reason why not.  They ask
+ * the kernel each time, because prctl(PR_SET_TSC) can change the answer.
  */
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
 
-/* The same for what PostgreSQL 19 needs to time with it: RDTSCP, at one rate. */
+/* The same for timing by PostgreSQL 19, which needs RDTSCP and an invariant rate. */
 extern const char *tsc_why_not_usable(void);
 
-/* By what the TSC of a server is judged, or would be. */
+/* Evidence for judging the TSC of this or another server. */
 typedef struct TscEvidence
 {
-	const char *why_not_usable; /* as above */
+	const char *why_not_usable; /* tsc_why_not_usable() */
 	bool		tsc_adjust;		/* CPUID leaf 7, EBX bit 1 */
-	/* Linux: what kernel_clock.h tells; empty where that is not known */
+	/* of Linux, from kernel_clock_source(); empty: not known */
 	const char *kernel_source;
 	const char *kernel_sources_available;
 } TscEvidence;
 
 /*
- * Whether PostgreSQL 19 reads the TSC, if usable, where timing_clock_source is
- * "auto": tsc_use_by_default() in its src/common/instr_time.c.  It does with
- * TSC_ADJUST, by which firmware and kernel set the counters of all sockets
- * alike, or else where Linux keeps time by it and so watches it.
+ * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto, as
+ * tsc_use_by_default() in its src/common/instr_time.c.  It requires TSC_ADJUST, by which firmware
+ * and kernel synchronise the counters of all sockets, or that Linux keeps time by the TSC, and so
+ * monitors it.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 
 /*
- * Whether Linux has given the TSC up: it no longer offers it as a clock source,
- * or keeps time by a timer that takes far longer to read (hpet, acpi_pm).  A
- * hypervisor's clock, beside a TSC that is offered still, is no such evidence.
+ * Returns whether Linux has given up the TSC: it no longer offers it as a clock source, or keeps
+ * time by a much slower timer (hpet, acpi_pm).  A hypervisor's clock beside an available TSC is no
+ * such evidence.
  */
 extern bool tsc_is_given_up(const TscEvidence *evidence);
 
 /*
- * NULL if times can be trusted to the TSC, else the reason why not, which stays
- * until the next call.  The rule is that of PostgreSQL 19, and one thing more:
- * TSC_ADJUST does not help where the kernel has given the TSC up.
+ * Returns NULL if the TSC can be trusted, else the reason why not, valid until the next call.  The
+ * rule is PostgreSQL 19's, except that TSC_ADJUST does not suffice if the kernel has given up the
+ * TSC.
  */
 extern const char *tsc_judge(const TscEvidence *evidence);
 
-/* These three by the evidence there is now, which costs a few microseconds. */
+/* The same by current evidence, which takes a few microseconds. */
 extern bool tsc_is_default_now(void);
 extern bool tsc_is_given_up_now(void);
 extern const char *tsc_why_not_trusted(void);
 
 /*
- * The frequency, from "CPUID", "hypervisor" or "calibration": found once a
- * process by counter_calibrate().  NULL as long as the TSC may not be read.
+ * Returns the frequency from "CPUID", "hypervisor" or "calibration", determined once per process by
+ * counter_calibrate(); NULL while the TSC may not be read.
  */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 

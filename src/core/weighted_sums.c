@@ -1,13 +1,10 @@
-/*
- * weighted_sums.c
- *	  See weighted_sums.h.
- */
+/* See weighted_sums.h. */
 #include <math.h>
 
 #include "core/stats.h"
 #include "core/weighted_sums.h"
 
-/* Variances that differences of sums leave below 0 are rounding errors. */
+/* Differences of sums may yield variances below 0, which are rounding errors. */
 static double
 root(double variance)
 {
@@ -66,7 +63,7 @@ weighted_mean_stderr(const WeightedSums *sums)
 
 	if (!(sums->n >= 2))
 		return NAN;
-	/* values that are all equal leave a rounding error, of either sign */
+	/* equal values leave a rounding error of either sign */
 	if (fabs(squares) <= 1e-12 * sums->w2xx)
 		return 0;
 	return root(squares * sums->n / (sums->n - 1)) / sums->w;
@@ -99,7 +96,7 @@ weighted_test(const WeightedSums *a, const WeightedSums *b, double confidence)
 	double		variance = error_a * error_a + error_b * error_b;
 	double		df;
 
-	/* written so that NaN is no variance */
+	/* also rejects NaN */
 	if (!(variance > 0))
 		return test;
 	df = variance * variance /

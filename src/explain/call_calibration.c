@@ -31,12 +31,6 @@
 /* For so long a calibration stays valid. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
 
-/*
- * The share of the cost of counting a call that shows in a query, where the
- * processor does other work at the same time, as against in a loop of calls.
- */
-#define SHOWN_SHARE		0.5
-
 /* What is measured in each round, in ticks a call. */
 enum
 {
@@ -86,7 +80,7 @@ init_dummy(Dummy *dummy, int gap)
 	dummy->t.query = &dummy->query;
 	dummy->t.begun = true;
 	instr_begin_loop(&dummy->t.instr);
-	dummy->query.long_ticks = LONG_CALL_TICKS;
+	dummy->query.long_ticks = dummy->query.ask_ticks = LONG_CALL_TICKS;
 	dummy->query.all_timed = true;
 	dummy->samples.later.policy.batch = POLICY_BATCH;
 	set_gap(&dummy->samples.later, gap);
@@ -106,7 +100,7 @@ ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 	dummy->node.ExecProcNode = call;
 	dummy->t.wrapped = wrapped_node(&dummy->node, call == call_wrapper(true));
 	wrappers_use(&dummy->t, true);
-	start = now_ticks();
+	start = dummy->query.last_reading = now_ticks();
 	for (int i = 0; i < n; i++)
 		(void) ExecProcNode(&dummy->node);
 	stop = now_ticks();
@@ -197,8 +191,8 @@ calibrate(int gap, double *ticks_per_ns)
 	*ticks_per_ns = 1 / tick_ns;
 
 	direct = stats_min(measured[DIRECT], ROUNDS);
-	cost.counted_ns = Max(stats_min(measured[COUNTED], ROUNDS) - direct, 0) * tick_ns * SHOWN_SHARE;
-	cost.unseen_ns = Max(stats_min(measured[UNSEEN], ROUNDS) - direct, 0) * tick_ns * SHOWN_SHARE;
+	cost.counted_ns = Max(stats_min(measured[COUNTED], ROUNDS) - direct, 0) * tick_ns;
+	cost.unseen_ns = Max(stats_min(measured[UNSEEN], ROUNDS) - direct, 0) * tick_ns;
 	for (int i = TIMED; i < N_MEASURED; i++)
 		median[i] = stats_median(measured[i], ROUNDS);
 	cost.inside_ns = Max(Min(median[INSIDE], median[INSIDE_ALL]) - direct, 0) * tick_ns;
@@ -206,7 +200,6 @@ calibrate(int gap, double *ticks_per_ns)
 	cost.timed_ns = Max(cost.counted_ns + median[TIMED] * tick_ns, cost.inside_ns);
 	cost.whole_ns = median[SERVER_INSIDE];
 	cost.server_ns = median[SERVER] * tick_ns;
-	cost.margin_ns = cost.inside_ns / 2;
 	elog(DEBUG1, "calls timed by %s, one in %d: %.2f ns counted, %.2f unseen, %.2f timed, %.2f inside, %.2f outside; %.2f by the server, %.2f inside; direct %.2f; took %.3f ms",
 		 timing_clock_name(), gap, cost.counted_ns, cost.unseen_ns, cost.timed_ns,
 		 cost.inside_ns, cost.outside_ns, cost.server_ns, cost.whole_ns, direct * tick_ns,

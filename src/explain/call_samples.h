@@ -38,16 +38,16 @@ extern CallsBelow calls_below(const NodeTiming *t);
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);
 
+/* A timed call of a node begins: call it before that call is executed. */
+extern void begin_timed_call(NodeTiming *t, uint64 start);
+
 /* Adds a call that took so many ticks and was timed while all are. */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
 /* Adds up samples that are not yet used. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
-/*
- * All calls are over: those of both classes that were not all timed.  Other processes
- * have had the processor for so many ticks of the run.
- */
-extern CallSeries end_samples(NodeTiming *t, double preempted_ticks);
+/* All calls are over: those of both classes that were not all timed. */
+extern CallSeries end_samples(NodeTiming *t);
 
 #endif							/* CLOCKTIMING_CALL_SAMPLES_H */

@@ -255,7 +255,7 @@ record_root_call(NodeTiming *t, uint64 start, uint64 stop)
 	{
 		/* not "stop": what has been done since is no part of the query */
 		next_due(t) = 0;
-		t->returned = fenced_ticks();
+		t->returned = fenced_ticks() - t->query->off_ticks;
 	}
 }
 
@@ -272,17 +272,13 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	uint64		stop;
 
 	query->innermost = t;
-	start = fenced_ticks();
-	if (unlikely(query_end_gap(query, t, false, start)))
-		start = query->last_reading = fenced_ticks();
-	t->samples->timed_at = t->calls;
-	t->samples->timed_first = t->first_calls;
+	start = query_reading(query, t, false);
+	begin_timed_call(t, start);
 	t->call_start = start;
 	t->call_known = known;
 	slot = node->ExecProcNodeReal(node);
-	stop = fenced_ticks();
+	stop = query_reading(query, t, true);
 	t->call_start = 0;
-	(void) query_end_gap(query, t, true, stop);
 	query->innermost = outer;
 	if (class == &t->samples->first)
 		begin_loop(t);
@@ -342,20 +338,12 @@ static pg_noinline void
 record_time_between_calls(NodeTiming *t)
 {
 	OutsideCalls *outside = &t->query->outside;
-	uint64		now = fenced_ticks();
-	double		ticks = (double) (int64) (now - t->returned);
+	double		ticks = (double) (int64) (query_reading(t->query, NULL, false) - t->returned);
 
-	(void) query_end_gap(t->query, NULL, false, now);
 	t->returned = 0;
 	outside->n++;
-	/* what is long counts once, as in call_series_add() */
-	if (ticks > t->query->long_ticks)
-		outside->long_sum += ticks;
-	else
-	{
-		outside->sum += ticks;
-		outside->sum_sq += ticks * ticks;
-	}
+	outside->sum += ticks;
+	outside->sum_sq += ticks * ticks;
 	next_due(t) = t->first_calls + t->later_due;
 }
 

@@ -251,7 +251,6 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 		execution->run.options.sampling = SAMPLING_DEFAULT;
 		execution->run.options.only_node = -1;
 		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT : execution_sampler->max_overhead;
-		execution->run.options.in_passing = true;
 	}
 	execution->run.options.may_stop = !whole;
 	execution->run.options.no_workers = !workers;

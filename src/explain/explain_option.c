@@ -241,7 +241,7 @@ option_not_in_settings(const char *name, const char *value, NodeTag type)
 	RegisterExtensionExplainOption(name, handler)
 #endif
 
-#define TAKE_HOOK(hook, function) (previous_##function = hook, hook = option_##function)
+#define TAKE_OPTION_HOOK(hook, function) (previous_##function = hook, hook = option_##function)
 
 static void
 take_hooks(void)
@@ -250,9 +250,9 @@ take_hooks(void)
 	REGISTER_OPTION("clock_sampling", option_handler);
 	REGISTER_OPTION("clock_max_overhead", option_handler);
 
-	TAKE_HOOK(explain_validate_options_hook, validate);
-	TAKE_HOOK(explain_per_node_hook, per_node);
-	TAKE_HOOK(explain_per_plan_hook, per_plan);
+	TAKE_OPTION_HOOK(explain_validate_options_hook, validate);
+	TAKE_OPTION_HOOK(explain_per_node_hook, per_node);
+	TAKE_OPTION_HOOK(explain_per_plan_hook, per_plan);
 }
 
 #else

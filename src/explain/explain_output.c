@@ -29,15 +29,12 @@
 /* Each node's number is this, plus a random one, plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
-/*
- * Percent of the run that others had the processor, and how many times as long as
- * at best what never changes took: from these on it is said what to do.
- */
+/* Percent of the run off the CPU from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
-#define MUCH_SLOWER		1.25
 
-/* Share of the run that a few long calls, or gaps, take, from which they are mentioned. */
+/* Share of the run, and time, that a few long calls or gaps take, from which they are mentioned. */
 #define MUCH_RARE		0.05
+#define LEAST_RARE_NS	1e5
 
 /* Numbers in the output, and nodes' ids. */
 typedef struct Markers
@@ -337,6 +334,9 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 			if (with_percent)
 				appendStringInfo(&line, " (%.1f +/- %.1f %%)", node->share_percent,
 								 node->share_margin_percent);
+			if (!isnan(node->total_stddev_ns))
+				appendStringInfo(&line, ", total's standard deviation %.3f ms",
+								 per_process_ms(node, node->total_stddev_ns));
 			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
 							 node->timed, node->calls);
 		}
@@ -349,6 +349,9 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 	{
 		ExplainPropertyFloat("Clock Total Time", "ms", total_ms, 3, es);
 		ExplainPropertyFloat("Clock Total Margin", "ms", total_margin_ms, 3, es);
+		if (!isnan(node->total_stddev_ns))
+			ExplainPropertyFloat("Clock Total Standard Deviation", "ms",
+								 per_process_ms(node, node->total_stddev_ns), 3, es);
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Margin", "ms", self_margin_ms, 3, es);
 		if (with_percent)
@@ -377,11 +380,9 @@ explain_disturbed(const PlanEstimate *plan)
 	initStringInfo(&text);
 	if (preempted_percent(plan) >= MUCH_PREEMPTED)
 		appendStringInfo(&text, "%.0f %% off the CPU", preempted_percent(plan));
-	if (plan->rare_ns >= MUCH_RARE * plan->run_ns)
+	if (plan->rare_ns >= Max(MUCH_RARE * plan->run_ns, LEAST_RARE_NS))
 		add(&text, ", ", psprintf("%.1f ms in a few long calls, or in gaps between timed calls",
 								  plan->rare_ns / 1e6));
-	if (plan->slower >= MUCH_SLOWER)
-		add(&text, ", ", psprintf("%.1f times slower than at best", plan->slower));
 	return text.len > 0 ? text.data : NULL;
 }
 
@@ -435,8 +436,6 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		ExplainPropertyFloat("Preempted Time", "ms", plan->preempted_ns / 1e6, 3, es);
 		if (plan->run_ns > 0)
 			ExplainPropertyFloat("Preempted Percent", NULL, preempted_percent(plan), 1, es);
-		if (!isnan(plan->slower))
-			ExplainPropertyFloat("Times Slower", NULL, plan->slower, 2, es);
 	}
 	if (!isnan(timed->plain_ms))
 		ExplainPropertyFloat("Plain Execution Time", "ms", timed->plain_ms, 3, es);

@@ -396,7 +396,6 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.whole_ns *= scale;
 	plan->cost.timed_ns = plan->cost.server_ns;
 	plan->cost.inside_ns = plan->cost.whole_ns;
-	plan->cost.margin_ns = plan->cost.inside_ns / 2;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
 	plan->preempted_ns = 0;		/* that of the other run */

@@ -20,22 +20,6 @@
 #include "explain/plan_record.h"
 #include "explain/timing_clock.h"
 #include "explain/trigger_timing.h"
-#include "explain/yardstick.h"
-
-/* Yardsticks before a query is planned and after each run. */
-#define YARDSTICKS		4
-
-/*
- * The least relative standard deviation between runs of the same query, where
- * nothing disturbs: its data comes to lie elsewhere each time.
- */
-#define LEAST_VARIATION	0.03
-
-/* How much more a query varies than a yardstick, which needs less memory. */
-#define QUERY_DEVIATION	1.6
-
-/* For how long others slow a processor down at a time: noise is correlated for so long. */
-#define NOISE_CORRELATION_NS	3e8
 
 void
 node_timing_calibrate(void)
@@ -55,7 +39,6 @@ node_timing_prepare(const NodeTimingOptions *options)
 	call_samples_prepare();
 	timing_clock_choose(false);
 	(void) call_cost(options->sampling == 1, &ticks_per_ns);
-	yardstick_take(YARDSTICKS);
 }
 
 QueryTiming *
@@ -109,34 +92,11 @@ node_timing_stop(QueryTiming *query)
 static void
 describe_run(const QueryTiming *query, PlanEstimate *plan)
 {
-	Preempted	others = query_preempted(query);
-	double		deviation;
-
 	plan->cost = query->cost;
-	/* others have the processor while calls are timed, as well */
-	plan->cost.timed_ns *= 1 + others.share;
-	plan->cost.counted_ns *= 1 + others.share;
-	plan->cost.unseen_ns *= 1 + others.share;
-	plan->cost.server_ns *= 1 + others.share;
-	plan->cost.margin_ns *= 1 + others.share;
 	plan->clock = timing_clock_name();
 	plan->run_ns = query_run_ns(query);
-	plan->preempted_ns = others.ns;
-
-	plan->slower = NAN;
-	plan->repeatability = LEAST_VARIATION;
-	if (query->in_passing)
-		return;
-	yardstick_take(YARDSTICKS);
-	deviation = yardstick_deviation();
-
-	/*
-	 * a run that is longer than the noise is correlated has averaged some of
-	 * it
-	 */
-	deviation *= QUERY_DEVIATION * sqrt(NOISE_CORRELATION_NS / (NOISE_CORRELATION_NS + plan->run_ns));
-	plan->slower = yardstick_factor();
-	plan->repeatability = isnan(deviation) ? LEAST_VARIATION : Max(deviation, LEAST_VARIATION);
+	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
+	plan->besides_ns = (double) query->asked_ticks * query_ns_per_tick(query);
 }
 
 static void

@@ -399,7 +399,6 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->max_overhead = options->max_overhead;
 	query->may_stop = options->may_stop;
 	query->no_workers = options->no_workers;
-	query->in_passing = options->in_passing;
 	query->all_timed = options->sampling == 1;
 	if (options->sampling > 0 && options->only_node < 0)
 		query->watcher = execution_watcher;

@@ -11,6 +11,7 @@
 
 #include "miscadmin.h"
 
+#include "core/stats.h"
 #include "explain/call_samples.h"
 #include "explain/plan_attach.h"
 #include "explain/plan_record.h"
@@ -40,18 +41,20 @@ record_server_times(const InstrCounts *counts, int64 calls, NodeRecord *record)
 }
 
 static void
-record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others, NodeRecord *record)
+record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 {
 	double		scale = query_ns_per_tick(t->query);
-	CallSeries	drawn = end_samples(t, others->ns / scale);
-	double		hidden = call_series_hidden(&drawn);
-	const CallClass *first = &t->samples->first;
-	double		known_ns = scale * (t->known + drawn.measured);
-	double		drawn_ns = scale * (drawn.total - drawn.measured);
-	double		first_ns = scale * first->all_timed_sum;
+	CallSeries	drawn = end_samples(t);
+	const NodeSamples *samples = t->samples;
+	const CallClass *first = &samples->first;
+	double		error;
+	double		prior = samples->hidden_ticks > 0 ? samples->hidden_prior_ticks / samples->hidden_ticks : 0;
+	double		share = long_gap_share(prior, samples->long_seen, samples->long_certain,
+									   samples->long_expected, &error);
+	double		first_ns = scale * (first->all_timed_sum + samples->long_first_ticks);
 
 	record->calls = t->calls;
-	record->timed = first->all_timed + t->samples->later.all_timed + drawn.timed;
+	record->timed = first->all_timed + samples->later.all_timed + drawn.timed;
 	record->rows = returned_rows(t);
 	/* those that a foreign server has changed without handing them out */
 	if (plan_shape(t->node)->counts_rows)
@@ -59,17 +62,17 @@ record_samples(NodeTiming *t, const InstrCounts *counts, const Preempted *others
 	record->loops = loops_of(t);
 	/* where few calls are long by nature, that is worth no note */
 	if (!t->calls_vary)
-		record->rare_ns = Max(scale * hidden, scale * drawn.long_sum - others->ns);
+		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
 	record->removed[0] = counts->removed[0];
 	record->removed[1] = counts->removed[1];
 	if (first->drawn.timed > 0)
 		first_ns += scale * first->drawn_sum *
 			(double) first->drawn.calls / (double) first->drawn.timed;
+	record->total_ns = scale * (t->known + drawn.total + samples->long_ticks + share * drawn.hidden);
+	record->variance = scale * scale * (drawn.variance + error * error * drawn.hidden * drawn.hidden);
 	if (t->reading == INPUT_ENDED_BY_MATCH && t->calls > 0)
-		first_ns += (known_ns + drawn_ns * (1 + others->share)) *
-			Min(record->loops / (double) t->calls, 1);
-	record_add_times(record, (double) t->calls, record->loops, known_ns, drawn_ns,
-					 scale * scale * drawn.variance, first_ns, t->query->cost.inside_ns, others);
+		first_ns += record->total_ns * Min(record->loops / (double) t->calls, 1);
+	record->first_ns = first_ns;
 }
 
 /*
@@ -98,11 +101,24 @@ record_server_calls(const NodeTiming *t, InstrCounts counts, NodeRecord *record)
 	record->first_ns = counts.first_ns;
 }
 
+/*
+ * The server's time of a node, without that of other processes.  If no other node is timed, its
+ * part of that is in proportion: nothing reads the clock meanwhile.
+ */
+static double
+server_ns(const NodeTiming *t, double ns)
+{
+	const QueryTiming *query = t->query;
+	double		run_ns = query_run_ns(query);
+
+	if (query->only_node >= 0)
+		return run_ns > 0 ? ns * (1 - Min(query->preempted_ns / run_ns, 1)) : ns;
+	return ns - t->off_ticks * query_ns_per_tick(query);
+}
+
 void
 record_node(NodeTiming *t, NodeRecord *record)
 {
-	const QueryTiming *query = t->query;
-	Preempted	others = query_preempted(query);
 	InstrCounts counts;
 
 	end_loop(t);
@@ -110,11 +126,10 @@ record_node(NodeTiming *t, NodeRecord *record)
 	if (t->kind == NODE_WHOLE)
 	{
 		record_server_times(&counts, (int64) counts.loops, record);
-		record_add_times(record, counts.loops, counts.loops, counts.total_ns, 0, 0,
-						 counts.total_ns, query->cost.whole_ns, &others);
+		record->total_ns = record->first_ns = server_ns(t, counts.total_ns);
 	}
 	else if (t->begun)
-		record_samples(t, &counts, &others, record);
+		record_samples(t, &counts, record);
 	else
 		record_server_calls(t, counts, record);
 }
@@ -286,21 +301,20 @@ record_outside(const QueryTiming *query, PlanEstimate *plan)
 	double		scale = query_ns_per_tick(query);
 	double		calls = (double) query->root->calls;
 	double		n = (double) outside->n;
-	double		ends = (double) (query->stop_ticks - query->ran_ticks);
+	double		ends = outside->ends;
 	double		mean;
 	double		square;
 
 	if (outside->first_ticks > query->start_ticks)
 		ends += (double) (outside->first_ticks - query->start_ticks);
-	ends += outside->ends;
 	plan->outside_ns = (ends + outside->long_sum) * scale;
 	plan->outside_variance = 0;
+	plan->besides_ns += 2 * n * query->cost.outside_ns;
 	if (n < 1 || calls < 2)
 		return;
 	mean = outside->sum / n;
 	square = n < 2 ? mean * mean : Max(outside->sum_sq - n * mean * mean, 0) / (n - 1);
-	plan->outside_ns += Max((mean * scale - query->cost.outside_ns) * (calls - 1), 0) *
-		(1 + query_preempted(query).share);
+	plan->outside_ns += Max((mean * scale - query->cost.outside_ns) * (calls - 1), 0);
 	plan->outside_variance = calls * calls * square * scale * scale / n +
-		pow(query->cost.margin_ns / 2 * calls, 2);
+		pow(COST_UNCERTAINTY / 2 * query->cost.outside_ns * calls, 2);
 }

@@ -28,7 +28,8 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define MAX_ROUNDS		100000
+#define CALM_ROUNDS		20		/* for which there is time, undisturbed */
+#define MAX_RUNS		100000	/* of a mode */
 #define CONFIDENCE		0.95
 
 /* The fastest executions, whose mean counts: this share, but some at least. */
@@ -235,12 +236,32 @@ rounds_overhead_ms(const PlanRounds *rounds, int mode, int base)
 	return result;
 }
 
-/* Whether the margin is good enough, and progress from time to time. */
+Estimate
+rounds_typical_ms(const PlanRounds *rounds, int mode, int base)
+{
+	int			n = Min(rounds->runs[mode], rounds->runs[base]) / rounds->block;
+	double	   *differences = palloc(sizeof(double) * (n + 1));
+	Estimate	result;
+
+	for (int i = 0; i < n; i++)
+	{
+		int			first = i * rounds->block;
+
+		differences[i] = stats_mean(&rounds->ms[mode][first], rounds->block) -
+			stats_mean(&rounds->ms[base][first], rounds->block);
+	}
+	result.value = stats_typical(differences, n, &result.margin);
+	pfree(differences);
+	return result;
+}
+
+/* Whether the margins are good enough, and progress from time to time. */
 static bool
 good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 {
 	int			target = rounds->target;
 	Estimate	overhead = rounds_overhead_ms(rounds, target, target - 1);
+	Estimate	typical = rounds_typical_ms(rounds, target, target - 1);
 
 	if (progress_due(progress, elapsed_s))
 		progress_report(progress, elapsed_s,
@@ -248,10 +269,11 @@ good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 						rounds->rounds, overhead.value, overhead.margin);
 	return elapsed_s >= MIN_SHARE * progress->total_s &&
 		overhead.margin <= GOOD_MARGIN * overhead.value &&
+		typical.margin <= GOOD_MARGIN * typical.value &&
 		settled(rounds, target) && settled(rounds, target - 1);
 }
 
-/* Each mode once, while there is time: whether there was. */
+/* A block of each mode, while there is time: whether there was. */
 static bool
 execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, uint64 end_ns)
 {
@@ -265,24 +287,25 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
 		/* of the first round, the first execution may have been one before it */
-		if (rounds->runs[place] > round)
-			continue;
-		if (reference_ns() >= end_ns)
-			return false;
-		execution->mode = &run_modes[rounds->modes[place]];
-		execution->node_calls = rounds->node_calls == 0 && !execution->by_statement &&
-			execution->mode->instrument_options != 0 ? &rounds->node_calls : NULL;
-		call_at_random_place(execute_once, execution, context);
-		rounds->ms[place][round] = execution->ms;
-		rounds->runs[place]++;
-		rounds->executions++;
+		while (rounds->runs[place] < (round + 1) * rounds->block)
+		{
+			if (reference_ns() >= end_ns)
+				return false;
+			execution->mode = &run_modes[rounds->modes[place]];
+			execution->node_calls = rounds->node_calls == 0 && !execution->by_statement &&
+				execution->mode->instrument_options != 0 ? &rounds->node_calls : NULL;
+			call_at_random_place(execute_once, execution, context);
+			rounds->ms[place][rounds->runs[place]++] = execution->ms;
+			rounds->executions++;
+		}
 	}
 	rounds->rounds++;
 	return true;
 }
 
 /*
- * Two executions do not count: for caches, hint bits, code to be compiled.
+ * Two executions do not count: for caches, hint bits, code to be compiled.  The
+ * second one is in the slowest mode, and tells how long a block may be.
  * What an execution frees at the end of the heap goes back to the system, and
  * the next one pays for it with page faults, which take longer than timing
  * does; so the second one keeps something at the end of the heap (the first
@@ -301,17 +324,19 @@ warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
 	if ((2 + 2 * rounds->nmodes) * execution->ms > duration_s * 1e3)
 	{
 		rounds->ms[0][0] = execution->ms;
-		rounds->runs[0] = 1;
+		rounds->runs[0] = rounds->block = 1;
 		return;
 	}
 	execution->heap_keeper = heap_keeper;
+	execution->mode = &run_modes[rounds->modes[rounds->nmodes - 1]];
 	call_at_random_place(execute_once, execution, context);
 	execution->heap_keeper = NULL;
 	rounds->executions++;
+	rounds->block = Max(1, Min(rounds->block, duration_s * 1e3 / (CALM_ROUNDS * rounds->nmodes * execution->ms)));
 }
 
 PlanRounds *
-plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duration_s,
+plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, double duration_s,
 			bool by_statement, const char *label)
 {
 	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
@@ -328,6 +353,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 
 	rounds->modes = modes;
 	rounds->nmodes = nmodes;
+	rounds->block = Min(block, MAX_RUNS / CALM_ROUNDS);
 	while ((run_modes[modes[rounds->target]].instrument_options & INSTRUMENT_TIMER) == 0)
 		rounds->target++;
 	rounds->ms = palloc(sizeof(double *) * nmodes);
@@ -342,9 +368,9 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 		double		before_s = (reference_ns() - start) / 1e9;
 		double		elapsed_s;
 
-		if (rounds->rounds == room)
+		if ((rounds->rounds + 1) * rounds->block > room)
 		{
-			room *= 2;
+			room = 2 * room + rounds->block;
 			for (int i = 0; i < nmodes; i++)
 				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * room);
 		}
@@ -356,7 +382,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 			break;
 		elapsed_s = (reference_ns() - start) / 1e9;
 		round_s = elapsed_s - before_s;
-		if (elapsed_s >= duration_s || rounds->rounds == MAX_ROUNDS)
+		if (elapsed_s >= duration_s || rounds->runs[0] >= MAX_RUNS)
 			break;
 
 		/* looking costs, too: not after each of thousands of rounds */
@@ -371,7 +397,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, double duratio
 	}
 	rounds->elapsed_s = (reference_ns() - start) / 1e9;
 	for (int i = 0; i < nmodes && rounds->rounds > 0; i++)
-		rounds->runs[i] = rounds->rounds;
+		rounds->runs[i] = rounds->rounds * rounds->block;
 	MemoryContextDelete(heap_keeper);
 	MemoryContextDelete(context);
 	return rounds;

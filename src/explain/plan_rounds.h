@@ -45,10 +45,12 @@ typedef struct PlanRounds
 	int			nmodes;
 	const int  *modes;
 	int			target;			/* place of the first mode with timers */
-	int			rounds;			/* in which each mode was executed once */
+	int			rounds;			/* in which each mode was executed, in a block */
+	int			block;			/* executions of a mode in a round */
 	int			runs[N_RUN_MODES];	/* by place in modes: executions that
-									 * count, one a round; without a complete
-									 * round 0 or 1 */
+									 * count, a block a round; without a
+									 * complete round those of the incomplete
+									 * one */
 	double	  **ms;				/* [mode's place in modes][run] */
 	double		node_calls;		/* executions of plan nodes in one execution,
 								 * if one of the modes counts them, else 0 */
@@ -57,16 +59,19 @@ typedef struct PlanRounds
 } PlanRounds;
 
 /*
- * Executes the query in every mode by turns, the output thrown away, until
- * the margin of timing's overhead is below 2 % of it and undisturbed executions
- * have been seen, or the time is used up.  Two executions before that do not
+ * Executes the query in every mode by turns, "block" times in succession, the
+ * output thrown away, until the margins of timing's undisturbed and typical
+ * overhead are below 2 % of it and undisturbed executions have been seen, or
+ * the time is used up.  Blocks are shorter where there would be no time for
+ * twenty rounds.  Two executions before that do not
  * count, unless they are long beside the duration.  No execution begins after
  * that, so that the only round may lack modes.  The overhead is that of the
  * first mode with timers over the mode before it.  With by_statement, the query
  * is parsed, planned and executed each time.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
-							   double duration_s, bool by_statement, const char *label);
+							   int block, double duration_s, bool by_statement,
+							   const char *label);
 
 /*
  * WARNING that there was no time for one round: so many executions took so
@@ -104,5 +109,12 @@ extern double rounds_ms(const PlanRounds *rounds, int mode);
  * unless there was an execution in both.
  */
 extern Estimate rounds_overhead_ms(const PlanRounds *rounds, int mode, int base);
+
+/*
+ * How much longer an execution typically takes: the median of the differences
+ * between both modes' blocks of a round, for one execution.  NaN without a
+ * block in both; the margin with fewer than six.
+ */
+extern Estimate rounds_typical_ms(const PlanRounds *rounds, int mode, int base);
 
 #endif							/* CLOCKTIMING_PLAN_ROUNDS_H */

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 
 #include "core/reference.h"
@@ -16,11 +17,26 @@
 /* A run of so long tells the TSC's frequency well enough, to 0.1 %. */
 #define LONG_RUN_NS		100000
 
-/*
- * What calls may take before they are suspected to have been disturbed: more
- * than an interrupt, less than another process's turn.
- */
+/* Least length of a long gap: more than an interrupt, less than another process's turn. */
 #define LONG_CALL_NS	20000
+
+/*
+ * Length of a gap after which the kernel is asked for how long other processes had the processor,
+ * even if other gaps are as long.  Asking takes 2 us.
+ */
+#define ASK_NS			500000
+
+/*
+ * Factor by which a long gap exceeds the 80th percentile of what intervals between timed calls
+ * differ.
+ */
+#define MANY_SPREADS	8
+
+/* How likely a long gap is a node's, relative to a node above that does work of its own now and then. */
+#define EXPLAINED_WEIGHT	0.02
+
+/* A gap is longer than the time that other processes had the processor by this factor: caches are cold. */
+#define TURN_COST		1.25
 
 /*
  * What timing a call adds to a query, as against in the loops of
@@ -38,19 +54,35 @@ query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
 	query->cost = *cost;
 	query->ticks_per_ns = ticks_per_ns;
 	query->long_ticks = LONG_CALL_NS * ticks_per_ns;
+	query->ask_ticks = ASK_NS * ticks_per_ns;
 	policy_init(&query->policy, query->max_overhead / 100, TIMED_IN_QUERY * cost->timed_ns * ticks_per_ns,
 				Max(query->sampling, 1), query->long_ticks, now_ticks());
+}
+
+/*
+ * Takes off what asking the kernel has taken since the latest reading.  If other processes have
+ * had the processor meanwhile, the next answer says so.
+ */
+void
+query_take_off(QueryTiming *query)
+{
+	uint64		asked = fenced_ticks() - query->last_reading;
+
+	query->last_reading += asked;
+	query->off_ticks += asked;
+	query->asked_ticks += Min(asked, (uint64) query->long_ticks);
 }
 
 void
 query_timing_start(QueryTiming *query)
 {
-	query->start_usage = cpu_usage_before();
 	query->start_ns = reference_ns();
-	query->start_ticks = now_ticks();
+	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
-	query->last_reading = query->start_ticks;
-	query->typical_gap = query->long_ticks / MANY_GAPS;
+	/* within the run, as what the kernel says at its end */
+	query->usage = cpu_usage_before();
+	query->usage_ns = reference_ns();
+	query_take_off(query);
 }
 
 void
@@ -73,61 +105,209 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 	}
 }
 
-/*
- * Whether a long gap is no sign of a long call of a node's input: the node has read it to its
- * end, and no other loop has begun, or its own work explains the gap.
- */
+/* Whether a node has read its input to the end, and has begun no other loop since "t" was timed last. */
 static bool
-explains_gap(const NodeTiming *t, const NodeTiming *input, const NodeTiming *timed)
+input_is_over(const NodeTiming *t, const NodeTiming *input)
 {
-	double		rows = (double) input->calls;
 	bool		in_loop = t->kind == NODE_SAMPLED ? t->in_loop : instr_in_loop(&t->instr);
 
-	if (plan_works_between(t->node, rows) || (t == timed && plan_works_after(t->node, rows)))
-		return true;
 	return plan_input_reading(t->node, input->node) == INPUT_READ_TO_END && in_loop &&
 		(t->samples == NULL || t->first_calls == t->samples->timed_first);
 }
 
 /*
- * Whether a node can have spent a gap: an untimed call has begun since its latest timed one,
- * and no node above explains the gap.
+ * How likely a node has spent a gap, relative to another node: 0 unless an untimed call has begun since
+ * its latest timed one, and less if a node above does work of its own now and then.  "open" is
+ * the node whose timed call lasted for all of the gap, or NULL; "waited" tells whether the process has
+ * slept in it.
  */
-static bool
-may_have_spent(const NodeTiming *node, const NodeTiming *t, bool within)
+static double
+gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, bool waited)
 {
 	const NodeTiming *above = caller_of(node);
+	double		weight = 1;
 
 	if (node->samples == NULL || node->calls - (node == t) <= node->samples->timed_at)
-		return false;
+		return 0;
 	for (const NodeTiming *input = node; above != NULL; input = above, above = caller_of(above))
 	{
-		if (input->subplan == NULL && explains_gap(above, input, t))
-			return false;
-		if (within && above == t)
-			return true;
+		if (input->subplan == NULL &&
+			(input_is_over(above, input) || (waited && plan_shape(above->node)->gathers) ||
+			 (above == t && plan_works_after(above->node, (double) input->calls))))
+			return 0;
+		if (input->subplan == NULL && plan_works_between(above->node, (double) input->calls))
+			weight = EXPLAINED_WEIGHT;
+		if (above == open)
+			return weight;
 	}
-	return !within;
+	/* a worker waits until the leader has read its tuples */
+	return open == NULL && !(waited && IsParallelWorker()) ? weight : 0;
+}
+
+/* Whether the node's latest call is a timed one. */
+static bool
+is_timed(const NodeTiming *t)
+{
+	return t->samples != NULL && t->calls == t->samples->timed_at;
+}
+
+/* Adds a long gap to a node that has spent it in a call. */
+static void
+add_long_gap(NodeTiming *t, double ticks)
+{
+	NodeSamples *samples = t->samples;
+	int			gap = (t->in_loop ? &samples->later : &samples->first)->policy.gap;
+
+	samples->long_ticks += ticks;
+	if (!t->in_loop)
+		samples->long_first_ticks += ticks;
+	if (t->use != NULL)
+	{
+		t->use->ticks += ticks;
+		t->uses_ticks += ticks;
+	}
+	if (gap > 1)
+	{
+		if (is_timed(t))
+			samples->long_seen++;
+		else
+			samples->long_certain += 1.0 / gap;
+	}
+}
+
+/* Adds a long gap in which an untimed call may have been long. */
+static void
+add_hidden_gap(NodeSamples *samples, double ticks)
+{
+	int			gap = Max(samples->first.policy.gap, samples->later.policy.gap);
+
+	samples->hidden_ticks += ticks;
+	samples->long_expected += gap > 0 ? 1.0 / gap : 0;
 }
 
 /*
- * Adds a long gap to each node that may have spent it: an untimed call of the node may have
- * been long, or the process was stopped.
+ * Adds a long gap to the nodes that have spent it, and to those that may have: an untimed call
+ * may have been long, or the process was stopped.
  */
-void
-query_note_gap(QueryTiming *query, const NodeTiming *t, bool within, double ticks)
+static void
+attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, double ticks)
+{
+	const NodeTiming *open = t;
+	bool		outside = true; /* of the root's calls */
+	double		sum = 1;		/* of the weights: 1 for the work of "open"
+								 * itself, or outside */
+
+	if (!within)
+	{
+		open = t == NULL ? NULL : caller_of(t);
+		while (open != NULL && !is_timed(open))
+			open = caller_of(open);
+	}
+	for (const NodeTiming *a = open; a != NULL; a = caller_of(a))
+	{
+		if (a->samples != NULL)
+			add_long_gap(unconstify(NodeTiming *, a), ticks);
+		outside &= a != query->root;
+	}
+	for (int id = 0; id < query->nnodes && query->root->returned == 0; id++)
+	{
+		if (query->nodes[id] != NULL && query->nodes[id]->samples != NULL)
+			sum += query->nodes[id]->samples->gap_weight = gap_weight(query->nodes[id], t, open, waited);
+	}
+	for (int id = 0; id < query->nnodes && sum > 1; id++)
+	{
+		const NodeTiming *node = query->nodes[id];
+		double		weight = node == NULL || node->samples == NULL ? 0 : node->samples->gap_weight;
+
+		/* what a node spends, the nodes above spend too */
+		for (const NodeTiming *a = node; weight > 0 && a != NULL && a != open; a = caller_of(a))
+		{
+			if (a->samples == NULL || a->samples->gap_weight <= 0)
+				continue;
+			a->samples->hidden_prior_ticks += ticks * weight / sum;
+			if (a == node)
+				add_hidden_gap(a->samples, ticks);
+			outside &= open != NULL;
+		}
+	}
+	if (outside)
+		query->outside.long_sum += ticks;
+}
+
+/* Adds time off the CPU to the nodes that the server is timing. */
+static void
+add_off_ticks(QueryTiming *query, double ticks)
 {
 	for (int id = 0; id < query->nnodes; id++)
 	{
 		NodeTiming *node = query->nodes[id];
-		int			gap;
 
-		if (node == NULL || !may_have_spent(node, t, within))
-			continue;
-		gap = Max(node->samples->first.policy.gap, node->samples->later.policy.gap);
-		node->samples->hidden_ticks += ticks;
-		node->samples->hidden_chance += gap > 0 ? 1.0 / gap : 0;
+		if (node != NULL && node->kind == NODE_WHOLE && instr_is_timing(&node->instr))
+			node->off_ticks += ticks;
 	}
+}
+
+/* Asks the kernel.  Returns for how long other processes had the processor since the last time, in ns. */
+static double
+ask_usage(QueryTiming *query)
+{
+	CpuUsage	usage = cpu_usage_after();
+	uint64		now_ns = reference_ns();
+	double		ns = preempted_ns(&query->usage, &usage, (double) (int64) (now_ns - query->usage_ns));
+
+	query->usage = usage;
+	query->usage_ns = now_ns;
+	return ns;
+}
+
+/*
+ * What a gap takes as a rule: that of a call of its class within a timed call; before it, by the
+ * number of calls since the latest timed one.
+ */
+static double
+ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, double ticks)
+{
+	const NodeSamples *samples = t->samples;
+	double		interval;
+	double		excess;
+
+	if (within)
+		return (t->in_loop ? &samples->later : &samples->first)->latest_mean;
+	if (samples->interval_calls <= 0)
+		return 0;
+	interval = (double) (int64) (query->last_reading - query->off_ticks + query->long_off_ticks -
+								 samples->timed_start);
+	excess = interval - (double) (t->calls - samples->timed_at) * samples->interval_ticks / samples->interval_calls;
+	return Max(ticks - excess, 0);
+}
+
+uint64
+query_end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
+{
+	bool		known = t != NULL && t->samples != NULL;
+	double		ordinary = known ? ordinary_ticks(query, t, within, ticks) : 0;
+	double		least = Max(query->long_ticks, known ? MANY_SPREADS * t->samples->interval_spread : 0);
+	double		waits = query->usage.waits;
+	double		own;
+	double		off;
+	double		ns;
+
+	if (ticks <= query->ask_ticks && ticks - ordinary <= least)
+		return query->last_reading - query->off_ticks;
+	ns = ask_usage(query);
+	off = Min(ns * query->ticks_per_ns, ticks);
+	own = ticks - TURN_COST * off - ordinary;
+	if (own > least)
+		attribute_gap(query, t, within, waits < query->usage.waits, own);
+	else
+		own = 0;
+	if (off > 0)
+		add_off_ticks(query, off);
+	query->preempted_ns += ns;
+	query->off_ticks += (uint64) off + (uint64) own;
+	query->long_off_ticks += (uint64) own;
+	query_take_off(query);
+	return query->last_reading - query->off_ticks;
 }
 
 void
@@ -135,8 +315,7 @@ query_timing_ran(QueryTiming *query)
 {
 	NodeTiming *root = query->root;
 
-	query->ran_ticks = now_ticks();
-	(void) query_end_gap(query, NULL, false, query->ran_ticks);
+	query->ran_ticks = query_reading(query, NULL, false);
 	if (query->outside.last_ticks != 0 && query->ran_ticks > query->outside.last_ticks)
 		query->outside.ends += (double) (query->ran_ticks - query->outside.last_ticks);
 	query->outside.last_ticks = 0;
@@ -155,14 +334,20 @@ query_timing_ran(QueryTiming *query)
 void
 query_timing_resume(QueryTiming *query, bool again)
 {
-	uint64		now = now_ticks();
-	uint64		pause = now - query->ran_ticks;
+	uint64		pause = now_ticks() - query->last_reading;
 
+	/*
+	 * what this process does between two parts of a cursor is no part of the
+	 * query
+	 */
+	if ((double) pause > query->ask_ticks)
+		(void) ask_usage(query);
+	pause = now_ticks() - query->last_reading;
+	query->last_reading += pause;
 	query->paused_ticks += pause;
 	query->policy.start += pause;
 	query->policy.now += pause;
-	query->ran_ticks = query->last_reading = now;
-	query->in_parts |= again;
+	query->off_ticks += pause;
 
 	/* a cursor may have been rewound, or the plan explained */
 	if (query_was_read(query))
@@ -178,9 +363,14 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	query->stop_ticks = now_ticks();
+	/* as from one timed call to the next one: triggers may have fired */
+	uint64		stop = query_reading(query, NULL, false);
+
+	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
+	query->preempted_ns += ask_usage(query);
+	query_take_off(query);
+	query->stop_ticks = query->last_reading;
 	query->stop_ns = reference_ns();
-	query->stop_usage = cpu_usage_after();
 }
 
 double
@@ -203,30 +393,4 @@ query_run_ns(const QueryTiming *query)
 
 	/* not by the reference, of which a reading may be a system call */
 	return Max(ticks, 0) * query_ns_per_tick(query);
-}
-
-Preempted
-query_preempted(const QueryTiming *query)
-{
-	/* what else this process has done meanwhile is in its usage, too */
-	if (query->in_parts)
-	{
-		Preempted	none = {0};
-
-		none.run_ns = query_run_ns(query);
-		return none;
-	}
-	return preempted_between(&query->start_usage, &query->stop_usage,
-							 query_run_ns(query));
-}
-
-double
-query_expected_turns(const QueryTiming *query, double ticks)
-{
-	Preempted	others = query_preempted(query);
-	double		by_itself = others.run_ns - others.ns;
-
-	if (others.ns <= 0 || by_itself <= 0)
-		return 0;
-	return others.turns * Max(ticks, 0) * query_ns_per_tick(query) / by_itself;
 }

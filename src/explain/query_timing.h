@@ -14,10 +14,12 @@
 #include "executor/execdesc.h"
 #include "storage/dsm.h"
 
+#include "core/cpu_usage.h"
 #include "core/plan_estimate.h"
 #include "core/sampling_policy.h"
 #include "explain/plan_shape.h"
 #include "explain/server_instr.h"
+#include "explain/timing_clock.h"
 
 /* Of more nodes below, calls are not counted together with a timed one, which would take too long. */
 #define MAX_BELOW		16
@@ -47,6 +49,15 @@ typedef struct CallClass
 
 	int64		all_timed;		/* calls that were timed while all were */
 	double		all_timed_sum;	/* of their durations */
+	double		latest_mean;	/* of the latest timed calls, with long gaps */
+
+	/*
+	 * of the calls timed at random, less what follows from what was done
+	 * below
+	 */
+	double		largest;
+	double		second_largest;
+	int			largest_gap;	/* of the largest one */
 	CallSeries	drawn;			/* calls timed at random, in ticks, less what
 								 * is known */
 	double		drawn_sum;		/* of their durations */
@@ -62,11 +73,29 @@ typedef struct NodeSamples
 	CallClass	first;
 	CallClass	later;
 	CallStratum known_calls;	/* those of both that were all timed */
-	int64		timed_at;		/* NodeTiming.calls at the latest timed call */
-	int64		timed_first;	/* and first_calls */
-	double		hidden_ticks;	/* long gaps in which an untimed call may have
-								 * been long */
-	double		hidden_chance;	/* see call_series.h */
+	int64		timed_at;		/* NodeTiming.calls at the latest timed call, */
+	int64		timed_first;	/* first_calls, */
+	uint64		timed_start;	/* and its start, long gaps not taken off */
+
+	/* from the start of a timed call to that of the next one, with long gaps */
+	double		interval_ticks; /* sums over the latest ones */
+	double		interval_calls;
+	double		interval_spread;	/* about the 80th percentile of what they
+									 * differ from that */
+
+	/*
+	 * Long gaps between readings of the clock, which are in no sample.
+	 * Certain are those within a timed call, of this node or one below it;
+	 * hidden are those in which an untimed call may have been long.
+	 */
+	double		long_ticks;		/* certain */
+	double		long_first_ticks;	/* of them, in loops' first calls */
+	double		hidden_ticks;
+	double		hidden_prior_ticks; /* of them, the node's by first guess */
+	double		gap_weight;		/* of the latest long gap */
+	int64		long_seen;		/* see long_gap_share() */
+	double		long_certain;
+	double		long_expected;
 } NodeSamples;
 
 /*
@@ -140,6 +169,7 @@ typedef struct NodeTiming
 	 * the others take is estimated from those drawn, less the time known.
 	 */
 	double		known;
+	double		off_ticks;		/* while the server has timed the node */
 
 	int			id;				/* plan_node_id */
 	int			place;			/* in EXPLAIN's order */
@@ -180,19 +210,6 @@ typedef struct OutsideCalls
 	int64		n;
 } OutsideCalls;
 
-/*
- * Factors of typical_gap for a gap above it and below it.  They make it about the 80th
- * percentile of gaps, which follows the sampling interval within few readings.
- */
-#define GAP_UP			2.0
-#define GAP_DOWN		0.84
-
-/*
- * Factor by which a long gap exceeds the 80th percentile.  Random gaps of one mean
- * are so in 3 of a million cases.
- */
-#define MANY_GAPS		8
-
 /* The addresses of an execution's NodeTimings, from the first one's "instr". */
 typedef struct TimingRange
 {
@@ -211,7 +228,6 @@ typedef struct QueryTiming
 	double		max_overhead;
 	bool		may_stop;
 	bool		no_workers;
-	bool		in_passing;
 	bool		all_timed;		/* and gaps are not adapted */
 	bool		late;			/* as in NodeTimingOptions */
 	const struct ExecutionWatcher *watcher; /* publishes the counters while it
@@ -237,13 +253,12 @@ typedef struct QueryTiming
 	OutsideCalls outside;
 	CallCost	cost;
 	double		ticks_per_ns;	/* about */
-	double		long_ticks;		/* see call_series_add() */
+	double		long_ticks;		/* shorter gaps are not long */
+	double		ask_ticks;		/* after a gap that is longer, the kernel is
+								 * always asked for the CPU usage */
 	SamplingPolicy policy;
 
-	/* gaps from a reading of the clock to the start of the next timed call */
-	uint64		last_reading;
-	double		typical_gap;	/* about the 80th percentile of the latest
-								 * ones */
+	uint64		last_reading;	/* of the clock */
 
 	dsm_segment *segment;		/* what the workers share; see
 								 * parallel_timing.c */
@@ -251,17 +266,25 @@ typedef struct QueryTiming
 	int			guc_nest_level; /* 0: no setting made */
 	bool		workers_untimed;	/* they could not be told */
 
+	/*
+	 * Readings that follow the start are without off_ticks: time in which
+	 * other processes had the processor, in which the kernel was asked for
+	 * that, between two calls of ExecutorRun(), and in long gaps.
+	 */
+	uint64		off_ticks;
+	uint64		asked_ticks;	/* part of it: asking the kernel */
+	uint64		long_off_ticks; /* part of it: long gaps */
+	double		preempted_ns;
+	CpuUsage	usage;			/* the latest one, */
+	uint64		usage_ns;		/* and when that was */
 	uint64		start_ns;
 	uint64		start_ticks;
 	uint64		ran_ticks;
 	bool		has_sentinel;	/* see query_was_read() */
 	bool		rewound;		/* the root will begin another loop */
 	uint64		paused_ticks;	/* between ExecutorRun() and what follows it */
-	bool		in_parts;		/* another ExecutorRun() has followed */
 	uint64		stop_ns;
 	uint64		stop_ticks;
-	CpuUsage	start_usage;
-	CpuUsage	stop_usage;
 } QueryTiming;
 
 /*
@@ -297,10 +320,10 @@ extern void query_timing_stop(QueryTiming *query);
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*
- * A gap is over that was long: notes which nodes may have been at work.  "t" is the
- * node whose call is timed now; the gap was before that, or in it.
+ * Ends a gap between two readings of the clock that may be a long one, see query_reading().
+ * Returns the reading.
  */
-extern void query_note_gap(QueryTiming *query, const NodeTiming *t, bool within, double ticks);
+extern uint64 query_end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks);
 
 /* How long the run has taken, without what was between. */
 extern double query_run_ns(const QueryTiming *query);
@@ -308,11 +331,8 @@ extern double query_run_ns(const QueryTiming *query);
 /* Of this very run, if it was long enough to tell. */
 extern double query_ns_per_tick(const QueryTiming *query);
 
-/* For how long other processes have had the processor, of the run. */
-extern Preempted query_preempted(const QueryTiming *query);
-
-/* How many time slices of other processes fall into what has taken so long by itself. */
-extern double query_expected_turns(const QueryTiming *query, double ticks);
+/* Takes the time since the latest reading of the clock off the run: it was spent on timing. */
+extern void query_take_off(QueryTiming *query);
 
 /* The NodeTiming of a node that has a wrapper of ours. */
 static inline NodeTiming *
@@ -329,22 +349,19 @@ wrapped_node(const PlanState *node, bool unseen)
 }
 
 /*
- * The clock is read: before a timed call of the node "t", or after it ("within"), or, if
- * "t" is NULL, between two calls of the root.  Returns whether the gap was long, which
- * has taken time to note.
+ * Reads the clock before a timed call of the node "t", after it ("within"), or, if "t"
+ * is NULL, between two calls of the root.  The reading is without off_ticks.
  */
-static inline bool
-query_end_gap(QueryTiming *query, const NodeTiming *t, bool within, uint64 now)
+static inline uint64
+query_reading(QueryTiming *query, NodeTiming *t, bool within)
 {
+	uint64		now = fenced_ticks();
 	double		ticks = (double) (int64) (now - query->last_reading);
 
 	query->last_reading = now;
-	if (!within)
-		query->typical_gap *= ticks > query->typical_gap ? GAP_UP : GAP_DOWN;
-	if (likely(ticks <= query->long_ticks || ticks <= MANY_GAPS * query->typical_gap))
-		return false;
-	query_note_gap(query, t, within, ticks);
-	return true;
+	if (unlikely(ticks > query->long_ticks))
+		return query_end_gap(query, t, within, ticks);
+	return now - query->off_ticks;
 }
 
 /* Makes calls of a shared subplan those of another use. */

@@ -52,32 +52,6 @@ add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 	series->random += margin_ns * margin_ns - common;
 }
 
-/* What calibration may be off by, for all that a node's own calls took. */
-static double
-common_total_ns(const PlanEstimate *plan, const NodeEstimate *node)
-{
-	return hypot((double) node->calls * plan->cost.margin_ns, COST_UNCERTAINTY * node->below_ns);
-}
-
-/* The same for what they took without their children's. */
-static double
-common_self_ns(const PlanEstimate *plan, const NodeEstimate *node)
-{
-	double		calls_ns = (double) node->calls * plan->cost.margin_ns;
-	double		cost_ns = 0;
-
-	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
-	{
-		const NodeEstimate *child = &plan->nodes[c];
-
-		if (child->kind == NODE_UNTIMED)
-			continue;
-		calls_ns = hypot(calls_ns, (double) child->calls * plan->cost.margin_ns);
-		cost_ns += child->cost_ns;
-	}
-	return hypot(calls_ns, COST_UNCERTAINTY * cost_ns);
-}
-
 /* A share that is unknown in one run is known well enough to be one of many. */
 static void
 add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node)
@@ -87,7 +61,7 @@ add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node
 	if (plan->whole_ns > 0)
 		add_time(series, node->self_ns * percent,
 				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent : node->share_margin_percent,
-				 common_self_ns(plan, node) * percent);
+				 node->self_cost_margin_ns * percent);
 }
 
 void
@@ -109,7 +83,6 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 	series->whole_ns += plan->whole_ns;
 	series->overhead_ns += plan->overhead_ns;
 	series->preempted_ns += plan->preempted_ns;
-	series->slower += plan->slower;
 
 	for (int i = 0; i < plan->nnodes; i++)
 	{
@@ -122,9 +95,9 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 			continue;
 		sums = &series->nodes[node->id];
 		add_time(&sums->total, node->total_ns * part, node->total_margin_ns * part,
-				 common_total_ns(plan, node) * part);
+				 node->total_cost_margin_ns * part);
 		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
-				 common_self_ns(plan, node) * part);
+				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
 		add_share(&sums->share, plan, node);
 		sums->processes = Max(sums->processes, node->processes);
@@ -165,7 +138,6 @@ run_series_put(const RunSeries *series, PlanEstimate *plan)
 	plan->whole_ns = series->whole_ns / n;
 	plan->overhead_ns = series->overhead_ns / n;
 	plan->preempted_ns = series->preempted_ns / n;
-	plan->slower = series->slower / n;
 
 	for (int i = 0; i < plan->nnodes; i++)
 	{
@@ -181,6 +153,7 @@ run_series_put(const RunSeries *series, PlanEstimate *plan)
 		processes = Max(node->processes, 1);
 		node->total_ns = mean_time(sums->total, n, &node->total_margin_ns) * processes;
 		node->self_ns = mean_time(sums->self, n, &node->self_margin_ns) * processes;
+		node->total_stddev_ns = n < 2 ? NAN : processes * sqrt(sums->total.squares / (n - 1));
 		node->total_margin_ns *= processes;
 		node->self_margin_ns *= processes;
 		node->first_ns = Min(mean_time(sums->first, n, &ignored) * processes, node->total_ns);

@@ -22,7 +22,6 @@ typedef struct RunSeries
 	double		whole_ns;
 	double		overhead_ns;
 	double		preempted_ns;
-	double		slower;
 } RunSeries;
 
 /* Adds a run's estimates.  The first allocates in CurrentMemoryContext. */

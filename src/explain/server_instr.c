@@ -157,6 +157,12 @@ instr_set_timer(NodeInstr *instr, bool need)
 }
 
 bool
+instr_is_timing(const NodeInstr *instr)
+{
+	return !INSTR_TIME_IS_ZERO(COMMON(instr)->starttime);
+}
+
+bool
 instr_needs_usage(const NodeInstr *instr)
 {
 	return COMMON(instr)->need_bufusage || COMMON(instr)->need_walusage;

@@ -97,6 +97,9 @@ extern void instr_forget_removed(NodeInstr *instr);
 /* Whether the server reads the clock at each call. */
 extern void instr_set_timer(NodeInstr *instr, bool need);
 
+/* Whether it has read the clock at the start of a call that has not ended. */
+extern bool instr_is_timing(const NodeInstr *instr);
+
 /* Whether it counts buffers or WAL at each call. */
 extern bool instr_needs_usage(const NodeInstr *instr);
 

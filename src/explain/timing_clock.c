@@ -24,7 +24,7 @@ static int	holders = 0;
  * setting: which a function in a query that is being timed may change.
  */
 void
-timing_clock_choose(bool in_passing)
+timing_clock_choose(bool recent)
 {
 	static uint64 chosen_ns = 0;
 	static int	chosen_for = 0;
@@ -33,7 +33,7 @@ timing_clock_choose(bool in_passing)
 	if (holders > 0)
 		return;
 	now_ns = reference_ns();
-	if (in_passing && chosen_ns != 0 && now_ns - chosen_ns < VALID_NS &&
+	if (recent && chosen_ns != 0 && now_ns - chosen_ns < VALID_NS &&
 		chosen_for == server_clock_setting())
 		return;
 	timing_by_counter = why_not_timed_by_counter() == NULL;

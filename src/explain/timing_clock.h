@@ -17,10 +17,10 @@ extern bool timing_by_counter;
 
 /*
  * Chooses the cheapest clock that can be trusted.  It stays as it is from
- * timing_clock_hold() to timing_clock_release(), which count.  "in_passing":
- * not again if that was done in the last 10 s.
+ * timing_clock_hold() to timing_clock_release(), which count.  "recent":
+ * a choice of the last 10 s is recent enough.
  */
-extern void timing_clock_choose(bool in_passing);
+extern void timing_clock_choose(bool recent);
 extern void timing_clock_hold(void);
 extern void timing_clock_release(void);
 

@@ -23,8 +23,6 @@ typedef struct NodeTimingOptions
 								 * go on later, as with a cursor */
 	bool		no_workers;		/* its plan is executed without any, whatever
 								 * it says */
-	bool		in_passing;		/* nobody waits for the result: that the
-								 * machine is steady is taken for granted */
 	bool		late;			/* ExecutorRun() is under way */
 } NodeTimingOptions;
 

@@ -33,9 +33,10 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	uint64		start;
 	uint64		stop;
 
-	start = fenced_ticks();
+	start = query_reading(t->query, t, false);
+	begin_timed_call(t, start);
 	result = FunctionCallInvoke(fcinfo);
-	stop = fenced_ticks();
+	stop = query_reading(t->query, t, true);
 	keep_sample(t, &t->samples->later, start, stop, 0, none);
 	draw_later(t);
 	return result;
@@ -95,7 +96,10 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 	t->node = node;
 	t->kind = NODE_SAMPLED;
 	begin_samples(t);
-	t->begun = true;
+	t->begun = t->in_loop = true;
+	/* others fire outside of the node's calls */
+	if (TRIGGER_FOR_BEFORE(trigger->tgtype))
+		t->parent = query_node(query, node);
 	draw_later(t);
 
 	fmgr_info_cxt(trigger->tgfoid, &timed->function, CurrentMemoryContext);

@@ -2,23 +2,24 @@
  * args.c
  *	  See args.h.
  *
- * Ranges are written so that NaN is outside of them.
+ * Comparisons are written such that NaN is out of range.
  */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/numeric.h"
 #include "utils/varlena.h"
 
 #include "compat.h"
 #include "functions/args.h"
 
-/* Bounds of a run: shorter is one block anyway, longer is a typing error. */
+/* Range of durations: a shorter run is a single block, a longer one is probably a typing error. */
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
-/* The shortest interval: in shorter ones too much is at their ends. */
+/* Shortest interval; in shorter ones the effects of their ends dominate. */
 #define MIN_EVERY_S		0.001
 
 #define MIN_RATE		0.001
@@ -31,29 +32,6 @@ check_not_null(FunctionCallInfo fcinfo, int argno, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", name)));
-}
-
-void
-check_duration(double duration_s)
-{
-	if (!(duration_s >= MIN_DURATION_S && duration_s <= MAX_DURATION_S))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("duration must be between 0.000001 and 86400 seconds"),
-				 errdetail("The duration given is %g seconds.", duration_s),
-				 errhint("A few seconds are enough for most purposes.")));
-}
-
-void
-check_every(double every_s, double duration_s)
-{
-	if (!(every_s >= MIN_EVERY_S && every_s <= duration_s))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("every must be between %g seconds and the duration", MIN_EVERY_S),
-				 errdetail("The interval given is %g seconds, the duration %g seconds.",
-						   every_s, duration_s),
-				 errhint("1 second, the default, is enough for most purposes.")));
 }
 
 void
@@ -102,7 +80,12 @@ arg_duration(FunctionCallInfo fcinfo, int argno)
 {
 	double		duration_s = arg_double(fcinfo, argno, "duration");
 
-	check_duration(duration_s);
+	if (!(duration_s >= MIN_DURATION_S && duration_s <= MAX_DURATION_S))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("duration must be between 0.000001 and 86400 seconds"),
+				 errdetail("The duration given is %g seconds.", duration_s),
+				 errhint("A few seconds are enough for most purposes.")));
 	return duration_s;
 }
 
@@ -111,7 +94,13 @@ arg_every(FunctionCallInfo fcinfo, int argno, double duration_s)
 {
 	double		every_s = arg_double(fcinfo, argno, "every");
 
-	check_every(every_s, duration_s);
+	if (!(every_s >= MIN_EVERY_S && every_s <= duration_s))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("every must be between %g seconds and the duration", MIN_EVERY_S),
+				 errdetail("The interval given is %g seconds, the duration %g seconds.",
+						   every_s, duration_s),
+				 errhint("1 second, the default, is enough for most purposes.")));
 	return every_s;
 }
 
@@ -141,6 +130,54 @@ arg_cutoff(FunctionCallInfo fcinfo, int argno)
 				 errdetail("The cutoff given is %g.", cutoff),
 				 errhint("Durations are listed until this share of all is reached; 99.99 is the default.")));
 	return cutoff;
+}
+
+/* Converts a numeric.  Unlike numeric_float8(), underflow to 0 is no error. */
+static double
+numeric_to_double(Datum numeric)
+{
+	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
+}
+
+/* Returns the percentage as given, but with one decimal or more, and without further trailing zeros. */
+static char *
+percent_text(Datum confidence)
+{
+	char	   *percent = DatumGetCString(DirectFunctionCall1(numeric_out, confidence));
+	char	   *point = strchr(percent, '.');
+	char	   *end = percent + strlen(percent);
+
+	if (point == NULL)
+		return psprintf("%s.0", percent);
+	while (end > point + 2 && end[-1] == '0')
+		*--end = '\0';
+	return percent;
+}
+
+CompareLevel
+arg_confidence(FunctionCallInfo fcinfo, int argno)
+{
+	bool		isnull = PG_ARGISNULL(argno);
+	Datum		confidence = PG_GETARG_DATUM(argno);
+	Datum		hundred = NumericGetDatum(int64_to_numeric(100));
+	CompareLevel level = {0};
+
+	/* the difference from 100 would lose digits as a double */
+	if (!isnull && !numeric_is_nan(DatumGetNumeric(confidence)) && !numeric_is_inf(DatumGetNumeric(confidence)))
+	{
+		level.inside = numeric_to_double(confidence) / 100;
+		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub, hundred, confidence)) / 100;
+	}
+	/* below 50, the user probably means a fraction */
+	if (!(level.inside >= 0.5 && level.outside > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("confidence must be at least 50 and below 100 percent"),
+				 errdetail("The confidence given is %s.", isnull ? "null" :
+						   DatumGetCString(DirectFunctionCall1(numeric_out, confidence))),
+				 errhint("95, the default, is customary.")));
+	level.percent = percent_text(confidence);
+	return level;
 }
 
 /* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */

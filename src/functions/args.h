@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * args.h
- *	  Arguments of SQL functions, with an ERROR for those that make no sense.
+ *	  Checks arguments of SQL functions.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,34 +11,32 @@
 #include "fmgr.h"
 
 #include "clock/source.h"
+#include "core/comparison.h"
 
-/* ERROR if the argument is NULL, which "name" calls it. */
+/* Raises an ERROR if the argument is NULL. */
 extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
 
-/* ERROR unless it is a number of seconds that makes sense for a run. */
-extern void check_duration(double duration_s);
-
-/* ERROR unless it is an interval, in seconds, that such a run can have. */
-extern void check_every(double every_s, double duration_s);
-
-/* ERROR if the reference is the source itself. */
+/* Raises an ERROR if the reference is the source itself. */
 extern void check_reference(const ClockReference *reference, const ClockSource *source);
 
-/* Columns of a picture in text. */
+/* Range of a plot's width in columns. */
 #define MIN_PLOT_WIDTH	60
 #define MAX_PLOT_WIDTH	1000
 
-/* ERROR unless it is between these. */
+/* Raises an ERROR if the width is out of this range. */
 extern void check_plot_width(int64 width);
 
-/* The arguments that have these names, checked, and not null. */
+/* Return the arguments of these names.  ERROR if they are NULL or invalid. */
 extern const ClockSource *arg_source(FunctionCallInfo fcinfo, int argno);
 extern double arg_duration(FunctionCallInfo fcinfo, int argno);
 extern double arg_every(FunctionCallInfo fcinfo, int argno, double duration_s);
 extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
-/* A text that is not null. */
+/* Returns a confidence in percent, of type numeric.  ERROR unless 50 <= confidence < 100. */
+extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
+
+/* Returns a text.  ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
 /* ERROR unless the library was preloaded, so that there is shared memory. */

@@ -1,12 +1,9 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_advice.c
- *	  What to think of this server's clocks, and what to do: clock_advice().
+ *	  Judges this server's clocks and recommends actions: clock_advice().
  *
- * What exceeds a criterion is a warning.  Notices are of what is neither wrong
- * nor expensive now: what could be better, or could not be found.
- *
- *-------------------------------------------------------------------------
+ * A violated criterion is a warning.  A notice is something that could be improved or could not be
+ * determined.
  */
 #include "postgres.h"
 
@@ -27,12 +24,12 @@
 
 PG_FUNCTION_INFO_V1(clock_advice);
 
-/* Time off the CPU is worth a word, in percent of the run. */
+/* Time off the CPU that is a notice, in percent of the run. */
 #define LOST_PERCENT		1.0
 
 /*
- * What to say of a check.  Commands stand in backquotes, which are not printed,
- * and are not broken.
+ * Result of a check.  Commands are enclosed in backquotes, which are not printed; lines are not
+ * broken within them.
  */
 typedef struct Advice
 {
@@ -40,14 +37,14 @@ typedef struct Advice
 	Severity	severity;
 	const char *finding;
 	const char *evidence;
-	const char *now;			/* what helps at once, ... */
-	const char *for_good;		/* ... for ever, ... */
-	const char *provider;		/* ... and what to ask for; all may be NULL */
+	const char *now;			/* immediate action, or NULL */
+	const char *for_good;		/* permanent action, or NULL */
+	const char *provider;		/* what to ask the provider for, or NULL */
 } Advice;
 
 static void
-say(Advice *advice, Severity severity, const char *finding,
-	const char *now, const char *for_good, const char *provider)
+advise(Advice *advice, Severity severity, const char *finding,
+	   const char *now, const char *for_good, const char *provider)
 {
 	advice->severity = severity;
 	advice->finding = finding;
@@ -57,17 +54,15 @@ say(Advice *advice, Severity severity, const char *finding,
 }
 
 static void
-ok(Advice *advice, const char *finding)
+advise_nothing(Advice *advice, const char *finding)
 {
-	say(advice, OK, finding, NULL, NULL, NULL);
+	advise(advice, OK, finding, NULL, NULL, NULL);
 }
 
 #define SET_SOURCE(source)		"`SET timing_clock_source = '" source "'`"
 #define ALTER_SOURCE(source)	"`ALTER SYSTEM SET timing_clock_source = '" source "';` `SELECT pg_reload_conf();`"
 
-/* ---------------------------------------------------------------------
- * Checks.  "wrong" says whether the criterion is exceeded.
- */
+/* Checks.  "wrong" means that the criterion is violated. */
 
 static void
 advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
@@ -90,70 +85,69 @@ advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
 								current ? current : "not known",
 								offered ? ", available: " : "", offered ? offered : "");
 	if (!wrong && !system_too)
-		ok(advice, "reading the clock is cheap");
+		advise_nothing(advice, "reading the clock is cheap");
 	else if (wrong && server_times_by_tsc())
-		say(advice, WORTH_WARNING, "reading the TSC, by which the server times, is expensive",
-			system_too ? NULL : SET_SOURCE("system"), system_too ? NULL : ALTER_SOURCE("system"),
-			"why reading the TSC takes so long, and whether RDTSC is intercepted");
+		advise(advice, WORTH_WARNING, "reading the TSC, by which the server times, is expensive",
+			   system_too ? NULL : SET_SOURCE("system"), system_too ? NULL : ALTER_SOURCE("system"),
+			   "why reading the TSC takes so long, and whether RDTSC is intercepted");
 	else
 	{
-		say(advice, wrong ? WORTH_WARNING : WORTH_NOTICE,
-			server->cost.ns < facts->system_call.ns * 0.9 ?
-			"each reading of the system clock is expensive" :
-			"each reading of the system clock costs a system call", NULL,
-			"see that the kernel is not started with vdso=0, and that no sandbox, tracer or preloaded library is in between",
-			faster != NULL ? psprintf("to change the kernel's clock source from %s to %s", current, faster) :
-			"which instance type or setting makes the kernel offer a clock source that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)");
+		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE,
+			   server->cost.ns < facts->system_call.ns * 0.9 ?
+			   "each reading of the system clock is expensive" :
+			   "each reading of the system clock costs a system call", NULL,
+			   "see that the kernel is not started with vdso=0, and that no sandbox, tracer or preloaded library is in between",
+			   faster != NULL ? psprintf("to change the kernel's clock source from %s to %s", current, faster) :
+			   "which instance type or setting makes the kernel offer a clock source that is read without a system call (tsc, kvm-clock, hyperv_clocksource_tsc_page, arch_sys_counter)");
 		platform_change_of_kernel_clock_source(faster, &advice->now, &advice->for_good);
 	}
 }
 
-static const char *
-wrongs_in_words(const Wrongs *wrongs)
+/* What to do if a clock is steered wrongly. */
+#define SEE_WHAT_STEERS	"see what sets the time: `chronyc tracking` or `timedatectl timesync-status`"
+#define ASK_WHAT_STEERS	"what steers the guest's time"
+
+static void
+advise_on_steering(bool wrong, Advice *advice, const char *good, const char *bad)
 {
-	return wrongs->count == 0 ? "none in any clock" :
-		psprintf(INT64_FORMAT " in %s", wrongs->count, wrongs->names);
+	if (wrong)
+		advise(advice, WORTH_WARNING, bad, SEE_WHAT_STEERS, NULL, ASK_WHAT_STEERS);
+	else
+		advise_nothing(advice, good);
+}
+
+static const char *
+faults_in_words(const Faults *faults)
+{
+	return faults->count == 0 ? "none in any clock" :
+		psprintf(INT64_FORMAT " in %s", faults->count, faults->names);
 }
 
 static void
 advise_on_backward_steps(const Facts *facts, bool wrong, Advice *advice)
 {
-	advice->evidence = wrongs_in_words(&facts->backward_steps);
+	advice->evidence = faults_in_words(&facts->backward_steps);
+	advise_nothing(advice, "no clock went backwards");
 	if (!wrong)
-	{
-		ok(advice, "no clock went backwards");
 		return;
-	}
-	say(advice, WORTH_WARNING, "a clock went backwards: durations can be negative or huge", NULL, NULL,
-		"a host whose processors' counters are synchronised, or another kernel clock source");
+	advise(advice, WORTH_WARNING, "a clock went backwards: durations can be negative or huge", NULL, NULL,
+		   "a host whose processors' counters are synchronised, or another kernel clock source");
 	platform_change_of_kernel_clock_source(platform_faster_kernel_clock_source(),
 										   &advice->now, &advice->for_good);
 }
 
-/* What to do where a clock is steered wrongly. */
-#define SEE_WHAT_STEERS	"see what sets the time: `chronyc tracking` or `timedatectl timesync-status`"
-#define ASK_WHAT_STEERS	"what steers the guest's time"
-
 static void
 advise_on_warps(const Facts *facts, bool wrong, Advice *advice)
 {
-	advice->evidence = wrongs_in_words(&facts->warps);
-	if (!wrong)
-		ok(advice, "no clock jumped ahead");
-	else
-		say(advice, WORTH_WARNING, "a clock jumped ahead: durations can be too long",
-			SEE_WHAT_STEERS, NULL, ASK_WHAT_STEERS);
+	advice->evidence = faults_in_words(&facts->warps);
+	advise_on_steering(wrong, advice, "no clock jumped ahead", "a clock jumped ahead: durations can be too long");
 }
 
 static void
 advise_on_lags(const Facts *facts, bool wrong, Advice *advice)
 {
-	advice->evidence = wrongs_in_words(&facts->lags);
-	if (!wrong)
-		ok(advice, "no clock fell behind");
-	else
-		say(advice, WORTH_WARNING, "a clock fell behind: durations can be too short",
-			SEE_WHAT_STEERS, NULL, ASK_WHAT_STEERS);
+	advice->evidence = faults_in_words(&facts->lags);
+	advise_on_steering(wrong, advice, "no clock fell behind", "a clock fell behind: durations can be too short");
 }
 
 static void
@@ -163,10 +157,7 @@ advise_on_drift(const Facts *facts, bool wrong, Advice *advice)
 
 	advice->evidence = psprintf("%s runs at %+.1f ppm, within %.1f", clock->source->name,
 								rate_ppm(clock), rate_bound_ppm(clock));
-	if (!wrong)
-		ok(advice, "the clock runs at the right rate");
-	else
-		say(advice, WORTH_WARNING, "a clock runs at a wrong rate", SEE_WHAT_STEERS, NULL, ASK_WHAT_STEERS);
+	advise_on_steering(wrong, advice, "the clock runs at the right rate", "a clock runs at a wrong rate");
 }
 
 static void
@@ -177,13 +168,13 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 	advice->evidence = facts->why_no_skew;
 	if (facts->why_no_skew != NULL)
 	{
-		say(advice, WORTH_NOTICE, "whether the clocks of all CPUs agree could not be found",
-			"see what it needs: `SELECT * FROM clock_cpu_skew();`", NULL, NULL);
+		advise(advice, WORTH_NOTICE, "the clocks of the CPUs could not be compared",
+			   "run `SELECT * FROM clock_cpu_skew();` to see the requirements", NULL, NULL);
 		return;
 	}
 	if (skew->ncpus < 2)
 	{
-		ok(advice, "the server may run on one CPU only");
+		advise_nothing(advice, "the server may run on one CPU only");
 		return;
 	}
 	advice->evidence = psprintf("%d CPUs; the farthest, CPU %d, differs by %+.0f to %+.0f ns; %s takes %.1f ns; warps: " INT64_FORMAT,
@@ -192,11 +183,11 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 								skew->worst->result.offset_max * skew->tick_ns,
 								skew->source->reads(skew->source), skew->reading_ns, skew->warps);
 	if (!wrong)
-		ok(advice, "CPUs do not disagree by more than a reading takes");
+		advise_nothing(advice, "CPUs do not disagree by more than a reading takes");
 	else
-		say(advice, WORTH_WARNING, "CPUs disagree by more than a reading takes", NULL,
-			"let the kernel keep time by another source than the processors' counters, unless a newer firmware sets them all alike",
-			"a host whose processors' counters are synchronised");
+		advise(advice, WORTH_WARNING, "CPUs disagree by more than a reading takes", NULL,
+			   "let the kernel keep time by another source than the processors' counters, unless a newer firmware sets them all alike",
+			   "a host whose processors' counters are synchronised");
 }
 
 static void
@@ -207,14 +198,16 @@ advise_on_gaps(const Facts *facts, bool wrong, Advice *advice)
 	advice->evidence = psprintf("%.2f %% of %.2f s, in %s", lost,
 								facts->clocks[SYSTEM].run.elapsed_s, gaps_in_words(facts));
 	if (!wrong && lost < LOST_PERCENT)
-		ok(advice, "the CPU is there when it is needed");
+		advise_nothing(advice, "other processes hardly interrupted the run");
 	else
-		say(advice, wrong ? WORTH_WARNING : WORTH_NOTICE, "others take some of the CPU's time; clocks are not to blame",
-			"see who: `top`, whose column st is the hypervisor's share", NULL,
-			"CPUs of one's own, if the hypervisor takes the time");
+		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE, "other processes used part of the CPU's time; clocks are not to blame",
+			   "run `top` to see which processes use the CPU; its st column is the hypervisor's share", NULL,
+			   "dedicated CPUs, if the hypervisor takes the time");
 }
 
-/* Returns the larger of worst and by how many ppm a stated frequency is off. */
+/*
+ * Adds a stated frequency to the evidence; returns the larger of "worst" and its deviation in ppm.
+ */
 static double
 add_frequency(Advice *advice, const char *whose, double hz, double worst)
 {
@@ -236,7 +229,7 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 
 	if (!clock_is_available(&facts->clocks[RDTSC]))
 	{
-		ok(advice, "the TSC is not read");
+		advise_nothing(advice, "the TSC is not read");
 		advice->evidence = facts->clocks[RDTSC].why_not;
 		return;
 	}
@@ -247,38 +240,38 @@ advise_on_frequency(const Facts *facts, bool wrong, Advice *advice)
 	stated = add_frequency(advice, "hypervisor", tsc_cpuid()->hypervisor_hz, stated);
 	server = add_frequency(advice, "this server", server_tsc_hz(), 0);
 	if (wrong || (server > FREQUENCY_PPM && server_times_by_tsc()))
-		say(advice, wrong ? WORTH_WARNING : WORTH_NOTICE,
-			psprintf("times by the TSC are wrong by %.0f parts per million", server),
-			SET_SOURCE("system") ", where that matters",
-			"restart the server, which calibrates the TSC anew; or " ALTER_SOURCE("system"),
-			"an instance whose hypervisor states the TSC's frequency (CPUID leaf 0x40000010)");
+		advise(advice, wrong ? WORTH_WARNING : WORTH_NOTICE,
+			   psprintf("times by the TSC are wrong by %.0f parts per million", server),
+			   SET_SOURCE("system") ", where that matters",
+			   "restart the server, which calibrates the TSC anew; or " ALTER_SOURCE("system"),
+			   "an instance whose hypervisor states the TSC's frequency (CPUID leaf 0x40000010)");
 	else if (stated > FREQUENCY_PPM)
-		say(advice, WORTH_NOTICE,
-			psprintf("the TSC's stated frequency is wrong by %.0f parts per million, but not used", stated),
-			NULL, NULL, "why the stated frequency of the TSC is not the one that it runs at");
+		advise(advice, WORTH_NOTICE,
+			   psprintf("the TSC's stated frequency is wrong by %.0f parts per million, but not used", stated),
+			   NULL, NULL, "why the stated frequency of the TSC is not the one that it runs at");
 	else
-		ok(advice, stated > 0 ? "the TSC runs at the frequency that is stated" :
-		   "no frequency that is stated is wrong");
+		advise_nothing(advice, stated > 0 ? "the stated TSC frequency agrees with the calibrated one" :
+					   "no TSC frequency is stated");
 }
 
 static void
 advise_on_invariance(const Facts *facts, bool wrong, Advice *advice)
 {
-	static const char provider[] = "to have the invariant TSC shown to the guest";
+	static const char provider[] = "to expose the invariant TSC to the guest";
 	const TscCpuid *id = tsc_cpuid();
 
 	advice->evidence = !id->readable ? "CPUID cannot be executed" :
 		psprintf("CPUID leaf 0x80000007, EDX bit 8: %d", id->invariant);
 	if (wrong)
-		say(advice, WORTH_WARNING, "the server times by a TSC whose rate may change",
-			SET_SOURCE("system"), ALTER_SOURCE("system"), provider);
+		advise(advice, WORTH_WARNING, "the server times by a TSC whose rate may change",
+			   SET_SOURCE("system"), ALTER_SOURCE("system"), provider);
 	else if (!clock_is_available(&facts->clocks[RDTSC]))
-		ok(advice, "the TSC is not read");
+		advise_nothing(advice, "the TSC is not read");
 	else if (id->invariant)
-		ok(advice, "the TSC runs at one rate, whatever the processor does");
+		advise_nothing(advice, "the TSC's rate is constant");
 	else
-		say(advice, WORTH_NOTICE, "the TSC's rate may change with the processor's speed; the server does not time by it",
-			NULL, NULL, provider);
+		advise(advice, WORTH_NOTICE, "the TSC's rate may change with the processor's speed; the server does not time by it",
+			   NULL, NULL, provider);
 }
 
 static void
@@ -295,37 +288,37 @@ advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
 								clock_is_available(tsc) ? psprintf("RDTSC takes %.1f ns", tsc->cost.ns) :
 								psprintf("the TSC cannot be read because %s", tsc->why_not));
 	if (setting == NULL)
-		ok(advice, clock_is_available(tsc) && tsc->cost.ns < system->cost.ns ?
-		   "before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock; 19 can read the TSC" :
-		   "before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock");
+		advise_nothing(advice, clock_is_available(tsc) && tsc->cost.ns < system->cost.ns ?
+					   "before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock; 19 can read the TSC" :
+					   "before PostgreSQL 19 EXPLAIN ANALYZE reads no other clock");
 	else if (server_times_by_tsc() && why_not_trusted == NULL)
-		ok(advice, "EXPLAIN ANALYZE reads the fastest clock there is");
+		advise_nothing(advice, "EXPLAIN ANALYZE reads the fastest clock there is");
 	else if (server_times_by_tsc())
-		say(advice, WORTH_NOTICE,
-			psprintf("EXPLAIN ANALYZE times by a TSC that is not to be trusted: %s", why_not_trusted),
-			SET_SOURCE("system"), ALTER_SOURCE("system"),
-			"why the kernel does not keep time by the TSC");
+		advise(advice, WORTH_NOTICE,
+			   psprintf("EXPLAIN ANALYZE times by a TSC that is not to be trusted: %s", why_not_trusted),
+			   SET_SOURCE("system"), ALTER_SOURCE("system"),
+			   "why the kernel does not keep time by the TSC");
 	else if (!clock_is_available(tsc))
-		ok(advice, "EXPLAIN ANALYZE cannot use the TSC");
+		advise_nothing(advice, "EXPLAIN ANALYZE cannot use the TSC");
 	else if (tsc->cost.ns >= system->cost.ns)
-		ok(advice, "the TSC would be no faster");
+		advise_nothing(advice, "the TSC would be no faster");
 	else if (tsc_is_given_up_now())
-		ok(advice, psprintf("the TSC is not to be trusted: %s", why_not_trusted));
+		advise_nothing(advice, psprintf("the TSC is not to be trusted: %s", why_not_trusted));
 	else if (server_defaults_to_tsc())
-		say(advice, WORTH_NOTICE,
-			psprintf("timing_clock_source is %s, although the TSC can be used", setting),
-			SET_SOURCE("auto") ", in a session of its own",
-			"`ALTER SYSTEM RESET timing_clock_source;` `SELECT pg_reload_conf();`",
-			"to have timing_clock_source set to auto");
+		advise(advice, WORTH_NOTICE,
+			   psprintf("timing_clock_source is %s, although the TSC can be used", setting),
+			   SET_SOURCE("auto") ", in a session of its own",
+			   "`ALTER SYSTEM RESET timing_clock_source;` `SELECT pg_reload_conf();`",
+			   "to have timing_clock_source set to auto");
 	else
-		say(advice, WORTH_NOTICE,
-			psprintf("timing_clock_source = %s does not use the TSC: %s", setting,
-					 why_not_trusted ? why_not_trusted : "the server does not know its frequency"),
-			SET_SOURCE("tsc") ", in a session of its own, where all else here is ok",
-			ALTER_SOURCE("tsc"), "to have timing_clock_source set to tsc");
+		advise(advice, WORTH_NOTICE,
+			   psprintf("timing_clock_source = %s does not use the TSC: %s", setting,
+						why_not_trusted ? why_not_trusted : "the server does not know its frequency"),
+			   SET_SOURCE("tsc") ", in a session of its own, where all else here is ok",
+			   ALTER_SOURCE("tsc"), "to have timing_clock_source set to tsc");
 }
 
-/* In the order of the criteria; and what is never wrong. */
+/* Functions by criterion. */
 static void (*const advisers[N_CHECKS]) (const Facts *facts, bool wrong, Advice *advice) =
 {
 	[CHECK_COST] = advise_on_cost,
@@ -339,33 +332,26 @@ static void (*const advisers[N_CHECKS]) (const Facts *facts, bool wrong, Advice 
 		[CHECK_INVARIANT_TSC] = advise_on_invariance,
 };
 
-/* ---------------------------------------------------------------------
- * The table, as wide as a page
- */
+/* Formats the table for a width of 120 columns. */
 
-/*
- * What psql's lines are to fit, less the borders around four columns, the longest
- * name of a check and of a severity.
- */
+/* Width of psql's lines, of the borders of four columns, and of the columns with texts. */
 #define LINE_WIDTH		120
 #define BORDERS			11
 #define TEXTS_WIDTH		(LINE_WIDTH - BORDERS - (int) (strlen("backward_steps") + strlen("severity")))
 
-/* Columns for what is to be done; what a finding has at least. */
+/* Width of the column of actions, and smallest width of the column of findings. */
 #define ACTION_WIDTH	49
 #define LEAST_FINDING	28
 
 /*
- * Breaks a text into lines of so many columns: between words, and right before
- * and after a command that the rest of the line has no room for.  A command that
- * is longer stands on a line of its own; any other word that is, is broken.  Adds
- * to "lines", which ends with a new line unless it is empty.  (Bytes are counted:
- * no character has more columns.)
+ * Appends a text, broken into lines of this width: between words, and before and after commands.  A
+ * longer command gets a line of its own; a longer word is broken.  Each line ends with a newline.
+ * The width is measured in bytes, which are never fewer than columns.
  */
 static void
 add_lines(StringInfo lines, const char *text, int width)
 {
-	int			used = 0;		/* columns of this line */
+	int			used = 0;		/* columns used in this line */
 
 	while (*text != '\0')
 	{
@@ -392,7 +378,7 @@ add_lines(StringInfo lines, const char *text, int width)
 		{
 			text	  ++;
 
-			/* what follows at once belongs to it */
+			/* punctuation stays with the command */
 			length = (int) strspn(text, ",;.");
 			appendBinaryStringInfo(lines, text, length);
 			used += length;
@@ -403,7 +389,14 @@ add_lines(StringInfo lines, const char *text, int width)
 	appendStringInfoChar(lines, '\n');
 }
 
-/* What is to be done, in lines; NULL if nothing is. */
+static char *
+without_newline(StringInfo lines)
+{
+	lines->data[--lines->len] = '\0';
+	return lines->data;
+}
+
+/* Returns the actions in lines; NULL: none. */
 static char *
 action_of(const Advice *advice)
 {
@@ -416,10 +409,7 @@ action_of(const Advice *advice)
 		add_lines(&lines, psprintf("for good: %s", advice->for_good), ACTION_WIDTH);
 	if (advice->provider)
 		add_lines(&lines, psprintf("ask the provider: %s", advice->provider), ACTION_WIDTH);
-	if (lines.len == 0)
-		return NULL;
-	lines.data[--lines.len] = '\0';
-	return lines.data;
+	return lines.len > 0 ? without_newline(&lines) : NULL;
 }
 
 static int
@@ -445,11 +435,10 @@ finding_of(const Advice *advice, int width)
 	initStringInfo(&lines);
 	add_lines(&lines, advice->evidence == NULL ? advice->finding :
 			  psprintf("%s: %s", advice->finding, advice->evidence), width);
-	lines.data[--lines.len] = '\0';
-	return lines.data;
+	return without_newline(&lines);
 }
 
-/* All of it in one sentence. */
+/* Summarises all checks in a sentence. */
 static Advice
 overall(const Advice *advices, int n)
 {
@@ -515,7 +504,7 @@ clock_advice(PG_FUNCTION_ARGS)
 	advices[N_CHECKS].check_name = "explain_clock";
 	advise_on_explain_clock(facts, false, &advices[N_CHECKS]);
 
-	/* the worst first */
+	/* worst first */
 	for (int severity = N_SEVERITIES - 1; severity >= 0; severity--)
 	{
 		for (int i = 0; i <= N_CHECKS; i++)

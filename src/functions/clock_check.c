@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_check.c
- *	  Checks of this server's clocks, for test suites: clock_check_detail(),
- *	  behind clock_check().
+ *	  Checks of this server's clocks for test suites: clock_check_detail(), which clock_check()
+ *	  calls.
  *
- * A check fails where clock_advice() warns, unless the caller says what is
- * allowed.
- *
- *-------------------------------------------------------------------------
+ * By default a check fails if clock_advice() warns.
  */
 #include "postgres.h"
 
@@ -22,7 +18,7 @@
 
 PG_FUNCTION_INFO_V1(clock_check_detail);
 
-/* The checks that have a threshold of their own, by the number of the argument. */
+/* Checks with a threshold argument, in the order of the arguments. */
 static const struct
 {
 	Check		check;
@@ -36,7 +32,7 @@ static const struct
 	{CHECK_GAPS, "max_lost_percent"},
 };
 
-/* NAN for NULL. */
+/* Returns NAN for NULL. */
 static double
 arg_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
 {
@@ -65,7 +61,7 @@ clock_check_detail(PG_FUNCTION_ARGS)
 		given[i] = NAN;
 	for (int i = 0; i < (int) lengthof(thresholds); i++)
 		given[thresholds[i].check] = arg_threshold(fcinfo, 1 + i, thresholds[i].name);
-	/* a wrong frequency makes for a wrong rate */
+	/* a wrong frequency causes a wrong rate */
 	given[CHECK_TSC_FREQUENCY] = given[CHECK_DRIFT];
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -77,7 +73,7 @@ clock_check_detail(PG_FUNCTION_ARGS)
 		double		limit = isnan(given[i]) ? criterion->limit : given[i];
 
 		row_put_text(&row, criterion->check_name);
-		/* what could not be found is no pass */
+		/* a check without a result fails */
 		row_put_bool(&row, isinf(limit) || criterion->figure <= limit);
 		row_put_number(&row, criterion->figure, 2);
 		row_put_number(&row, isinf(limit) ? NAN : limit, 2);

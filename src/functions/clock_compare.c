@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_compare.c
- *	  Whether clocks, stored runs of them, or any figures differ:
- *	  clock_compare() and the picture of it.
- *
- *-------------------------------------------------------------------------
+ *	  Compares clocks, samples or numbers: clock_compare() and its plot.
  */
 #include "postgres.h"
 
@@ -24,34 +20,25 @@
 #include "core/comparison.h"
 #include "functions/args.h"
 #include "functions/row.h"
-#include "functions/sample_views.h"
-
-PG_FUNCTION_INFO_V1(clock_compare_sources);
-PG_FUNCTION_INFO_V1(clock_compare_arrays);
-PG_FUNCTION_INFO_V1(clock_compare_samples);
-PG_FUNCTION_INFO_V1(clock_compare_plot_sources);
-PG_FUNCTION_INFO_V1(clock_compare_plot_arrays);
-PG_FUNCTION_INFO_V1(clock_compare_plot_samples);
 
 StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPARE_MAX_WIDTH,
 				 "widths of all plots are those of compare_plot()");
 
 /*
- * Of each source: 10 ms a sample by default.  On a busy machine, most of them
- * are undisturbed.
+ * Number of samples per source, by default of 10 ms each.  On a busy machine, most are undisturbed.
  */
 #define SAMPLES			100
 
-/* Sorting more would keep a cancel waiting. */
+/* Maximum number of values, because sorting cannot be cancelled. */
 #define MAX_VALUES		1000000
 
-/* Decimals of nanoseconds and of percentages. */
+/* Decimals of nanoseconds and percentages. */
 #define DECIMALS		4
 
-/* From the difference to its margin in percent. */
+/* Number of columns from the difference to the margin in percent. */
 #define TESTED_COLUMNS	8
 
-/* What the first argument, or the first two, are. */
+/* Type of the data arguments. */
 typedef enum DataKind
 {
 	DATA_SOURCES,
@@ -64,13 +51,6 @@ typedef struct DataSets
 	CompareSet *sets;
 	int			n;
 } DataSets;
-
-static bool
-get_bool(FunctionCallInfo fcinfo, int argno, const char *name)
-{
-	check_not_null(fcinfo, argno, name);
-	return PG_GETARG_BOOL(argno);
-}
 
 static CompareMethod
 get_method(FunctionCallInfo fcinfo, int argno)
@@ -91,63 +71,14 @@ get_method(FunctionCallInfo fcinfo, int argno)
 			 errhint("Methods are rank, student and welch.")));
 }
 
-/* What is too small for a double is 0, not an error. */
-static double
-numeric_to_double(Datum numeric)
-{
-	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
-}
-
-/*
- * As it was given, but with a decimal at least, and none that is a zero after
- * that: 95.0, 99.5, 99.999.
- */
-static char *
-percent_text(Datum confidence)
-{
-	char	   *percent = DatumGetCString(DirectFunctionCall1(numeric_out, confidence));
-	char	   *point = strchr(percent, '.');
-	char	   *end = percent + strlen(percent);
-
-	if (point == NULL)
-		return psprintf("%s.0", percent);
-	while (end > point + 2 && end[-1] == '0')
-		*--end = '\0';
-	return percent;
-}
-
 static CompareLevel
-get_level(FunctionCallInfo fcinfo, int argno)
+get_level(FunctionCallInfo fcinfo)
 {
-	Datum		confidence;
-	Numeric		hundred = int64_to_numeric(100);
-	CompareLevel level = {0};
-
-	check_not_null(fcinfo, argno, "confidence");
-	confidence = PG_GETARG_DATUM(argno);
-
-	/* what is left of 100 loses its digits in floating point */
-	if (!numeric_is_nan(DatumGetNumeric(confidence)) &&
-		!numeric_is_inf(DatumGetNumeric(confidence)))
-	{
-		level.inside = numeric_to_double(confidence) / 100;
-		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub,
-															  NumericGetDatum(hundred),
-															  confidence)) / 100;
-	}
-	/* less is 0.95 for 95 %, rather than anybody's wish */
-	if (!(level.inside >= 0.5 && level.outside > 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("confidence must be at least 50 and below 100 percent"),
-				 errdetail("The confidence given is %s.",
-						   DatumGetCString(DirectFunctionCall1(numeric_out, confidence))),
-				 errhint("95, the default, is customary.")));
-	level.percent = percent_text(confidence);
-	return level;
+	check_not_null(fcinfo, 3, "confidence");
+	return arg_confidence(fcinfo, 3);
 }
 
-/* An array argument of so many values, and room for a figure of each. */
+/* Returns an array argument, with set->x allocated for its values. */
 static ArrayType *
 get_array(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {
@@ -201,8 +132,8 @@ get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 }
 
 /*
- * The cost of a reading in each run.  Two arrays may be of different clocks,
- * which may be what is compared, but figures of one array must be alike.
+ * Gets the costs of a reading in samples.  Each array must be of one clock; the two arrays may be
+ * of different clocks.
  */
 static void
 get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
@@ -247,7 +178,7 @@ get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/* Those that are named; of all, those that can be read here. */
+/* Returns the named sources; of "all", the available ones. */
 static List *
 get_sources(FunctionCallInfo fcinfo)
 {
@@ -304,16 +235,14 @@ put_figures(Row *row, const double *values, int n, bool as_float)
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (!as_float)
-			row_put_number(row, values[i], DECIMALS);
-		else if (isnan(values[i]))
-			row_put_null(row);
+		if (as_float)
+			row_put_double(row, values[i], ROW_EXACT);
 		else
-			row_put(row, Float8GetDatum(values[i]));
+			row_put_number(row, values[i], DECIMALS);
 	}
 }
 
-/* Two arrays, or sources and a duration: arguments 0 and 1 in either case. */
+/* Gets the data sets of arguments 0 and 1: two arrays, or sources and a duration. */
 static DataSets
 get_data(FunctionCallInfo fcinfo, DataKind kind, int max_sources)
 {
@@ -339,13 +268,13 @@ pause_test(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* A row a data set, each but the first compared with the first. */
+/* Returns a row per data set.  Each but the first is compared with the first. */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {
 	bool		as_float = kind == DATA_FIGURES;
 	CompareMethod method = get_method(fcinfo, 2);
-	CompareLevel level = get_level(fcinfo, 3);
+	CompareLevel level = get_level(fcinfo);
 	DataSets	data = get_data(fcinfo, kind, clock_source_count());
 	Row			row;
 
@@ -387,7 +316,7 @@ compare(FunctionCallInfo fcinfo, DataKind kind)
 static void
 put_line(void *arg, const char *line)
 {
-	put_text_line((FunctionCallInfo) arg, line);
+	row_text_to_set((FunctionCallInfo) arg, line);
 }
 
 static Datum
@@ -398,11 +327,12 @@ plot(FunctionCallInfo fcinfo, DataKind kind)
 	DataSets	data;
 
 	plot.method = get_method(fcinfo, 2);
-	level = get_level(fcinfo, 3);
+	level = get_level(fcinfo);
 	check_not_null(fcinfo, 4, "width");
 	plot.width = PG_GETARG_INT32(4);
 	check_plot_width(plot.width);
-	plot.separate = get_bool(fcinfo, 5, "separate");
+	check_not_null(fcinfo, 5, "separate");
+	plot.separate = PG_GETARG_BOOL(5);
 	data = get_data(fcinfo, kind, COMPARE_MAX_SETS);
 	plot.sets = data.sets;
 	plot.nsets = data.n;
@@ -411,38 +341,20 @@ plot(FunctionCallInfo fcinfo, DataKind kind)
 	return (Datum) 0;
 }
 
-Datum
-clock_compare_sources(PG_FUNCTION_ARGS)
-{
-	return compare(fcinfo, DATA_SOURCES);
+#define DEFINE_FUNCTIONS(suffix, kind) \
+PG_FUNCTION_INFO_V1(clock_compare_##suffix); \
+PG_FUNCTION_INFO_V1(clock_compare_plot_##suffix); \
+Datum \
+clock_compare_##suffix(PG_FUNCTION_ARGS) \
+{ \
+	return compare(fcinfo, kind); \
+} \
+Datum \
+clock_compare_plot_##suffix(PG_FUNCTION_ARGS) \
+{ \
+	return plot(fcinfo, kind); \
 }
 
-Datum
-clock_compare_arrays(PG_FUNCTION_ARGS)
-{
-	return compare(fcinfo, DATA_FIGURES);
-}
-
-Datum
-clock_compare_samples(PG_FUNCTION_ARGS)
-{
-	return compare(fcinfo, DATA_SAMPLES);
-}
-
-Datum
-clock_compare_plot_sources(PG_FUNCTION_ARGS)
-{
-	return plot(fcinfo, DATA_SOURCES);
-}
-
-Datum
-clock_compare_plot_arrays(PG_FUNCTION_ARGS)
-{
-	return plot(fcinfo, DATA_FIGURES);
-}
-
-Datum
-clock_compare_plot_samples(PG_FUNCTION_ARGS)
-{
-	return plot(fcinfo, DATA_SAMPLES);
-}
+DEFINE_FUNCTIONS(sources, DATA_SOURCES)
+DEFINE_FUNCTIONS(arrays, DATA_FIGURES)
+DEFINE_FUNCTIONS(samples, DATA_SAMPLES)

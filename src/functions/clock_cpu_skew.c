@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_cpu_skew.c
- *	  clock_cpu_skew(): whether the clocks of all CPUs agree.
- *
- *-------------------------------------------------------------------------
+ *	  clock_cpu_skew(): compares the clocks of all CPUs.
  */
 #include "postgres.h"
 
@@ -18,7 +15,7 @@
 
 PG_FUNCTION_INFO_V1(clock_cpu_skew);
 
-/* A clock that cannot be trusted is no error, but nobody shall overlook it. */
+/* Faults of a clock are findings, not errors, but must not go unnoticed. */
 static void
 warn_of_findings(const Skew *skew)
 {
@@ -36,7 +33,7 @@ warn_of_findings(const Skew *skew)
 
 		unknown += !result->known;
 		longest_stall = Max(longest_stall, result->longest_stall);
-		/* each took that long at least */
+		/* each reading took at least this time */
 		stall_ns = Max(stall_ns, result->longest_stall * Min(first->reading_ns, cpu->reading_ns));
 		warped += result->warps > 0;
 	}
@@ -78,7 +75,10 @@ get_source(FunctionCallInfo fcinfo)
 		return skew_default_source();
 	source = arg_source(fcinfo, 0);
 
-	/* which is what this session has set, and the worker would not know */
+	/*
+	 * instr_time depends on a setting of this session, which the worker does
+	 * not know
+	 */
 	if (strcmp(source->name, "instr_time") == 0)
 		source = clock_source_get(clock_source_for_explain());
 	if (source->kind == CLOCK_CPU_TIME)
@@ -90,7 +90,7 @@ get_source(FunctionCallInfo fcinfo)
 	return source;
 }
 
-/* A bound must remain one when it is rounded to two decimals: up or down. */
+/* Adds a bound in ns, rounded outwards to two decimals so that it remains a bound. */
 static void
 put_bound(Row *row, double ns, double (*outwards) (double))
 {

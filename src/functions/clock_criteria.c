@@ -1,7 +1,4 @@
-/*
- * clock_criteria.c
- *	  See clock_criteria.h.
- */
+/* See clock_criteria.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -12,7 +9,7 @@
 #include "core/tsc.h"
 #include "functions/clock_criteria.h"
 
-/* The share of a run that the skew gets. */
+/* Share of the duration for the skew. */
 #define SKEW_SHARE			0.4
 
 #define SYSTEM_CALL_SHARE	0.9
@@ -32,7 +29,7 @@ gather_skew(void *arg)
 	const Skew *skew = &facts->skew;
 
 	facts->skew = skew_run(skew_default_source(), facts->skew_duration_s);
-	/* nobody has any use for half of the CPUs */
+	/* a comparison of some CPUs only is useless */
 	for (int i = 0; i < skew->ncpus; i++)
 	{
 		if (!skew->cpus[i].result.known)
@@ -44,12 +41,12 @@ gather_skew(void *arg)
 }
 
 static void
-add_wrongs(Wrongs *wrongs, const SurveyedClock *clock, int64 count)
+add_faults(Faults *faults, const SurveyedClock *clock, int64 count)
 {
-	wrongs->count += count;
+	faults->count += count;
 	if (count > 0)
-		wrongs->names = psprintf("%s%s%s", wrongs->names ? wrongs->names : "",
-								 wrongs->names ? ", " : "", clock->source->name);
+		faults->names = psprintf("%s%s%s", faults->names ? faults->names : "",
+								 faults->names ? ", " : "", clock->source->name);
 }
 
 Facts *
@@ -74,16 +71,19 @@ clock_facts(double duration_s, bool skew)
 		if (!clock_is_available(clock))
 			continue;
 		cheapest_ns = Min(cheapest_ns, clock->cost.ns);
-		add_wrongs(&facts->backward_steps, clock, clock->backward_steps);
-		add_wrongs(&facts->warps, clock, clock->run.warps.count);
-		add_wrongs(&facts->lags, clock, clock->run.lags.count);
+		add_faults(&facts->backward_steps, clock, clock->backward_steps);
+		add_faults(&facts->warps, clock, clock->run.warps.count);
+		add_faults(&facts->lags, clock, clock->run.lags.count);
 	}
 	facts->expensive_ns = Min(EXPENSIVE_NS, isnan(facts->system_call.ns) ?
 							  EXPENSIVE_RATIO * cheapest_ns :
 							  SYSTEM_CALL_SHARE * facts->system_call.ns);
 	facts->lost_percent = run->gaps.total_ns / 1e7 / run->elapsed_s;
 
-	/* no free slot for a worker, say, is not the end of everything else */
+	/*
+	 * without the skew, for example for want of a worker slot, the other
+	 * checks remain
+	 */
 	facts->why_no_skew = skew ? subtransaction_attempt(gather_skew, facts) : "not asked for";
 	return facts;
 }
@@ -100,7 +100,7 @@ rate_ppm(const SurveyedClock *clock)
 	return (clock->run.advance_ns / 1e9 / clock->run.elapsed_s - 1) * 1e6;
 }
 
-/* By how many ppm the clock is too fast or too slow for certain. */
+/* Returns by how many ppm the clock is certainly too fast or too slow. */
 static double
 certain_rate_ppm(const SurveyedClock *clock)
 {
@@ -124,7 +124,7 @@ gaps_in_words(const Facts *facts)
 	return psprintf(INT64_FORMAT " gaps, the longest of %.1f us", gaps->count, gaps->max_ns / 1e3);
 }
 
-/* By how many ppm the frequency that the server reckons with is wrong for certain. */
+/* Returns by how many ppm the server's TSC frequency is certainly wrong. */
 static double
 certain_frequency_ppm(void)
 {
@@ -159,7 +159,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 			psprintf("%s runs at %+.1f ppm, within %.1f", rate->source->name, rate_ppm(rate),
 					 rate_bound_ppm(rate))
 		},
-		/* what a reading hides does no harm */
+		/* a difference shorter than a reading is harmless */
 		[CHECK_SKEW] = {
 			"skew", skew_known ? Max(skew->certain, skew->warp_max) * skew->tick_ns : NAN,
 			skew_known && skew->ncpus > 1 ? skew->reading_ns : 0, "ns",
@@ -169,7 +169,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 					 skew->worst->result.offset_min * skew->tick_ns,
 					 skew->worst->result.offset_max * skew->tick_ns)
 		},
-		/* that a machine is busy is no fault of its clock */
+		/* a busy machine is no fault of its clock */
 		[CHECK_GAPS] = {"gaps", facts->lost_percent, INFINITY, "percent", gaps_in_words(facts)},
 		[CHECK_TSC_FREQUENCY] = {
 			"tsc_frequency", has_frequency ? certain_frequency_ppm() : 0, RATE_PPM, "ppm",

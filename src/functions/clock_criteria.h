@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * clock_criteria.h
- *	  By what this server's clocks are judged: the one table of criteria that
- *	  clock_advice() and clock_check() share.
+ *	  The criteria for this server's clocks, which clock_advice() and clock_check() share.
  *
- * Names of clock sources say little: kvm-clock read through the vDSO costs
- * hardly more than the TSC, and a TSC that the hypervisor intercepts costs more
- * than either.  So clocks are judged by what is measured.
+ * Clocks are judged by measurements, because names of clock sources say little: kvm-clock read
+ * through the vDSO is nearly as fast as the TSC, and a TSC that the hypervisor intercepts is slower
+ * than either.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,16 +16,16 @@
 #include "functions/clock_survey.h"
 
 /*
- * A reading is expensive if it costs as much as a system call; where that is not
- * known, if it costs so many times what a cheap one does; or so many ns.
+ * A reading is expensive if it costs nearly as much as a system call, or EXPENSIVE_RATIO times the
+ * cheapest clock if that is not known, or EXPENSIVE_NS.
  */
 #define EXPENSIVE_RATIO		3.0
 #define EXPENSIVE_NS		200.0
 
-/* A rate that NTP does not explain. */
+/* Largest deviation of a rate that NTP explains, in ppm. */
 #define RATE_PPM			600.0
 
-/* A frequency that is stated is worth a word if it is wrong by so much. */
+/* Deviation of a stated frequency that is a notice, in ppm. */
 #define FREQUENCY_PPM		100.0
 
 typedef enum Severity
@@ -39,38 +38,37 @@ typedef enum Severity
 
 extern const char *const severity_names[N_SEVERITIES];
 
-/* The clocks that PostgreSQL reads, or could. */
+/* The clocks that PostgreSQL reads or could read. */
 enum
 {
 	SYSTEM, INSTR_TIME, RDTSCP, RDTSC, N_CLOCKS
 };
 
-/* What the wrongs of a kind add up to, in all clocks, and whose they are. */
-typedef struct Wrongs
+/* Faults of one kind in all clocks. */
+typedef struct Faults
 {
 	int64		count;
-	char	   *names;			/* NULL: nobody's */
-} Wrongs;
+	char	   *names;			/* names of the clocks; NULL: none */
+} Faults;
 
-/* All that is measured. */
+/* Results of all measurements. */
 typedef struct Facts
 {
 	SurveyedClock clocks[N_CLOCKS];
 	ReadingCost system_call;
-	double		expensive_ns;	/* a reading that costs more is expensive */
-	Wrongs		backward_steps;
-	Wrongs		warps;
-	Wrongs		lags;
-	double		lost_percent;	/* off the CPU while the system clock was
-								 * watched */
+	double		expensive_ns;	/* threshold of an expensive reading */
+	Faults		backward_steps;
+	Faults		warps;
+	Faults		lags;
+	double		lost_percent;	/* time off the CPU */
 
-	/* in seconds; 0: not asked for */
+	/* in seconds; 0: skew not requested */
 	double		skew_duration_s;
-	char	   *why_no_skew;	/* NULL: it is known */
+	char	   *why_no_skew;	/* NULL: the skew is known */
 	Skew		skew;
 } Facts;
 
-/* The checks, in the order of clock_check(). */
+/* Checks in the order of clock_check(). */
 typedef enum Check
 {
 	CHECK_COST,
@@ -85,39 +83,36 @@ typedef enum Check
 	N_CHECKS
 } Check;
 
-/*
- * What was found in a check, and what is allowed.  What exceeds it makes timings
- * wrong or expensive.
- */
+/* Result of a check and its limit. */
 typedef struct Criterion
 {
 	const char *check_name;
-	double		figure;			/* NAN: it could not be found */
-	double		limit;			/* infinity: nothing is wrong */
+	double		figure;			/* NAN: not determined */
+	double		limit;			/* INFINITY: always passed */
 	const char *unit;
 	const char *detail;			/* may be NULL */
 } Criterion;
 
 /*
- * Measures for so many seconds, with progress reports.  The skew, which takes a
- * background worker, is left out if it is not asked for.  Can be cancelled.
+ * Measures for duration_s seconds, with progress reports; the skew, which needs a background
+ * worker, only if requested.  Can be cancelled.
  */
 extern Facts *clock_facts(double duration_s, bool skew);
 
-/* The table; NULL in criteria[i].detail where there is nothing to say. */
+/* Fills in the table. */
 extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
-/* Whether the clock can be read here. */
+/* Returns whether the clock can be read on this server. */
 extern bool clock_is_available(const SurveyedClock *clock);
 
-/* How much faster than the reference the clock runs, and within which bound. */
+/* Return the rate relative to the reference, and the bound of its error. */
 extern double rate_ppm(const SurveyedClock *clock);
 extern double rate_bound_ppm(const SurveyedClock *clock);
 
-/* The clock whose rate is the most wrong, of those that the server reads. */
+/* Returns the clock with the most wrong rate of those that the server reads. */
 extern const SurveyedClock *clock_of_worst_rate(const Facts *facts);
 
-/* Gaps, in words. */
+/* Returns a text about the gaps. */
 extern const char *gaps_in_words(const Facts *facts);
 
 #endif							/* CLOCKTIMING_CLOCK_CRITERIA_H */

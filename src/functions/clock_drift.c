@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_drift.c
- *	  clock_drift() and clock_monitor(): clocks beside a reference over a longer
- *	  time.
- *
- *-------------------------------------------------------------------------
+ *	  clock_drift() and clock_monitor(): compare clocks with a reference over a longer time.
  */
 #include "postgres.h"
 
@@ -32,7 +28,7 @@ warn_of_backward_steps(const ComparedClock *clock, double max_ns)
 						   (long long) clock->backward_steps, max_ns)));
 }
 
-/* Steps ahead or back are findings, and no part of the drift. */
+/* Steps are findings and not part of the drift. */
 static void
 warn_of_steps(const ClockSource *source, const ClockReference *reference,
 			  const JumpsCount *steps, const char *message, const char *kind)
@@ -65,7 +61,7 @@ clock_drift(PG_FUNCTION_ARGS)
 	row_put_count(&row, drift.rejected);
 	row_put_number(&row, drift.duration_s, 3);
 	row_put_number(&row, drift.rate_ppm, 4);
-	/* rounded up, lest rounding the drift put the truth outside */
+	/* rounded up, to cover the rounding of the drift */
 	row_put_number(&row, ceil(drift.margin_ppm * 1e4 + 0.5) / 1e4, 4);
 	row_put_number(&row, drift.residual_max_ns, 2);
 	row_put_number(&row, drift.bracket_ns, 0);
@@ -88,7 +84,7 @@ clock_drift(PG_FUNCTION_ARGS)
 	return row_result(&row);
 }
 
-/* Whether that is an element of the array of names, whatever the case. */
+/* Returns whether the array contains the name, ignoring case. */
 static bool
 is_named(ArrayType *array, const char *name)
 {
@@ -106,10 +102,7 @@ is_named(ArrayType *array, const char *name)
 	return false;
 }
 
-/*
- * The sources to compare: those named, and where that is "all", those of them
- * which are available and not the reference.
- */
+/* Returns the named sources.  "all" stands for the available ones other than the reference. */
 static List *
 sources_to_compare(ArrayType *array, const ClockReference *reference)
 {

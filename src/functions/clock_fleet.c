@@ -1,10 +1,7 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_fleet.c
- *	  Many servers: clock_outlier_limits(), and the connection that
- *	  clock_fleet_ask() makes.  All else is in the install script.
- *
- *-------------------------------------------------------------------------
+ *	  Fleets of servers: clock_outlier_limits(), and the connection that clock_fleet_ask() makes.
+ *	  All else is in the install script.
  */
 #include "postgres.h"
 
@@ -16,11 +13,11 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/numeric.h"
 #include "utils/timeout.h"
 
 #include "compat.h"
-#include "core/outliers.h"
+#include "core/stats.h"
+#include "functions/args.h"
 #include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_fleet_connect);
@@ -53,10 +50,11 @@ end_timeout(TimeoutId timeout)
 }
 
 /*
- * Executes the statement by which dblink connects, with the names of the connection
- * and of the foreign server as its parameters, and cancels it after some seconds.
- * dblink of PostgreSQL 15 obeys connect_timeout and cannot be interrupted while it
- * connects; dblink of later versions ignores connect_timeout and can be interrupted.
+ * Executes the statement by which dblink connects, with the names of the connection and of the
+ * foreign server as parameters, and cancels it after some seconds.
+ *
+ * dblink of PostgreSQL 15 obeys connect_timeout and cannot be interrupted while it connects; dblink
+ * of later versions ignores connect_timeout and can be interrupted.
  */
 Datum
 clock_fleet_connect(PG_FUNCTION_ARGS)
@@ -93,7 +91,7 @@ clock_fleet_connect(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* The numbers of an array, without nulls and what is not finite. */
+/* Returns the finite elements of an array. */
 static double *
 finite_numbers(ArrayType *array, int *n)
 {
@@ -113,28 +111,15 @@ finite_numbers(ArrayType *array, int *n)
 	return x;
 }
 
-static void
-put_limit(Row *row, double value)
-{
-	if (isnan(value))
-		row_put_null(row);
-	else
-		row_put(row, Float8GetDatum(value));
-}
-
 Datum
 clock_outlier_limits(PG_FUNCTION_ARGS)
 {
-	double		confidence = PG_ARGISNULL(1) ? NAN : DatumGetFloat8(DirectFunctionCall1(numeric_float8, PG_GETARG_DATUM(1)));
+	double		outside = arg_confidence(fcinfo, 1).outside;
 	double		tolerance = PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2);
 	OutlierLimits limits = {NAN, NAN, NAN};
 	Row			row = row_of_result(fcinfo);
 	int			n = 0;
 
-	if (!(confidence >= 50 && confidence < 100))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("confidence must be at least 50 and below 100 percent")));
 	if (!(tolerance >= 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -149,10 +134,10 @@ clock_outlier_limits(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("comparisons must not be fewer than the figures")));
 		if (comparisons > 0)
-			limits = outlier_limits(x, n, (1 - confidence / 100) / comparisons, tolerance);
+			limits = outlier_limits(x, n, outside / comparisons, tolerance);
 	}
-	put_limit(&row, limits.median);
-	put_limit(&row, limits.low);
-	put_limit(&row, limits.high);
+	row_put_double(&row, limits.median, ROW_EXACT);
+	row_put_double(&row, limits.low, ROW_EXACT);
+	row_put_double(&row, limits.high, ROW_EXACT);
 	return row_result(&row);
 }

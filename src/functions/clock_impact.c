@@ -47,12 +47,12 @@ PG_FUNCTION_INFO_V1(clock_impact_known);
 #define BLOCKS_OF_EXTENSION (PG_VERSION_NUM / 10000 < 18 ? 64 : 1)
 #define BLOCKS_OF_WRITEBACK 256
 
-/* What it costs to time one operation. */
+/* What it typically costs to time one operation, in ns. */
 typedef struct TimingCost
 {
 	const char *clock;			/* what is read */
-	ReadingCost reading;
-	ReadingCost operation;		/* if it is not a number of readings */
+	Estimate	reading;
+	Estimate	operation;		/* if it is not a number of readings */
 } TimingCost;
 
 /* Which way a number of readings may be off. */
@@ -270,24 +270,24 @@ work_of_plans(const char *setting, const Statistics *all)
 /* What it costs to count the call of a plan node, and what timing adds to that. */
 typedef struct CallCosts
 {
-	ReadingCost counting;
-	ReadingCost timing;
+	Estimate	counting;
+	Estimate	timing;
 } CallCosts;
 
-static ReadingCost
+static Estimate
 cost_of_a_call(const PlanRounds *rounds, int mode)
 {
-	Estimate	overhead_ms = rounds_overhead_ms(rounds, mode, mode - 1);
+	Estimate	overhead_ms = rounds_typical_ms(rounds, mode, mode - 1);
 
 	if (isnan(overhead_ms.value))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server was too busy to measure it")));
 	/* noise may make it less than nothing */
-	return (ReadingCost)
+	return (Estimate)
 	{
-		.ns = Max(overhead_ms.value, 0) * 1e6 / rounds->node_calls,
-			.margin_ns = overhead_ms.margin * 1e6 / rounds->node_calls
+		.value = Max(overhead_ms.value, 0) * 1e6 / rounds->node_calls,
+			.margin = overhead_ms.margin * 1e6 / rounds->node_calls
 	};
 }
 
@@ -297,7 +297,7 @@ measure_calls(void *arg)
 	static const int modes[] = {MODE_PLAIN, MODE_ROWS, MODE_TIMING};
 	PlanQuery  *query = plan_query("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
 								   false);
-	PlanRounds *rounds = plan_rounds(query, modes, lengthof(modes), CALLS_DURATION_S, false,
+	PlanRounds *rounds = plan_rounds(query, modes, lengthof(modes), 1, CALLS_DURATION_S, false,
 									 "clock_impact");
 	CallCosts  *costs = arg;
 
@@ -308,9 +308,18 @@ measure_calls(void *arg)
 static TimingCost
 cost_of(const ClockSource *source)
 {
-	TimingCost	cost = {source->reads(source), reading_cost(source, READING_DURATION_S), {NAN, NAN}};
+	ReadingCost reading = reading_cost(source, READING_DURATION_S);
 
-	return cost;
+	return (TimingCost)
+	{
+		source->reads(source),
+		{
+			reading.typical_ns, reading.typical_margin_ns
+		},
+		{
+			NAN, NAN
+		}
+	};
 }
 
 /* Whether what a setting asks for is being done now, in this session. */
@@ -333,26 +342,26 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	};
 	bool		known = !isnan(work->operations_per_s);
 	double		active_ms_per_s = all->databases.per_s[ACTIVE_MS];
-	ReadingCost operation = cost->operation;
-	ReadingCost least = cost->operation;
+	Estimate	operation = cost->operation;
+	Estimate	least = cost->operation;
 	double		cpu_percent;
 	Row			row = row_of_set(fcinfo);
 
-	if (isnan(operation.ns))
+	if (isnan(operation.value))
 	{
-		operation.ns = work->readings * cost->reading.ns;
-		operation.margin_ns = work->readings * cost->reading.margin_ns;
-		least.ns = work->least_readings * cost->reading.ns;
+		operation.value = work->readings * cost->reading.value;
+		operation.margin = work->readings * cost->reading.margin;
+		least.value = work->least_readings * cost->reading.value;
 	}
 	/* of so many ns in a second */
-	cpu_percent = work->operations_per_s * operation.ns / 1e7;
+	cpu_percent = work->operations_per_s * operation.value / 1e7;
 
 	row_put_text(&row, work->setting);
 	row_put_text(&row, GetConfigOption(work->setting, true, false));
 	row_put_bool(&row, in_effect(work->setting));
 	row_put_text(&row, work->name);
-	row_put_numbers(&row, 4, cpu_percent, work->operations_per_s * operation.margin_ns / 1e7,
-					work->least_operations_per_s * least.ns / 1e7);
+	row_put_numbers(&row, 4, cpu_percent, work->operations_per_s * operation.margin / 1e7,
+					work->least_operations_per_s * least.value / 1e7);
 
 	/* no work, no doubt */
 	row_put_text(&row, !known || work->operations == 0 ? NULL : bounds[work->bound]);
@@ -361,10 +370,10 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	else
 		row_put_count(&row, (int64) work->operations);
 	row_put_number(&row, work->operations_per_s, 3);
-	row_put_numbers(&row, 2, operation.ns, operation.margin_ns, cost->reading.ns);
+	row_put_numbers(&row, 2, operation.value, operation.margin, cost->reading.value);
 	row_put_number(&row, work->period_s, 3);
 	row_put_text(&row, all->observed ? "observed" : "since the last reset");
-	row_put_numbers(&row, 2, work->readings, cost->reading.margin_ns);
+	row_put_numbers(&row, 2, work->readings, cost->reading.margin);
 	row_put_text(&row, cost->clock);
 	row_put_number(&row, active_ms_per_s > 0 ? cpu_percent * 10 / active_ms_per_s * 100 : NAN, 4);
 	row_put_text(&row, work->statistics);

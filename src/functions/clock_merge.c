@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_merge.c
- *	  clock_merge(): one sample out of many.
- *
- *-------------------------------------------------------------------------
+ *	  clock_merge(): merges samples.
  */
 #include "postgres.h"
 
@@ -20,22 +17,21 @@
 PG_FUNCTION_INFO_V1(clock_merge_add);
 
 /*
- * A sample to which others are being added, as an expanded object: the tally
- * of all durations, and the rest of the sample beside it.  The state of the
- * aggregate is thus of the type clock_sample.  So one function adds a sample
- * and combines two states, none need be serialized, and Citus, which does not
- * take a state of type internal, can merge on the shards.
+ * State of the aggregate: an expanded object of the type clock_sample, with a tally of all
+ * durations. Because of that type, one function adds a sample and combines two states, states need
+ * not be serialized, and Citus can merge on the shards, which it cannot do with a state of type
+ * internal.
  */
 typedef struct MergeState
 {
 	ExpandedObjectHeader header;
-	ClockSample sample;			/* without entries */
+	ClockSample sample;			/* without durations */
 	Tally		tally;
 	double		squared_error;	/* sum of (mean_margin_ns * durations)^2 */
-	struct varlena *flat;		/* NULL: to be made */
+	struct varlena *flat;		/* stored form; NULL: outdated */
 } MergeState;
 
-/* The union of two ascending lists of CPUs, in the current memory context. */
+/* Sets the union of two ascending lists of CPUs. */
 static void
 merge_cpus(ClockSample *into, const ClockSample *from)
 {
@@ -59,13 +55,13 @@ merge_cpus(ClockSample *into, const ClockSample *from)
 	into->ncpus = n;
 }
 
-/* ERROR if there are too many of them to be counted. */
+/* Converts ticks to the first sample's.  ERROR on overflow. */
 static uint64
 scaled_ticks(uint64 ticks, double scale)
 {
 	double		scaled = rint((double) ticks * scale);
 
-	/* another server's, or another day's calibration */
+	/* frequencies differ between servers and calibrations */
 	if (scale == 1)
 		return ticks;
 	if (!(scaled < (double) PG_INT64_MAX))
@@ -75,10 +71,7 @@ scaled_ticks(uint64 ticks, double scale)
 	return (uint64) scaled;
 }
 
-/*
- * The run with the lowest upper end of the interval: the least disturbed one,
- * unless it says so for want of blocks.
- */
+/* Keeps the cost with the lower upper end of its interval, that of the less disturbed run. */
 static void
 merge_cost(ClockSample *into, const ClockSample *from)
 {
@@ -89,7 +82,7 @@ merge_cost(ClockSample *into, const ClockSample *from)
 	into->cost_margin_ns = from->cost_margin_ns;
 }
 
-/* In the state's memory context. */
+/* Must be called in the state's memory context. */
 static void
 merge_sample(MergeState *state, const ClockSample *from)
 {
@@ -115,7 +108,7 @@ merge_sample(MergeState *state, const ClockSample *from)
 				  from->entries[i].count);
 }
 
-/* The sample that a state stands for. */
+/* Returns the merged sample. */
 static ClockSample
 merged(const MergeState *state)
 {
@@ -131,7 +124,7 @@ merged(const MergeState *state)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("sum of times is out of range")));
-	/* lest a value is stored that cannot be read */
+	/* ensures that the stored value can be read */
 	sample_check(&result, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
 	return result;
 }
@@ -161,7 +154,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 
 static const ExpandedObjectMethods merge_methods = {flat_size, flatten_into};
 
-/* A state of the same clock to which nothing has been added, in its context. */
+/* Returns an empty state for the same clock. */
 static MergeState *
 begin_state(MemoryContext parent, const ClockSample *sample)
 {
@@ -200,15 +193,15 @@ add_sample(MergeState *state, const ClockSample *sample)
 		pfree(state->flat);
 	state->flat = NULL;
 	merge_sample(state, sample);
-	/* independent runs: the error of the weighted mean of their means */
+	/* error of the weighted mean of independent means */
 	if (sample->total > 0)
 		state->squared_error += pow(sample->mean_margin_ns * (double) sample->total, 2);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * The first argument, if it is a state, is changed; nulls are left out and the
- * first sample is the first state, as the function is strict.
+ * The first argument is a sample or a state; a state is modified.  The function is strict, so that
+ * nulls are skipped and the first sample becomes the first state.
  */
 Datum
 clock_merge_add(PG_FUNCTION_ARGS)

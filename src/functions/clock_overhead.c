@@ -35,6 +35,12 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 /* What a tuplestore needs for a row of generate_series, growth included. */
 #define BYTES_PER_ROW		112
 
+/*
+ * Rows in a block of executions, whose times are compared for the typical
+ * overhead: some 20 ms, several time slices of the scheduler.
+ */
+#define BLOCK_ROWS			500000
+
 /* The share of the time that reading the clock back to back may take. */
 #define CLOCK_SHARE			0.1
 
@@ -90,6 +96,12 @@ get_rows(FunctionCallInfo fcinfo)
 	return rows;
 }
 
+static int
+block_of(int64 rows)
+{
+	return (int) Max(BLOCK_ROWS / rows, 1);
+}
+
 /*
  * Sets up what the query needs.  An error that comes before end_workload()
  * ends the (sub)transaction, and with it the table and the settings.
@@ -142,8 +154,8 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	const ClockSource *clock = clock_source_get("instr_time");
 	Workload	workload = begin_workload(rows, table);
 	ReadingCost reading = reading_cost(clock, duration_s * CLOCK_SHARE);
-	PlanRounds *rounds = plan_rounds(workload.query, modes, lengthof(modes), duration_s * (1 - CLOCK_SHARE),
-									 false, "clock_executor_overhead");
+	PlanRounds *rounds = plan_rounds(workload.query, modes, lengthof(modes), block_of(rows),
+									 duration_s * (1 - CLOCK_SHARE), false, "clock_executor_overhead");
 	Estimate	timing = rounds_overhead_ms(rounds, ANALYZE, COUNTING);
 	Estimate	sum = rounds_overhead_ms(rounds, ANALYZE, PLAIN);
 	double		ns = 1e6 / (double) rows;
@@ -158,11 +170,12 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	row = row_of_result(fcinfo);
 	row_put_count(&row, rows);
 	row_put_text(&row, table ? "table" : "generate_series");
-	row_put_count(&row, rounds->rounds);
+	row_put_count(&row, rounds->rounds * rounds->block);
 	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
 	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
 	put_estimate(&row, timing, ns, 2);
 	put_estimate(&row, sum, ns, 2);
+	put_estimate(&row, rounds_typical_ms(rounds, ANALYZE, PLAIN), ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 4);
 	row_put_text(&row, clock->reads(clock));
 	row_put_numbers(&row, 2, reading.ns, reading.margin_ns, 2 * reading.ns,
@@ -174,38 +187,57 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 
 static const int all_modes[] = {MODE_PLAIN, MODE_ROWS, MODE_TIMING, MODE_TIMING_BUFFERS};
 
+static double
+median_ms(const PlanRounds *rounds, int mode)
+{
+	Size		size = sizeof(double) * rounds->runs[mode];
+
+	/* a copy, which is sorted */
+	return stats_median(memcpy(palloc(size), rounds->ms[mode], size), rounds->runs[mode]);
+}
+
 /*
  * A row a mode.  "rows" is how many rows overheads are shared out over, 0 for a
- * query with calls of plan nodes.
+ * query with calls of plan nodes, of which the typical overhead is returned only.
  */
 static void
 put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *rounds,
 		   double rows)
 {
+	double		plain_ms = median_ms(rounds, 0);
 	Row			row = row_of_set(fcinfo);
 
 	for (int mode = 0; mode < rounds->nmodes; mode++)
 	{
 		const double *ms = rounds->ms[mode];
 		int			n = rounds->runs[mode];
-		Size		size = sizeof(double) * n;
 		Estimate	overhead = {NAN, NAN};
+		Estimate	typical = {NAN, NAN};
 
 		if (mode > 0)
+		{
 			overhead = rounds_overhead_ms(rounds, mode, 0);
+			typical = rounds_typical_ms(rounds, mode, 0);
+		}
 		row_put_text(&row, run_modes[rounds->modes[mode]].name);
 		row_put_text(&row, clock_of_explain());
 		row_put_count(&row, n);
 		if (n == 0)
 			row_put_nulls(&row, 4);
 		else
-			row_put_numbers(&row, 4, stats_min(ms, n),
-							stats_median(memcpy(palloc(size), ms, size), n),	/* which sorts */
+			row_put_numbers(&row, 4, stats_min(ms, n), median_ms(rounds, mode),
 							stats_mean(ms, n), stats_stddev(ms, n));
-		put_estimate(&row, overhead, rows > 0 ? 1e6 / rows : 1, rows > 0 ? 2 : 4);
-		row_put_number(&row, overhead.value / rounds_ms(rounds, 0) * 100, 4);
-		if (rows == 0)
+		if (rows > 0)
 		{
+			put_estimate(&row, overhead, 1e6 / rows, 2);
+			put_estimate(&row, typical, 1e6 / rows, 2);
+			row_put_number(&row, overhead.value / rounds_ms(rounds, 0) * 100, 4);
+		}
+		else
+		{
+			put_estimate(&row, typical, 1, 4);
+			row_put_number(&row, typical.value / plain_ms * 100, 4);
+
 			/*
 			 * there are some, if one of the modes was executed that counts
 			 * them
@@ -214,7 +246,7 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 				row_put_count(&row, (int64) rint(rounds->node_calls));
 			else
 				row_put_nulls(&row, 1);
-			put_estimate(&row, overhead, rounds->node_calls > 0 ? 1e6 / rounds->node_calls : NAN, 2);
+			put_estimate(&row, typical, rounds->node_calls > 0 ? 1e6 / rounds->node_calls : NAN, 2);
 		}
 		row_put_bool(&row, query->parallel);
 		row_put_bool(&row, query->jit);
@@ -232,7 +264,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
 										  "Paths are executor and statement.");
 	Workload	workload = begin_workload(rows, table);
-	PlanRounds *rounds = plan_rounds(workload.query, all_modes, lengthof(all_modes), duration_s,
+	PlanRounds *rounds = plan_rounds(workload.query, all_modes, lengthof(all_modes), block_of(rows), duration_s,
 									 by_statement, "clock_executor_overhead_runs");
 
 	end_workload(&workload);
@@ -308,7 +340,7 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 			(void) set_config_option("timing_clock_source", strVal(lfirst(cell)),
 									 superuser() ? PGC_SUSET : PGC_USERSET,
 									 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-		rounds = plan_rounds(query, all_modes, lengthof(all_modes),
+		rounds = plan_rounds(query, all_modes, lengthof(all_modes), 1,
 							 Min(duration_s / list_length(clock_sources), duration_s - elapsed_s),
 							 false, "clock_query_overhead");
 		put_rounds(fcinfo, query, rounds, 0);

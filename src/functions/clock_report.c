@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_report.c
- *	  clock_report(): what pg_test_timing of PostgreSQL 19 prints.
+ *	  clock_report(): prints the text of PostgreSQL 19's pg_test_timing.
  *
- * Programs read that text, so the lines, their order, their widths and the
- * number of blanks are the tool's.
- *
- *-------------------------------------------------------------------------
+ * Programs parse that text, so lines, order, widths and blanks are the same.
  */
 #include "postgres.h"
 
@@ -17,7 +13,7 @@
 #include "compat.h"
 #include "core/tsc.h"
 #include "functions/args.h"
-#include "functions/sample_views.h"
+#include "functions/row.h"
 
 PG_FUNCTION_INFO_V1(clock_report);
 
@@ -31,7 +27,7 @@ typedef struct Report
 static void
 put_line(Report *report, const char *line)
 {
-	put_text_line(report->fcinfo, line);
+	row_text_to_set(report->fcinfo, line);
 }
 
 static void
@@ -50,7 +46,7 @@ put_row(Report *report, const DurationRow *row, uint64 total)
 							  (unsigned long long) row->count));
 }
 
-/* Both blocks of one clock. */
+/* Prints both blocks of a clock. */
 static void
 put_clock(Report *report, const char *label, const char *source)
 {
@@ -86,7 +82,10 @@ put_tsc_frequency(Report *report)
 {
 	const CounterFrequency *frequency = calibrated_tsc_frequency();
 
-	/* the tool's words: what the processor is, then where it had to look */
+	/*
+	 * as pg_test_timing: the processor's type, then the sources that were
+	 * tried
+	 */
 	put_line(report, psprintf("TSC frequency source: x86%s%s",
 							  tsc_cpuid()->hypervisor ? ", hypervisor" : "",
 							  strcmp(frequency->from, "calibration") == 0 ? ", calibration" : ""));

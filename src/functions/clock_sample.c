@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_sample.c
- *	  The type clock_sample: its text, its binary form, casts from and to jsonb.
- *
- *-------------------------------------------------------------------------
+ *	  Input, output and casts of the type clock_sample.
  */
 #include "postgres.h"
 
@@ -11,8 +8,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
-#include "clock/sample_binary.h"
-#include "clock/sample_json.h"
+#include "clock/sample_members.h"
 #include "compat.h"
 
 PG_FUNCTION_INFO_V1(clock_sample_in);

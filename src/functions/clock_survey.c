@@ -281,6 +281,8 @@ put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 	{
 		row_put_number(&row, clock->cost.ns, 2);
 		row_put_number(&row, clock->cost.margin_ns, 4);
+		row_put_number(&row, clock->cost.typical_ns, 2);
+		row_put_number(&row, clock->cost.typical_margin_ns, 4);
 		row_put_text(&row, clock->read_by);
 		row_put_numbers(&row, 2, run->resolution_ns, clock->observed_ns);
 		row_put_number(&row, 1e9 / clock->observed_ns, 0);

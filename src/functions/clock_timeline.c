@@ -1,19 +1,14 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_timeline.c
- *	  The course of a clock in time: clock_timeline(), a row an interval.
+ *	  clock_timeline(): a clock's results per interval.
  *
- * Rows are returned one at a time, so that a caller who takes them one at a
- * time (a cursor, or the function in the target list) has each of them when
- * its interval ends.  Between two calls nothing is held but memory of the
- * query, since a caller may never come back.
+ * The function returns one row per call, so that a cursor, or the function in a target list, gets
+ * each row when its interval ends.  Between calls it holds only memory, because the caller may
+ * never call again.
  *
- * Time goes on between two calls.  Edges of intervals remain where they are:
- * multiples of "every" from the start.  An interval is sampled in that part of
- * it in which the function was running, which is what "sampled_s" tells, and
- * one that has passed by the time of the call has no readings.
- *
- *-------------------------------------------------------------------------
+ * Intervals end at multiples of "every" from the start, whatever the caller does between calls.  An
+ * interval is sampled while the function is running; sampled_s is that time.  An interval that
+ * ended before the call has no readings.
  */
 #include "postgres.h"
 
@@ -43,14 +38,14 @@ timeline_begin(FunctionCallInfo fcinfo)
 
 	timeline->every_s = arg_every(fcinfo, 2, duration_s);
 	rate = PG_ARGISNULL(3) ? 0 : arg_rate(fcinfo, 3);
-	/* 0.3 / 0.1 is a little less than 3 */
+	/* 0.3 / 0.1 is slightly less than 3 */
 	timeline->intervals = (int64) floor(duration_s / timeline->every_s * (1 + 1e-12));
 	timeline->run = clock_run_begin(arg_source(fcinfo, 0), rate,
 									(double) timeline->intervals * timeline->every_s);
 	return timeline;
 }
 
-/* A line that says what the row does, where rows are seen at the end only. */
+/* Reports the row's contents as progress, because most clients see rows only at the end. */
 static void
 report_interval(ClockRun *run, const ClockSample *interval, double edge_s)
 {

@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_views.c
- *	  What is behind the views clock_sources and clock_platform.
- *
- *-------------------------------------------------------------------------
+ *	  The functions of the views clock_sources and clock_platform.
  */
 #include "postgres.h"
 
@@ -22,7 +19,7 @@
 PG_FUNCTION_INFO_V1(clock_list_sources);
 PG_FUNCTION_INFO_V1(clock_list_platform);
 
-/* What the server uses a source for; NULL if for nothing. */
+/* Returns what the server uses a source for; NULL: nothing. */
 static const char *
 used_for(const ClockSource *source)
 {
@@ -61,10 +58,7 @@ clock_list_sources(PG_FUNCTION_ARGS)
 			row_put_text(&row, source->reads(source));
 			row_put(&row, Float8GetDatum(rint(hz)));
 			row_put_text(&row, from);
-			if (resolution_ns > 0)
-				row_put(&row, Float8GetDatum(rint(resolution_ns * 1e4) / 1e4));
-			else
-				row_put_null(&row);
+			row_put_double(&row, resolution_ns > 0 ? resolution_ns : NAN, 4);
 			row_put_text(&row, used_for(source));
 		}
 		else
@@ -74,7 +68,7 @@ clock_list_sources(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* One fact: "value" NULL if it is not known, "note" NULL if it needs none. */
+/* Adds a row.  "value" is NULL if not known; "note" may be NULL. */
 static void
 put_fact(FunctionCallInfo fcinfo, const char *name, const char *value,
 		 const char *note)
@@ -87,21 +81,21 @@ put_fact(FunctionCallInfo fcinfo, const char *name, const char *value,
 	row_to_set(&row, fcinfo);
 }
 
-/* Whether it is so; NULL if that is not known. */
+/* Returns NULL if not known. */
 static const char *
 yes_no(bool known, bool yes)
 {
 	return !known ? NULL : yes ? "yes" : "no";
 }
 
-/* NULL for an empty string, which is how CPUID's say nothing. */
+/* Returns NULL for an empty string, by which CPUID's strings mean "not known". */
 static const char *
 unless_empty(const char *text)
 {
 	return text[0] != '\0' ? text : NULL;
 }
 
-/* A frequency, with its difference from the calibrated one as the note. */
+/* Adds a frequency, with its deviation from the calibrated one as the note. */
 static void
 put_frequency(FunctionCallInfo fcinfo, const char *name, double hz,
 			  double calibrated_hz, const char *why_unknown)

@@ -1,10 +1,7 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_watch.c
- *	  What is behind the views clock_history and clock_events, and what
- *	  clock_page() has to know before it reads them.
- *
- *-------------------------------------------------------------------------
+ *	  The functions of the views clock_history and clock_events, and clock_page_sources() for
+ *	  clock_page().
  */
 #include "postgres.h"
 
@@ -39,8 +36,8 @@ check_watched(void)
 }
 
 /*
- * A copy of a ring's rows, the oldest first, as others must not wait; without those of a time that is yet to
- * come, since the time of day was set back.
+ * Returns a copy of a ring's rows, oldest first, because the lock should be held only briefly.
+ * Leaves out rows of the future, which exist if the time of day was set back.
  */
 static WatchRow *
 copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
@@ -60,16 +57,6 @@ copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
 	return copy;
 }
 
-/* "decimals" digits, as a double precision number; NAN is null. */
-static void
-put_double(Row *row, double value, double decimals)
-{
-	if (isnan(value))
-		row_put_null(row);
-	else
-		row_put(row, Float8GetDatum(rint(value * decimals) / decimals));
-}
-
 static void
 put_known_text(Row *row, const char *text)
 {
@@ -82,24 +69,24 @@ put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *m
 	Row			row = row_of_set(fcinfo);
 
 	row_put_text(&row, per);
-	row_put(&row, TimestampTzGetDatum(from->at));
+	row_put_time(&row, from->at);
 	row_put(&row, Int32GetDatum(from->intervals));
-	put_double(&row, from->watched_s, 1e3);
+	row_put_double(&row, from->watched_s, 3);
 	put_known_text(&row, machine->source);
-	put_double(&row, from->cold_ns, 1e2);
-	put_double(&row, from->warm_ns, 1e2);
-	put_double(&row, from->rate_ppm, 1e3);
-	put_double(&row, from->assumed_ppm, 1e3);
+	row_put_double(&row, from->cold_ns, 2);
+	row_put_double(&row, from->warm_ns, 2);
+	row_put_double(&row, from->rate_ppm, 3);
+	row_put_double(&row, from->assumed_ppm, 3);
 	row_put_counts(&row, from->backward_steps, from->warps, from->lags, from->gaps);
-	put_double(&row, from->stolen_percent, 1e4);
-	put_double(&row, from->off_cpu_percent, 1e4);
-	put_double(&row, from->skew_ns, 1);
+	row_put_double(&row, from->stolen_percent, 4);
+	row_put_double(&row, from->off_cpu_percent, 4);
+	row_put_double(&row, from->skew_ns, 0);
 	if (from->sync_known > 0)
 	{
 		row_put_bool(&row, from->synchronised == from->sync_known);
-		put_double(&row, from->offset_us, 1e3);
-		put_double(&row, from->max_error_us, 1e3);
-		put_double(&row, from->frequency_ppm, 1e3);
+		row_put_double(&row, from->offset_us, 3);
+		row_put_double(&row, from->max_error_us, 3);
+		row_put_double(&row, from->frequency_ppm, 3);
 	}
 	else
 		row_put_nulls(&row, 4);
@@ -122,7 +109,7 @@ put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing 
 	int			n;
 	WatchRow   *copy;
 
-	/* (the argument may be null: all) */
+	/* NULL means all periods */
 	if (!PG_ARGISNULL(0) && strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)), per) != 0)
 		return;
 	copy = copy_rows(ring, rows, size, &n);
@@ -168,21 +155,21 @@ clock_list_events(PG_FUNCTION_ARGS)
 	{
 		Row			row = row_of_set(fcinfo);
 
-		row_put(&row, TimestampTzGetDatum(events[i].at));
+		row_put_time(&row, events[i].at);
 		row_put_text(&row, watch_what_names[events[i].what]);
 		row_put_text(&row, events[i].before);
 		row_put_text(&row, events[i].after);
 		row_put_text(&row, events[i].evidence);
-		if (events[i].ended_at != 0)
-			row_put(&row, TimestampTzGetDatum(events[i].ended_at));
-		else
-			row_put_null(&row);
+		row_put_time(&row, events[i].ended_at);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;
 }
 
-/* Whether there are a history, and statistics of plans, whose views fail otherwise. */
+/*
+ * Returns whether there are a history and statistics of plans, since their views raise errors
+ * otherwise.
+ */
 Datum
 clock_page_sources(PG_FUNCTION_ARGS)
 {

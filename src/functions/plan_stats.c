@@ -1,10 +1,7 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * plan_stats.c
- *	  What is behind the views clock_plan_stats and clock_node_stats, and
- *	  behind clock_node_changes().
- *
- *-------------------------------------------------------------------------
+ *	  The functions of the views clock_plan_stats and clock_node_stats, and of
+ *	  clock_node_changes().
  */
 #include "postgres.h"
 
@@ -35,35 +32,22 @@ PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(clock_compare_sums);
 PG_FUNCTION_INFO_V1(clock_check_changes);
 
-/* Most nodes that may be asked for if not all are. */
+/* Maximum number of nodes that can be requested, unless all are. */
 #define MOST_WORST		1000
 
 static const double ms = 1e-6;
 
-/* A number that is not known is null. */
-static void
-put_double(Row *row, double value)
-{
-	if (isnan(value))
-		row_put_null(row);
-	else
-		row_put(row, Float8GetDatum(value));
-}
-
-/* Fewer digits read better: times have as many as nanoseconds need. */
+/* Adds milliseconds with the digits of whole nanoseconds. */
 static void
 put_ms(Row *row, double ns)
 {
-	put_double(row, rint(ns) / 1e6);
+	row_put_double(row, rint(ns) / 1e6, ROW_EXACT);
 }
 
-static void
-put_hundredths(Row *row, double value)
-{
-	put_double(row, rint(value * 100) / 100);
-}
-
-/* Sums may be made up by whoever calls clock_compare_sums(). */
+/*
+ * Adds a whole number; null if it does not fit, because callers of clock_compare_sums() may pass
+ * any sums.
+ */
 static void
 put_rounded(Row *row, double count)
 {
@@ -88,7 +72,7 @@ put_key(Row *row, const PlanEntry *entry)
 	row_put_counts(row, (int64) entry->key.queryid, (int64) entry->key.planid);
 }
 
-/* What has been seen of executions that did not fail: of others nothing was timed. */
+/* Shows executions that did not fail, as failed ones have no times. */
 static void
 put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
@@ -98,7 +82,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 
 	put_key(&row, entry);
 	put_rounded(&row, whole->w);
-	put_double(&row, rint(weighted_count_margin(whole)));
+	row_put_double(&row, rint(weighted_count_margin(whole)), ROW_EXACT);
 	put_rounded(&row, whole->n);
 	put_rounded(&row, entry->failed.w);
 	put_ms(&row, whole->wx);
@@ -112,7 +96,10 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_to_set(&row, fcinfo);
 }
 
-/* The user whose plans the caller may see, InvalidOid for members of pg_read_all_stats: all. */
+/*
+ * Returns the user whose plans the caller may see; InvalidOid: all, for members of
+ * pg_read_all_stats.
+ */
 static Oid
 seen_user(void)
 {
@@ -120,8 +107,8 @@ seen_user(void)
 }
 
 /*
- * Returns all rows of a function that lists plans.  The memory for a plan's rows is freed
- * after each plan, as there may be half a million nodes.
+ * Returns the rows of all visible plans.  Frees the memory of each plan's rows, because there may
+ * be half a million nodes.
  */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
@@ -157,14 +144,14 @@ clock_list_plan_stats(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* What is a number only if the node was executed at all. */
+/* Returns NAN if the node was never executed. */
 static double
 per(double sum, double of)
 {
 	return of > 0 ? sum / of : NAN;
 }
 
-/* A node whose calls are not timed, as those of an asynchronous one, has no times. */
+/* Nodes whose calls are not timed, such as asynchronous ones, have no times. */
 static void
 put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -179,7 +166,7 @@ put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 	put_ms(row, weighted_total_margin(&node->total));
 	put_ms(row, node->self.wx);
 	put_ms(row, weighted_total_margin(&node->self));
-	put_hundredths(row, per(node->share_ns, plan_times(entry)->wx) * 100);
+	row_put_double(row, per(node->share_ns, plan_times(entry)->wx) * 100, 2);
 }
 
 static void
@@ -194,10 +181,10 @@ put_node(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 	put_name(&row, entry, &node->relation);
 	put_name(&row, entry, &node->index);
 	put_rounded(&row, node->loops);
-	put_hundredths(&row, per(node->estimated_rows, node->w));
-	put_hundredths(&row, per(node->rows, node->loops));
-	put_hundredths(&row, exp(per(node->log_factor, node->begun)));
-	put_hundredths(&row, node->begun > 0 ? node->worst_factor : NAN);
+	row_put_double(&row, per(node->estimated_rows, node->w), 2);
+	row_put_double(&row, per(node->rows, node->loops), 2);
+	row_put_double(&row, exp(per(node->log_factor, node->begun)), 2);
+	row_put_double(&row, node->begun > 0 ? node->worst_factor : NAN, 2);
 	put_node_times(&row, entry, node);
 	row_to_set(&row, fcinfo);
 }
@@ -244,7 +231,7 @@ put_sums(Row *row, const WeightedSums *sums)
 												 sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 }
 
-/* The whole plan, which has the number 0, or one of its nodes. */
+/* Adds the sums of a node; NULL: those of the whole plan, with the number 0. */
 static void
 put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -323,8 +310,8 @@ sums_of(ArrayType *array)
 }
 
 /*
- * Whether times until a snapshot and times since then differ.  The second sums
- * continue the first, or began anew.
+ * Compares the times before a snapshot with those after it.  The second sums either continue the
+ * first ones or were reset.
  */
 Datum
 clock_compare_sums(PG_FUNCTION_ARGS)
@@ -340,32 +327,22 @@ clock_compare_sums(PG_FUNCTION_ARGS)
 	test = weighted_test(&before, &after, confidence);
 	put_rounded(&row, before.n);
 	put_rounded(&row, after.n);
-	put_double(&row, weighted_mean(&before) * ms);
-	put_double(&row, weighted_mean(&after) * ms);
-	put_double(&row, test.difference * ms);
-	put_double(&row, test.margin * ms);
-	put_double(&row, test.p_value);
-	put_double(&row, before.wx * ms);
-	put_double(&row, after.wx * ms);
+	row_put_double(&row, weighted_mean(&before) * ms, ROW_EXACT);
+	row_put_double(&row, weighted_mean(&after) * ms, ROW_EXACT);
+	row_put_double(&row, test.difference * ms, ROW_EXACT);
+	row_put_double(&row, test.margin * ms, ROW_EXACT);
+	row_put_double(&row, test.p_value, ROW_EXACT);
+	row_put_double(&row, before.wx * ms, ROW_EXACT);
+	row_put_double(&row, after.wx * ms, ROW_EXACT);
 	return row_result(&row);
 }
 
-/* ERROR unless changes can be looked for. */
+/* Raises an ERROR unless clock_node_changes() can compare. */
 Datum
 clock_check_changes(PG_FUNCTION_ARGS)
 {
-	double		percent = PG_ARGISNULL(0) ? NAN :
-		DatumGetFloat8(DirectFunctionCall1(numeric_float8, PG_GETARG_DATUM(0)));
-
 	require_preloaded(plan_store_ready());
-	/* written so that NaN fails, too */
-	if (!(percent >= 50 && percent < 100))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("confidence must be at least 50 and below 100 percent"),
-				 errdetail("The confidence given is %s.", PG_ARGISNULL(0) ? "null" :
-						   DatumGetCString(DirectFunctionCall1(numeric_out, PG_GETARG_DATUM(0)))),
-				 errhint("95, the default, is customary.")));
+	(void) arg_confidence(fcinfo, 0);
 	if (PG_ARGISNULL(1))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -1,18 +1,17 @@
-/*
- * row.c
- *	  See row.h.
- */
+/* See row.h. */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "clock/sample_value.h"
 #include "functions/row.h"
 
 static Row
@@ -87,10 +86,23 @@ row_put_bool(Row *row, bool value)
 void
 row_put_int_array(Row *row, const int32 *elements, int n)
 {
-	row_put(row, int4_array(elements, n));
+	Datum	   *datums = palloc(sizeof(Datum) * ((Size) n + 1));
+
+	for (int i = 0; i < n; i++)
+		datums[i] = Int32GetDatum(elements[i]);
+	row_put(row, PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32), true, TYPALIGN_INT)));
 }
 
-Datum
+void
+row_put_time(Row *row, TimestampTz time)
+{
+	if (time != 0)
+		row_put(row, TimestampTzGetDatum(time));
+	else
+		row_put_null(row);
+}
+
+static Datum
 fixed_numeric(double value, int decimals)
 {
 	double		scaled = rint(value * pow(10, decimals));
@@ -107,6 +119,17 @@ row_put_number(Row *row, double value, int decimals)
 		row_put_null(row);
 	else
 		row_put(row, fixed_numeric(value, decimals));
+}
+
+void
+row_put_double(Row *row, double value, int decimals)
+{
+	double		scale = pow(10, decimals);
+
+	if (isnan(value))
+		row_put_null(row);
+	else
+		row_put(row, Float8GetDatum(decimals == ROW_EXACT ? value : rint(value * scale) / scale));
 }
 
 void
@@ -139,4 +162,13 @@ row_to_set(Row *row, FunctionCallInfo fcinfo)
 						 row->tupdesc, row->values, row->nulls);
 	memset(row->nulls, false, sizeof(bool) * row->natts);
 	row->natts = 0;
+}
+
+void
+row_text_to_set(FunctionCallInfo fcinfo, const char *text)
+{
+	Row			row = row_of_set(fcinfo);
+
+	row_put_text(&row, text);
+	row_to_set(&row, fcinfo);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row.h
- *	  Rows that SQL functions return, filled in column by column.
+ *	  Rows that SQL functions return, filled column by column.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,6 +9,7 @@
 #define CLOCKTIMING_ROW_H
 
 #include "access/tupdesc.h"
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 
 typedef struct Row
@@ -16,13 +17,13 @@ typedef struct Row
 	TupleDesc	tupdesc;
 	Datum	   *values;
 	bool	   *nulls;
-	int			natts;			/* columns filled so far */
+	int			natts;			/* number of filled columns */
 } Row;
 
-/* A row of the composite type that the function returns. */
+/* Returns an empty row of the function's composite result type. */
 extern Row	row_of_result(FunctionCallInfo fcinfo);
 
-/* A row of a set, after InitMaterializedSRF(). */
+/* Returns an empty row of a set; requires InitMaterializedSRF(). */
 extern Row	row_of_set(FunctionCallInfo fcinfo);
 
 extern void row_put(Row *row, Datum value);
@@ -32,11 +33,16 @@ extern void row_put_text(Row *row, const char *text);	/* NULL: null */
 extern void row_put_count(Row *row, int64 count);
 extern void row_put_bool(Row *row, bool value);
 extern void row_put_int_array(Row *row, const int32 *elements, int n);
+extern void row_put_time(Row *row, TimestampTz time);	/* 0: null */
 
-/* With a fixed number of decimals.  NaN is what is not known: null. */
+/* Adds a numeric with a fixed number of decimals; null if it is NaN. */
 extern void row_put_number(Row *row, double value, int decimals);
 
-/* Several columns of these. */
+/* Adds a double precision number, rounded unless ROW_EXACT; null if it is NaN. */
+#define ROW_EXACT	(-1)
+extern void row_put_double(Row *row, double value, int decimals);
+
+/* Add several columns. */
 #define row_put_counts(row, ...) \
 	row_put_count_list(row, (const int64[]) {__VA_ARGS__}, \
 					   lengthof(((const int64[]) {__VA_ARGS__})))
@@ -46,14 +52,11 @@ extern void row_put_number(Row *row, double value, int decimals);
 extern void row_put_count_list(Row *row, const int64 *counts, int n);
 extern void row_put_number_list(Row *row, int decimals, const double *values, int n);
 
-/* What row_put_number() puts, of a number. */
-extern Datum fixed_numeric(double value, int decimals);
-
-/*
- * The complete row, as the function's result or as one more of its set, after
- * which it is empty again.
- */
+/* Finish a row: return it as the function's result, or add it to the set and clear it. */
 extern Datum row_result(Row *row);
 extern void row_to_set(Row *row, FunctionCallInfo fcinfo);
+
+/* Adds a row with one text column to a set; requires InitMaterializedSRF(). */
+extern void row_text_to_set(FunctionCallInfo fcinfo, const char *text);
 
 #endif							/* CLOCKTIMING_ROW_H */

@@ -2,8 +2,8 @@
  * server_statistics.c
  *	  See server_statistics.h.
  *
- * The statistics are asked by SQL, since what they have and how they are stored
- * differs between versions, and since SQL checks privileges.
+ * SQL queries read the statistics, because SQL hides differences between versions and checks
+ * privileges.
  */
 #include "postgres.h"
 
@@ -18,9 +18,8 @@
 #include "functions/server_statistics.h"
 
 /*
- * Executes a query whose result is one row of numbers: n totals, as many rates
- * if they are not simply the totals over the period, and the period in seconds.
- * NULLs, and no row at all, are NAN.
+ * Executes a query that returns a row of numbers: n totals, n rates if with_rates, and the period
+ * in seconds.  Sets NAN for NULLs and if there is no row.
  */
 static void
 ask(const char *query, Counts *counts, int n, bool with_rates)
@@ -52,14 +51,14 @@ ask(const char *query, Counts *counts, int n, bool with_rates)
 	}
 }
 
-/* What has been counted since "before", so many seconds ago. */
+/* Subtracts earlier counts, taken "seconds" ago. */
 static void
 subtract(Counts *counts, const Counts *before, double seconds)
 {
 	for (int i = 0; i < MAX_COUNTERS; i++)
 	{
 		counts->total[i] -= before->total[i];
-		/* they were reset meanwhile */
+		/* the counter was reset */
 		if (counts->total[i] < 0)
 			counts->total[i] = NAN;
 		counts->per_s[i] = counts->total[i] / seconds;
@@ -68,10 +67,9 @@ subtract(Counts *counts, const Counts *before, double seconds)
 }
 
 /*
- * A database whose statistics were never reset has them since all statistics
- * were last discarded, at initdb or after a crash.  That also reset what belongs
- * to no database, at which time is known unless somebody has reset these as
- * well, since then.
+ * If a database's statistics were never reset, they were counted since all statistics were
+ * discarded, by initdb or after a crash.  That also reset the shared statistics, whose oldest time
+ * of reset is therefore used.
  */
 static void
 ask_databases(Counts *databases)
@@ -87,7 +85,7 @@ ask_databases(Counts *databases)
 		"                                    coalesce(d.stats_reset, f.discarded))::float8, 0) AS s) AS p",
 		databases, N_OF_DATABASES, true);
 
-	/* rows and blocks of tables are counted by what this setting turns off */
+	/* track_counts turns off counting rows and blocks */
 	if (!pgstat_track_counts)
 	{
 		databases->total[BLOCKS_READ] = databases->per_s[BLOCKS_READ] = NAN;
@@ -125,14 +123,14 @@ ask_wal(Counts *wal)
 
 typedef struct StatementsQuery
 {
-	const char *schema;			/* of the extension */
+	const char *schema;			/* schema of pg_stat_statements */
 	Counts	   *statements;
 } StatementsQuery;
 
 /*
- * Each of these statements calls its topmost node, or the one below it, once a
- * row and once more for the end; what is below those is not known.  Others
- * (COPY, say) count rows for which no node was called.
+ * Each of these statements calls its topmost node, or the one below it, once per row and once at
+ * the end. Calls of other nodes are not known.  Other statements, such as COPY, count rows without
+ * calling a node.
  */
 static void
 ask_statements_in(void *arg)
@@ -149,7 +147,7 @@ ask_statements_in(void *arg)
 		query->statements, N_OF_STATEMENTS, false);
 }
 
-/* Returns NULL, or why nothing is known. */
+/* Returns NULL, or the reason why nothing is known. */
 static const char *
 ask_statements(Counts *statements)
 {
@@ -171,7 +169,7 @@ ask_statements(Counts *statements)
 	if (query.schema == NULL)
 		return "pg_stat_statements is not installed in this database";
 
-	/* it may not be preloaded, too old, or not for this user */
+	/* it may not be preloaded, be too old, or be forbidden for this user */
 	message = subtransaction_attempt(ask_statements_in, &query);
 	return message == NULL ? NULL : psprintf("pg_stat_statements cannot be read: %s", message);
 }
@@ -183,7 +181,10 @@ statistics_since_reset(Statistics *statistics)
 
 	memset(statistics, 0, sizeof(*statistics));
 
-	/* names and operators are to be the system's, and a backslash a backslash */
+	/*
+	 * names and operators must be the system's, and a backslash must not
+	 * escape
+	 */
 	(void) set_config_option("search_path", "pg_catalog, pg_temp",
 							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);
@@ -206,9 +207,8 @@ report(void *arg, double elapsed_s)
 }
 
 /*
- * The transaction's snapshots would make the second look the first.  This backend
- * reports what it has done after the transaction only, so that the queries here
- * are not counted.
+ * The snapshots are cleared, because the second read would return the first one's values.  This
+ * backend reports its own work after the transaction, so that these queries are not counted.
  */
 void
 statistics_observe(Statistics *statistics, double seconds)

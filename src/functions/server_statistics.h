@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * server_statistics.h
- *	  What the server has counted of the work that it could time.
+ *	  The server's statistics of work that it can time.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SERVER_STATISTICS_H
 #define CLOCKTIMING_SERVER_STATISTICS_H
 
-/* The most counters that one query asks for. */
+/* Maximum number of counters of a query. */
 #define MAX_COUNTERS 5
 
-/* What some statistics have counted in a period, NAN for what is not known. */
+/* Counts in a period; NAN: not known. */
 typedef struct Counts
 {
 	double		total[MAX_COUNTERS];
@@ -19,24 +19,24 @@ typedef struct Counts
 	double		period_s;
 } Counts;
 
-/* Places of counters: of the databases, ... */
+/* Indexes of counters: of databases, */
 enum
 {
 	ACTIVE_MS, BLOCKS_READ, TUPLES, DATABASE_TEMP_BLOCKS, N_OF_DATABASES
 };
 
-/* ... of statements, ... */
+/* of statements, */
 enum
 {
-	NODE_CALLS,					/* at least */
+	NODE_CALLS,					/* lower bound */
 	STATEMENT_TEMP_BLOCKS,
 	N_OF_STATEMENTS
 };
 
 /*
- * ... of pg_stat_io's relations (reads, writes, extends, writebacks, fsyncs), or
- * before 16 of pg_stat_bgwriter (writes by itself and the checkpointer, and by
- * backends), and of WAL (writes, fsyncs, reads from 18 on).
+ * of pg_stat_io's relations (reads, writes, extends, writebacks, fsyncs), or before 16 of
+ * pg_stat_bgwriter (writes by itself and the checkpointer, and by backends), and of WAL (writes,
+ * fsyncs, reads from 18 on).
  */
 enum
 {
@@ -44,23 +44,23 @@ enum
 	N_OF_WAL = PG_VERSION_NUM >= 180000 ? 3 : 2
 };
 
-/* All that is asked for. */
+/* All statistics. */
 typedef struct Statistics
 {
-	bool		observed;		/* between two snapshots, not since the reset */
-	Counts		databases;		/* all together */
+	bool		observed;		/* between two snapshots */
+	Counts		databases;		/* all databases */
 	Counts		relations;
 	Counts		wal;
-	Counts		statements;		/* all that pg_stat_statements has kept */
-	const char *why_no_statements;	/* NULL: they are known */
+	Counts		statements;		/* all of pg_stat_statements */
+	const char *why_no_statements;	/* NULL: known */
 } Statistics;
 
-/* Since the statistics were last reset. */
+/* Reads the statistics since the last reset. */
 extern void statistics_since_reset(Statistics *statistics);
 
 /*
- * In so many seconds from now on, with progress reports.  Can be cancelled.  The
- * transaction's snapshots of the statistics are discarded.
+ * Reads the statistics of the next "seconds" seconds, with progress reports.  Can be cancelled.
+ * Clears the transaction's snapshots of the statistics.
  */
 extern void statistics_observe(Statistics *statistics, double seconds);
 

@@ -168,7 +168,6 @@ attach(QueryDesc *desc, bool late)
 		.max_overhead = MAX_OVERHEAD_DEFAULT,
 		.may_stop = true,
 		.no_workers = true,
-		.in_passing = true,
 		.late = late
 	};
 

@@ -27,6 +27,7 @@
 #include "utils/timestamp.h"
 
 #include "compat.h"
+#include "core/reference.h"
 #include "explain/explain_output.h"
 #include "explain/plan_record.h"
 #include "explain/timing_clock.h"
@@ -239,7 +240,7 @@ see_call(const NodeTiming *t, bool in_call)
 	else if (call->seen == 0 || call->number != t->calls)
 	{
 		call->number = t->calls;
-		call->seen = t->query->stop_ticks;
+		call->seen = t->query->stop_ticks - t->query->off_ticks;
 		call->known = t->known;
 	}
 }
@@ -271,7 +272,7 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 		uint64		start = t->call_start != 0 ? t->call_start : call->seen;
 		double		known = t->call_start != 0 ? t->call_known : call->known;
 
-		record->total_ns += scale * Max((double) (int64) (query->stop_ticks - start) - (copy->known - known), 0);
+		record->total_ns += scale * Max((double) (int64) (query->stop_ticks - query->off_ticks - start) - (copy->known - known), 0);
 	}
 }
 
@@ -310,10 +311,8 @@ static PlanEstimate *
 estimate_so_far(QueryTiming *query, const bool *in_call)
 {
 	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
-	uint64		ran_ticks = query->ran_ticks;
 	double	   *ticks = palloc(sizeof(double) * (query->nnodes + query->nparts + 1));
 	double		scale;
-	Preempted	others;
 	int			n = 0;
 
 	for (int i = 0; i < query->nnodes; i++)
@@ -321,16 +320,16 @@ estimate_so_far(QueryTiming *query, const bool *in_call)
 	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
 		ticks[n++] = use->ticks;
 
-	query_timing_stop(query);
-	query->ran_ticks = query->stop_ticks;
+	query->stop_ticks = now_ticks();
+	query->stop_ns = reference_ns();
 	scale = query_ns_per_tick(query);
-	others = query_preempted(query);
 	plan->nnodes = query->nplaces;
 	plan->nparts = query->nparts;
 	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
 	plan->cost = query->cost;
 	plan->run_ns = query_run_ns(query);
-	plan->preempted_ns = others.ns;
+	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
+	plan->besides_ns = (double) query->asked_ticks * scale;
 	for (int i = 0; i < query->nnodes; i++)
 	{
 		NodeTiming *t = query->nodes[i];
@@ -343,7 +342,6 @@ estimate_so_far(QueryTiming *query, const bool *in_call)
 	record_outside(query, plan);
 	plan_estimate(plan);
 
-	query->ran_ticks = ran_ticks;
 	n = 0;
 	for (int i = 0; i < query->nnodes; i++, n++)
 	{
@@ -442,6 +440,7 @@ live_publish(QueryTiming *query, NodeTiming *t)
 	LiveExecution *live = query->live;
 	LiveHeader *header = &live->image->header;
 	uint64		start = now_ticks();
+	uint64		took;
 	MemoryContext old = MemoryContextSwitchTo(live->scratch);
 	const NodeTiming *innermost = t == NULL || (t->in_loop && !t->ended) ? t : caller_of(t);
 
@@ -467,6 +466,9 @@ live_publish(QueryTiming *query, NodeTiming *t)
 	live_write(live->image, false);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(live->scratch);
+	took = now_ticks() - start;
+	query_take_off(query);
+	/* readings of timed calls are without off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
-		start + Max((uint64) (live_interval_ms * 1e6 * query->ticks_per_ns), PUBLISH_PART * (now_ticks() - start));
+		start + took - query->off_ticks + Max((uint64) (live_interval_ms * 1e6 * query->ticks_per_ns), PUBLISH_PART * took);
 }

@@ -1,25 +1,22 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * plan_draw.c
- *	  Which executions are timed for the statistics of plans.
+ *	  Chooses the executions that are timed for the statistics of plans.
  *
- * Executions are in classes: a query, and what its plan begins with.  Each execution of a
- * class has a chance p that its nodes are timed, which is known before it begins;
- * so that one that is timed stands for 1/p, whatever p was.  What it costs to time
- * one is measured each time, and p is chosen so that this is clocktiming.max_overhead of
- * what the class's executions take.
+ * A class consists of the executions of a query with the same type of root node.  Before an
+ * execution begins, its class has a probability p that the execution's nodes are timed.  Such an
+ * execution stands for 1/p executions, whatever p is.  The cost of timing is measured each time,
+ * and p is chosen such that this cost is clocktiming.max_overhead of the time of the class's
+ * executions.
  *
- * Timing the nodes of a short execution makes it longer, by more than can be measured: what
- * prepares the timing pushes what the execution needs out of the processor's caches.  So
- * other executions, WHOLE_PER_NODES times as many, are timed as a whole only, which
- * changes none.  The time of a plan is theirs.
+ * Timing the nodes of a short execution slows it down by more than can be measured, because setting
+ * up the timing evicts data from the processor's caches.  Therefore WHOLE_PER_NODES times as many
+ * executions are only timed as a whole, which slows down none.  The plan's time is the mean of
+ * these.
  *
- * How many executions pass until the next one is timed is drawn in advance, so that those
- * that pass pay for a counter and a comparison.  It is geometric, a distribution without
- * memory: a backend that has forgotten a class, or has never known it, may draw
- * again at any time.  What p is, backends tell each other.
- *
- *-------------------------------------------------------------------------
+ * The number of executions to skip is drawn in advance, so that a skipped execution costs one
+ * comparison and one decrement.  It has a geometric distribution, which is memoryless: a backend
+ * that does not know a class, or has forgotten it, may draw at any time.  Backends share p in
+ * shared memory.
  */
 #include "postgres.h"
 
@@ -40,83 +37,83 @@
 #include "stats/plan_draw.h"
 #include "stats/plan_store.h"
 
-/* Classes that a backend remembers, and all of them together; powers of two. */
+/* Numbers of classes in a backend's table and in the shared table; powers of two. */
 #define SLOTS			1024
 #define CLASSES			8192
 
 /*
- * A new class is timed at once.  A backend that meets so many that this costs too
- * much times one in so many of them.
+ * The first execution of a new class is timed.  In a backend whose new classes cost too much, one
+ * in NEW_GAP of their executions is timed.
  */
 #define NEW_GAP			64
 
-/* What a session may spend on new classes before its time is looked at. */
+/* Time that a session may spend on new classes, in ns, in addition to max_overhead of its age. */
 #define NEW_ALLOWANCE_NS	5e6
 
 /*
- * So many times as much as timing an execution takes by itself it is taken to cost in all, as
- * the statements that follow find colder caches.  A guess, on the safe side: one such execution of
- * 5 us takes twice as long.
+ * Ratio of the total cost of timing an execution to its measured cost.  The rest is slower
+ * execution of the following statements with colder caches.  It is an estimate on the safe side:
+ * such an execution of 5 us takes twice as long.
  */
-#define AFTERWARDS		2.5
+#define AFTER_EFFECT		2.5
 
 /*
- * What an execution costs that is passed over, in ns, by bench/turns, and the least part
- * of the overhead allowed that remains for timing others.
+ * Cost of a skipped execution in ns, measured by bench/turns, and the smallest share of the allowed
+ * overhead that is left for timing others.
  */
-#define PASSED_OVER_NS	60
+#define SKIPPED_NS	60
 #define LEAST_PART		0.1
 
-/* Of that, this part at most is spent within an execution. */
+/* Largest share of the allowed overhead that timing may add within an execution. */
 #define PART_WITHIN		0.5
 
-/* Of the times of a class about so many are remembered. */
+/* Length of a class's history, in timed executions. */
 #define REMEMBERED		8
 
 /*
- * Number of executions that are timed as a whole for each one whose nodes are timed.
- * It costs a tenth of that.
+ * Number of executions that are timed as a whole for each one whose nodes are timed.  Together they
+ * cost a tenth of timing its nodes.
  */
 #define WHOLE_PER_NODES	8
 
 /*
- * Timing the nodes of each execution of a class may leave it out if they take longer than
- * this, in ns: it hardly changes them.
+ * Above this duration, in ns, timing the nodes hardly changes an execution, so that all executions
+ * of a class may have their nodes timed.
  */
 #define LONG_NS			1e7
 
-/* On average no more executions than that pass before one is timed; and never more. */
+/* Largest mean number of executions per timed one, and the largest number that is drawn. */
 #define MAX_GAP			1e6
-#define MOST_PASSED		1e9
+#define MOST_SKIPPED		1e9
 
-/* A class, as this backend knows it. */
+/* A class in this backend's table. */
 typedef struct DrawSlot
 {
-	uint64		key;			/* 0: none */
-	int32		left;			/* executions until one is timed, with it */
-	float		gap;			/* 1/p, of executions whose nodes are timed */
+	uint64		key;			/* 0: unused */
+	int32		remaining;		/* including the next timed one */
+	float		gap;			/* 1/p, for timing of the nodes */
 } DrawSlot;
 
-/* The mean of the latest values. */
+/* Mean of the latest values. */
 typedef struct LatestMean
 {
-	float		n;				/* at most REMEMBERED */
+	float		n;				/* number of values, at most REMEMBERED */
 	float		mean;
 } LatestMean;
 
-/* The history of a class, in ns; apart, so that many slots fit into the caches. */
+/* History of a class, in ns.  Separate from DrawSlot, so that more slots fit into the caches. */
 typedef struct DrawHistory
 {
 	LatestMean	run;			/* duration of an execution */
-	LatestMean	nodes_cost;		/* of timing its nodes */
-	LatestMean	whole_cost;		/* of timing it as a whole */
+	LatestMean	nodes_cost;		/* cost of timing its nodes */
+	LatestMean	whole_cost;		/* cost of timing it as a whole */
 } DrawHistory;
 
-/* As all backends know it.  Both may be of different classes, which does no harm. */
+/* A class in the shared table.  A reader may see the members of two classes, which is harmless. */
 typedef struct DrawClass
 {
 	pg_atomic_uint64 key;
-	pg_atomic_uint32 gap;		/* a float */
+	pg_atomic_uint32 gap;		/* the bits of a float */
 } DrawClass;
 
 static bool track = false;
@@ -131,8 +128,9 @@ static uint64 began_ns = 0;
 static double spent_ns = 0;		/* on new classes */
 
 /*
- * The query, and the type of its plan's root.  Without a query id the plan's cost stands for the
- * query.  Two plans may be of one class: which p an execution has does not matter.
+ * Returns a hash of the query id and the type of the root node.  Without a query id the plan's cost
+ * replaces it.  Classes may collide, because an execution is weighted by the p of its class,
+ * whatever that is.
  */
 static inline uint64
 class_key(const QueryDesc *desc)
@@ -171,33 +169,25 @@ static float
 shared_gap(uint64 key)
 {
 	DrawClass  *class = class_of(&key);
-	union
-	{
-		uint32		bits;
-		float		gap;
-	}			value;
+	uint32		bits = pg_atomic_read_u64(&class->key) == key ? pg_atomic_read_u32(&class->gap) : 0;
+	float		gap;
 
-	if (pg_atomic_read_u64(&class->key) != key)
-		return 0;
-	value.bits = pg_atomic_read_u32(&class->gap);
-	return value.gap;
+	memcpy(&gap, &bits, sizeof(gap));
+	return gap;
 }
 
 static void
 share_gap(uint64 key, float gap)
 {
 	DrawClass  *class = class_of(&key);
-	union
-	{
-		uint32		bits;
-		float		gap;
-	}			value = {.gap = gap};
+	uint32		bits;
 
-	pg_atomic_write_u32(&class->gap, value.bits);
+	memcpy(&bits, &gap, sizeof(bits));
+	pg_atomic_write_u32(&class->gap, bits);
 	pg_atomic_write_u64(&class->key, key);
 }
 
-/* Number of executions that are timed as a whole for each one whose nodes are timed. */
+/* Returns the number of executions that are timed as a whole for each one whose nodes are timed. */
 static double
 whole_per_nodes(const DrawSlot *slot)
 {
@@ -210,12 +200,12 @@ draw_next(DrawSlot *slot)
 	double		gap = slot->gap / (1 + whole_per_nodes(slot));
 
 	if (gap <= 1 || track_everything)
-		slot->left = 1;
+		slot->remaining = 1;
 	else
-		slot->left = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_PASSED);
+		slot->remaining = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
 }
 
-/* Of a class that nobody has seen. */
+/* Returns the gap of a class that no backend knows. */
 static float
 new_gap(void)
 {
@@ -240,33 +230,31 @@ look_up(DrawSlot *slot, uint64 key)
 	draw_next(slot);
 }
 
-/* Most do. */
+/* Returns whether an execution is skipped.  This is the frequent case. */
 static bool
 passes(const QueryDesc *desc)
 {
 	uint64		key = class_key(desc);
 	DrawSlot   *slot = slot_of(key);
 
-	if (unlikely(slot->key != key || slot->left <= 1))
+	if (unlikely(slot->key != key || slot->remaining <= 1))
 		return false;
-	slot->left--;
+	slot->remaining--;
 	return true;
 }
 
 static bool
 draw(const QueryDesc *desc, ExecutionDraw *drawn)
 {
-	uint64		key;
-	DrawSlot   *slot;
+	uint64		key = class_key(desc);
+	DrawSlot   *slot = slot_of(key);
 	uint64		start_ns;
 	double		whole;
 
-	key = class_key(desc);
-	slot = slot_of(key);
 	if (unlikely(slot->key != key))
 		look_up(slot, key);
 	drawn->class = key;
-	if (likely(--slot->left > 0))
+	if (likely(--slot->remaining > 0))
 		return false;
 
 	start_ns = reference_ns();
@@ -277,10 +265,18 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	drawn->userid = GetUserId();
 	drawn->planid = plan_store_planid(desc->plannedstmt);
 	drawn->queryid = (uint64) desc->plannedstmt->queryId;
-	/* as of DECLARE CURSOR and CREATE TABLE AS before 18 */
+
+	/*
+	 * DECLARE CURSOR and CREATE TABLE AS have no query id before PostgreSQL
+	 * 18
+	 */
 	if (drawn->queryid == 0)
 		drawn->queryid = drawn->planid;
-	/* now, as a function in it may execute the same query */
+
+	/*
+	 * before the execution, because a function in it may execute the same
+	 * query
+	 */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);
 	return true;
@@ -293,7 +289,7 @@ remember(LatestMean *latest, double value)
 	latest->mean += ((float) value - latest->mean) / latest->n;
 }
 
-/* Sets how rarely the nodes of such executions are timed. */
+/* Derives a class's gap from its history. */
 static void
 choose_gap(DrawSlot *slot)
 {
@@ -303,15 +299,15 @@ choose_gap(DrawSlot *slot)
 	double		share = max_overhead / 100;
 	double		gap;
 
-	/* a backend that has not timed nodes of the class yet */
+	/* this backend has not timed nodes of the class yet */
 	if (history->nodes_cost.n == 0)
 		return;
-	share = Max(share - PASSED_OVER_NS / run_ns, share * LEAST_PART);
+	share = Max(share - SKIPPED_NS / run_ns, share * LEAST_PART);
 	gap = cost_ns / (share * run_ns);
 
 	/*
-	 * between 1 and 2 few would be timed as a whole, each of which stood for
-	 * many
+	 * Between 1 and 2, few executions would be timed as a whole, each with a
+	 * large weight.
 	 */
 	if (gap < 2)
 		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
@@ -334,7 +330,7 @@ finished(TimedExecution *execution)
 	const ExecutionDraw *drawn = &execution->drawn;
 	DrawSlot   *slot = slot_of(drawn->class);
 	DrawHistory *history = history_of(slot);
-	double		run_ns = plan != NULL ? plan->whole_ns : execution->run_ns;
+	double		run_ns = plan != NULL ? plan->whole_ns + plan->preempted_ns : execution->run_ns;
 	double		cost_ns;
 
 	if (slot->key != drawn->class)
@@ -344,7 +340,7 @@ finished(TimedExecution *execution)
 	else
 		plan_store_add_whole(&key, false, drawn->weight, run_ns);
 
-	cost_ns = AFTERWARDS * (drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
+	cost_ns = AFTER_EFFECT * (drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
 	if (plan != NULL)
 		cost_ns += plan->overhead_ns;
 	if (history->nodes_cost.n == 0 && drawn->weight <= 1)
@@ -362,10 +358,13 @@ failed(TimedExecution *execution)
 	PlanKey		key = plan_key(&execution->drawn);
 	DrawSlot   *slot = slot_of(execution->drawn.class);
 
-	/* nothing is learned of what always fails: it would be timed each time */
+	/*
+	 * a class that always fails never gets a history, and must not be timed
+	 * each time
+	 */
 	if (slot->key == execution->drawn.class && slot->gap < NEW_GAP)
 	{
-		spent_ns += AFTERWARDS * execution->attach_ns;
+		spent_ns += AFTER_EFFECT * execution->attach_ns;
 		slot->gap = NEW_GAP;
 		draw_next(slot);
 	}
@@ -393,7 +392,7 @@ plan_draw_shmem_init(void)
 		pg_atomic_init_u64(&classes[i].key, 0);
 		pg_atomic_init_u32(&classes[i].gap, 0);
 	}
-	/* the setting was read before there was shared memory */
+	/* the setting may have been assigned before shared memory existed */
 	execution_sampler = track ? &sampler : NULL;
 }
 
@@ -420,13 +419,13 @@ void
 plan_draw_init(void)
 {
 	DefineCustomBoolVariable("clocktiming.track",
-							 gettext_noop("Has a random part of all executions timed, for the statistics of plans and their nodes."),
+							 gettext_noop("Collects statistics of plans and their nodes from a random sample of executions."),
 							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
 							 &track, false,
 							 PGC_SUSET, 0, NULL, assign_track, NULL);
 	DefineCustomRealVariable("clocktiming.max_overhead",
-							 gettext_noop("Percent of the elapsed time that statistics of plans may add."),
-							 gettext_noop("Where timing each execution would add more, a part of them is timed."),
+							 gettext_noop("Maximum overhead of the statistics of plans, in percent of the elapsed time."),
+							 gettext_noop("If timing every execution would add more, a random sample is timed."),
 							 &max_overhead, 1, 0.01, 100,
 							 PGC_SUSET, 0, NULL, assign_max_overhead, NULL);
 	DefineCustomBoolVariable("clocktiming.track_everything",

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * plan_key.h
- *	  What statistics of plans are kept by.
+ *	  Key of the statistics of a plan.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_PLAN_KEY_H
 #define CLOCKTIMING_PLAN_KEY_H
 
-/* No padding: it is hashed as bytes. */
+/* Has no padding, because dynahash hashes its bytes. */
 typedef struct PlanKey
 {
 	Oid			dbid;

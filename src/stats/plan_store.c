@@ -1,7 +1,4 @@
-/*
- * plan_store.c
- *	  See plan_store.h.
- */
+/* See plan_store.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -16,7 +13,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "stats/plan_store.h"
-#include "stats/store_memory.h"
+#include "stats/store_entries.h"
 
 bool
 plan_store_ready(void)
@@ -35,13 +32,13 @@ plan_store_planid(const PlannedStmt *plan)
 }
 
 /*
- * Least number of executions timed as a whole that tell what timing nodes adds, and the
- * limits of what nodes' times are multiplied by for that reason.
+ * Smallest number of executions timed as a whole that shows how much timing the nodes adds, and the
+ * smallest factor by which nodes' times are corrected for that.
  */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
-/* An execution, as it is added. */
+/* An execution that is being added. */
 typedef struct Execution
 {
 	const PlanEstimate *estimate;
@@ -50,18 +47,18 @@ typedef struct Execution
 	TimestampTz now;
 } Execution;
 
-/* What is found out of a new plan before locks are held. */
+/* Node of a new plan.  Filled before locks are acquired. */
 typedef struct NewNode
 {
 	int			place;
 	int			depth;
-	int			parent;			/* index */
+	int			parent;			/* index in the array */
 	char		type[NODE_TYPE_LENGTH];
 	NameData	relation;
 	NameData	index;
 } NewNode;
 
-/* By how many times the planner's rows per loop are off, either way. */
+/* Returns the factor by which the planner misestimated the rows per loop, at least 1. */
 static double
 rows_factor(double actual, double estimated)
 {
@@ -71,14 +68,17 @@ rows_factor(double actual, double estimated)
 	return Max(actual / estimated, estimated / actual);
 }
 
-/* A margin is half of a 95 % confidence interval. */
+/* Returns the variance of a value with this margin. */
 static double
 variance_of(double margin)
 {
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/* How many times as long executions would take if their nodes had not been timed. */
+/*
+ * Returns the ratio of the time of executions timed as a whole to that of executions whose nodes
+ * were timed.
+ */
 static double
 plain_factor(const PlanEntry *entry)
 {
@@ -90,11 +90,11 @@ plain_factor(const PlanEntry *entry)
 	return Min(Max(plain / timed, LEAST_FACTOR), 1);
 }
 
-/* "node" is NULL for one that was pruned; its times are multiplied by "factor". */
+/* Adds the times of a node, multiplied by "factor".  "node" is NULL if the node was pruned. */
 static void
 add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
-	/* nothing is known of it: that is not the same as no time */
+	/* an unknown time is not a time of 0 */
 	if (node != NULL && node->kind == NODE_UNTIMED)
 		return;
 	if (node == NULL || node->loops <= 0)
@@ -121,7 +121,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	const NodeEstimate *node;
 	double		factor;
 
-	/* where another extension says which plans are the same, they need not be */
+	/* a plan id of another extension may stand for different plans */
 	if (slot->tag != (int32) nodeTag(plan))
 		return;
 	slot->w += w;
@@ -130,7 +130,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	add_times(slot, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
-	/* of the processes whose times were added: a loop has its time */
+	/* rows and loops of the timed processes only, as for times */
 	slot->rows += w * node->rows;
 	slot->loops += w * node->loops;
 	slot->begun += w;
@@ -139,7 +139,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
-/* Adds an execution to the plan's sums; "failed" have no time. */
+/* Adds an execution to one of the entry's sums.  A failed execution has an ns of 0. */
 static void
 add_to_sums(PlanEntry *entry, WeightedSums *sums, double weight, double ns, TimestampTz now)
 {
@@ -155,19 +155,20 @@ add_to_sums(PlanEntry *entry, WeightedSums *sums, double weight, double ns, Time
 static void
 add_to_entry(PlanEntry *entry, const Execution *execution)
 {
+	double		elapsed_ns = execution->estimate->whole_ns + execution->estimate->preempted_ns;
 	double		plain;
 	int			i = 0;
 
-	add_to_sums(entry, &entry->with_nodes, execution->weight, execution->estimate->whole_ns, execution->now);
+	add_to_sums(entry, &entry->with_nodes, execution->weight, elapsed_ns, execution->now);
 	if (execution->weight <= 1)
-		add_to_sums(entry, &entry->whole, execution->weight, execution->estimate->whole_ns, execution->now);
+		add_to_sums(entry, &entry->whole, execution->weight, elapsed_ns, execution->now);
 	plain = plain_factor(entry);
 	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree.nkept;
 		 slot = plan_store->slots[slot].next)
 		add_to_slot(&plan_store->slots[slot], execution->tree.nodes[i++].plan, execution, plain);
 }
 
-/* Adds to an entry that is there, and has nodes if it should; false if there is none. */
+/* Adds an execution to an existing entry with nodes; returns false if there is none. */
 static bool
 add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 {
@@ -187,7 +188,7 @@ add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 	return added;
 }
 
-/* The parent of a subplan of an expression, by what the execution says; -1: unknown. */
+/* Returns the parent of an expression's subplan according to the execution; -1: unknown. */
 static int
 subplan_parent(const Execution *execution, int i)
 {
@@ -197,7 +198,7 @@ subplan_parent(const Execution *execution, int i)
 
 	if (place < 0 || estimate->nodes[place].parent < 0)
 		return -1;
-	/* (what contains it is before it: each place is given once) */
+	/* the parent comes before the subplan in the tree */
 	for (int k = 0; k < i; k++)
 	{
 		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) == estimate->nodes[place].parent)
@@ -207,8 +208,8 @@ subplan_parent(const Execution *execution, int i)
 }
 
 /*
- * Puts a node, and what is below it, at the next places.  Subplans of expressions come
- * after the node's inputs, as in EXPLAIN's output; the tree has the first one last.
+ * Assigns the next places to a node and the nodes below it.  As in EXPLAIN's output, an
+ * expression's subplans follow the node's inputs; the tree has them in reverse order.
  */
 static void
 put_at_place(const PlanTree *tree, NewNode *nodes, int i, int depth, int *place)
@@ -255,7 +256,11 @@ new_nodes(const Execution *execution, const List *rtable)
 		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) : tree->nodes[i].parent;
 	}
 	put_at_place(tree, nodes, 0, 0, &place);
-	/* a subplan of what was pruned, say, is shown below the root */
+
+	/*
+	 * a subplan without a known parent, because that was pruned, is shown
+	 * below the root
+	 */
 	for (int i = tree->nkept - 1; i > 0; i--)
 	{
 		if (nodes[i].parent < 0)
@@ -284,18 +289,18 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 }
 
 /*
- * An entry, and room for so many slots more if it has no nodes; with the lock of all
- * held exclusively.  NULL if there is no room, which should not be.
+ * Finds or creates an entry; evicts others unless the pool has nslots free slots.  Requires
+ * store_lock() exclusively.  Returns NULL if the table is full.
  */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {
 	PlanEntry  *entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
 
-	/* one that is there may itself be given up */
+	/* store_evict() may have evicted the entry itself */
 	if (entry == NULL || (entry->nnodes == 0 && plan_store->nfree < nslots))
 	{
-		store_make_room(nslots);
+		store_evict(nslots);
 		entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
 	}
 	return entry != NULL ? entry : store_new_entry(key);
@@ -321,8 +326,8 @@ plan_store_add(QueryDesc *desc, const PlanKey *key,
 	nodes = new_nodes(&execution, desc->plannedstmt->rtable);
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, tree->nkept);
-	/* (one of which no execution's nodes were timed yet has none) */
-	if (entry != NULL && entry->nnodes == 0 && store_give_slots(entry, tree->nkept))
+	/* an entry without nodes has been timed as a whole only */
+	if (entry != NULL && entry->nnodes == 0 && store_allocate_slots(entry, tree->nkept))
 	{
 		entry->nnodes = tree->n;
 		entry->encoding = GetDatabaseEncoding();

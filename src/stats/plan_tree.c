@@ -2,8 +2,7 @@
  * plan_tree.c
  *	  See plan_tree.h.
  *
- * The tree is that of the plan, not of its execution: where partitions are pruned as
- * it begins, each execution has others.
+ * The tree is that of the plan, not of an execution, which may prune other partitions each time.
  */
 #include "postgres.h"
 
@@ -19,27 +18,27 @@
 #include "explain/plan_shape.h"
 #include "stats/plan_tree.h"
 
-/* While the tree is walked. */
+/* State of a walk over the plan. */
 typedef struct TreeWalk
 {
 	const PlannedStmt *stmt;
-	PlanTree   *tree;			/* NULL: only the hash is wanted */
-	Bitmapset  *seen;			/* plan_ids of subplans */
+	PlanTree   *tree;			/* NULL: only compute the hash */
+	Bitmapset  *seen;			/* plan_ids of subplans already visited */
 	int			n;
 	uint64		hash;
 } TreeWalk;
 
 /*
- * What of a node makes another plan of it.  Names, not OIDs: those of a temporary table, or
- * of an index that was built again, are new ones.  No padding: it is hashed as bytes.
+ * Properties that distinguish nodes of different plans.  Names replace OIDs, because temporary
+ * tables and rebuilt indexes get new OIDs.  Has no padding, because its bytes are hashed.
  */
 typedef struct NodeIdentity
 {
-	uint64		relation;		/* hashes of names, 0: none */
+	uint64		relation;		/* hash of the name; 0: none */
 	uint64		index;
 	int32		tag;
 	int32		depth;
-	int32		variant;		/* type of join, strategy, command */
+	int32		variant;		/* join type, strategy or command */
 	int32		split;
 	int32		parallel;
 	int32		async;
@@ -133,7 +132,7 @@ walk_list(TreeWalk *walk, const List *plans, int depth, int parent)
 		walk_node(walk, lfirst(cell), depth, parent, false);
 }
 
-/* What is below a node otherwise than by lefttree and righttree. */
+/* Walks the children other than lefttree and righttree. */
 static void
 walk_special(TreeWalk *walk, const Plan *plan, int depth, int parent)
 {
@@ -202,9 +201,8 @@ walk_plan(TreeWalk *walk)
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
 
 	/*
-	 * The planner lists a subplan after those within it.  From the last to
-	 * the first, InitPlans and CTEs within one are found at the node that has
-	 * them.
+	 * The planner lists a subplan after the subplans within it.  In reverse
+	 * order, a nested InitPlan or CTE is found at the node that has it.
 	 */
 	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{
@@ -236,84 +234,50 @@ plan_tree_hash(const PlannedStmt *plan)
 	return walk.hash;
 }
 
-static const char *
-join_name(JoinType type)
-{
-	switch (type)
-	{
-		case JOIN_LEFT:
-			return " Left";
-		case JOIN_FULL:
-			return " Full";
-		case JOIN_RIGHT:
-			return " Right";
-		case JOIN_SEMI:
-			return " Semi";
-		case JOIN_ANTI:
-			return " Anti";
+static const char *const join_names[] = {
+	[JOIN_INNER] = "",
+	[JOIN_LEFT] = " Left",
+	[JOIN_FULL] = " Full",
+	[JOIN_RIGHT] = " Right",
+	[JOIN_SEMI] = " Semi",
+	[JOIN_ANTI] = " Anti",
 #if PG_VERSION_NUM >= 160000
-		case JOIN_RIGHT_ANTI:
-			return " Right Anti";
+	[JOIN_RIGHT_ANTI] = " Right Anti",
 #endif
 #if PG_VERSION_NUM >= 180000
-		case JOIN_RIGHT_SEMI:
-			return " Right Semi";
+	[JOIN_RIGHT_SEMI] = " Right Semi",
 #endif
-		default:
-			return "";
-	}
-}
+};
+
+static const char *const command_names[] = {
+	[CMD_SELECT] = "Scan",
+	[CMD_INSERT] = "Insert",
+	[CMD_UPDATE] = "Update",
+	[CMD_DELETE] = "Delete",
+	[CMD_MERGE] = "Merge",
+};
+
+static const char *const aggregate_names[] = {
+	[AGG_PLAIN] = "Aggregate",
+	[AGG_SORTED] = "GroupAggregate",
+	[AGG_HASHED] = "HashAggregate",
+	[AGG_MIXED] = "MixedAggregate",
+};
+
+static const char *const setop_names[] = {
+	[SETOPCMD_INTERSECT] = " Intersect",
+	[SETOPCMD_INTERSECT_ALL] = " Intersect All",
+	[SETOPCMD_EXCEPT] = " Except",
+	[SETOPCMD_EXCEPT_ALL] = " Except All",
+};
+
+/* Returns names[i]; "" for a value that the table lacks. */
+#define NAME_OF(names, i)	name_of(names, lengthof(names), i)
 
 static const char *
-command_name(CmdType operation)
+name_of(const char *const *names, size_t n, int i)
 {
-	switch (operation)
-	{
-		case CMD_INSERT:
-			return "Insert";
-		case CMD_UPDATE:
-			return "Update";
-		case CMD_DELETE:
-			return "Delete";
-		case CMD_MERGE:
-			return "Merge";
-		default:
-			return "Scan";
-	}
-}
-
-static const char *
-aggregate_name(AggStrategy strategy)
-{
-	switch (strategy)
-	{
-		case AGG_PLAIN:
-			break;
-		case AGG_SORTED:
-			return "GroupAggregate";
-		case AGG_HASHED:
-			return "HashAggregate";
-		case AGG_MIXED:
-			return "MixedAggregate";
-	}
-	return "Aggregate";
-}
-
-static const char *
-setop_name(SetOpCmd cmd)
-{
-	switch (cmd)
-	{
-		case SETOPCMD_INTERSECT:
-			return " Intersect";
-		case SETOPCMD_INTERSECT_ALL:
-			return " Intersect All";
-		case SETOPCMD_EXCEPT:
-			return " Except";
-		case SETOPCMD_EXCEPT_ALL:
-			return " Except All";
-	}
-	return "";
+	return i >= 0 && i < (int) n && names[i] != NULL ? names[i] : "";
 }
 
 static bool
@@ -335,12 +299,12 @@ plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 	switch (nodeTag(plan))
 	{
 		case T_NestLoop:
-			after = join_name(((const Join *) plan)->jointype);
+			after = NAME_OF(join_names, ((const Join *) plan)->jointype);
 			end = after[0] != '\0' ? " Join" : "";
 			break;
 		case T_MergeJoin:
 		case T_HashJoin:
-			after = join_name(((const Join *) plan)->jointype);
+			after = NAME_OF(join_names, ((const Join *) plan)->jointype);
 			end = " Join";
 			break;
 		case T_Agg:
@@ -348,18 +312,18 @@ plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 				split = "Partial ";
 			else if (DO_AGGSPLIT_COMBINE(((const Agg *) plan)->aggsplit))
 				split = "Finalize ";
-			name = aggregate_name(((const Agg *) plan)->aggstrategy);
+			name = NAME_OF(aggregate_names, ((const Agg *) plan)->aggstrategy);
 			break;
 		case T_SetOp:
 			name = ((const SetOp *) plan)->strategy == SETOP_HASHED ? "HashSetOp" : "SetOp";
-			after = setop_name(((const SetOp *) plan)->cmd);
+			after = NAME_OF(setop_names, ((const SetOp *) plan)->cmd);
 			break;
 		case T_ModifyTable:
-			name = command_name(((const ModifyTable *) plan)->operation);
+			name = NAME_OF(command_names, ((const ModifyTable *) plan)->operation);
 			break;
 		case T_ForeignScan:
 			name = "Foreign ";
-			after = command_name(((const ForeignScan *) plan)->operation);
+			after = NAME_OF(command_names, ((const ForeignScan *) plan)->operation);
 			break;
 		case T_CustomScan:
 			name = "Custom Scan (";

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_tree.h
- *	  A plan's nodes without its execution, and what they are called.
+ *	  The nodes of a plan, without its execution, and their names.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,7 +10,7 @@
 
 #include "nodes/plannodes.h"
 
-/* Of a plan with more nodes the first so many have statistics of their own. */
+/* Maximum number of nodes of a plan that have statistics. */
 #define PLAN_TREE_MAX	200
 
 #define NODE_TYPE_LENGTH	48
@@ -18,31 +18,33 @@
 typedef struct PlanTreeNode
 {
 	const Plan *plan;
-	int			parent;			/* its index; -1: none */
-	bool		is_subplan;		/* the root of one of an expression, whose
-								 * parent the tree alone does not tell */
+	int			parent;			/* index of the parent; -1: none */
+	bool		is_subplan;		/* of an expression; parent not in the tree */
 } PlanTreeNode;
 
 typedef struct PlanTree
 {
-	int			n;				/* nodes there are */
-	int			nkept;			/* at most PLAN_TREE_MAX */
+	int			n;				/* nodes of the plan */
+	int			nkept;			/* elements of "nodes" */
 	PlanTreeNode nodes[PLAN_TREE_MAX];
 } PlanTree;
 
 /*
- * The nodes, each before those below it, in EXPLAIN's order; but subplans of
- * expressions come last, and of them the first one as the very last.  The order is the same for plans that have the same hash.
+ * Lists the nodes in EXPLAIN's order, each before its children; but subplans of expressions come
+ * last, in reverse order.  Plans with the same hash have the same order.
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 
 /*
- * Returns a hash of the types of nodes, how they join and aggregate, the names of their
- * relations and indexes, and how deep each is.  Neither costs, constants nor OIDs are in it.
+ * Returns a hash of each node's type, depth, join type and strategy, and of the names of its
+ * relation and index.  Costs, constants and OIDs are not included.
  */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 
-/* As EXPLAIN calls the node, without what it is of; and its index, InvalidOid if none. */
+/*
+ * Writes EXPLAIN's name of a node without the relation; returns the node's index, InvalidOid if
+ * none.
+ */
 extern void plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH]);
 extern Oid	plan_node_index(const Plan *plan);
 

@@ -1,31 +1,213 @@
 /*
  * store_memory.c
  *	  See store_memory.h.
+ *
+ * The postmaster writes the file when it exits without an error.  It also does so in an immediate
+ * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash no
+ * outdated statistics return.  An invalid file is reported, and the statistics start empty.
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "clock/checked_file.h"
 #include "compat.h"
+#include "stats/store_entries.h"
 #include "stats/store_memory.h"
 
+#define STORE_FILE		PGSTAT_STAT_PERMANENT_DIRECTORY "/clocktiming.stat"
+#define STORE_MAGIC		0x43544d47
+
+/* Version of the file's layout.  Increase it when the meaning of a structure changes. */
+#define STORE_LAYOUT	3
+
+typedef struct StoreHeader
+{
+	uint32		magic;
+	uint32		layout;
+	uint32		server;			/* major version */
+	uint32		entry_size;
+	uint32		slot_size;
+	uint32		nentries;
+	int64		evicted;
+	TimestampTz reset_at;
+} StoreHeader;
+
+static StoreHeader
+store_header(int nentries)
+{
+	return (StoreHeader)
+	{
+		.magic = STORE_MAGIC,
+			.layout = STORE_LAYOUT,
+			.server = PG_VERSION_NUM / 100,
+			.entry_size = sizeof(PlanEntry),
+			.slot_size = sizeof(NodeSlot),
+			.nentries = nentries,
+			.evicted = plan_store->evicted,
+			.reset_at = plan_store->reset_at
+	};
+}
+
+/* Writes the most valuable plans first: after a restart, fewer may fit. */
+static void
+write_entries(CheckedWriter *writer)
+{
+	int			n = store_sort_by_value();
+	StoreHeader header = store_header(n);
+
+	checked_write(writer, &header, sizeof(header));
+	while (n-- > 0)
+	{
+		const PlanEntry *entry = plan_store->candidates[n].entry;
+
+		checked_write(writer, entry, sizeof(PlanEntry));
+		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+			checked_write(writer, &plan_store->slots[slot], sizeof(NodeSlot));
+	}
+}
+
+static void
+store_save(int code, Datum arg)
+{
+	CheckedWriter writer;
+
+	(void) arg;
+	/* after a crash, shared memory may be inconsistent */
+	if (code != 0 || plan_store == NULL)
+		return;
+
+	/*
+	 * It may also be after an immediate shutdown, if a process exited while
+	 * it held the lock to change something.
+	 */
+	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
+		return;
+	checked_write_begin(&writer, STORE_FILE);
+	write_entries(&writer);
+	checked_write_end(&writer);
+	LWLockRelease(store_lock());
+}
+
+/* Returns whether the places are 0 to n - 1 and the depths are possible. */
+static bool
+slots_are_valid(const void *slots, int n)
+{
+	bool		used[PLAN_TREE_MAX] = {false};
+
+	for (int i = 0; i < n; i++)
+	{
+		NodeSlot	slot;
+
+		memcpy(&slot, (const char *) slots + i * sizeof(NodeSlot), sizeof(NodeSlot));
+		if (slot.place < 0 || slot.place >= n || used[slot.place])
+			return false;
+		/* only the root has depth 0, and each ancestor has an earlier place */
+		if (slot.depth < Min(slot.place, 1) || slot.depth > slot.place)
+			return false;
+		used[slot.place] = true;
+	}
+	return true;
+}
+
+/* Restores a plan and its slots, if there is space; returns whether they are valid. */
+static bool
+restore_entry(CheckedReader *reader)
+{
+	PlanEntry	entry;
+	const void *from = checked_take(reader, sizeof(PlanEntry));
+	const void *slots;
+	PlanEntry  *to;
+
+	if (from == NULL)
+		return false;
+	memcpy(&entry, from, sizeof(entry));
+	if (entry.nslots < 0 || entry.nslots > PLAN_TREE_MAX || entry.nslots > entry.nnodes ||
+		!PG_VALID_ENCODING(entry.encoding))
+		return false;
+	slots = checked_take(reader, sizeof(NodeSlot) * entry.nslots);
+	if (slots == NULL || !slots_are_valid(slots, entry.nslots))
+		return false;
+
+	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans || plan_store->nfree < entry.nslots)
+		return true;
+	to = store_new_entry(&entry.key);
+	if (to == NULL || !store_allocate_slots(to, entry.nslots))
+		return false;
+	entry.first_node = to->first_node;
+	*to = entry;
+	for (int32 slot = to->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
+	{
+		NodeSlot   *into = &plan_store->slots[slot];
+		int32		next = into->next;
+
+		memcpy(into, slots, sizeof(NodeSlot));
+		slots = (const char *) slots + sizeof(NodeSlot);
+		into->next = next;
+		into->type[NODE_TYPE_LENGTH - 1] = '\0';
+		NameStr(into->relation)[NAMEDATALEN - 1] = '\0';
+		NameStr(into->index)[NAMEDATALEN - 1] = '\0';
+	}
+	return true;
+}
+
+/* Fills the store from a file; returns whether the contents are valid. */
+static bool
+restore(CheckedReader *reader)
+{
+	StoreHeader header;
+	StoreHeader mine = store_header(0);
+	const void *from = checked_take(reader, sizeof(header));
+
+	if (from == NULL)
+		return false;
+	memcpy(&header, from, sizeof(header));
+	if (header.magic != mine.magic || header.layout != mine.layout || header.server != mine.server ||
+		header.entry_size != mine.entry_size || header.slot_size != mine.slot_size)
+		return false;
+	for (uint32 i = 0; i < header.nentries; i++)
+	{
+		if (!restore_entry(reader))
+			return false;
+	}
+	plan_store->evicted = header.evicted;
+	plan_store->reset_at = header.reset_at;
+	return reader->left == 0;
+}
+
+static void
+store_load(void)
+{
+	const char *consequence = _("Statistics of plans start empty.");
+	CheckedReader reader;
+	CheckedStatus status = checked_read(&reader, STORE_FILE, MaxAllocHugeSize, consequence);
+
+	if (status == CHECKED_INVALID || (status == CHECKED_VALID && !restore(&reader)))
+	{
+		for (int i = store_sort_by_value() - 1; i >= 0; i--)
+			store_remove(plan_store->candidates[i].entry);
+		checked_report_invalid(STORE_FILE, consequence);
+	}
+	if (reader.data != NULL)
+		pfree(reader.data);
+	/* a file that could not be read may be readable at the next start */
+	if (status == CHECKED_INVALID || status == CHECKED_VALID)
+		(void) durable_unlink(STORE_FILE, LOG);
+}
+
 #define TRANCHE			"clocktiming_plans"
+#define SLOTS_PER_PLAN	12		/* average */
 #define TRACK_MAX_DEFAULT	1000
 #define TRACK_MAX_LEAST	100
 #define TRACK_MAX_MOST	50000
-
-/* So many percent of plans are given up at a time, as looking for them takes a while. */
-#define EVICTED_PERCENT	5
-
-/* What is left of a plan's value each time, so that what was once costly does not stay for ever. */
-#define AGEING			0.99
-
-PlanStore  *plan_store = NULL;
-HTAB	   *plan_store_hash = NULL;
 
 static int	track_max = TRACK_MAX_DEFAULT;
 
@@ -33,8 +215,8 @@ void
 store_define_settings(void)
 {
 	DefineCustomIntVariable("clocktiming.track_max",
-							gettext_noop("Number of plans of which statistics are kept."),
-							gettext_noop("Where there are more, those that have taken the least time are given up."),
+							gettext_noop("Maximum number of plans with statistics."),
+							gettext_noop("If there are more plans, those with the least total time are evicted."),
 							&track_max,
 							TRACK_MAX_DEFAULT, TRACK_MAX_LEAST, TRACK_MAX_MOST,
 							PGC_AT_START,
@@ -64,14 +246,6 @@ store_shmem_request(void)
 	RequestNamedLWLockTranche(TRANCHE, 1 + STORE_PARTITIONS);
 }
 
-static void
-free_slot(int32 slot)
-{
-	plan_store->slots[slot].next = plan_store->first_free;
-	plan_store->first_free = slot;
-	plan_store->nfree++;
-}
-
 void
 store_shmem_init(void)
 {
@@ -94,122 +268,18 @@ store_shmem_init(void)
 		plan_store->slots = (NodeSlot *) ((char *) plan_store + slots);
 		plan_store->candidates = (EvictionCandidate *) ((char *) plan_store + candidates);
 		for (int32 i = plan_store->nslots - 1; i >= 0; i--)
-			free_slot(i);
+			store_free_slot(i);
 	}
 	plan_store_hash = compat_ShmemInitHash("clocktiming plans hash", track_max, &info, HASH_ELEM | HASH_BLOBS);
 	LWLockRelease(AddinShmemInitLock);
 
-	/* pg_upgrade's own statements are not worth it */
+	/* the statements of pg_upgrade are not stored */
 	if (IsBinaryUpgrade)
 		return;
 
-	/* In the postmaster, which is who starts and ends; again after a crash. */
+	/* the postmaster reads and writes the file; also after a crash */
 	if (!IsUnderPostmaster)
 		on_shmem_exit(store_save, (Datum) 0);
 	if (!found)
 		store_load();
-}
-
-static int
-compare_values(const void *a, const void *b)
-{
-	double		x = ((const EvictionCandidate *) a)->value;
-	double		y = ((const EvictionCandidate *) b)->value;
-
-	return (x > y) - (x < y);
-}
-
-int
-store_by_value(void)
-{
-	HASH_SEQ_STATUS all;
-	PlanEntry  *entry;
-	int			n = 0;
-
-	hash_seq_init(&all, plan_store_hash);
-	while ((entry = hash_seq_search(&all)) != NULL)
-	{
-		if (n == plan_store->max_plans)
-		{
-			hash_seq_term(&all);
-			break;
-		}
-		plan_store->candidates[n++] = (EvictionCandidate)
-		{
-			.value = entry->value,
-				.entry = entry
-		};
-	}
-	qsort(plan_store->candidates, n, sizeof(EvictionCandidate), compare_values);
-	return n;
-}
-
-void
-store_remove(PlanEntry *entry)
-{
-	int32		slot = entry->first_node;
-
-	while (slot != NO_SLOT)
-	{
-		int32		next = plan_store->slots[slot].next;
-
-		free_slot(slot);
-		slot = next;
-	}
-	(void) hash_search(plan_store_hash, &entry->key, HASH_REMOVE, NULL);
-}
-
-void
-store_make_room(int nslots)
-{
-	int			n,
-				least;
-
-	if (hash_get_num_entries(plan_store_hash) < plan_store->max_plans && plan_store->nfree >= nslots)
-		return;
-	n = store_by_value();
-	least = Max(n * EVICTED_PERCENT / 100, 1);
-	for (int i = 0; i < n; i++)
-	{
-		if (i < least || plan_store->nfree < nslots)
-		{
-			store_remove(plan_store->candidates[i].entry);
-			plan_store->evicted++;
-		}
-		else
-			plan_store->candidates[i].entry->value *= AGEING;
-	}
-}
-
-PlanEntry *
-store_new_entry(const PlanKey *key)
-{
-	bool		found;
-	PlanEntry  *entry = hash_search(plan_store_hash, key, HASH_ENTER_NULL, &found);
-
-	if (entry == NULL || found)
-		return NULL;
-	memset((char *) entry + sizeof(PlanKey), 0, sizeof(PlanEntry) - sizeof(PlanKey));
-	entry->first_node = NO_SLOT;
-	return entry;
-}
-
-bool
-store_give_slots(PlanEntry *entry, int nslots)
-{
-	if (plan_store->nfree < nslots)
-		return false;
-	Assert(entry->first_node == NO_SLOT);
-	for (int i = 0; i < nslots; i++)
-	{
-		int32		slot = plan_store->first_free;
-
-		plan_store->first_free = plan_store->slots[slot].next;
-		plan_store->nfree--;
-		memset(&plan_store->slots[slot], 0, sizeof(NodeSlot));
-		plan_store->slots[slot].next = entry->first_node;
-		entry->first_node = slot;
-	}
-	entry->nslots = nslots;
-	return true;
 }

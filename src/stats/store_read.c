@@ -1,7 +1,4 @@
-/*
- * store_read.c
- *	  See store_read.h.
- */
+/* See store_read.h. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -13,8 +10,8 @@
 #include "stats/store_read.h"
 
 /*
- * Copies plans and their nodes while the lock of all is held; false if memory does
- * not suffice.  An error would not do: who catches it may want the lock.
+ * Copies plans and nodes.  Returns false instead of raising an error if memory runs out, because
+ * the error's handler might need the lock.
  */
 static bool
 copy_all(PlanCopy **copies, int *n)
@@ -64,9 +61,9 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Into its place among n, of which the last one leaves where there are enough; how many there are then. */
+/* Inserts a node into a sorted array of n, at most "most" elements; returns the new n. */
 static int
-put_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
+insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
 {
 	int			i;
 
@@ -100,9 +97,9 @@ store_worst_nodes(Oid userid, WorstNode *worst, int most)
 		LWLockAcquire(lock, LW_SHARED);
 		for (int32 slot = entry->first_node; slot != NO_SLOT; slot = plan_store->slots[slot].next)
 		{
-			/* one that was never timed has no time */
+			/* skips nodes that were never timed */
 			if (plan_store->slots[slot].total.n > 0)
-				n = put_if_worse(worst, n, most, entry, &plan_store->slots[slot]);
+				n = insert_if_worse(worst, n, most, entry, &plan_store->slots[slot]);
 		}
 		LWLockRelease(lock);
 	}
@@ -133,7 +130,7 @@ store_reset(Oid userid, Oid dbid, uint64 queryid)
 	int			n;
 
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
-	n = store_by_value();
+	n = store_sort_by_value();
 	while (n-- > 0)
 	{
 		PlanEntry  *entry = plan_store->candidates[n].entry;
@@ -156,7 +153,10 @@ store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
-	/* a conversion may fail, and then nothing would be shown at all */
+	/*
+	 * a failed conversion would hide all rows, so non-ASCII characters become
+	 * "?"
+	 */
 	if (entry->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)
@@ -168,8 +168,8 @@ store_name(const PlanEntry *entry, const char *name)
 	return copy;
 }
 
-char *
-store_node_line(const PlanEntry *entry, const NodeSlot *node)
+static char *
+node_line(const PlanEntry *entry, const NodeSlot *node)
 {
 	StringInfoData line;
 	bool		is_bitmap = node->tag == T_BitmapIndexScan;
@@ -188,7 +188,7 @@ char *
 store_plan_text(const PlanCopy *plan)
 {
 	StringInfoData text;
-	int			left = plan->entry.nnodes - plan->entry.nslots;
+	int			omitted = plan->entry.nnodes - plan->entry.nslots;
 
 	initStringInfo(&text);
 	for (int i = 0; i < plan->entry.nslots; i++)
@@ -197,9 +197,9 @@ store_plan_text(const PlanCopy *plan)
 
 		if (i > 0)
 			appendStringInfo(&text, "\n%*s->  ", (node->depth - 1) * 6 + 2, "");
-		appendStringInfoString(&text, store_node_line(&plan->entry, node));
+		appendStringInfoString(&text, node_line(&plan->entry, node));
 	}
-	if (left > 0)
-		appendStringInfo(&text, "\n  ... (%d more)", left);
+	if (omitted > 0)
+		appendStringInfo(&text, "\n  ... (%d more)", omitted);
 	return text.data;
 }

@@ -1,22 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * store_read.h
- *	  The statistics of plans, for those who show them.
+ *	  Reads the statistics of plans.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_STORE_READ_H
 #define CLOCKTIMING_STORE_READ_H
 
-#include "stats/store_memory.h"
+#include "stats/store_entries.h"
 
 typedef struct PlanCopy
 {
 	PlanEntry	entry;
-	NodeSlot   *nodes;			/* entry.nslots of them, by their places */
+	NodeSlot   *nodes;			/* entry.nslots, in order of place */
 } PlanCopy;
 
-/* A copy of all, as it is at this moment; their number is put into "n". */
+/* Returns a consistent copy of all plans, *n elements. */
 extern PlanCopy *store_copy(int *n);
 
 typedef struct WorstNode
@@ -26,12 +26,12 @@ typedef struct WorstNode
 } WorstNode;
 
 /*
- * The nodes that have taken most time themselves, the worst first, of a user's plans;
- * 0: of all.  Returns how many there are, at most "most".
+ * Writes the nodes with the longest self times, longest first, of a user's plans; 0: of all users.
+ * Returns their number, at most "most".
  */
 extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
 
-/* Of how many there are statistics, how many were given up since when. */
+/* Number of plans, and evictions since the last reset. */
 typedef struct StoreInfo
 {
 	int64		plans;
@@ -41,14 +41,16 @@ typedef struct StoreInfo
 
 extern StoreInfo store_info(void);
 
-/* Removes the plans of a user, of a database, of a query; 0: of all. */
+/* Removes the plans of a user, database and query; 0: of all. */
 extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
 
-/* A name of a plan's, as far as this database's encoding has it. */
+/*
+ * Returns a copy of a name, with non-ASCII characters replaced if the database has another
+ * encoding.
+ */
 extern char *store_name(const PlanEntry *entry, const char *name);
 
-/* How EXPLAIN would call a node, and the plan's nodes so, a line each. */
-extern char *store_node_line(const PlanEntry *entry, const NodeSlot *node);
+/* Returns the nodes of a plan, a line each, as EXPLAIN names them. */
 extern char *store_plan_text(const PlanCopy *plan);
 
 #endif							/* CLOCKTIMING_STORE_READ_H */

@@ -1,7 +1,4 @@
-/*
- * watch_judge.c
- *	  See watch_judge.h.
- */
+/* See watch_judge.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -12,59 +9,64 @@
 #include "compat.h"
 #include "watch/watch_judge.h"
 
-/* Stolen time begins to be an event, and is one no longer. */
+/* Percentages of stolen time at which its event begins and ends. */
 #define STOLEN_PERCENT		5.0
 #define STOLEN_ENDS_PERCENT	2.5
 
-/* What each interval counts for in the mean that is judged. */
+/* Weight of an interval in the moving average of stolen time. */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/* A rate that was wrong is right again up to this share of what is wrong. */
+/*
+ * A rate event ends when the deviation falls below this share of the threshold at which it began.
+ */
 #define RATE_ENDS			0.5
 
-/* Intervals in a row that it takes for something that comes and goes. */
+/* Number of intervals in a row that begin or end an event of something that fluctuates. */
 #define IN_A_ROW			2
 
-/* A machine that was suspended for less is not worth telling. */
+/* Shortest suspension that is reported, in seconds. */
 #define SUSPENDED_S			0.5
 
-/* A time of day that was set by less is not worth telling, ... */
+/* Smallest change of the time of day that is reported, in microseconds. */
 #define SET_US				100000
 
-/* ... and is known to within that, if it can be. */
+/*
+ * Longest time between the two readings of CLOCK_BOOTTIME around a reading of the time of day, in
+ * seconds.
+ */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
-	[WATCH_KERNEL_SOURCE] = gettext_noop("The kernel's log says why; clock_advice() says what to do."),
-	[WATCH_SOURCE] = gettext_noop("Times of EXPLAIN ANALYZE come from another clock since then."),
-	[WATCH_COST] = gettext_noop("clock_advice() says what to do, clock_impact() what timing costs now."),
-	[WATCH_RATE] = gettext_noop("Times are wrong by as much; compare clocks by clock_drift()."),
-	[WATCH_BACKWARD] = gettext_noop("Times of this period cannot be believed; see clock_cpu_skew()."),
-	[WATCH_WARP] = gettext_noop("Times of this period cannot be believed; see clock_trust()."),
-	[WATCH_LAG] = gettext_noop("Times of this period cannot be believed; see clock_trust()."),
-	[WATCH_SKEW] = gettext_noop("Times are wrong by as much where a process changes the CPU; see clock_cpu_skew()."),
-	[WATCH_MACHINE] = gettext_noop("Compare times of before and after with care."),
-	[WATCH_RESUME] = gettext_noop("Queries of this moment have taken longer than their times say."),
-	[WATCH_SYNC] = gettext_noop("See whether chronyd, ntpd or systemd-timesyncd is running."),
-	[WATCH_STOLEN] = gettext_noop("The hypervisor gives this machine's processors to others."),
-	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are right; now() and clock_timestamp() have changed by as much."),
+	[WATCH_KERNEL_SOURCE] = gettext_noop("See the kernel log for the reason, and clock_advice() for what to do."),
+	[WATCH_SOURCE] = gettext_noop("EXPLAIN ANALYZE reads another clock since then."),
+	[WATCH_COST] = gettext_noop("See clock_advice() for what to do, and clock_impact() for what timing costs now."),
+	[WATCH_RATE] = gettext_noop("Measured times are wrong by this rate; compare clocks with clock_drift()."),
+	[WATCH_BACKWARD] = gettext_noop("Times measured in this period are unreliable; see clock_cpu_skew()."),
+	[WATCH_WARP] = gettext_noop("Times measured in this period are unreliable; see clock_trust()."),
+	[WATCH_LAG] = gettext_noop("Times measured in this period are unreliable; see clock_trust()."),
+	[WATCH_SKEW] = gettext_noop("Times are wrong by this amount when a process moves to another CPU; see clock_cpu_skew()."),
+	[WATCH_MACHINE] = gettext_noop("Times from before and after may not be comparable."),
+	[WATCH_RESUME] = gettext_noop("The times of queries that were running do not include the suspension."),
+	[WATCH_SYNC] = gettext_noop("Check whether chronyd, ntpd or systemd-timesyncd is running."),
+	[WATCH_STOLEN] = gettext_noop("The hypervisor gives CPU time of this machine to other guests."),
+	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
 };
 
-/* Of what was seen in this life of the worker. */
+/* State of the worker; lost when it restarts. */
 static bool was_synchronised;
 static int	unsynchronised_run;
-static double stolen_percent = -1;	/* mean of late, below 0: not known */
+static double stolen_percent = -1;	/* moving average; below 0: not known */
 static double usual_stolen;
 static double usual_rate_ppm;
-static TimestampTz rate_from;	/* the latest event ... */
-static TimestampTz rate_to;		/* ... that has ended */
+static TimestampTz rate_from;	/* beginning of the latest rate event ... */
+static TimestampTz rate_to;		/* ... and its end */
 static int	hops_without_skew;
 static TimestampTz latest_step[WATCH_WHATS];
 static int	calm_run[WATCH_WHATS];
 static bool time_is_known;
 
 static void
-tell(WatchWhat what, TimestampTz at, const char *before, const char *after, const char *evidence)
+report_event(WatchWhat what, TimestampTz at, const char *before, const char *after, const char *evidence)
 {
 	watch_begin_event(what, at, before, after, evidence);
 	ereport(LOG,
@@ -75,28 +77,32 @@ tell(WatchWhat what, TimestampTz at, const char *before, const char *after, cons
 }
 
 static const char *
-known(const char *text)
+or_unknown(const char *text)
 {
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* What has one name until it has another.  It ends when the one before comes back. */
+/*
+ * Compares a name with the previous one.  An event ends when the name from before the event
+ * returns.
+ */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after, const char *evidence)
 {
 	WatchEvent *open = watch_open_event(what);
-	bool		back = open != NULL && strcmp(open->before, known(after)) == 0;
+	bool		back = open != NULL && strcmp(open->before, or_unknown(after)) == 0;
 
 	if (strcmp(before, after) == 0)
 		return;
 	watch_end_event(what, now);
 	if (!back)
-		tell(what, now, known(before), known(after), evidence);
+		report_event(what, now, or_unknown(before), or_unknown(after), evidence);
 }
 
 /*
- * In the same start of the machine, the time of day and the time since that start differ by the same amount
- * until one is set.  From one start to another it is only known that the time of day grows.
+ * Detects a change of the time of day.  While the machine runs, the difference between the time of
+ * day and CLOCK_BOOTTIME changes only when the time of day is set.  Across a restart, only a time
+ * of day before the end of the history shows that it was set back.
  */
 void
 watch_judge_time(void)
@@ -132,33 +138,33 @@ watch_judge_time(void)
 	rate_to += set_us;
 	for (int i = 0; i < WATCH_WHATS; i++)
 		latest_step[i] += latest_step[i] != 0 ? set_us : 0;
-	tell(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)), pstrdup(timestamptz_to_str(now)),
-		 psprintf("set %s by %.1f s, %s", set_us < 0 ? "back" : "ahead", (double) llabs(set_us) / USECS_PER_SEC,
-				  same_start ? "against CLOCK_BOOTTIME" : "or more, as the history ends later"));
+	report_event(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)), pstrdup(timestamptz_to_str(now)),
+				 psprintf("set %s by %.1f s, %s", set_us < 0 ? "back" : "ahead", (double) llabs(set_us) / USECS_PER_SEC,
+						  same_start ? "against CLOCK_BOOTTIME" : "or more, as the history ends later"));
 	watch_end_event(WATCH_TIME, now);
 }
 
 static const char *
 describe(const WatchMachine *machine)
 {
-	return psprintf("%d CPUs, %s, hypervisor %s", machine->cpus, known(machine->processor), known(machine->hypervisor));
+	return psprintf("%d CPUs, %s, hypervisor %s", machine->cpus, or_unknown(machine->processor), or_unknown(machine->hypervisor));
 }
 
 void
 watch_judge_machine(TimestampTz now)
 {
-	const WatchMachine *late = watch_machine();
+	const WatchMachine *recent = watch_machine();
 	WatchMachine before,
 				after;
 
 	watch_find_machine(&after);
-	if (late == NULL)
+	if (recent == NULL)
 	{
 		watch_put_machine(&after);
 		return;
 	}
-	before = *late;
-	/* what cannot be read for once has not changed */
+	before = *recent;
+	/* a value that could not be read this time has not changed */
 	if (after.boot_id[0] == '\0')
 		strlcpy(after.boot_id, before.boot_id, sizeof(after.boot_id));
 	if (after.kernel_source[0] == '\0' && strcmp(after.boot_id, before.boot_id) == 0)
@@ -167,7 +173,7 @@ watch_judge_machine(TimestampTz now)
 		return;
 	watch_put_machine(&after);
 	judge_name(WATCH_KERNEL_SOURCE, now, before.kernel_source, after.kernel_source,
-			   "as /sys/devices/system/clocksource says");
+			   "from /sys/devices/system/clocksource");
 	judge_name(WATCH_SOURCE, now, before.source, after.source, after.reads);
 	if (before.cpus != after.cpus || strcmp(before.processor, after.processor) != 0 ||
 		strcmp(before.hypervisor, after.hypervisor) != 0 || strcmp(before.boot_id, after.boot_id) != 0)
@@ -179,11 +185,11 @@ watch_judge_machine(TimestampTz now)
 
 		if (strcmp(was, is) == 0)
 		{
-			was = psprintf("boot %s", known(before.boot_id));
-			is = psprintf("boot %s", known(after.boot_id));
+			was = psprintf("boot %s", or_unknown(before.boot_id));
+			is = psprintf("boot %s", or_unknown(after.boot_id));
 		}
-		tell(WATCH_MACHINE, now, was, is,
-			 restarted ? "the machine has another boot id" : "the machine was not restarted");
+		report_event(WATCH_MACHINE, now, was, is,
+					 restarted ? "the machine has another boot id" : "the machine was not restarted");
 		watch_end_event(WATCH_MACHINE, now);
 	}
 	if (strcmp(before.reads, after.reads) != 0)
@@ -210,35 +216,38 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 	if (change.ended)
 		watch_end_event(WATCH_COST, found->ended_at);
 	if (change.began)
-		tell(WATCH_COST, found->ended_at - (TimestampTz) (change.run * row->watched_s * USECS_PER_SEC),
-			 psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
-			 psprintf("a reading costs %.2f times as much, by the cheapest of each interval", change.after / change.before));
+		report_event(WATCH_COST, found->ended_at - (TimestampTz) (change.run * row->watched_s * USECS_PER_SEC),
+					 psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
+					 psprintf("a reading costs %.2f times as much, by the cheapest of each interval", change.after / change.before));
 }
 
 static void
-judge_rate(const WatchLook *look)
+judge_rate(const WatchObservation *observed)
 {
 	WatchEvent *open = watch_open_event(WATCH_RATE);
-	bool		wrong = fabs(look->rate_ppm) > look->steered_ppm * (open != NULL ? RATE_ENDS : 1);
+	bool		wrong = fabs(observed->rate_ppm) > observed->steered_ppm * (open != NULL ? RATE_ENDS : 1);
 
-	if (!look->rate_known)
+	if (!observed->rate_known)
 		return;
 	if (!wrong)
-		usual_rate_ppm = look->rate_ppm;
+		usual_rate_ppm = observed->rate_ppm;
 	if (wrong == (open != NULL))
 		return;
 	if (wrong)
 	{
-		tell(WATCH_RATE, look->rate_since, psprintf("%+.1f ppm", usual_rate_ppm), psprintf("%+.1f ppm", look->rate_ppm),
-			 psprintf("against CLOCK_MONOTONIC_RAW; steering explains %.0f ppm", look->steered_ppm));
+		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm), psprintf("%+.1f ppm", observed->rate_ppm),
+					 psprintf("relative to CLOCK_MONOTONIC_RAW; steering explains up to %.0f ppm", observed->steered_ppm));
 		return;
 	}
 	rate_from = open->at;
-	rate_to = look->at;
-	watch_end_event(WATCH_RATE, look->at);
+	rate_to = observed->at;
+	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/* Whether a step is but the beginning, the end or a part of a time of a wrong rate. */
+/*
+ * Returns whether a step happened at the beginning or the end of, or during, a period of a wrong
+ * rate.
+ */
 static bool
 is_of_rate(const WatchStep *step)
 {
@@ -247,36 +256,38 @@ is_of_rate(const WatchStep *step)
 	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }
 
-/* Steps are one event until there is none in some intervals. */
+/* Steps form one event until some intervals in a row have none. */
 static void
 judge_step(WatchWhat what, const WatchStep *step, const char *evidence)
 {
-	if (!step->seen)
+	if (!step->seen || (what != WATCH_BACKWARD && is_of_rate(step)))
 		return;
 	latest_step[what] = step->at;
 	calm_run[what] = 0;
 	if (watch_open_event(what) == NULL)
-		tell(what, step->at, "none", psprintf("%.0f ns", step->ns), evidence);
+		report_event(what, step->at, "none", psprintf("%.0f ns", step->ns), evidence);
 }
 
 void
-watch_judge_look(const WatchLook *look)
+watch_judge_observation(const WatchObservation *observed)
 {
-	judge_rate(look);
-	judge_step(WATCH_BACKWARD, &look->backward, "a reading was below the one before");
-	if (!is_of_rate(&look->warp))
-		judge_step(WATCH_WARP, &look->warp, "CLOCK_MONOTONIC_RAW has advanced less");
-	if (!is_of_rate(&look->lag))
-		judge_step(WATCH_LAG, &look->lag, "CLOCK_MONOTONIC_RAW has advanced more");
+	judge_rate(observed);
+	judge_step(WATCH_BACKWARD, &observed->backward, "a reading was below the one before");
+	judge_step(WATCH_WARP, &observed->warp, "CLOCK_MONOTONIC_RAW advanced less");
+	judge_step(WATCH_LAG, &observed->lag, "CLOCK_MONOTONIC_RAW advanced more");
 }
 
 static void
 end_steps(WatchWhat what, TimestampTz now)
 {
-	/* this interval may not have been calm from its beginning on */
+	/* steps may have happened early in this interval */
 	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
 		return;
-	/* of one that began in another life it is not known when the latest was */
+
+	/*
+	 * the time of the latest step is not known if the worker has restarted
+	 * since the event began
+	 */
 	watch_end_event(what, latest_step[what] != 0 ? latest_step[what] : now);
 }
 
@@ -288,17 +299,17 @@ judge_skew(const WatchFindings *found)
 	if (found->skew_ns == 0)
 	{
 		hops_without_skew += found->hops;
-		/* all other CPUs, from wherever it was */
+		/* every other CPU has been compared, from each possible home CPU */
 		if (open && hops_without_skew >= 2 * found->cpus)
 			watch_end_event(WATCH_SKEW, found->ended_at);
 		return;
 	}
 	hops_without_skew = 0;
 	if (!open)
-		tell(WATCH_SKEW, found->ended_at, "none",
-			 psprintf("CPU %d is at least %.0f ns %s CPU %d", found->skewed.cpu, fabs(found->skew_ns),
-					  found->skew_ns > 0 ? "ahead of" : "behind", found->skewed.home),
-			 "a process that went there and came back has read the clock");
+		report_event(WATCH_SKEW, found->ended_at, "none",
+					 psprintf("CPU %d is at least %.0f ns %s CPU %d", found->skewed.cpu, fabs(found->skew_ns),
+							  found->skew_ns > 0 ? "ahead of" : "behind", found->skewed.home),
+					 "the worker read the clock on both CPUs in turn");
 }
 
 static void
@@ -312,8 +323,8 @@ judge_stolen(const WatchRow *row, const WatchFindings *found)
 		stolen_percent = usual_stolen = row->stolen_percent;
 	stolen_percent += (row->stolen_percent - stolen_percent) * STOLEN_SHARE;
 	if (!open && stolen_percent > STOLEN_PERCENT)
-		tell(WATCH_STOLEN, found->ended_at, psprintf("%.1f %%", usual_stolen), psprintf("%.1f %%", row->stolen_percent),
-			 "of the time of all CPUs, as /proc/stat says");
+		report_event(WATCH_STOLEN, found->ended_at, psprintf("%.1f %%", usual_stolen), psprintf("%.1f %%", row->stolen_percent),
+					 "share of the time of all CPUs, from /proc/stat");
 	else if (open && stolen_percent < STOLEN_ENDS_PERCENT)
 		watch_end_event(WATCH_STOLEN, found->ended_at);
 	else if (!open)
@@ -336,8 +347,8 @@ judge_sync(const WatchRow *row, const WatchFindings *found)
 	}
 	if (open || !was_synchronised || unsynchronised_run < IN_A_ROW)
 		return;
-	tell(WATCH_SYNC, found->ended_at, "synchronised", "not synchronised",
-		 psprintf("the error is at most %.0f us, as adjtimex() says", row->max_error_us));
+	report_event(WATCH_SYNC, found->ended_at, "synchronised", "not synchronised",
+				 psprintf("maximum error %.0f us, from adjtimex()", row->max_error_us));
 }
 
 void
@@ -352,8 +363,8 @@ watch_judge(const WatchRow *row, const WatchFindings *found)
 	judge_sync(row, found);
 	if (found->suspended_s > SUSPENDED_S)
 	{
-		tell(WATCH_RESUME, found->ended_at, "running", psprintf("suspended for %.0f s", found->suspended_s),
-			 "by which CLOCK_BOOTTIME has advanced, and CLOCK_MONOTONIC has not");
+		report_event(WATCH_RESUME, found->ended_at, "running", psprintf("suspended for %.0f s", found->suspended_s),
+					 "CLOCK_BOOTTIME has advanced by this time, CLOCK_MONOTONIC has not");
 		watch_end_event(WATCH_RESUME, found->ended_at);
 	}
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * watch_judge.h
- *	  What has changed: events, in memory and in the server's log.
+ *	  Detects changes of the watched clock and reports them as events, in watch_store and in the
+ *	  server log.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,14 +11,14 @@
 
 #include "watch/watch_look.h"
 
-/* Compares with the machine of late. */
+/* Compares the machine and the clock source with those of the latest check. */
 extern void watch_judge_machine(TimestampTz now);
 
-/* Compares the time of day with that since the machine started: has it been set? */
+/* Detects whether the time of day was set. */
 extern void watch_judge_time(void);
 
-/* Of one look; of one interval. */
-extern void watch_judge_look(const WatchLook *look);
+/* Judge the latest observation, and the latest interval. */
+extern void watch_judge_observation(const WatchObservation *observed);
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 
 #endif							/* CLOCKTIMING_WATCH_JUDGE_H */

@@ -1,7 +1,4 @@
-/*
- * watch_look.c
- *	  See watch_look.h.
- */
+/* See watch_look.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -15,34 +12,48 @@
 #include "compat.h"
 #include "core/cpu_usage.h"
 #include "core/jumps.h"
-#include "core/kernel_clock.h"
 #include "core/stats.h"
 #include "core/tsc.h"
 #include "watch/watch_look.h"
 
-/* A look takes batches of readings until one or the other is reached. */
+/*
+ * An observation measures batches of readings until it has BATCHES of them or COST_NS have passed.
+ * A batch takes about BATCH_NS and has LEAST_BATCH to MOST_BATCH readings.
+ */
 #define BATCHES			8
-#define LOOK_NS			100000.0
+#define COST_NS			100000.0
 #define BATCH_NS		8000.0
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
-/* Pairs of readings: as many as that, or one within so many ns. */
+/*
+ * A comparison with the reference clock takes PAIR_TRIES pairs of readings, fewer if one takes at
+ * most PAIR_NS.
+ */
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
-/* Looks that have to agree on a rate, and to within how much. */
-#define RATE_LOOKS		4
+/* The rate is known when the latest RATE_OBSERVATIONS agree to within RATE_AGREES_PPM. */
+#define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/* Steering explains that much of a system clock's rate, and nothing of a counter's. */
+/*
+ * Largest deviations of the rate that steering by NTP explains: of a system clock, and of a
+ * processor's counter, which nothing steers.
+ */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
-/* A step is found some looks later. */
-#define PAST_LOOKS		32
+/*
+ * Number of observations whose times are kept, since jumps.c reports a step some observations
+ * later.
+ */
+#define PAST_OBSERVATIONS		32
 
-/* Other CPUs that are gone to in an interval, and what a difference has to be. */
+/*
+ * Number of CPUs that are compared per interval, and the smallest difference that is reported, in
+ * ns.
+ */
 #define HOPS			4
 #define SKEW_NS			100.0
 
@@ -52,31 +63,31 @@ typedef struct Watching
 	const char *reads;
 	SamplerRun	sampler;
 	Jumps		jumps;
-	int64		look;
-	TimestampTz look_at[PAST_LOOKS];
-	WatchStep	warp;			/* that may go on */
+	int64		number;
+	TimestampTz observed_at[PAST_OBSERVATIONS];
+	WatchStep	warp;			/* may continue in the next interval */
 	WatchStep	lag;
-	int64		stepped_look;	/* judged now, with one of these; or 0 */
+	int64		step_number;	/* found by the latest jumps_add(); or 0 */
 	unsigned int hop;
 	ReferencePair last;
-	double		warm_ns;		/* latest cost, for the batches' size */
-	double		rates[RATE_LOOKS];
+	double		warm_ns;		/* latest cost */
+	double		rates[RATE_OBSERVATIONS];
 	int			nrates;
 	SystemCpuTime cpu_time;
 	double		suspended_s;
 
-	/* of this interval */
+	/* the current interval */
 	double		watched_ns;
 	TimestampTz began_at;
-	int			looks;
+	int			observations;
 	double		cold_ns;
 	double		least_ns;
-	double		interval_rates[WATCH_LOOKS * 2];
+	double		interval_rates[WATCH_OBSERVATIONS * 2];
 	int			ninterval_rates;
 	double		wall_ns;
 	double		cpu_ns;
-	int64		backward_steps; /* counted at the look before */
-	int64		warps;			/* at the end of the interval before */
+	int64		backward_steps; /* counted up to the previous observation */
+	int64		warps;			/* counted in previous intervals */
 	int64		lags;
 } Watching;
 
@@ -109,7 +120,7 @@ watch_find_machine(WatchMachine *machine)
 	strlcpy(machine->reads, source_in_use()->reads(source_in_use()), sizeof(machine->reads));
 }
 
-/* Part of a step, which is told of when it is over. */
+/* Callback of jumps_add(): remembers that an interval has a step. */
 static void
 found_step(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
@@ -118,27 +129,27 @@ found_step(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	(void) arg;
 	(void) bound_ns;
 	if (!step->seen)
-		step->at = watching.look_at[interval->look % PAST_LOOKS];
+		step->at = watching.observed_at[interval->number % PAST_OBSERVATIONS];
 	step->seen = true;
-	watching.stepped_look = interval->look;
+	watching.step_number = interval->number;
 }
 
-/* One look more was judged: tells of a step that did not go on in it. */
+/* After one more interval was judged: reports a step that has not continued in it. */
 static void
-tell_step(WatchStep *step, bool ahead, WatchStep *told)
+report_step(WatchStep *step, bool ahead, WatchStep *report)
 {
 	const Jumps *jumps = &watching.jumps;
 
 	if (!step->seen)
 		return;
-	if (watching.stepped_look > 0 && jumps->event_look == watching.stepped_look && (jumps->event_ns > 0) == ahead)
+	if (watching.step_number > 0 && jumps->event_number == watching.step_number && (jumps->event_ns > 0) == ahead)
 	{
 		step->ns = fabs(jumps->event_ns);
 		return;
 	}
-	/* but not of one that backward steps explain */
+	/* a step of size 0 is explained by backward steps */
 	if (step->ns > 0)
-		*told = *step;
+		*report = *step;
 	memset(step, 0, sizeof(*step));
 }
 
@@ -147,7 +158,7 @@ begin_interval(void)
 {
 	watching.watched_ns = 0;
 	watching.began_at = GetCurrentTimestamp();
-	watching.looks = watching.ninterval_rates = 0;
+	watching.observations = watching.ninterval_rates = 0;
 	watching.cold_ns = watching.least_ns = NAN;
 	watching.wall_ns = watching.cpu_ns = 0;
 	watching.backward_steps = 0;
@@ -182,8 +193,8 @@ watch_move_times(int64 set_us)
 	watching.began_at += set_us;
 	watching.warp.at += set_us;
 	watching.lag.at += set_us;
-	for (int i = 0; i < PAST_LOOKS; i++)
-		watching.look_at[i] += set_us;
+	for (int i = 0; i < PAST_OBSERVATIONS; i++)
+		watching.observed_at[i] += set_us;
 }
 
 bool
@@ -193,7 +204,7 @@ watch_is_outdated(void)
 		strcmp(watching.reads, watching.source->reads(watching.source)) != 0;
 }
 
-/* The shortest time between two readings of the reference. */
+/* Returns the shortest time between two readings of the reference clock. */
 static double
 bracket_ns(void)
 {
@@ -214,7 +225,7 @@ cost_of_reading(void)
 	double		bracket = bracket_ns();
 	uint64		began = reference_ns();
 
-	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < LOOK_NS; i++)
+	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < COST_NS; i++)
 	{
 		int			n = watching.warm_ns > 0 ? (int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH) : LEAST_BATCH;
 		uint64		start = reference_ns();
@@ -222,31 +233,31 @@ cost_of_reading(void)
 
 		(void) watching.source->reader->repeat(n);
 		ns = Max(((double) (reference_ns() - start) - bracket) / n, 0.01);
-		/* the first of all is cold */
+		/* the first batch is slowed down by cold caches */
 		if (i > 0)
 			watching.least_ns = fmin(watching.least_ns, ns);
 		watching.warm_ns = i == 0 ? ns : Min(watching.warm_ns, ns);
 	}
 }
 
-/* By the latest looks. */
+/* Computes the rate from the latest observations. */
 static void
-put_rate(WatchLook *look)
+set_rate(WatchObservation *observed)
 {
-	double		sorted[RATE_LOOKS];
+	double		sorted[RATE_OBSERVATIONS];
 
-	look->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
-	if (watching.nrates < RATE_LOOKS)
+	observed->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
+	if (watching.nrates < RATE_OBSERVATIONS)
 		return;
 	memcpy(sorted, watching.rates, sizeof(sorted));
-	look->rate_ppm = stats_median(sorted, RATE_LOOKS);
-	look->rate_known = sorted[RATE_LOOKS - 1] - sorted[0] < RATE_AGREES_PPM;
-	look->rate_since = watching.look_at[(watching.look - RATE_LOOKS) % PAST_LOOKS];
+	observed->rate_ppm = stats_median(sorted, RATE_OBSERVATIONS);
+	observed->rate_known = sorted[RATE_OBSERVATIONS - 1] - sorted[0] < RATE_AGREES_PPM;
+	observed->rate_since = watching.observed_at[(watching.number - RATE_OBSERVATIONS) % PAST_OBSERVATIONS];
 }
 
-/* Against the reference, since the look before. */
+/* Compares the advance of the clock since the previous observation with the reference clock's. */
 static void
-compare_with_reference(double tick_ns, WatchLook *look)
+compare_with_reference(double tick_ns, WatchObservation *observed)
 {
 	ReferencePair pair = reference_pair(reference_ns, watching.source->reader->read,
 										PAIR_TRIES, PAIR_NS, NULL, NULL);
@@ -254,74 +265,77 @@ compare_with_reference(double tick_ns, WatchLook *look)
 	int64		backward = (int64) tally->backward_steps - watching.backward_steps;
 	double		backward_ns = (double) tally->backward_max * tick_ns;
 
-	watching.look_at[watching.look % PAST_LOOKS] = look->at;
-	if (watching.look > 0)
+	watching.observed_at[watching.number % PAST_OBSERVATIONS] = observed->at;
+	if (watching.number > 0)
 	{
 		double		advance_ns = (double) (int64) (pair.reading - watching.last.reading) * tick_ns;
 		double		passed_ns = (double) (int64) (pair.reference_ns - watching.last.reference_ns);
 		JumpsInterval interval = {
-			.look = watching.look,
+			.number = watching.number,
 			.passed_ns = passed_ns,
 			.lead_ns = advance_ns - passed_ns,
 			.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 + watching.sampler.resolution_ns,
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* readings show less of it, by the time that has passed */
+		/*
+		 * the difference of two readings is smaller than the step, by the
+		 * time between them
+		 */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
-		/* a process that was stopped has watched nothing */
+		/* a stopped process watches nothing */
 		watching.watched_ns += Min(passed_ns, watch_interval_ms * 1e6);
 		if (interval.passed_ns > 0)
 		{
 			double		rate_ppm = interval.lead_ns / interval.passed_ns * 1e6;
 
-			memmove(&watching.rates[1], &watching.rates[0], sizeof(double) * (RATE_LOOKS - 1));
+			memmove(&watching.rates[1], &watching.rates[0], sizeof(double) * (RATE_OBSERVATIONS - 1));
 			watching.rates[0] = rate_ppm;
-			watching.nrates = Min(watching.nrates + 1, RATE_LOOKS);
+			watching.nrates = Min(watching.nrates + 1, RATE_OBSERVATIONS);
 			if (watching.ninterval_rates < (int) lengthof(watching.interval_rates))
 				watching.interval_rates[watching.ninterval_rates++] = rate_ppm;
-			watching.stepped_look = 0;
+			watching.step_number = 0;
 			jumps_add(&watching.jumps, &interval);
-			tell_step(&watching.warp, true, &look->warp);
-			tell_step(&watching.lag, false, &look->lag);
+			report_step(&watching.warp, true, &observed->warp);
+			report_step(&watching.lag, false, &observed->lag);
 		}
-		put_rate(look);
+		set_rate(observed);
 	}
 	if (backward > 0)
-		look->backward = (WatchStep)
+		observed->backward = (WatchStep)
 	{
-		true, look->at, backward_ns
+		true, observed->at, backward_ns
 	};
 	watching.backward_steps = (int64) tally->backward_steps;
 	watching.last = pair;
-	watching.look++;
+	watching.number++;
 }
 
 void
-watch_look(WatchLook *look)
+watch_observe(WatchObservation *observed)
 {
 	uint64		start = reference_ns();
 	double		cpu_ns = cpu_time_ns();
 	SamplerInstant instant;
 
-	memset(look, 0, sizeof(*look));
-	look->at = GetCurrentTimestamp();
+	memset(observed, 0, sizeof(*observed));
+	observed->at = GetCurrentTimestamp();
 	sampler_instant(&watching.sampler, &instant);
 	watching.cold_ns = fmin(watching.cold_ns, instant.first_ns);
-	compare_with_reference(1e9 / watching.sampler.frequency_hz, look);
+	compare_with_reference(1e9 / watching.sampler.frequency_hz, observed);
 	cost_of_reading();
-	watching.looks++;
+	watching.observations++;
 	watching.cpu_ns += cpu_time_ns() - cpu_ns;
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
 /*
- * Goes to some other CPUs.  What one proves has to show twice, since the clock may have
- * stepped on the way.
+ * Compares the clock of this CPU with those of some other CPUs.  A difference is measured twice,
+ * because the clock may have stepped during the first measurement.
  */
 static void
-look_at_other_cpus(WatchFindings *found)
+compare_other_cpus(WatchFindings *found)
 {
 	double		tick_ns = 1e9 / watching.sampler.frequency_hz;
 	CpuHop		hop;
@@ -399,7 +413,7 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	found->warm_ns = watching.least_ns;
 	found->suspended_s = suspended_s - watching.suspended_s;
 	watching.suspended_s = suspended_s;
-	look_at_other_cpus(found);
+	compare_other_cpus(found);
 	row->skew_ns = found->hops > 0 ? fabs(found->skew_ns) : NAN;
 	begin_interval();
 }

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * watch_look.h
- *	  What the worker that watches the clocks measures.
+ *	  Observes the watched clock.
  *
- * In each interval it looks at the clock some times, for a fraction of a
- * millisecond each, so that what slows the processor down for a while is not
- * taken for the clock's.
+ * An interval has several observations of a fraction of a millisecond each, so that a short
+ * slowdown of the processor does not look like a change of the clock.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,60 +14,63 @@
 #include "core/cpu_hop.h"
 #include "watch/watch_store.h"
 
-#define WATCH_LOOKS		5		/* in an interval ... */
+#define WATCH_OBSERVATIONS		5	/* per interval */
 
-extern int	watch_interval_ms;	/* ... of so long, which is a setting */
+extern int	watch_interval_ms;	/* clocktiming.watch_interval */
 
 /* A step of the clock. */
 typedef struct WatchStep
 {
 	bool		seen;
-	TimestampTz at;				/* of the look after it */
-	double		ns;				/* its size */
+	TimestampTz at;				/* time of the observation after it */
+	double		ns;				/* size */
 } WatchStep;
 
-/* What a look has shown. */
-typedef struct WatchLook
+/* Result of an observation. */
+typedef struct WatchObservation
 {
 	TimestampTz at;
 	WatchStep	backward;
-	WatchStep	warp;			/* these two show some looks later */
+	WatchStep	warp;			/* reported some observations later */
 	WatchStep	lag;
 
-	/* the clock's rate against the reference, by the latest looks */
-	bool		rate_known;		/* they agree */
-	TimestampTz rate_since;		/* the first of them */
+	/* rate against the reference clock, from the latest observations */
+	bool		rate_known;		/* the observations agree */
+	TimestampTz rate_since;		/* time of the first of them */
 	double		rate_ppm;
-	double		steered_ppm;	/* up to so much is no finding */
-} WatchLook;
+	double		steered_ppm;	/* largest deviation that is no finding */
+} WatchObservation;
 
-/* What was found in an interval, besides what is in the row. */
+/* Results of an interval that are not part of its WatchRow. */
 typedef struct WatchFindings
 {
-	TimestampTz ended_at;		/* of the interval */
-	double		warm_ns;		/* smallest cost; NAN: none */
-	double		suspended_s;	/* in this interval */
-	int			cpus;			/* that the worker may run on */
-	int			hops;			/* to others of them ... */
-	CpuHop		skewed;			/* ... the one that proves most, if any */
-	double		skew_ns;		/* by so much; below 0: behind */
+	TimestampTz ended_at;		/* end of the interval */
+	double		warm_ns;		/* smallest cost; NAN: not measured */
+	double		suspended_s;	/* during the interval */
+	int			cpus;			/* CPUs that the worker may run on */
+	int			hops;			/* comparisons with another CPU */
+	CpuHop		skewed;			/* with the largest proven difference */
+	double		skew_ns;		/* below 0: the other CPU is behind */
 } WatchFindings;
 
-/* What the clock that EXPLAIN ANALYZE reads is, and where. */
+/* Describes the machine and the clock that EXPLAIN ANALYZE reads. */
 extern void watch_find_machine(WatchMachine *machine);
 
-/* The measurements begin, or begin anew as another clock is read. */
+/* Starts to observe the clock that EXPLAIN ANALYZE reads now. */
 extern void watch_start(void);
 
-/* Whether another clock is read by now, for which that has to be done. */
+/*
+ * Returns whether EXPLAIN ANALYZE reads another clock now, so that watch_start() must be called
+ * again.
+ */
 extern bool watch_is_outdated(void);
 
-/* The time of day was set by so much: times remembered become those of now. */
+/* Adjusts remembered times after the time of day was changed by set_us. */
 extern void watch_move_times(int64 set_us);
 
-extern void watch_look(WatchLook *look);
+extern void watch_observe(WatchObservation *observed);
 
-/* Sums up the looks since the last time. */
+/* Summarises the observations of the interval, and starts the next one. */
 extern void watch_end_interval(WatchRow *row, WatchFindings *findings);
 
 #endif							/* CLOCKTIMING_WATCH_LOOK_H */

@@ -1,22 +1,16 @@
-/*
- * watch_store.c
- *	  See watch_store.h.
- */
+/* See watch_store.h. */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "storage/lwlock.h"
-#include "storage/shmem.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/reference.h"
 #include "watch/watch_store.h"
 
-#define TRANCHE		"clocktiming_watch"
-
-/* What is left of durations' precision where neighbours have become one. */
+/* Precision of durations after neighbours were merged, in significant bits. */
 #define MERGED_BITS	4
 
 WatchStore *watch_store = NULL;
@@ -37,37 +31,13 @@ const char *const watch_what_names[WATCH_WHATS] = {
 	[WATCH_TIME] = "time of day",
 };
 
-void
-watch_shmem_request(void)
-{
-	RequestAddinShmemSpace(MAXALIGN(sizeof(WatchStore)));
-	RequestNamedLWLockTranche(TRANCHE, 1);
-}
-
-void
-watch_shmem_init(void)
-{
-	bool		found;
-
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	watch_store = ShmemInitStruct("clocktiming watch", sizeof(WatchStore), &found);
-	if (!found)
-	{
-		memset(watch_store, 0, sizeof(WatchStore));
-		watch_store->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
-	}
-	LWLockRelease(AddinShmemInitLock);
-	if (!found)
-		watch_load();
-}
-
 int
 watch_ring_index(const WatchRing *ring, int size, int i)
 {
 	return (ring->next - ring->n + i + size) % size;
 }
 
-/* Where one more goes. */
+/* Returns the index for a new element, which replaces the oldest one if the ring is full. */
 static int
 ring_add(WatchRing *ring, int size)
 {
@@ -116,7 +86,7 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	state->booted_at = booted_at;
 	state->until += set_us;
-	/* what goes on has not begun later than now */
+	/* an open event cannot have begun in the future */
 	for (int i = 0; i < WATCH_WHATS; i++)
 	{
 		WatchEvent *open = watch_open_event(i);
@@ -133,7 +103,10 @@ sum_of_counts(uint32 a, uint64 b)
 	return (uint32) Min((uint64) a + b, PG_UINT32_MAX);
 }
 
-/* Of neighbours the two that matter least become one, with the ticks of the more frequent. */
+/*
+ * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair with the
+ * least count times relative distance, and keeps the ticks of the more frequent one.
+ */
 static int
 merge_neighbours(TallyEntry *entries, int n)
 {
@@ -227,7 +200,7 @@ merge(WatchRow *into, const WatchRow *from)
 	into->gaps += from->gaps;
 	into->longest_stall = Max(into->longest_stall, from->longest_stall);
 
-	/* ticks of another clock have nothing in common with these */
+	/* ticks of different clocks cannot be merged */
 	if (into->machine != from->machine &&
 		strcmp(watch_store->state.machine[into->machine].reads,
 			   watch_store->state.machine[from->machine].reads) != 0)
@@ -250,8 +223,10 @@ truncated(TimestampTz at, int64 unit)
 }
 
 /*
- * Into the row of that time, or else into a new one.  If the time of day was set back, rows are younger
- * than the latest one.  What they say of time that is yet to come has no effect when that time comes.
+ * Merges an interval into the row of its minute or hour, or adds that row.
+ *
+ * If the time of day was set back, there may be rows of the future.  Their watched_s becomes 0 when
+ * the present overtakes them.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
@@ -278,7 +253,7 @@ put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 un
 		rows[i] = *row;
 		rows[i].at = at;
 	}
-	/* nor is more of it watched than has passed */
+	/* no more time can have been watched than has passed */
 	rows[i].watched_s = Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
 }
 
@@ -339,7 +314,7 @@ watch_begin_event(WatchWhat what, TimestampTz at, const char *before, const char
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
 	i = ring_add(&state->events, WATCH_EVENTS);
 	event = &state->event[i];
-	/* it takes the place of a very old one that may go on still */
+	/* the new event may overwrite an old one that is still open */
 	for (int k = 0; k < WATCH_WHATS; k++)
 	{
 		if (state->open[k] == i + 1)

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * watch_store.h
- *	  What the worker that watches the clocks remembers: in shared memory,
- *	  and in a file.
+ *	  The history of the watched clocks in shared memory.
  *
- * The worker alone changes it, under the lock; others copy it.  A row a minute of
- * a day, and a row an hour of 400 days: 4.2 MB in all.
+ * Only the worker changes it, while it holds the lock exclusively; other processes copy from it.
+ * It has a row per minute of the last day and a row per hour of the last 400 days, 4.2 MB in all.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,43 +22,43 @@
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
 
-/* Clock sources that EXPLAIN ANALYZE may read, with room to spare. */
+/* Maximum number of clock sources that EXPLAIN ANALYZE has read since the server started. */
 #define WATCH_SOURCES	4
 
-/* Distinct durations of a row; where there are more, neighbours become one. */
+/* Maximum number of distinct durations in a row; further ones are merged with their neighbours. */
 #define WATCH_DURATIONS	24
 
-/* What the clock is and where it runs.  Texts are empty where not known. */
+/* The machine and its clock.  Texts are empty if not known. */
 typedef struct WatchMachine
 {
 	char		boot_id[BOOT_ID_SIZE];
 	char		hypervisor[16];
 	char		processor[49];
 	char		kernel_source[32];
-	char		source[16];		/* that EXPLAIN ANALYZE reads ... */
-	char		reads[48];		/* ... and what a reading of it is */
+	char		source[16];		/* source that EXPLAIN ANALYZE reads */
+	char		reads[48];		/* what a reading of it executes */
 	int32		cpus;
 } WatchMachine;
 
-/* One or more intervals.  NAN is what is not known. */
+/* Sums over one or more intervals.  NAN: not known. */
 typedef struct WatchRow
 {
-	TimestampTz at;				/* beginning of the minute, or hour */
+	TimestampTz at;				/* beginning of the minute or hour */
 	int32		intervals;
-	int32		machine;		/* at its end, as an index */
+	int32		machine;		/* index of the machine at the row's end */
 	double		watched_s;
-	double		cold_ns;		/* of these numbers, means over intervals */
+	double		cold_ns;		/* mean; likewise the next five */
 	double		warm_ns;
 	double		rate_ppm;
 	double		assumed_ppm;
 	double		stolen_percent;
 	double		off_cpu_percent;
-	double		skew_ns;		/* largest that is proven between CPUs, or 0 */
-	double		offset_us;		/* of synchronisation, the latest ... */
-	double		max_error_us;	/* ... and the largest */
+	double		skew_ns;		/* largest between two CPUs; 0: none */
+	double		offset_us;		/* latest offset of the synchronisation */
+	double		max_error_us;	/* largest error */
 	double		frequency_ppm;
-	int32		synchronised;	/* intervals with that, and with ... */
-	int32		sync_known;		/* ... any knowledge of it */
+	int32		synchronised;	/* intervals with synchronisation */
+	int32		sync_known;		/* intervals in which that is known */
 	int32		backward_steps;
 	int32		warps;
 	int32		lags;
@@ -93,43 +92,41 @@ typedef enum WatchWhat
 typedef struct WatchEvent
 {
 	TimestampTz at;
-	TimestampTz ended_at;		/* 0: goes on */
+	TimestampTz ended_at;		/* 0: the event is open */
 	int32		what;
 	char		before[80];
 	char		after[80];
 	char		evidence[160];
 } WatchEvent;
 
-/* The n latest of "size" elements are kept; the next one goes to "next". */
+/* A ring buffer holds the n latest elements; "next" is the index of the next one. */
 typedef struct WatchRing
 {
 	int32		n;
 	int32		next;
 } WatchRing;
 
-/* What there is but once, as it is stored. */
+/* The part of the history that is stored in one piece. */
 typedef struct WatchState
 {
 	TimestampTz until;			/* end of the latest interval */
-	TimestampTz booted_at;		/* time of day less the time since the machine
-								 * started; 0: not known */
+	TimestampTz booted_at;		/* 0: not known */
 	WatchRing	minutes;
 	WatchRing	hours;
 	WatchRing	events;
 	WatchRing	machines;
-	int32		machine_now;	/* index, if there are any */
-	int32		open[WATCH_WHATS];	/* 1 + index of the event that goes on, or
-									 * 0 */
-	int64		counts[WATCH_WHATS];	/* events of each kind so far */
+	int32		machine_now;	/* index of the current machine */
+	int32		open[WATCH_WHATS];	/* index of the open event + 1; 0: none */
+	int64		counts[WATCH_WHATS];	/* events of each kind */
 	ChangePoint cost;
 	WatchEvent	event[WATCH_EVENTS];
 	WatchMachine machine[WATCH_MACHINES];
 } WatchState;
 
-/* What was counted of a clock source since the server has started. */
+/* Findings per clock source since the server started. */
 typedef struct WatchTotals
 {
-	char		source[16];		/* "": of none yet */
+	char		source[16];		/* empty: unused element */
 	int64		backward_steps;
 	int64		warps;
 	int64		lags;
@@ -139,10 +136,8 @@ typedef struct WatchTotals
 typedef struct WatchStore
 {
 	struct LWLock *lock;
-	bool		unsaved;		/* an event has begun or ended that is not in
-								 * the file */
-	uint64		latest_ns;		/* end of the latest interval since the server
-								 * has started, on the reference; 0: none */
+	bool		unsaved;		/* an event is not in the file yet */
+	uint64		latest_ns;		/* end of "latest" on the reference; or 0 */
 	WatchRow	latest;
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
@@ -150,44 +145,39 @@ typedef struct WatchStore
 	WatchRow	hour[WATCH_HOURS];
 } WatchStore;
 
-/* NULL where the clocks are not watched. */
+/* NULL if the clocks are not watched. */
 extern WatchStore *watch_store;
 
 extern const char *const watch_what_names[WATCH_WHATS];
 
-extern void watch_shmem_request(void);
-extern void watch_shmem_init(void);
-
-/* The index of the i-th oldest of a ring with room for "size". */
+/* Returns the index of the i-th oldest element of a ring of this size. */
 extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 
-/* The machine of now; NULL at first. */
+/* Returns the current machine; NULL: not known yet. */
 extern const WatchMachine *watch_machine(void);
 
 /*
- * For the worker: the time of day was set by so many microseconds (0: it was not),
- * as when the machine started has become another time of day.
+ * The functions from here to watch_end_event() are for the worker.
+ *
+ * Stores the time when the machine started, and corrects times after the time of day was changed by
+ * set_us; 0: it was not.
  */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
-/* For the worker: the machine of now, which may have been there before; one interval more. */
+/* Stores the current machine, and one more interval. */
 extern void watch_put_machine(const WatchMachine *machine);
 extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
-/* For the worker: an event that goes on, or has gone on since then; the end of one. */
+/* Begins an event of this kind; returns the open one, NULL if there is none; ends it. */
 extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before,
 							  const char *after, const char *evidence);
 extern WatchEvent *watch_open_event(WatchWhat what);
 extern void watch_end_event(WatchWhat what, TimestampTz at);
 
-/* The durations of a row, as a value; for whoever reads. */
+/* Returns the durations of a row as a clock_sample. */
 extern ClockSample *watch_sample(const WatchRow *row, const WatchMachine *machine);
 
-/* The sum of durations, which become fewer. */
+/* Adds durations to a row. */
 extern void watch_add_durations(WatchRow *into, const TallyEntry *entries, int n);
-
-/* The file (watch_file.c).  Reports errors to the log. */
-extern void watch_save(void);
-extern void watch_load(void);
 
 #endif							/* CLOCKTIMING_WATCH_STORE_H */

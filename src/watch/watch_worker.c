@@ -2,8 +2,7 @@
  * watch_worker.c
  *	  See watch_worker.h.
  *
- * It is connected to no database, and so works on standbys, too, and while a
- * server recovers.
+ * The worker is connected to no database, so that it also works on standbys and during recovery.
  */
 #include "postgres.h"
 
@@ -14,20 +13,25 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/reference.h"
+#include "watch/watch_file.h"
 #include "watch/watch_judge.h"
 #include "watch/watch_worker.h"
 
+#define TRANCHE		"clocktiming_watch"
+
 #define INTERVAL_DEFAULT_MS	10000
 #define INTERVAL_LEAST_MS	100
-#define INTERVAL_MOST_MS	60000	/* a row a minute */
+#define INTERVAL_MOST_MS	60000	/* the history has a row per minute */
 
-/* The history goes to its file so often, and for events after so many intervals. */
+/* The file is written every SAVE_EVERY_MS, and SAVE_INTERVALS intervals after an event. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
 #define SAVE_INTERVALS		3
 
@@ -44,15 +48,15 @@ void
 watch_define_settings(void)
 {
 	DefineCustomBoolVariable("clocktiming.watch",
-							 gettext_noop("Watches the clocks all the time, and remembers what it has seen."),
-							 gettext_noop("A background worker does so."),
+							 gettext_noop("Monitors the server's clock continuously, and keeps a history."),
+							 gettext_noop("A background worker does this."),
 							 &watch_on,
 							 false,
 							 PGC_AT_START,
 							 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("clocktiming.watch_interval",
-							gettext_noop("Time in which a watched clock is looked at some times, and judged once."),
+							gettext_noop("Time between two evaluations of the monitored clock."),
 							NULL,
 							&watch_interval_ms,
 							INTERVAL_DEFAULT_MS, INTERVAL_LEAST_MS, INTERVAL_MOST_MS,
@@ -67,7 +71,7 @@ watch_register(void)
 	BackgroundWorker worker;
 	const void *latest = BackgroundWorkerList.head.next;
 
-	/* pg_upgrade starts and stops servers: nothing to watch, or to remember */
+	/* the server that pg_upgrade starts is not watched */
 	if (!watch_on || IsBinaryUpgrade)
 		return;
 	memset(&worker, 0, sizeof(worker));
@@ -79,17 +83,41 @@ watch_register(void)
 	strlcpy(worker.bgw_name, "clocktiming watch", sizeof(worker.bgw_name));
 	strlcpy(worker.bgw_type, "clocktiming watch", sizeof(worker.bgw_type));
 	RegisterBackgroundWorker(&worker);
-	/* it returns nothing, and its message names no worker */
+	/* RegisterBackgroundWorker() reports a failure only in the log */
 	watch_registered = BackgroundWorkerList.head.next != latest;
 	watch_lacks_slot = !watch_registered && IsPostmasterEnvironment;
 	if (watch_lacks_slot)
 		ereport(WARNING,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("clocktiming does not watch the clocks, as there is no slot for its worker"),
+				 errmsg("clocktiming does not watch the clocks because there is no slot for its worker"),
 				 errhint("Raise max_worker_processes, and restart the server.")));
 }
 
-/* Until it is time for the next look; false if the worker is to end. */
+void
+watch_shmem_request(void)
+{
+	RequestAddinShmemSpace(MAXALIGN(sizeof(WatchStore)));
+	RequestNamedLWLockTranche(TRANCHE, 1);
+}
+
+void
+watch_shmem_init(void)
+{
+	bool		found;
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	watch_store = ShmemInitStruct("clocktiming watch", sizeof(WatchStore), &found);
+	if (!found)
+	{
+		memset(watch_store, 0, sizeof(WatchStore));
+		watch_store->lock = &GetNamedLWLockTranche(TRANCHE)->lock;
+	}
+	LWLockRelease(AddinShmemInitLock);
+	if (!found)
+		watch_load();
+}
+
+/* Sleeps until the next observation; returns false if the worker must exit. */
 static bool
 sleep_ms(long ms)
 {
@@ -105,7 +133,7 @@ sleep_ms(long ms)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			until = Min(until, reference_ns() + watch_interval_ms / WATCH_LOOKS * NS_PER_MS);
+			until = Min(until, reference_ns() + watch_interval_ms / WATCH_OBSERVATIONS * NS_PER_MS);
 		}
 		CHECK_FOR_INTERRUPTS();
 		left_ns = (int64) (until - reference_ns());
@@ -116,17 +144,17 @@ sleep_ms(long ms)
 	}
 }
 
-/* One interval; false if the worker is to end. */
+/* Watches for one interval; returns false if the worker must exit. */
 static bool
 watch_interval(void)
 {
 	WatchRow	row;
 	WatchFindings found;
-	WatchLook	look;
+	WatchObservation observed;
 
-	for (int i = 0; i < WATCH_LOOKS; i++)
+	for (int i = 0; i < WATCH_OBSERVATIONS; i++)
 	{
-		if (!sleep_ms(watch_interval_ms / WATCH_LOOKS))
+		if (!sleep_ms(watch_interval_ms / WATCH_OBSERVATIONS))
 			return false;
 		watch_judge_time();
 		if (watch_is_outdated())
@@ -135,8 +163,8 @@ watch_interval(void)
 			watch_start();
 			return true;
 		}
-		watch_look(&look);
-		watch_judge_look(&look);
+		watch_observe(&observed);
+		watch_judge_observation(&observed);
 	}
 	watch_judge_machine(GetCurrentTimestamp());
 	watch_end_interval(&row, &found);
@@ -150,7 +178,7 @@ clock_watch_main(Datum arg)
 {
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "clocktiming watch", ALLOCSET_DEFAULT_SIZES);
 	bool		goes_on = true;
-	int			unsaved = 0;	/* intervals */
+	int			unsaved = 0;	/* intervals since the file was written */
 
 	(void) arg;
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -167,7 +195,7 @@ clock_watch_main(Datum arg)
 		MemoryContextReset(context);
 		goes_on = watch_interval();
 		unsaved++;
-		/* by what was watched, as somebody may set the time back */
+		/* counts intervals, because the time of day may be set back */
 		if ((watch_store->unsaved && unsaved >= SAVE_INTERVALS) || !goes_on ||
 			unsaved >= SAVE_EVERY_MS / watch_interval_ms)
 		{
@@ -177,8 +205,8 @@ clock_watch_main(Datum arg)
 	}
 
 	/*
-	 * not 0, after which the postmaster would not start it again if somebody
-	 * has ended it by pg_terminate_backend()
+	 * Exit code 0 would keep the postmaster from restarting the worker after
+	 * pg_terminate_backend().
 	 */
 	proc_exit(1);
 }

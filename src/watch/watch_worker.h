@@ -8,13 +8,17 @@
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
-/* Whether the clocks are watched since the server's start; whether they would be, were there a slot for the worker. */
+/* Whether the worker is registered; whether that failed because max_worker_processes is too low. */
 extern bool watch_registered;
 extern bool watch_lacks_slot;
 
-/* Settings, and the worker, if the clocks are to be watched. */
+/* Defines the settings; registers the worker if clocktiming.watch is on. */
 extern void watch_define_settings(void);
 extern void watch_register(void);
+
+/* Called by shmem_request_hook and shmem_startup_hook if the worker is registered. */
+extern void watch_shmem_request(void);
+extern void watch_shmem_init(void);
 
 extern PGDLLEXPORT void clock_watch_main(Datum arg);
 

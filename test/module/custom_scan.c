@@ -1,15 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * custom_scan.c
- *	  Another extension, as plans have it: scans of tables by custom nodes.
+ *	  A test extension with custom plan nodes.
  *
- * A table that is called custom_N is scanned by the server's own scan below
- * a custom one, which returns one row in N, or none if N is 0; the others it
- * adds to "tuplecount" of its instrumentation, as a foreign data wrapper does
- * for the rows that it has changed elsewhere.
+ * A table named custom_N is scanned by the server's scan below a custom node, which returns one row
+ * in N, or none if N is 0.  It adds the other rows to "tuplecount" of its instrumentation, as a
+ * foreign data wrapper does with rows that it changed remotely.
  *
- * Below Gather each process scans the whole table, so that it is always the
- * same which of them counts what.
+ * Below Gather each process scans the whole table, so that the counts are reproducible.
  *
  *-------------------------------------------------------------------------
  */
@@ -63,7 +61,7 @@ custom_next(CustomScanState *node)
 	return ExecStoreVirtualTuple(to);
 }
 
-/* The child has evaluated the quals. */
+/* the child has evaluated the quals */
 static bool
 custom_recheck(CustomScanState *node, TupleTableSlot *slot)
 {
@@ -143,7 +141,7 @@ custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int workers)
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->path.rows = rel->rows;
-	path->path.total_cost = 1.0 / (workers + 1);	/* less than any other's */
+	path->path.total_cost = 1.0 / (workers + 1);	/* the cheapest path */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	path->custom_private = list_make1_int(n);

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * explain_guest.c
- *	  Another extension, as EXPLAIN and its options meet them: a foreign data
- *	  wrapper that refuses to be explained with options that no statement can
- *	  have, and an EXPLAIN that is executed without a statement.
+ *	  A test extension for EXPLAIN options: a foreign data wrapper that rejects options that no
+ *	  statement can have, and an EXPLAIN that is executed without a statement.
  *
- * The foreign tables have one integer column, and three rows.
+ * The foreign tables have one integer column and three rows.
  *
  *-------------------------------------------------------------------------
  */
@@ -103,7 +102,7 @@ guest_end(ForeignScanState *node)
 	(void) node;
 }
 
-/* What ParseExplainOptionList() would not let pass. */
+/* ParseExplainOptionList() would reject these options. */
 static void
 guest_show(ForeignScanState *node, ExplainState *es)
 {
@@ -139,7 +138,7 @@ guest_fdw_handler(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(routine);
 }
 
-/* Executes an EXPLAIN statement without ProcessUtility(); nothing is returned. */
+/* Executes an EXPLAIN statement without ProcessUtility(), and discards its output. */
 Datum
 guest_explain(PG_FUNCTION_ARGS)
 {

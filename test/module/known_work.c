@@ -16,8 +16,7 @@
  * functions without that argument count their calls instead.
  *
  * known_work_sums() returns, for each slot used since known_work_reset(), the
- * number of calls, their time, how much of that the process was off the CPU, and
- * how long it was off the CPU between a call and the one before.  The sums are in
+ * number of calls, their time, and how much of that the process was off the CPU.  The sums are in
  * a file that each process maps, so that they include those of parallel workers,
  * and the module need not be preloaded.
  *
@@ -59,8 +58,8 @@ void		_PG_init(void);
 #define PROCESSES		32
 
 /*
- * Nanoseconds between two readings from which on the kernel is asked whether the
- * process was off the CPU: a loop takes some 30, a switch to another process more.
+ * Difference of two readings, in ns, above which the kernel is asked whether the process was off
+ * the CPU. An iteration takes about 30 ns, a switch to another process more.
  */
 #define INTERRUPTED		3000
 
@@ -68,16 +67,13 @@ typedef struct Sum
 {
 	int64		calls;
 	int64		ns;
-	int64		preempted_ns;	/* part of ns off the CPU */
-	int64		before_ns;		/* off the CPU between the end of the process's
-								 * call before, in any slot, and the start of
-								 * a call */
+	int64		preempted_ns;	/* part of ns that the process was off the CPU */
 } Sum;
 
 typedef struct Sums
 {
 	pg_atomic_uint32 generation;	/* number of resets */
-	pg_atomic_uint32 processes; /* that have reserved sums since the last */
+	pg_atomic_uint32 processes; /* processes with sums since the latest reset */
 	Sum			of[PROCESSES][SLOTS];
 } Sums;
 
@@ -99,7 +95,7 @@ static const struct config_enum_entry kinds[] = {
 	{"rare", KIND_RARE, false}, /* one call in 1000 takes 300 times as long */
 	{"beginning", KIND_BEGINNING, false},	/* the first tenth takes 10 times
 											 * as long */
-	{"end", KIND_END, false},	/* the last tenth does */
+	{"end", KIND_END, false},	/* the last tenth takes 10 times as long */
 	{"bimodal", KIND_BIMODAL, false},	/* loops take 0.2 or 1.8 times as long */
 	{NULL, 0, false}
 };
@@ -108,12 +104,12 @@ static int	kind = KIND_CONSTANT;
 static double mean_ns = 0;
 
 static Sums *sums = NULL;
-static Sum *own = NULL;			/* this process's, one a slot */
+static Sum *own = NULL;			/* sums of this process, one per slot */
 static uint32 own_generation = 0;
 
-static int64 ended = 0;			/* when the latest call did */
+static int64 ended = 0;			/* end of the latest call */
 
-/* When the thread's CPU time was read last, and its value. */
+/* Time of the latest reading of the thread's CPU time, and its value. */
 static int64 looked_at = 0;
 static int64 looked_cpu = 0;
 
@@ -127,9 +123,9 @@ clock_ns(clockid_t clock)
 }
 
 /*
- * Returns how long the process was off the CPU between two readings, the second of which is
- * the present: at most what it was since the kernel's counter was read last.  As the
- * counter is read whenever two readings are far from each other, that is hardly more.
+ * Returns how long the process was off the CPU between two readings, the second of which is the
+ * present. The result may include time since the kernel's counter was last read, which is short,
+ * because the counter is read whenever two readings are far apart.
  */
 static int64
 off_the_cpu(int64 before, int64 now)
@@ -142,7 +138,7 @@ off_the_cpu(int64 before, int64 now)
 	return Max(Min(off, now - before), 0);
 }
 
-/* Reads the clock, and adds to preempted for how long the process was off the CPU meanwhile. */
+/* Reads the clock, and adds the time off the CPU since the previous reading to *preempted. */
 static inline int64
 next_reading(int64 before, int64 *preempted)
 {
@@ -230,13 +226,16 @@ work(int slot, int64 progress)
 		progress = own[slot].calls / 20 % 1000;
 
 	if (unlikely(start - ended > INTERRUPTED))
-		own[slot].before_ns += off_the_cpu(ended, start);
+		(void) off_the_cpu(ended, start);
 	requested = mean_ns > 0 ? requested_ns(progress) : 0;
 	do
 		now = next_reading(now, &preempted);
 	while ((double) (now - start) < requested);
 
-	/* The loop's end is a mispredicted branch, which the empty function lacks. */
+	/*
+	 * the end of the loop is a mispredicted branch, which the empty function
+	 * lacks
+	 */
 	now = next_reading(now, &preempted);
 	own[slot].calls++;
 	own[slot].ns += now - start;
@@ -312,15 +311,14 @@ known_work_sums(PG_FUNCTION_ARGS)
 	for (int slot = 0; slot < SLOTS; slot++)
 	{
 		Sum			all = {0};
-		Datum		values[5];
-		bool		nulls[5] = {false};
+		Datum		values[4];
+		bool		nulls[4] = {false};
 
 		for (int i = 0; i < PROCESSES; i++)
 		{
 			all.calls += sums->of[i][slot].calls;
 			all.ns += sums->of[i][slot].ns;
 			all.preempted_ns += sums->of[i][slot].preempted_ns;
-			all.before_ns += sums->of[i][slot].before_ns;
 		}
 		if (all.calls == 0)
 			continue;
@@ -328,7 +326,6 @@ known_work_sums(PG_FUNCTION_ARGS)
 		values[1] = Int64GetDatum(all.calls);
 		values[2] = Float8GetDatum((double) all.ns / 1e6);
 		values[3] = Float8GetDatum((double) all.preempted_ns / 1e6);
-		values[4] = Float8GetDatum((double) all.before_ns / 1e6);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -10,6 +10,11 @@ SELECT ok(min_ms > 0 AND min_ms <= median_ms AND min_ms <= mean_ms AND stddev_ms
 SELECT ok(overhead_ns IS NULL AND overhead_margin_ns IS NULL AND slowdown_percent IS NULL, 'plain is what the others are compared to')
 FROM runs WHERE mode = 'plain';
 SELECT ok(overhead_margin_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
+SELECT is(typical_overhead_ns IS NULL, mode = 'plain', mode || ': the typical overhead is over plain') FROM runs;
+-- a median and a mean are not further from each other than a standard deviation
+SELECT cmp_ok(abs(r.typical_overhead_ns * 2000 / 1e6 - (r.mean_ms - p.mean_ms)), '<=', r.stddev_ms + p.stddev_ms + 0.0002,
+              r.mode || ': the typical overhead is near the mean')
+FROM runs AS r, runs AS p WHERE p.mode = 'plain' AND r.mode <> 'plain';
 -- EXPLAIN ANALYZE is slower than the query, by more than could be an accident
 SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': an overhead') FROM runs WHERE mode LIKE 'timing on%';
 SELECT ok(slowdown_percent BETWEEN overhead_ns * 2000 / 1e6 / (SELECT median_ms FROM runs WHERE mode = 'plain') * 100 - 0.1

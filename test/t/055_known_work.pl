@@ -1,6 +1,5 @@
-# Times of clock_explain against work of known length in the same execution (test/module/known_work.c).  A busy machine disturbs both.
-# Judged is, of each node, the error in the median of several executions, less the time off the CPU that fell into other nodes than in proportion
-# to their work, which sampling cannot see; and how many margins hold.  bench/truth says how large errors are.
+# Times of clock_explain against work of known length in the same execution (test/module/known_work.c), both without the time off the CPU.
+# Judged is, of each node, the error in the median of several executions; and how many margins hold.  bench/truth says how large errors are.
 
 use strict;
 use warnings;
@@ -43,16 +42,18 @@ foreach my $i (0 .. $#places)
 	my (%own, %counted);
 
 	is(scalar @runs, scalar @asked, "$place->{name}: executions") or next;
-	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} - $_->{before} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
+	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
 	foreach my $known (map { known_nodes($place, $_) } @runs[ 4 .. $#runs ])
 	{
-		my $true = $known->{work} + $known->{before} + max(min(@{ $own{ $known->{name} } }), 0);
-
-		my $error = max(abs($known->{self} - $true) - $known->{lumped}, 0);
+		# What the executor does besides is known within the range of the executions with an empty function.
+		my @own = @{ $own{ $known->{name} } };
+		my $true = $known->{work} + max(median(@own), 0);
+		my $error = max(abs($known->{self} - $true) - (max(@own) - min(@own)) / 2, 0);
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;
-		push @holds, $error <= $known->{margin} if defined $known->{margin};
+		# After another process's turn the caches are cold, which the executions with an empty function, of 3 ms, hardly see.
+		push @holds, $error <= $known->{margin} + 0.02 * $true if defined $known->{margin};
 	}
 	is(join(', ', map { scalar keys %$_ } values %counted), join(', ', (1) x keys %counted), "$place->{name}: calls are the same each time") if !$place->{gather};
 }

@@ -7,9 +7,8 @@ use warnings;
 
 use Exporter 'import';
 use JSON::PP;
-use List::Util qw(sum0);
 
-our @EXPORT = qw(known_kinds known_places known_schema known_script known_runs known_nodes);
+our @EXPORT = qw(known_kinds known_places known_schema known_script known_runs known_nodes name_of);
 
 sub known_kinds { return qw(constant exponential lognormal rare beginning end bimodal); }
 
@@ -63,7 +62,7 @@ sub known_schema
 	return join "\n", "LOAD '$library';",
 	  (map { "CREATE FUNCTION $_ LANGUAGE c VOLATILE PARALLEL SAFE AS '$library';" }
 		  'known_work(integer, integer) RETURNS integer', 'known_work_reset() RETURNS void',
-		'known_work_sums(OUT slot integer, OUT calls bigint, OUT ms double precision, OUT preempted_ms double precision, OUT before_ms double precision) RETURNS SETOF record',
+		'known_work_sums(OUT slot integer, OUT calls bigint, OUT ms double precision, OUT preempted_ms double precision) RETURNS SETOF record',
 		'known_trigger() RETURNS trigger', 'known_rows(integer, integer) RETURNS SETOF integer'),
 	  "CREATE FUNCTION known_compare(integer, integer) RETURNS integer LANGUAGE c IMMUTABLE AS '$library';",
 	  (map { "CREATE OPERATOR $_->[0] (FUNCTION = $_->[1], LEFTARG = integer, RIGHTARG = integer);" }
@@ -134,23 +133,19 @@ sub add_sums
 	foreach my $sum (@sums)
 	{
 		$known->{calls} += $sum->{calls};
-		$known->{work} += $sum->{ms};
+		$known->{work} += $sum->{ms} - $sum->{preempted_ms};
 		$known->{preempted} += $sum->{preempted_ms};
-		$known->{before} += $sum->{before_ms};
 	}
 	return $known;
 }
 
-# Of a run, each node that does known work, and the root's total, as if a node. In ms, of all processes: "self", the estimate of
-# its self time, and "margin"; "work", the known work, "preempted", for how long of that a process was off the CPU, and "before", for how long between
-# calls; "off", the same of all nodes, and "lumped", how much of that did not fall into slots in proportion to their work. And "calls" of the
-# functions.
+# Returns, for each node of a run that does known work, and for the root's total: in ms, of all processes, "self", the estimate of the
+# self time, and "margin"; "work", the known work on the CPU, and "preempted", the time off the CPU in these functions; "calls" of the functions.
 sub known_nodes
 {
 	my ($place, $run) = @_;
 	my $plan = $run->{explain}{Plan};
-	my $all = add_sums({}, values %{ $run->{sums} });
-	my (%found, @nodes, $off, $lumped);
+	my (%found, @nodes);
 
 	walk($plan, \%found);
 	$found{"Trigger $_->{'Trigger Name'}"} = { 'Clock Self Time' => $_->{Time} } foreach @{ $run->{explain}{Triggers} || [] };
@@ -162,21 +157,13 @@ sub known_nodes
 
 		$known{margin} = $node->{'Clock Self Margin'} * $processes if defined $node->{'Clock Self Margin'};
 		push @nodes, add_sums(\%known, map { $run->{sums}{$_} // die "$place->{name}: nothing in slot $_\n" } @{ $place->{nodes}{$name} });
-		# (parallel processes wait for each other)
-		$known{before} = 0 if $place->{gather};
 	}
 	if ($place->{root} // 1)
 	{
 		my %root = (name => "$place->{name}: total", root => 1, self => $plan->{'Clock Total Time'}, margin => $plan->{'Clock Total Margin'});
 
 		push @nodes, add_sums(\%root, values %{ $run->{sums} });
-		$root{before} = $run->{explain}{Clock}{'Preempted Time'} - $root{preempted};
-		$root{before} = 0 if $root{before} < 0;
 	}
-	$off = $all->{preempted} + ($place->{gather} ? 0 : $all->{before});
-	$lumped = sum0(map { abs($_->{preempted_ms} + $_->{before_ms} - $off * ($_->{ms} - $_->{preempted_ms}) / ($all->{work} - $all->{preempted})) }
-		  values %{ $run->{sums} });
-	@$_{qw(off lumped)} = ($off, $place->{gather} ? $off : $lumped) foreach @nodes;
 	return @nodes;
 }
 

@@ -9,8 +9,8 @@
 #include "tap.h"
 
 #define YEAR	3153600			/* intervals of 10 s */
-#define LOOKS	5				/* in an interval ... */
-#define BLOCKS	6				/* ... of so many measurements each */
+#define LOOKS	5				/* in an interval */
+#define BLOCKS	6				/* measurements per observation */
 
 static uint64_t state;
 static ChangePoint point;
@@ -21,17 +21,17 @@ uniform(void)
 	return (double) (random_next(&state) >> 11) / 9007199254740992.0;
 }
 
-/* A server: what it does to one measurement of something that costs 1. */
+/* Properties of a simulated server whose undisturbed measurements are 1. */
 typedef struct Server
 {
 	const char *name;
-	double		deviation;		/* of measurements */
+	double		deviation;		/* standard deviation of measurements */
 	double		tail;			/* probability of a Pareto distributed factor */
-	double		stolen;			/* probability that a slice of 4 ms is stolen */
-	double		busy;			/* share of time that neighbours are busy in ... */
-	double		slowed;			/* ... and of their looks that are slowed down */
-	double		wander;			/* by which the processor's frequency does */
-	bool		neighbours;		/* busy now */
+	double		stolen;			/* probability that a time slice of 4 ms is stolen */
+	double		busy;			/* share of time with busy neighbours */
+	double		slowed;			/* share of observations that they slow down */
+	double		wander;			/* slow variation of the processor's frequency */
+	bool		neighbours;		/* currently busy */
 } Server;
 
 static double
@@ -40,7 +40,7 @@ interval(Server *server, double cost, long i)
 	double		least = INFINITY;
 	double		frequency = 1 + server->wander * sin(i * 2 * M_PI / 8640);
 
-	/* they are for 5 minutes on average */
+	/* busy periods last 5 minutes on average */
 	if (server->neighbours ? uniform() < 1 / 30.0 : uniform() < server->busy / (1 - server->busy) / 30)
 		server->neighbours = !server->neighbours;
 	for (int look = 0; look < LOOKS; look++)
@@ -102,7 +102,10 @@ test_nothing(void)
 	n = events(&noisy, YEAR);
 	ok(n <= 1, "a noisy server, a year: %d false events", n);
 
-	/* half of all intervals are off, but never two in a row by much */
+	/*
+	 * half of all intervals are disturbed, but never two successive ones
+	 * strongly
+	 */
 	start(9);
 	n = 0;
 	for (int i = 0; i < 100000; i++)
@@ -113,7 +116,7 @@ test_nothing(void)
 	}
 	ok(n == 0, "one value never is an event: %d", n);
 
-	/* 15 % more are no change, however long they last */
+	/* 15 % more are no change, for any duration */
 	start(10);
 	n = events(&calm, 1000);
 	for (int i = 0; i < 5000; i++)
@@ -137,7 +140,7 @@ test_nothing(void)
 	}
 }
 
-/* A change by that factor after "settled" intervals, and back after "lasts". */
+/* A change by this factor after "settled" intervals, and its end after "lasts" intervals. */
 static void
 test_change(Server *server, double factor, int settled, int lasts, int within, double tolerance, uint64_t seed)
 {
@@ -195,7 +198,7 @@ test_between_changes(void)
 	ok(!point.changed, "and then all is as before");
 }
 
-/* What was normal comes back, but one of the two values that show it is somewhat above it. */
+/* The value returns to normal, but one of the two values that show this is somewhat higher. */
 static void
 test_back_with_noise(void)
 {

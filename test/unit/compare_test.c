@@ -44,7 +44,7 @@ static const Critical criticals[] = {
 	{0.125, 0.875, 1000000, 0.15731072491107559},
 };
 
-/* Data, in no order. */
+/* Unsorted data. */
 typedef struct Data
 {
 	double		x[10];
@@ -72,7 +72,7 @@ typedef struct Expected
 	int			pair;
 	bool		welch;
 	double		difference;
-	double		error;			/* at 95 % */
+	double		error;			/* half of the 95 % interval */
 	double		pooled_stddev;
 	double		df;
 	double		p_value;
@@ -107,7 +107,7 @@ near(double value, double wanted)
 	return fabs(value - wanted) <= PRECISION * fabs(wanted);
 }
 
-/* A copy that ends with its data, so that ASan sees what reads beyond. */
+/* Returns a copy without spare space, so that ASan detects reads beyond its end. */
 static CompareSet
 set_of(const char *name, const double *x, int n)
 {
@@ -163,7 +163,7 @@ tests(void)
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
 
-		/* as if b were compared with a set whose mean is already b's */
+		/* as if b were compared with a set that has b's mean */
 		for (int j = 0; j < a.n; j++)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);
@@ -217,9 +217,7 @@ summaries(void)
 	free(zero.x);
 }
 
-/*
- * By ranks: what rank_test.c gives, in the right places.
- */
+/* Results of rank_test.c in the right members. */
 static void
 shifts(void)
 {
@@ -244,10 +242,13 @@ shifts(void)
 	   test.difference, test.low, test.high, test.p_value);
 	ok(reverse.difference == -4.75 && reverse.low == -19 && reverse.high == -1.25 && reverse.margin == 8.875,
 	   "the other way round");
-	/* of a's median, 2.5, which becomes 7.25: b less a * 2.9 is -6.35 to 17.1 */
+	/*
+	 * relative to a's median, 2.5, which becomes 7.25: b minus a * 2.9 is
+	 * -6.35 to 17.1
+	 */
 	ok(near(test.percent, 190) && near(test.margin_percent, (17.1 + 6.35) / 2 / 2.5 * 100),
 	   "in percent: %.17g +- %.17g", test.percent, test.margin_percent);
-	/* a negative median, a negative ratio: the same margin */
+	/* a negative median gives a negative ratio, but the same margin */
 	for (int i = 0; i < a.n; i++)
 		a.x[i] = -a.x[i];
 	compare_summary(&a);

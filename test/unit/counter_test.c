@@ -28,7 +28,7 @@ nap(double seconds)
 		nanosleep(&ms, NULL);
 }
 
-/* 25 MHz, as many a counter of Arm has. */
+/* The frequency of many Arm counters. */
 static uint64_t
 counter_of_25_mhz(void)
 {
@@ -41,13 +41,16 @@ broken_counter(void)
 	return 42;
 }
 
-/* What is believed of a counter where two frequencies are stated, in this order. */
+/* Returns the frequency that is selected when two frequencies are stated in this order. */
 static CounterFrequency
 believed(uint64_t (*read) (void), double first_hz, double second_hz)
 {
 	CounterFrequency frequency;
 
-	/* On a busy machine the bound of a calibration can be wider than the error that is stated below. */
+	/*
+	 * On a busy machine, the bound of a calibration may be larger than the
+	 * error that is stated below.
+	 */
 	for (int i = 0; i < 10; i++)
 	{
 		memset(&frequency, 0, sizeof(frequency));
@@ -79,7 +82,7 @@ frequencies(void)
 	ok(f.hz == 0, "a counter that stands still has none");
 }
 
-/* "why" is what the reason contains; NULL: trusted. */
+/* "why" is part of the reason; NULL: trusted. */
 static void
 judged(const char *source, double counter_ns, double system_ns, const char *why)
 {
@@ -94,7 +97,9 @@ judged(const char *source, double counter_ns, double system_ns, const char *why)
 
 #if defined(CLOCKTIMING_HAVE_ARM_COUNTER) && defined(__linux__)
 
-/* In a child: 0 if it is refused, 1 if not, 2 where the kernel has no such prohibition. */
+/*
+ * In a child process: returns 0 if reading is refused, 1 if not, 2 if the kernel cannot forbid it.
+ */
 static int
 forbidden_child(void)
 {

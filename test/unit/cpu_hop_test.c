@@ -15,15 +15,15 @@
 
 #ifdef __linux__
 
-#define OFFSET	INT64_C(10000000000)	/* ns: no hop takes as long */
+#define OFFSET	INT64_C(10000000000)	/* ns; longer than any move */
 
 static int	wrong_cpu = -1;
 static int64_t offset;
 
-/* Whether the latest set has a CPU that may come. */
+/* Whether the latest CPU set includes CPUs that may come online. */
 static bool one_to_come;
 
-/* In the place of the C library's. */
+/* Replaces the C library's function. */
 int
 sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
@@ -69,7 +69,7 @@ test_wrong(int64_t by)
 	offset = by;
 	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
 	{
-		/* seen from elsewhere, or from there */
+		/* seen from another CPU, or from the wrong one */
 		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
 
 		looked += there != 0;

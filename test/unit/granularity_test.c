@@ -20,8 +20,8 @@ uniform(void)
 }
 
 /*
- * Advances of a clock in nanoseconds whose counter has that step, after delays
- * from "least" to "least" + "spread"; one in "many" is "times" as long.
+ * Generates advances of a clock in ns whose counter has this step, after delays from "least" to
+ * "least" + "spread"; one in "many" takes "times" as long.
  */
 static void
 read_clock(int n, double step, double least, double spread, int many, int times)
@@ -77,8 +77,8 @@ known_steps(void)
 }
 
 /*
- * A process that is traced: each reading follows a system call of 26.5 us or
- * so, and some follow a longer one.  Few fit into the time that there is.
+ * A traced process: each reading follows a system call of about 26.5 us, some a longer one.  The
+ * time allows few readings.
  */
 static void
 traced(void)
@@ -91,7 +91,7 @@ traced(void)
 	is_step(180, 10.01, "traced, in 5 ms");
 }
 
-/* No period is invented where a clock of one tick is read with strays. */
+/* No period may be found in a clock with a tick of 1 and disturbed readings. */
 static void
 no_step(void)
 {
@@ -117,8 +117,7 @@ no_step(void)
 }
 
 /*
- * Whatever a clock returns, it does not take the hours or years that looking
- * at every frequency would.
+ * The search must be bounded for any values: evaluating all frequencies would take hours or years.
  */
 static void
 bounded(void)
@@ -136,7 +135,7 @@ bounded(void)
 			advances[j] = (uint64_t) exp(uniform() * log(spreads[i]));
 		is_step(N, 1, "random advances of any size");
 	}
-	/* as many distances of every size as can be */
+	/* as many distances of each size as possible */
 	for (int j = 0; j < N; j++)
 	{
 		advances[j] = 1;

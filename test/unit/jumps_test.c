@@ -10,10 +10,10 @@
 
 #define LOOKS	400
 
-/* a run of made-up looks, a millisecond apart or so */
+/* Simulated observations, about a millisecond apart. */
 static Jumps jumps;
-static int64_t look;
-static double found_ns;			/* sum of the steps told of */
+static int64_t number;
+static double found_ns;			/* sum of the reported steps */
 
 static uint32_t random_state = 2463534242U;
 
@@ -40,21 +40,21 @@ start(void)
 {
 	memset(&jumps, 0, sizeof(jumps));
 	jumps.found = found;
-	look = 0;
+	number = 0;
 	found_ns = 0;
 }
 
 static void
 add(double passed_ns, double rate, double step_ns, double backward_ns)
 {
-	JumpsInterval interval = {++look, passed_ns, 0, 400, backward_ns};
+	JumpsInterval interval = {++number, passed_ns, 0, 400, backward_ns};
 
-	/* an error that stays within the doubt */
+	/* an error within the bound */
 	interval.lead_ns = passed_ns * rate + step_ns + (uniform() - 0.5) * 2 * interval.doubt_ns;
 	jumps_add(&jumps, &interval);
 }
 
-/* mostly a sleep; now and then hardly any time, or a long wait */
+/* Usually a sleep; sometimes almost no time, or a long wait. */
 static double
 some_time(void)
 {
@@ -83,14 +83,14 @@ test_honest(void)
 		ok(nothing(), "rate %g: no step", rates[i]);
 	}
 
-	/* NTP changes its mind */
+	/* NTP changes the rate */
 	start();
 	for (int j = 0; j < 1000; j++)
 		add(1e7, j < 300 ? 500e-6 : j < 305 ? -500e-6 : 100e-6, 0, 0);
 	jumps_end(&jumps);
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
-	/* even where only what follows, or what precedes, can tell */
+	/* even if only one side shows it */
 	for (int at = 1; at < 30; at++)
 	{
 		for (int part = 0; part <= 10; part++)
@@ -103,7 +103,7 @@ test_honest(void)
 		}
 	}
 
-	/* few, none, or of no length */
+	/* few intervals, none, or without length */
 	for (int n = 0; n < 40; n++)
 	{
 		start();
@@ -113,7 +113,7 @@ test_honest(void)
 		ok(nothing(), "%d intervals", n);
 	}
 
-	/* a reference that stands still, while the clock does not */
+	/* the reference stands still, the clock does not */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(0, 0, 1e6, 0);
@@ -134,7 +134,7 @@ test_steps(void)
 			JumpsCount *count = sign > 0 ? &jumps.warps : &jumps.lags;
 			JumpsCount *other = sign > 0 ? &jumps.lags : &jumps.warps;
 
-			/* one, wherever */
+			/* one step at any place */
 			for (int at = 0; at < LOOKS; at += at < 20 || at > LOOKS - 20 ? 1 : 20)
 			{
 				start();
@@ -145,7 +145,7 @@ test_steps(void)
 				ok(fabs(count->max_ns - sizes[i]) < 2000 && fabs(found_ns - size) < 2000, "its size: %g", found_ns);
 			}
 
-			/* many */
+			/* many steps */
 			start();
 			for (int j = 0; j < LOOKS; j++)
 				add(1e6, 0, j % 10 == 5 ? size : 0, 0);
@@ -153,7 +153,7 @@ test_steps(void)
 			ok(count->count == LOOKS / 10 && other->count == 0, "%g ns every 10: %ld", size, (long) count->count);
 		}
 
-		/* there and back, one interval or more apart */
+		/* a step and its return, one or more intervals apart */
 		for (int apart = 1; apart < 5; apart++)
 		{
 			start();
@@ -164,7 +164,7 @@ test_steps(void)
 		}
 	}
 
-	/* also of a clock that runs at quite another rate */
+	/* also if the clock has quite another rate */
 	for (int i = 0; i < 4; i++)
 	{
 		double		size = i % 2 == 0 ? 3e5 : -3e5;
@@ -177,7 +177,7 @@ test_steps(void)
 		   jumps.warps.count + jumps.lags.count == LOOKS / 20, "%g ns at an odd rate", size);
 	}
 
-	/* what lasts some intervals is one */
+	/* a step of several intervals counts once */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, j >= 100 && j < 103 ? -1 : 0, 0, 0);
@@ -185,7 +185,7 @@ test_steps(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "still for three intervals: %ld, %g",
 	   (long) jumps.lags.count, jumps.lags.max_ns);
 
-	/* also with a look in it that tells nothing */
+	/* also with an observation in it that is too short */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(j == 101 ? 1e3 : 1e6, j >= 100 && j < 104 ? -1 : 0, 0, 0);
@@ -197,7 +197,7 @@ test_steps(void)
 static void
 test_backward(void)
 {
-	/* seen in readings, right before the interval or in it */
+	/* a backward step in readings, in the previous interval or in this one */
 	for (int before = 0; before < 2; before++)
 	{
 		start();
@@ -209,14 +209,14 @@ test_backward(void)
 		ok(fabs(found_ns + 5e6) < 2000, "and it is told of");
 	}
 
-	/* one reading that was wrong */
+	/* a single wrong reading */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, 0, j == 200 ? 5e6 : 0);
 	jumps_end(&jumps);
-	ok(nothing(), "there and back between two looks");
+	ok(nothing(), "there and back between two observations");
 
-	/* a step back and a larger lag in one */
+	/* a backward step and a larger lag together */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(1e6, 0, j == 200 ? -9e6 : 0, j == 200 ? 4e6 : 0);
@@ -224,7 +224,7 @@ test_backward(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the rest is a lag: %g", jumps.lags.max_ns);
 }
 
-/* A coarse clock: its own rate does not show from one look to the next. */
+/* The rate of a coarse clock does not show between two observations. */
 static void
 test_nominal(void)
 {
@@ -234,21 +234,21 @@ test_nominal(void)
 	jumps.nominal = true;
 	for (int j = 0; j < LOOKS; j++)
 	{
-		interval.look++;
+		interval.number++;
 		interval.lead_ns = j % 4 == 3 ? 3e6 : -1e6;
 		jumps_add(&jumps, &interval);
 	}
 	ok(nothing(), "ticks of 4 ms are no steps");
-	interval.look++;
+	interval.number++;
 	interval.lead_ns = 1e9;
 	jumps_add(&jumps, &interval);
 	jumps_end(&jumps);
 	ok(jumps.warps.count == 1 && jumps.warps.max_ns == 1e9, "but a second is");
 }
 
-/* ---------------------------------------------------------------------
- * A clock 200 ppm fast that stands still again and again, and looks that come
- * as a busy machine has it: seldom, and irregularly.
+/*
+ * A clock that is 200 ppm fast and stands still repeatedly, with observations as on a busy machine:
+ * rare and irregular.
  */
 
 #define MOST_PAIRS	1200
@@ -262,11 +262,11 @@ static void
 found_at(void *arg, const JumpsInterval *interval, double size_ns, double bound_ns)
 {
 	(void) arg;
-	steps_ns[interval->look] += size_ns;
-	doubts_ns[interval->look] += bound_ns;
+	steps_ns[interval->number] += size_ns;
+	doubts_ns[interval->number] += bound_ns;
 }
 
-/* What such a clock leads by at that time. */
+/* Returns the lead of such a clock at this time. */
 static double
 lead_at(double time_ns, double still_ns)
 {
@@ -275,12 +275,9 @@ lead_at(double time_ns, double still_ns)
 	return time_ns * 200e-6 - (floor(time_ns / EVERY_NS) * still_ns + fmin(into, still_ns));
 }
 
-/*
- * Looks for a second, but not for fewer than 30 looks, which are "most_ms"
- * apart at most, as clock_drift() does it.
- */
+/* Observations as in clock_drift(): for a second, at least 30, at most most_ms apart. */
 static int
-looks_at_still(double still_ns, double least_ms, double most_ms)
+observations_of_still(double still_ns, double least_ms, double most_ms)
 {
 	static double work[3 * MOST_PAIRS];
 	double		begin_ns = uniform() * EVERY_NS;
@@ -309,7 +306,7 @@ looks_at_still(double still_ns, double least_ms, double most_ms)
 			jumps_add(&jumps, &interval);
 		}
 		n++;
-		/* some are taken one right after the other */
+		/* some follow each other immediately */
 		time_ns += uniform() < 0.1 ? 5e3 + 1e5 * uniform() :
 			1e6 * least_ms * pow(most_ms / least_ms, uniform());
 	}
@@ -319,7 +316,7 @@ looks_at_still(double still_ns, double least_ms, double most_ms)
 		pairs[i].lead_ns -= stepped_ns += steps_ns[i];
 		pairs[i].doubt_ns = doubt_ns += doubts_ns[i];
 	}
-	jumps_take_off_stretches(&jumps, pairs, n, work);
+	jumps_subtract_stretches(&jumps, pairs, n, work);
 	return n;
 }
 
@@ -338,12 +335,15 @@ test_still(void)
 				int			missed = 0;
 				int			off = 0;
 
-				/* looked at as regularly as it stands still, it is merely slow */
+				/*
+				 * if observations are as regular as the stops, the clock is
+				 * merely slow
+				 */
 				if (steady && mosts[m] >= 200 && stills[s] < 30e6)
 					continue;
 				for (int i = 0; i < runs; i++)
 				{
-					int			n = looks_at_still(stills[s], steady ? mosts[m] * 0.9 : 1, mosts[m]);
+					int			n = observations_of_still(stills[s], steady ? mosts[m] * 0.9 : 1, mosts[m]);
 					double		rest_ns = pairs[n - 1].lead_ns - pairs[0].lead_ns -
 						200e-6 * (pairs[n - 1].time_ns - pairs[0].time_ns);
 
@@ -351,9 +351,12 @@ test_still(void)
 					missed += jumps.lags.max_ns < 0.9 * stills[s];
 					off += fabs(rest_ns) > pairs[n - 1].doubt_ns + 400;
 				}
-				/* a third of the time in longer intervals than that hides much */
+				/*
+				 * standing still for a third of such long intervals hides
+				 * much
+				 */
 				ok(fmax(warped, fmax(missed, off)) <= (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,
-				   "still for %g ms, looks %s %g ms apart: %d with a warp, %d without such a lag, %d off, of %d",
+				   "still for %g ms, observed %s %g ms apart: %d with a warp, %d without such a lag, %d off, of %d",
 				   stills[s] / 1e6, steady ? "about" : "up to", mosts[m], warped, missed, off, runs);
 			}
 }

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "core/outliers.h"
+#include "core/stats.h"
 #include "core/random.h"
 #include "tap.h"
 
@@ -18,7 +18,10 @@ normal(void)
 	return sqrt(2 * random_exponential(&state)) * cos(angle);
 }
 
-/* Of so many fleets of n servers, "odd" of which deviate by so much: with a wrong one among what is found; and all found. */
+/*
+ * Simulates fleets of n servers, of which "odd" deviate; counts fleets in which a regular one is
+ * reported, and in which all odd ones are.
+ */
 static void
 fleets(int rounds, int n, int odd, double by, double all, int *wrong, int *found)
 {

@@ -16,7 +16,7 @@
 
 #define DRAWS		10000000
 
-/* The first values of xorshift64* for the seed 1, computed apart from it. */
+/* First values of xorshift64* for the seed 1, computed independently. */
 static void
 generator(void)
 {
@@ -66,7 +66,7 @@ distribution(uint64_t state)
 	variance = squares / DRAWS - mean * mean;
 	correlation = products / DRAWS;
 
-	/* six standard errors are 0.19 %, so 0.1 % is as much as can be asked */
+	/* six standard errors are 0.19 %, so a bound of 0.1 % is strict */
 	ok(fabs(mean - 1) < 0.001, "the mean of ten million gaps is within 0.1 %%: %.6f", mean);
 	/* the variance of the variance of an exponential distribution is 8 / n */
 	ok(fabs(variance - 1) < 6 * sqrt(8.0 / DRAWS), "the variance is 1: %.6f", variance);
@@ -81,7 +81,7 @@ distribution(uint64_t state)
 	ok(tail, "gaps above 1 to 9 times the mean are as frequent as they ought to be");
 }
 
-/* The state after which xorshift64* gives z, which is not 0, by its inverse. */
+/* Returns the state after which xorshift64* returns z (not 0), by its inverse. */
 static uint64_t
 state_before(uint64_t z)
 {
@@ -99,7 +99,7 @@ exponential_of(uint64_t random)
 	return random_exponential(&state);
 }
 
-/* What ten million draws will not hit upon. */
+/* Extremes, which ten million draws do not reach. */
 static void
 ends(void)
 {
@@ -141,7 +141,7 @@ schedule(void)
 	ok(fabs(due_s / 5000 - 1) < 6e-3, "a million of them at 200 a second take 5000 s: %.1f", due_s);
 }
 
-/* A clock with an offset, whose next reading comes back late if asked to. */
+/* A clock with an offset, whose next reading can be delayed. */
 static int64_t offset;
 static int64_t next_takes_ns;
 
@@ -256,7 +256,7 @@ intervals(void)
 	ok(late, "no interval ends before its edge");
 	ok(readings > 1000, "readings of all");
 
-	/* a pause between intervals is no gap of either */
+	/* a pause between intervals is not a gap */
 	sampler_clear(&run);
 	pause_ms(100);
 	sampler_resume(&run);

@@ -39,7 +39,7 @@ compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* As draw() of rank_reference.R; sorted. */
+/* Same as draw() of rank_reference.R; sorted. */
 static double *
 draw(int64_t seed, int n, int shape, double offset)
 {
@@ -59,7 +59,7 @@ draw(int64_t seed, int n, int shape, double offset)
 	return x;
 }
 
-/* Relative to how far differences are apart, as one may be near 0. */
+/* Relative to the distance of differences, because a value may be near 0. */
 static bool
 near(double value, double wanted, double unit)
 {
@@ -109,7 +109,7 @@ beside_r(void)
 	ok(exact > 30 && tied > 30, "%d data sets with the exact distribution, %d with ties", exact, tied);
 }
 
-/* How many passes a selection takes. */
+/* Number of passes of a selection. */
 static int	passes;
 
 static void
@@ -118,7 +118,7 @@ count_pass(void)
 	passes++;
 }
 
-/* One of each kind that bisection, or what is quicker, could fail at. */
+/* Cases that are difficult for bisection or for faster methods. */
 static void
 selection(void)
 {
@@ -171,19 +171,25 @@ special_cases(void)
 	ok(rank_test(&pair, 0.5, 0.5).k == 1, "but at 50 %%");
 	test = rank_test(&same, 0.95, 0.05);
 	ok(isnan(test.p_value) && test.k == 0, "nothing varies");
-	/* p is 0.1: not below what is left of 90 % */
+	/* p is 0.1, which is not below the remainder of 90 % */
 	test = rank_test(&three, 0.9, 0.1);
 	ok(test.p_value == 0.1 && test.k == 0, "on the edge: p = %.17g", test.p_value);
 	ok(rank_test(&three, 0.89, 0.11).k == 1, "beyond the edge");
 	ok(rank_test(&three, 1e-11, 1 - 1e-11).k == 4, "the narrowest interval");
 
-	/* half 0, half 1: sigma is sqrt(300 * (121 - 4 * (30^3 - 30) / (120 * 119))), ties between sets not counted */
+	/*
+	 * half 0, half 1: sigma is sqrt(300 * (121 - 4 * (30^3 - 30) / (120 *
+	 * 119))), not counting ties between sets
+	 */
 	for (int i = 0; i < 60; i++)
 		x[i] = y[i] = i / 30;
 	test = rank_test(&halves, 0.95, 0.05);
 	ok(test.k == 1438 && test.p_value == 1, "ties within and between sets: k is %d", (int) test.k);
 
-	/* 10^10 differences: more than 32 bits, and the largest is not near the others */
+	/*
+	 * 10^10 differences need more than 32 bits; the largest one is far from
+	 * the others
+	 */
 	for (int i = 0; i < LENGTH(x); i++)
 	{
 		x[i] = i;

@@ -14,22 +14,22 @@
 #include "tap.h"
 
 /*
- * The clock under test: true nanoseconds plus an offset, with a fault on
- * every "period"-th reading from "from" on.
+ * The clock under test: true nanoseconds plus an offset, with a fault at every "period"-th reading
+ * from "from" on.
  */
 static struct
 {
 	uint64_t	readings;
 	uint64_t	from;
 	uint64_t	period;
-	int64_t		step;			/* added to the offset for good */
-	int64_t		once;			/* added to one reading only */
-	int			still;			/* readings that repeat the one before */
-	uint64_t	pause_ns;		/* in which neither clock is read */
-	double		rate;			/* of the clock, 1: true */
-	uint64_t	tick_ns;		/* in which it counts, whole nanoseconds */
+	int64_t		step;			/* added to the offset permanently */
+	int64_t		once;			/* added to one reading */
+	int			still;			/* number of repeated readings */
+	uint64_t	pause_ns;		/* time without readings of either clock */
+	double		rate;			/* relative to the true rate */
+	uint64_t	tick_ns;		/* its unit in ns */
 	int64_t		offset;
-	int			left;			/* readings still to be repeated */
+	int			left;			/* repetitions that remain */
 	uint64_t	last;
 	uint64_t	injected;
 } fake;
@@ -106,7 +106,7 @@ reset(void)
 	memset(&fake, 0, sizeof(fake));
 	fake.rate = 1;
 	fake.tick_ns = 1;
-	/* the beginning is not compared with the reference */
+	/* the start of a run is not compared with the reference */
 	fake.from = 20000;
 }
 
@@ -139,7 +139,7 @@ faults(void)
 
 	reset();
 	fake.period = 5003;
-	/* by more than this process is ever taken off the CPU between two readings */
+	/* more than any time off the CPU between two readings */
 	fake.step = -1000000000;
 	sample(0.2);
 	ok(tally->backward_steps == fake.injected && fake.injected > 10,
@@ -205,13 +205,16 @@ faults(void)
 	ok(run.granularity_ticks == 0, "a clock that never moves shows no granularity");
 }
 
-/* By a clock of nanoseconds, and by a counter of 25 MHz, of which few ticks are long. */
+/* A clock in ns, and a counter of 25 MHz, for which few ticks are long. */
 static void
 jumps(uint64_t tick_ns)
 {
 	int64_t		missed;
 
-	/* one is not told apart where the processor is lost in its block: once in ten runs it is not */
+	/*
+	 * A jump is not recognised if the process was preempted in the same
+	 * block.  In one of ten runs that must not happen.
+	 */
 	for (int i = 0; i < 10; i++)
 	{
 		reset();
@@ -222,7 +225,10 @@ jumps(uint64_t tick_ns)
 		if (run.warps.count == (int64_t) fake.injected)
 			break;
 	}
-	/* on a busy machine, in none of the ten: each that is lost then is in a block that has a gap */
+	/*
+	 * on a busy machine it may happen in each; a missed jump is then in a
+	 * block with a gap
+	 */
 	missed = (int64_t) fake.injected - (int64_t) run.warps.count;
 	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 && fake.injected > 10,
 	   "ticks of %d ns, jumps of 5 us: %d of %d found, %d gaps", (int) tick_ns, (int) run.warps.count, (int) fake.injected,
@@ -236,7 +242,7 @@ jumps(uint64_t tick_ns)
 	fake.period = 1009;
 	fake.step = 5000;
 	sample(0.2);
-	/* but not where one of them falls together with an interrupt */
+	/* but none may be reported together with an interrupt */
 	ok(run.warps.count <= (int64_t) fake.injected && run.warps.count >= fake.injected * 0.9,
 	   "jumps closer to each other than blocks are long: %d of %d found",
 	   (int) run.warps.count, (int) fake.injected);
@@ -246,13 +252,13 @@ jumps(uint64_t tick_ns)
 	fake.period = 5003;
 	fake.pause_ns = 50000;
 	sample(0.2);
-	/* this process has others */
+	/* the process has other gaps */
 	ok(run.gaps.count >= fake.injected * 0.9 && fake.injected > 10,
 	   "pauses of 50 us: %d of %d found", (int) run.gaps.count, (int) fake.injected);
 	ok(run.warps.count == 0 && run.lags.count == 0, "which are no warps");
 }
 
-/* Whoever stops this process stops both clocks. */
+/* Stopping the process stops both clocks. */
 static void
 a_gap(void *arg, double elapsed_s)
 {
@@ -285,7 +291,7 @@ gaps(void)
 	ok(tally->largest >= 300000000, "and the longest duration");
 }
 
-/* Advances of a counter of that step (in ns), read after random delays. */
+/* Returns the granularity of a counter with this step in ns, read after random delays. */
 static double
 granularity_of(double step, bool whole, int strays)
 {
@@ -331,7 +337,7 @@ granularities(void)
 	ok(granularity(few, 8) == 0, "too few readings say nothing");
 }
 
-/* Blocks of 20.00 to 20.99 ns, of which so many are in a hundred, among others of 40 ns. */
+/* Blocks of 20.00 to 20.99 ns, this percentage of all; the others have 40 ns. */
 static BlockCosts costs;
 
 static double
@@ -353,13 +359,13 @@ block_costs(void)
 	cost = least_cost(30, 100, &margin);
 	ok(cost == 20 && margin == 0, "30 equal ones do: %g, %g", cost, margin);
 	cost = least_cost(2000, 50, &margin);
-	/* the fastest 40 of them are of 20.00 */
+	/* the fastest 40 have 20.00 */
 	ok(cost == 20, "the fastest fiftieth counts: %g", cost);
 	cost = least_cost(2000, 1, &margin);
-	/* 20 blocks of 20.00 to 20.19, and 20 of 40 */
+	/* 20 blocks from 20.00 to 20.19, and 20 of 40 */
 	ok(fabs(cost - 30.0475) < 1e-9 && margin > 1, "not the fastest alone: %g, %g", cost, margin);
 
-	/* of a long run all parts count: the fast blocks come last */
+	/* in a long run all parts count: the fast blocks come last */
 	memset(&costs, 0, sizeof(costs));
 	for (int i = 0; i < 200000; i++)
 		block_costs_add(&costs, i < 180000 ? 40 : 20);

@@ -248,7 +248,7 @@ add_batch(Run *run)
 	static const CallsBelow nothing;
 
 	for (int i = 0; run->gap > 1 && i < run->nsamples; i++)
-		call_series_add(&run->drawn, run->samples[i], &nothing, run->gap, LONG_TICKS);
+		call_stratum_add(&run->drawn.now, run->samples[i], &nothing);
 	run->nsamples = 0;
 }
 

@@ -20,20 +20,18 @@
 #define READINGS		500
 #define MAX_SECONDS		20
 
-/* ---------------------------------------------------------------------
- * Made-up clocks, and two sides that take turns: all is known.
- */
+/* Simulated clocks, and two sides that alternate, so that everything is known. */
 
 static uint64_t now_ticks = 1000000;
 
-/* a clock that is ahead by that much; each reading takes 100 ticks */
+/* a clock with a lead; each reading takes 100 ticks */
 static uint64_t
 made_up(const void *arg)
 {
 	return (now_ticks += 100) + *(const int64_t *) arg;
 }
 
-/* the same, but standing still; one that is coarse; one that reads 0 */
+/* variants: a clock that stands still, a coarse one, and one that returns 0 */
 static uint64_t still_at;
 static uint64_t quantum;
 
@@ -110,7 +108,7 @@ test_unsteady(void)
 	int64_t		ahead[2] = {0, 0};
 	SkewResult	r;
 
-	/* it drifts, and back again */
+	/* it drifts, and returns */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	for (int i = 0; i < 16; i++)
@@ -124,7 +122,7 @@ test_unsteady(void)
 	ok(r.offset_min >= -200 && r.offset_max <= 2300, "and little more: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* it jumps, which a single reading that comes late does not undo */
+	/* it jumps; a single late reading does not hide this */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 700;
@@ -136,7 +134,7 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min == -5100 && r.offset_max == 800, "a jump: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* it jumps before there is a batch */
+	/* it jumps before the end of the first batch */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 0;
@@ -147,13 +145,13 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* one side sees nothing at all */
+	/* one side sees no reading */
 	skew_init(&sides[1]);
 	r = skew_result(&sides[0], &sides[1]);
 	ok(!r.known, "one side's readings alone bound nothing");
 }
 
-/* A clock that does not advance proves nothing. */
+/* A clock that does not advance yields no bounds. */
 static void
 test_still(void)
 {
@@ -167,7 +165,10 @@ test_still(void)
 		int64_t		ahead[2] = {0, o};
 		SkewResult	r;
 
-		/* for a while, all the same or each where it is; then it catches up */
+		/*
+		 * for some time, both at the same value or each at its own; then they
+		 * continue
+		 */
 		for (int each = 0; each < 2; each++)
 		{
 			skew_init(&sides[0]);
@@ -191,7 +192,7 @@ test_still(void)
 			   "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
 		}
 
-		/* for good: at a reading, and at that which means none */
+		/* forever: at some value, and at 0, which means "none" */
 		for (int zero = 0; zero < 2; zero++)
 		{
 			made_up_clock = zero ? made_up_zero : made_up_still;
@@ -207,7 +208,7 @@ test_still(void)
 			made_up_clock = made_up;
 		}
 
-		/* a coarse clock is known to within what it advances by */
+		/* the offset of a coarse clock is known to within its step */
 		made_up_clock = made_up_coarse;
 		for (quantum = 300; quantum <= 30000; quantum *= 10)
 		{
@@ -224,9 +225,7 @@ test_still(void)
 	}
 }
 
-/* ---------------------------------------------------------------------
- * Two threads, each on a CPU of its own, and real clocks.
- */
+/* Two threads on different CPUs, with real clocks. */
 
 #ifdef __linux__
 
@@ -234,7 +233,7 @@ static SkewSide sides[2];
 static int	cpus[2];
 static volatile bool stop;
 
-/* ticks ahead, in place of a true offset */
+/* added lead in ticks */
 static int64_t ahead[2];
 
 static uint64_t
@@ -325,11 +324,11 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 			printf("# %.1f to %.1f ns, width %.1f, round trip %.1f, exchanges %ld\n", r.offset_min * tick_ns,
 				   r.offset_max * tick_ns, (r.offset_max - r.offset_min) * tick_ns, r.round_trip * tick_ns,
 				   (long) r.exchanges);
-			/* what is injected adds to a true offset of 0 */
+			/* the true offset is 0 plus the added lead */
 			ok(r.offset_min <= truth && r.offset_max >= truth, "it is within the bounds");
 			ok(r.steady, "and steady");
 			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "bounds are no farther apart than a round trip");
-			/* where a round trip is shorter than the offset, it must be seen */
+			/* an offset larger than the round trip must be detected */
 			if (ticks > r.round_trip)
 			{
 				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");

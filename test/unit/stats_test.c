@@ -342,13 +342,13 @@ copied(const double *x, int n)
 	return copy;
 }
 
-/* What follows from a critical value or a p-value. */
+/* Derived from critical values and p-values. */
 static double
 t_quantile(double p, double df)
 {
 	if (p == 0.5)
 		return 0;
-	/* both differences are exact where they have to be, near 0.5 and near 1 */
+	/* both differences are exact near 0.5 and near 1 */
 	return p < 0.5 ? -stats_t_critical(2 * (0.5 - p), 2 * p, df) :
 		stats_t_critical(2 * (p - 0.5), 2 * (1 - p), df);
 }
@@ -407,7 +407,7 @@ distributions(void)
 	}
 }
 
-/* What no table covers: every df, and that functions agree with each other. */
+/* Any df, and agreement of the functions. */
 static void
 consistency(void)
 {
@@ -504,7 +504,7 @@ describing(void)
 	   isnan(stats_median(NULL, 0)), "nothing has nothing");
 }
 
-/* Data far from 0, compared to their spread. */
+/* Data whose distance from 0 is large compared to their spread. */
 static void
 ill_conditioned(void)
 {
@@ -542,14 +542,14 @@ ill_conditioned(void)
 		x[i] = 1.0 / (i + 1);
 	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many has not piled up roundings");
 
-	/* NIST StRD, NumAcc4: of the digits, double keeps 8 of the spread */
+	/* NIST StRD, NumAcc4: the spread keeps 8 digits */
 	x[0] = 10000000.2;
 	for (int i = 1; i < 1001; i++)
 		x[i] = i % 2 == 1 ? 10000000.1 : 10000000.3;
 	ok(fabs(stats_mean(x, 1001) - 10000000.2) < 4e-9 &&
 	   fabs(stats_stddev(x, 1001) - 0.1) < 1e-8, "NIST NumAcc4");
 
-	/* the first value is the odd one out */
+	/* the first value is an outlier */
 	for (int i = 0; i < 1000; i++)
 		x[i] = i == 0 ? 1e15 : 0.125 * (i % 2);
 	ok(near(stats_mean(x, 1000), 1e12 + 0.0625), "an outlier first: mean");
@@ -580,7 +580,7 @@ intervals(void)
 	   isnan(half_width(1, 5, 95)), "undefined for a confidence out of range");
 }
 
-/* Means of the fastest, and how sure their difference is. */
+/* Means of the smallest values, and the margin of their difference. */
 static void
 low_means(void)
 {
@@ -610,9 +610,26 @@ low_means(void)
 		/* the ten smallest are 0 to 9 */
 		ok(stats_undisturbed(many, 500, &margin, room) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
 		ok(stats_undisturbed(many, 100, &margin, room) == 2, "undisturbed: the fastest five");
+
+		/* as of R's qbinom(0.025, n, 0.5): from the first to the last of 6, from the 40th to the 61st of 100 */
+		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
+		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
+		ok(stats_typical(many, 6, &margin) == 2.5 && margin == 2.5, "typical: the whole range of six");
+		ok(stats_typical(many, 100, &margin) == 49.5 && margin == 10.5, "typical: between ranks");
+		covered = 0;
+		srand(4);
+		for (int rep = 0; rep < 2000; rep++)
+		{
+			for (int i = 0; i < 30; i++)
+				many[i] = -log((rand() + 1.0) / (RAND_MAX + 1.0));
+			(void) stats_typical(many, 30, &margin);
+			covered += many[9] <= log(2) && many[20] >= log(2) && margin == (many[20] - many[9]) / 2;
+		}
+		ok(covered > 2000 * 0.94 && covered < 2000 * 0.98, "typical: %d of 2000 intervals contain the median", covered);
+		covered = 0;
 	}
 
-	/* 95 % of intervals contain the truth, whatever the noise adds */
+	/* 95 % of the intervals contain the true value for any noise */
 	srand(3);
 	for (int rep = 0; rep < 600; rep++)
 	{
@@ -625,7 +642,7 @@ low_means(void)
 
 		for (int i = 0; i < 400; i++)
 		{
-			/* nearly normal, and now and then a long delay */
+			/* nearly normal, with occasional long delays */
 			double		u = 0;
 			double		v = 0;
 
@@ -660,10 +677,10 @@ typedef struct LineCase
 } LineCase;
 
 /*
- * Times in ns and what a clock 200 ppm fast leads by; all numbers are whole and
- * exact as double even with an offset of 1e18.  scipy.stats.linregress(x, y)
- * for the first and the second, and by rational arithmetic (fractions.Fraction)
- * for all: from an offset of 1e15 on SciPy loses digits, 6 of them at the end.
+ * Times in ns, and the lead of a clock that is 200 ppm fast.  All numbers are integers that are
+ * exact as double even with an offset of 1e18.  The first and the second are from
+ * scipy.stats.linregress(x, y), all from rational arithmetic (fractions.Fraction); from an offset
+ * of 1e15 on, SciPy loses up to 6 digits.
  */
 static const LineCase line_cases[] = {
 	{"times from 0", 0, 0, 1,
@@ -748,7 +765,7 @@ lines(void)
 	   isnan(stats_line_half_width(index, hundred, 9, 10, 0.95)) &&
 	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "undefined for what is out of range");
 
-	/* the bound is reached where each point is as far off as it can be */
+	/* the bound is reached if each point has its largest error */
 	for (int i = 0; i < 100; i++)
 	{
 		bound[i] = 1 + i % 7;
@@ -760,7 +777,7 @@ lines(void)
 	   "no bound where there is no slope");
 }
 
-/* Deviations that last: 95 % of intervals by batches contain the truth. */
+/* 95 % of the intervals by batches contain the true slope if deviations are correlated. */
 static void
 line_coverage(void)
 {
@@ -777,7 +794,7 @@ line_coverage(void)
 
 		for (int i = 0; i < 1000; i++)
 		{
-			/* autoregressive, forgotten after some ten points */
+			/* autoregressive, with a memory of about ten points */
 			for (int k = 0; k < 4; k++)
 				deviation += rand() / (double) RAND_MAX - 0.5;
 			deviation *= 0.9;

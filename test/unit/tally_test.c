@@ -91,7 +91,7 @@ unusual(void)
 	ok(tally_moments(tally).count == 3, "backward steps are no durations");
 }
 
-/* More distinct long durations than fit: rounded, but none lost. */
+/* More distinct long durations than fit are rounded, not lost. */
 static void
 rounding(void)
 {
@@ -148,7 +148,10 @@ rounding(void)
 	ok(tally->precision_bits == 8 && tally->nlonger == 1 && tally_moments(tally).count == 8 &&
 	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
 
-	/* the largest in a class of its own, above it, below it, next to another */
+	/*
+	 * the largest duration in a class of its own, above it, below it, next to
+	 * another
+	 */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{
 		uint64_t	base = UINT64_C(1) << 40;
@@ -172,7 +175,7 @@ rounding(void)
 	}
 }
 
-/* Against the definition, on all sizes from 1 to 40 and odd shares. */
+/* Compared with the definition, for all sizes from 1 to 40 and odd shares. */
 static void
 quantiles(void)
 {

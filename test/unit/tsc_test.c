@@ -30,7 +30,7 @@ nap(double seconds)
 
 #if defined(CLOCKTIMING_HAVE_TSC) && defined(__linux__)
 
-/* In a child: exit status 0 if it is refused, and says why; 1 if not. */
+/* In a child process: exit status 0 if reading is refused with a reason, else 1. */
 static int
 forbidden_child(void)
 {
@@ -44,15 +44,14 @@ forbidden_child(void)
 	why = tsc_why_no_rdtscp();
 	if (why == NULL || tsc_frequency(nap) != NULL)
 		return 1;
-	/* and again once it is allowed */
+	/* allowed again */
 	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
 	return tsc_why_no_rdtsc() == NULL ? 0 : 1;
 }
 
 /*
- * That reading it would have killed: the child must die.  It dies of the signal
- * itself, as a sanitizer's handler would report what is no fault, and without a
- * core file.
+ * Proves that reading would have been fatal: the child must die.  It must die of the signal itself,
+ * because a sanitizer's handler would report a fault, and without a core file.
  */
 static int
 careless_child(void)
@@ -81,8 +80,8 @@ status_of(int (*child) (void))
 #endif
 
 /*
- * Whether the TSC is trusted: by PostgreSQL 19's rule, but not where the
- * kernel has given it up.  "why" is what the reason contains; NULL: trusted.
+ * The TSC is trusted by PostgreSQL 19's rule unless the kernel has given it up.  "why" is part of
+ * the reason; NULL: trusted.
  */
 static void
 judged(bool tsc_adjust, const char *source, const char *available, bool by_default, const char *why)
@@ -95,7 +94,7 @@ judged(bool tsc_adjust, const char *source, const char *available, bool by_defau
 	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
 	   "and it is %s", reason ? reason : "trusted");
 
-	/* whatever the kernel says */
+	/* for any kernel */
 	evidence.why_not_usable = "it cannot be read";
 	ok(tsc_judge(&evidence) == evidence.why_not_usable, "unless it cannot be used");
 }
@@ -103,7 +102,10 @@ judged(bool tsc_adjust, const char *source, const char *available, bool by_defau
 static void
 judgements(void)
 {
-	/* on bare metal; the second one is a processor of AMD's, on any number of sockets */
+	/*
+	 * bare metal; the second one is an AMD processor with any number of
+	 * sockets
+	 */
 	judged(true, "tsc", "tsc hpet acpi_pm", true, NULL);
 	judged(false, "tsc", "tsc hpet acpi_pm", true, NULL);
 	judged(true, "hpet", "hpet acpi_pm", true, "has given up the TSC: its clock source is hpet");
@@ -112,7 +114,7 @@ judgements(void)
 	judged(false, "acpi_pm", "tsc hpet acpi_pm", false, "does not keep time by the TSC: its clock source is acpi_pm");
 	judged(true, "jiffies", "jiffies", true, "has given up the TSC: its clock source is jiffies");
 
-	/* on a virtual machine */
+	/* virtual machine */
 	judged(true, "tsc", "tsc kvm-clock", true, NULL);
 	judged(true, "kvm-clock", "kvm-clock tsc acpi_pm", true, NULL);
 	judged(false, "kvm-clock", "kvm-clock tsc acpi_pm", false, "no TSC_ADJUST, and the kernel's clock source is kvm-clock");
@@ -121,7 +123,7 @@ judgements(void)
 	judged(true, "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page acpi_pm", true, "has given up the TSC");
 	judged(true, "xen", "xen tsc-early", true, "has given up the TSC");
 
-	/* nothing is known: several sockets without TSC_ADJUST may disagree */
+	/* nothing is known; without TSC_ADJUST, several sockets may disagree */
 	judged(true, "", "", true, NULL);
 	judged(false, "", "", false, "no TSC_ADJUST, and the kernel's clock source is not known");
 	judged(true, "kvm-clock", "", true, NULL);

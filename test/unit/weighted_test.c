@@ -25,9 +25,9 @@ is_near(double a, double b, double relative)
 }
 
 /*
- * A population of which values are seen by chances that have to do with their size,
- * each off by itself, again and again: how often the intervals contain the truth, and
- * how far the margins are from how much the estimates vary.
+ * Samples a population many times, with probabilities that depend on the values, which have errors
+ * of their own.  Counts how often the intervals contain the true values, and compares margins with
+ * the variation of the estimates.
  */
 static void
 simulate(void)
@@ -57,7 +57,7 @@ simulate(void)
 		{
 			if (uniform(&state) < p[i])
 			{
-				/* of a uniform distribution, whose variance is 1/12 width^2 */
+				/* uniform distribution, whose variance is width^2 / 12 */
 				double		off = (uniform(&state) - 0.5) * 12;
 
 				weighted_add(&sums, 1 / p[i], x[i] + off, 12);
@@ -78,7 +78,10 @@ simulate(void)
 	ok(count_in > RUNS * 0.92 && count_in < RUNS * 0.97, "of 95 %% of counts, too: %d of %d", count_in, RUNS);
 }
 
-/* Means of values drawn anew each time; and of two alike, how often they differ. */
+/*
+ * Means of values that are drawn anew each time; how often two equal means are reported as
+ * different.
+ */
 static void
 simulate_means(void)
 {
@@ -109,7 +112,10 @@ simulate_means(void)
 	ok(differ > RUNS * 0.03 && differ < RUNS * 0.07, "alike, 5 %% differ: %d of %d", differ, RUNS);
 }
 
-/* Of 1 to 5 and 4, 6, 8, 10 the squared standard errors are 1/2 and 5/3, the degrees of freedom 4 and 3. */
+/*
+ * The squared standard errors of 1 to 5 and of 4, 6, 8, 10 are 1/2 and 5/3, the degrees of freedom
+ * 4 and 3.
+ */
 static void
 compare(void)
 {

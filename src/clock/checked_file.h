@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * checked_file.h
+ *	  Files that end with a checksum.
+ *
+ * A file is written to PATH.tmp, which replaces PATH when it is complete.  After a crash or on a full
+ * disk, the previous file remains.  Errors are written to the server log, not raised.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_CHECKED_FILE_H
+#define CLOCKTIMING_CHECKED_FILE_H
+
+#include "port/pg_crc32c.h"
+
+typedef struct CheckedWriter
+{
+	const char *path;
+	char		temporary[MAXPGPATH];
+	FILE	   *file;			/* NULL if it could not be opened */
+	pg_crc32c	crc;
+	int			error;			/* errno of the first failure; 0: none */
+} CheckedWriter;
+
+extern void checked_write_begin(CheckedWriter *writer, const char *path);
+extern void checked_write(CheckedWriter *writer, const void *data, Size size);
+
+/* Writes the checksum, and renames the file. */
+extern void checked_write_end(CheckedWriter *writer);
+
+typedef enum CheckedStatus
+{
+	CHECKED_MISSING,
+	CHECKED_UNREADABLE,			/* has been reported */
+	CHECKED_INVALID,			/* wrong size or checksum */
+	CHECKED_VALID
+} CheckedStatus;
+
+typedef struct CheckedReader
+{
+	char	   *data;			/* whole file, to be freed; or NULL */
+	const char *next;			/* next byte for checked_take() */
+	Size		left;			/* bytes from there to the checksum */
+} CheckedReader;
+
+/*
+ * Reads a file of at most max_size bytes.  "consequence", a translated sentence, is the DETAIL of the
+ * message if the file cannot be read.
+ */
+extern CheckedStatus checked_read(CheckedReader *reader, const char *path, Size max_size, const char *consequence);
+
+/* Returns the next bytes, which need not be aligned; NULL if fewer than "size" are left. */
+extern const void *checked_take(CheckedReader *reader, Size size);
+
+/* Reports that the contents of a file are invalid. */
+extern void checked_report_invalid(const char *path, const char *consequence);
+
+#endif							/* CLOCKTIMING_CHECKED_FILE_H */

@@ -1,0 +1,130 @@
+/*-------------------------------------------------------------------------
+ *
+ * store_entries.h
+ *	  Shared memory of the statistics of plans: entries, slots and locks.
+ *
+ * All of it is allocated when the server starts: a hash table with an entry per plan, and a pool of
+ * slots, one per plan node, which are linked by index.  So memory is bounded and does not fragment.
+ *
+ * To find an entry and add to it, hold store_lock() shared and the entry's partition_lock()
+ * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer allocates
+ * nothing and raises no error while it holds a lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_STORE_ENTRIES_H
+#define CLOCKTIMING_STORE_ENTRIES_H
+
+#include "datatype/timestamp.h"
+#include "storage/lwlock.h"
+#include "utils/hsearch.h"
+
+#include "core/weighted_sums.h"
+#include "stats/plan_key.h"
+#include "stats/plan_tree.h"
+
+#define STORE_PARTITIONS	16
+
+#define NO_SLOT				(-1)
+
+/* Statistics of a plan node.  Sums are over executions, each multiplied by its weight. */
+typedef struct NodeSlot
+{
+	int32		next;			/* index, or NO_SLOT */
+	int32		tag;			/* NodeTag of the plan node */
+	int16		place;			/* position in EXPLAIN's output, from 0 */
+	int16		depth;
+	char		type[NODE_TYPE_LENGTH];
+	NameData	relation;		/* empty: none */
+	NameData	index;
+	WeightedSums total;			/* ns, of all processes */
+	WeightedSums self;
+	double		share_ns;		/* self time of one process */
+	double		w;				/* executions, whether timed or not */
+	double		estimated_rows; /* planner's rows per loop */
+	double		rows;			/* of processes that timed the node */
+	double		loops;
+	double		calls;
+	double		timed_calls;
+	double		begun;			/* executions that executed the node */
+	double		log_factor;		/* sum of log(factor of misestimated rows) */
+	double		worst_factor;	/* largest factor; 0: none */
+} NodeSlot;
+
+typedef struct PlanEntry
+{
+	PlanKey		key;			/* must be the first member */
+	int32		first_node;		/* NO_SLOT: nodes never timed */
+	int32		nslots;
+	int32		nnodes;			/* nodes of the plan */
+	int32		encoding;		/* of names */
+	TimestampTz first_seen;
+	TimestampTz last_seen;
+	WeightedSums whole;			/* ns; executions timed as a whole */
+	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
+	WeightedSums failed;		/* failed executions; their x is 0 */
+	double		value;			/* total time, which store_evict() ages */
+} PlanEntry;
+
+typedef struct EvictionCandidate
+{
+	double		value;
+	PlanEntry  *entry;
+} EvictionCandidate;
+
+typedef struct PlanStore
+{
+	LWLockPadded *locks;		/* store_lock(), then the partitions' locks */
+	int32		max_plans;
+	int32		nslots;
+	int32		nfree;
+	int32		first_free;
+	int64		evicted;		/* plans evicted since the last reset */
+	TimestampTz reset_at;
+	NodeSlot   *slots;
+	EvictionCandidate *candidates;	/* max_plans elements */
+} PlanStore;
+
+/* NULL unless clocktiming is in shared_preload_libraries. */
+extern PlanStore *plan_store;
+extern HTAB *plan_store_hash;
+
+static inline LWLock *
+store_lock(void)
+{
+	return &plan_store->locks[0].lock;
+}
+
+static inline LWLock *
+partition_lock(uint32 hash)
+{
+	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
+}
+
+/* Returns the times of a plan's executions: those timed as a whole, if there are any. */
+static inline const WeightedSums *
+plan_times(const PlanEntry *entry)
+{
+	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
+}
+
+/*
+ * The following functions require store_lock() exclusively.
+ */
+
+/* Evicts the least valuable plans unless one more plan with nslots nodes fits. */
+extern void store_evict(int nslots);
+
+/* Creates an entry of zeros without nodes; returns NULL if the table is full or has this key. */
+extern PlanEntry *store_new_entry(const PlanKey *key);
+
+/* Gives an entry without nodes a list of nslots zeroed slots; returns false if fewer are free. */
+extern bool store_allocate_slots(PlanEntry *entry, int nslots);
+extern void store_free_slot(int32 slot);
+
+extern void store_remove(PlanEntry *entry);
+
+/* Sorts the entries into plan_store->candidates, least valuable first; returns their number. */
+extern int	store_sort_by_value(void);
+
+#endif							/* CLOCKTIMING_STORE_ENTRIES_H */
