@@ -18,6 +18,8 @@
 #include "compat.h"
 #include "explain/call_calibration.h"
 #include "explain/executor_hooks.h"
+#include "live/live_attach.h"
+#include "live/live_memory.h"
 #include "stats/plan_draw.h"
 #include "stats/store_memory.h"
 #include "watch/watch_store.h"
@@ -43,6 +45,7 @@ request_shmem(void)
 	RequestAddinShmemSpace(call_calibration_shmem_size());
 	RequestAddinShmemSpace(plan_draw_shmem_size());
 	store_shmem_request();
+	live_shmem_request();
 	if (watch_registered)
 		watch_shmem_request();
 }
@@ -55,6 +58,8 @@ start_shmem(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	call_calibration_shmem_init();
 	plan_draw_shmem_init();
+	live_shmem_init();
+	live_start();
 	LWLockRelease(AddinShmemInitLock);
 	store_shmem_init();
 	if (watch_registered)
@@ -87,6 +92,7 @@ _PG_init(void)
 							NULL, NULL, NULL);
 	executor_hooks_init();
 	plan_draw_init();
+	live_init();
 	store_define_settings();
 	watch_define_settings();
 	if (process_shared_preload_libraries_in_progress)

@@ -175,6 +175,12 @@ server_function(void)
 	return function;
 }
 
+bool
+has_server_function(const PlanState *node)
+{
+	return node->ExecProcNode == node->ExecProcNodeReal || node->ExecProcNode == server_function();
+}
+
 /*
  * The first call of all: by now the server has done to the nodes below whatever
  * it does when an execution begins.
@@ -268,8 +274,11 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	query->innermost = t;
 	start = query_reading(query, t, false);
 	begin_timed_call(t, start);
+	t->call_start = start;
+	t->call_known = known;
 	slot = node->ExecProcNodeReal(node);
 	stop = query_reading(query, t, true);
+	t->call_start = 0;
 	query->innermost = outer;
 	if (class == &t->samples->first)
 		begin_loop(t);
@@ -287,6 +296,8 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 		next_due(t) = 0;
 	if (t->is_root)
 		record_root_call(t, start, stop);
+	if (unlikely(query->watcher != NULL && stop >= query->publish_due))
+		query->watcher->publish(query, t);
 	return slot;
 }
 

@@ -16,6 +16,9 @@
  */
 extern ExecProcNodeMtd call_wrapper(bool unseen);
 
+/* Whether a node's function is the server's, without its instrumentation, and not another extension's. */
+extern bool has_server_function(const PlanState *node);
+
 /* Puts its wrapper in place of a node's function, whose t->reading is known. */
 extern void install_wrapper(NodeTiming *t);
 

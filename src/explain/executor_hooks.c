@@ -63,6 +63,9 @@ const ExecutionSampler *execution_sampler = NULL;
 /* Executions that are timed, as long as their memory is there. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
+/* An execution of plan_run() that is about to begin: its observer alone decides on its nodes. */
+static const QueryDesc *observed_desc = NULL;
+
 /* Statements of which the planner expects few calls, but of which one took long. */
 static uint64 long_statements[1024];
 
@@ -376,7 +379,10 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 		/* or of one that has failed before it came here */
 		plan_run_desc = NULL;
 		if (is_this)
+		{
+			observed_desc = desc;
 			return NULL;
+		}
 	}
 	if (desc->already_executed)
 	{
@@ -413,6 +419,33 @@ end_part(TimedExecution *execution)
 	execution->under_way = false;
 }
 
+/* The rest of the hook, among calls of the module that publishes executions. */
+static void
+run_next(EXECUTOR_RUN_PARAMETERS)
+{
+	const ExecutionWatcher *watcher = execution_watcher;
+	volatile bool failed = true;
+	int			entered;
+
+	if (likely(watcher == NULL) || observed_desc == desc)
+	{
+		observed_desc = NULL;
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		return;
+	}
+	entered = watcher->enter(desc);
+	PG_TRY();
+	{
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		failed = false;
+	}
+	PG_FINALLY();
+	{
+		watcher->leave(desc, entered, failed);
+	}
+	PG_END_TRY();
+}
+
 static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
@@ -429,21 +462,21 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 			 ScanDirectionIsForward(direction) &&
 			 (execution_sampler == NULL || (explain_at_work == NULL && execution_sampler->passes(desc))))
 	{
-		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		run_next(EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
 	else
 		execution = before_run(desc, direction, count, EXECUTE_ONCE, &is_short);
 	if (likely(execution == NULL && !is_short))
 	{
-		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		run_next(EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
 
 	if (execution != NULL)
 		begin_part(execution);
 	start_ticks = now_ticks();
-	NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+	run_next(EXECUTOR_RUN_ARGUMENTS);
 	if (is_short)
 		remember_statement(desc, now_ticks() - start_ticks > LONG_TICKS);
 	if (execution == NULL)

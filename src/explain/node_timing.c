@@ -53,9 +53,12 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query = plan_attach(desc, options);
 	cost = call_cost(options->sampling == 1, &ticks_per_ns);
 	query_set_cost(query, cost, ticks_per_ns);
-	triggers_attach(query);
+	if (!query->late)
+		triggers_attach(query);
 	query->root->is_root = query->root->kind == NODE_SAMPLED;
 	parallel_timing_share(query);
+	if (query->watcher != NULL)
+		query->watcher->attached(query);
 	return query;
 }
 

@@ -217,6 +217,8 @@ attach_in_worker(QueryDesc *desc)
 	query->shared = shared;
 	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
 	timed_in_worker = query;
+	if (query->watcher != NULL)
+		query->watcher->attached(query);
 	query_timing_start(query);
 }
 

@@ -72,7 +72,7 @@ loops_follow_outer(const NodeTiming *t, const PlanState *join)
 {
 	const NodeTiming *outer = query_node(t->query, outerPlanState(join));
 
-	return t->query->only_node < 0 && !t->query->all_timed &&
+	return t->query->only_node < 0 && !t->query->all_timed && t->query->watcher == NULL &&
 		outer != NULL && outer->kind == NODE_SAMPLED &&
 		!instr_needs_usage(&t->instr) && !t->node->plan->parallel_aware;
 }
@@ -147,6 +147,13 @@ node_kind(const QueryTiming *query, const PlanState *node)
 {
 	if (query->only_node >= 0 && query->only_node != node->plan->plan_node_id)
 		return NODE_UNTIMED;
+
+	/*
+	 * The server must not end the timing of a call that it has begun without
+	 * a timer.  Another extension's function stays where it is.
+	 */
+	if (query->late && (plan_shape(node)->output == OUTPUT_WHOLE || !has_server_function(node)))
+		return NODE_UNTIMED;
 	if (plan_shape(node)->output == OUTPUT_WHOLE)
 		return NODE_WHOLE;
 	return node->async_capable ? NODE_UNTIMED : NODE_SAMPLED;
@@ -193,7 +200,7 @@ collect_node(PlanState *node, void *context)
 		/* see resumed_call() */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);
-		else if (t->kind == NODE_SAMPLED && query->sampling > 0 &&
+		else if (t->kind == NODE_SAMPLED && query->sampling > 0 && !query->late &&
 				 IsA(node, HashJoinState) && node->plan->parallel_aware)
 			instr_set_timer(&t->instr, true);
 	}
@@ -368,6 +375,10 @@ share_subplans(QueryTiming *query)
 static void
 end_timing(void *arg)
 {
+	QueryTiming *query = arg;
+
+	if (query->live != NULL)
+		query->watcher->ended(query);
 	timing_clock_release();
 	wrappers_forget(arg);
 	if (timed_in_worker == arg)
@@ -389,6 +400,10 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->may_stop = options->may_stop;
 	query->no_workers = options->no_workers;
 	query->all_timed = options->sampling == 1;
+	if (options->sampling > 0 && options->only_node < 0)
+		query->watcher = execution_watcher;
+	query->late = options->late;
+	query->publish_due = PG_UINT64_MAX;
 	(void) find_extent(desc->planstate, query);
 	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
 	wrappers_register(query, collection.timings, NODE_STRIDE * query->nnodes);
@@ -421,7 +436,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
 		/* see counted_call() */
-		t->seen = !is_read_to_end(t) || t->rescanned ||
+		t->seen = query->watcher != NULL || !is_read_to_end(t) || t->rescanned ||
 			(t->parent != NULL && IsA(t->parent->node, NestLoopState) && outerPlanState(t->parent->node) == t->node);
 		install_wrapper(t);
 	}

@@ -46,6 +46,7 @@
 #define TIMED_IN_QUERY	3
 
 QueryTiming *timed_in_worker = NULL;
+const ExecutionWatcher *execution_watcher = NULL;
 
 void
 query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
@@ -62,8 +63,8 @@ query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
  * Takes off what asking the kernel has taken since the latest reading.  If other processes have
  * had the processor meanwhile, the next answer says so.
  */
-static void
-take_off_asking(QueryTiming *query)
+void
+query_take_off(QueryTiming *query)
 {
 	uint64		asked = fenced_ticks() - query->last_reading;
 
@@ -81,7 +82,7 @@ query_timing_start(QueryTiming *query)
 	/* within the run, as what the kernel says at its end */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
-	take_off_asking(query);
+	query_take_off(query);
 }
 
 void
@@ -112,13 +113,6 @@ input_is_over(const NodeTiming *t, const NodeTiming *input)
 
 	return plan_input_reading(t->node, input->node) == INPUT_READ_TO_END && in_loop &&
 		(t->samples == NULL || t->first_calls == t->samples->timed_first);
-}
-
-/* The node that has called this one, of a shared subplan the latest one. */
-static const NodeTiming *
-caller_of(const NodeTiming *t)
-{
-	return t->parent == NULL && t->latest_use != NULL ? t->latest_use->user : t->parent;
 }
 
 /*
@@ -312,7 +306,7 @@ query_end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 	query->preempted_ns += ns;
 	query->off_ticks += (uint64) off + (uint64) own;
 	query->long_off_ticks += (uint64) own;
-	take_off_asking(query);
+	query_take_off(query);
 	return query->last_reading - query->off_ticks;
 }
 
@@ -374,7 +368,7 @@ query_timing_stop(QueryTiming *query)
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
 	query->preempted_ns += ask_usage(query);
-	take_off_asking(query);
+	query_take_off(query);
 	query->stop_ticks = query->last_reading;
 	query->stop_ns = reference_ns();
 }

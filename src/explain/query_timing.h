@@ -188,6 +188,10 @@ typedef struct NodeTiming
 	int			nuses;			/* nodes that execute this subplan */
 	bool		is_shared;		/* they are told apart */
 	double		uses_ticks;		/* sum of the uses' ticks */
+
+	/* of the timed call that is under way */
+	uint64		call_start;		/* its start; 0: no timed call is under way */
+	double		call_known;		/* value of "known" at its start */
 } NodeTiming;
 
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
@@ -225,6 +229,13 @@ typedef struct QueryTiming
 	bool		may_stop;
 	bool		no_workers;
 	bool		all_timed;		/* and gaps are not adapted */
+	bool		late;			/* as in NodeTimingOptions */
+	const struct ExecutionWatcher *watcher; /* publishes the counters while it
+											 * runs, so that all nodes are
+											 * "seen"; or NULL */
+	uint64		publish_due;	/* publish() is due from this reading of the
+								 * clock on */
+	struct LiveExecution *live; /* for the watcher; or NULL */
 
 	int			nnodes;			/* plan_node_ids are below */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
@@ -276,6 +287,25 @@ typedef struct QueryTiming
 	uint64		stop_ticks;
 } QueryTiming;
 
+/*
+ * Callbacks of the module that publishes running executions.  enter() is called before
+ * each ExecutorRun() and returns a value for leave(), which is called after it and after an
+ * error.
+ */
+typedef struct ExecutionWatcher
+{
+	int			(*enter) (QueryDesc *desc);
+	void		(*leave) (QueryDesc *desc, int entered, bool failed);
+	void		(*attached) (QueryTiming *query);	/* wrappers are installed */
+	void		(*publish) (QueryTiming *query, NodeTiming *t); /* a timed call of the
+																 * node has ended */
+	void		(*ended) (QueryTiming *query);	/* its memory is freed, also
+												 * after an error */
+} ExecutionWatcher;
+
+/* NULL: no module publishes executions. */
+extern const ExecutionWatcher *execution_watcher;
+
 /* The query of which this process is a worker, as long as its memory is there. */
 extern QueryTiming *timed_in_worker;
 
@@ -300,6 +330,9 @@ extern double query_run_ns(const QueryTiming *query);
 
 /* Of this very run, if it was long enough to tell. */
 extern double query_ns_per_tick(const QueryTiming *query);
+
+/* Takes the time since the latest reading of the clock off the run: it was spent on timing. */
+extern void query_take_off(QueryTiming *query);
 
 /* The NodeTiming of a node that has a wrapper of ours. */
 static inline NodeTiming *
@@ -337,6 +370,13 @@ subplan_set_use(SubplanUse *use)
 {
 	use->subplan->use = use;
 	use->subplan->parent = use->user;
+}
+
+/* The node that has called this one, of a shared subplan the latest one. */
+static inline NodeTiming *
+caller_of(const NodeTiming *t)
+{
+	return t->parent == NULL && t->latest_use != NULL ? t->latest_use->user : t->parent;
 }
 
 /* That of a plan node, NULL if there is none. */

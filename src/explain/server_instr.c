@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "compat.h"
 #include "explain/server_instr.h"
 
 #if PG_VERSION_NUM >= 190000
@@ -58,6 +59,27 @@ instr_end(NodeInstr *instr)
 {
 	InstrEndLoop(instr);
 	return counts_of(instr);
+}
+
+InstrCounts
+instr_so_far(const NodeInstr *instr)
+{
+	NodeInstr	copy = *instr;
+
+	instr_set_timer(&copy, false);
+	return instr_end(&copy);
+}
+
+double
+instr_call_ns(const NodeInstr *instr)
+{
+	instr_time	now;
+
+	if (INSTR_TIME_IS_ZERO(COMMON(instr)->starttime))
+		return 0;
+	INSTR_TIME_SET_CURRENT_FAST(now);
+	INSTR_TIME_SUBTRACT(now, COMMON(instr)->starttime);
+	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
 
 int

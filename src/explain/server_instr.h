@@ -66,6 +66,12 @@ typedef struct InstrCounts
 /* Of a node in this process, whose loop ends with that. */
 extern InstrCounts instr_end(NodeInstr *instr);
 
+/* The same while the node's loop goes on, which stays as it is. */
+extern InstrCounts instr_so_far(const NodeInstr *instr);
+
+/* Duration of the call that the server times at this moment, in ns; 0 if there is none. */
+extern double instr_call_ns(const NodeInstr *instr);
+
 /* Of a node in its workers: how many, and each; false if there is no such worker. */
 extern int	instr_nworkers(const PlanState *node);
 extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);

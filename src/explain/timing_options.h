@@ -23,6 +23,7 @@ typedef struct NodeTimingOptions
 								 * go on later, as with a cursor */
 	bool		no_workers;		/* its plan is executed without any, whatever
 								 * it says */
+	bool		late;			/* ExecutorRun() is under way */
 } NodeTimingOptions;
 
 #endif							/* CLOCKTIMING_TIMING_OPTIONS_H */

@@ -6,8 +6,11 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
+#include "utils/varlena.h"
 
 #include "compat.h"
 #include "functions/args.h"
@@ -175,4 +178,33 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 				 errhint("95, the default, is customary.")));
 	level.percent = percent_text(confidence);
 	return level;
+}
+
+/* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */
+static const char *
+libraries_to_set(void)
+{
+	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" : shared_preload_libraries_string);
+	List	   *names = NIL;
+	ListCell   *cell;
+	StringInfoData list;
+
+	initStringInfo(&list);
+	if (!SplitDirectoriesString(others, ',', &names))
+		names = NIL;
+	foreach(cell, names)
+		appendStringInfo(&list, "%s, ", quote_literal_cstr(lfirst(cell)));
+	appendStringInfoString(&list, "'clocktiming'");
+	return list.data;
+}
+
+void
+require_preloaded(bool ready)
+{
+	if (ready)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("clocktiming must be loaded via shared_preload_libraries"),
+			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
 }

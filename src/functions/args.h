@@ -39,4 +39,7 @@ extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 /* Returns a text.  ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
+/* ERROR unless the library was preloaded, so that there is shared memory. */
+extern void require_preloaded(bool ready);
+
 #endif							/* CLOCKTIMING_ARGS_H */

@@ -4,7 +4,7 @@
  *	  What is behind the view clock_metrics and clock_metrics_text().
  *
  * Nothing is measured here: it is what the worker that watches the clocks has
- * found, and what statistics of plans there are.
+ * found, what statistics of plans there are, and what is being executed.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,9 @@
 #include "core/tsc.h"
 #include "functions/args.h"
 #include "functions/clock_criteria.h"
+#include "functions/clock_running.h"
 #include "functions/row.h"
+#include "live/live_attach.h"
 #include "stats/plan_store.h"
 #include "stats/store_read.h"
 #include "watch/watch_look.h"
@@ -97,6 +99,11 @@ static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity
 "1 for the severity that a check of clock_advice has by what was watched, 0 for the others"};
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
 "time of the plan node itself in all executions, of the nodes that have taken most"};
+
+static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",
+"statements that are being executed and are in clock_running"};
+static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
+"time since the start of the longest of these statements, with the innermost plan node at work"};
 
 /* How many bytes at the beginning of a name can be converted to UTF-8. */
 static int
@@ -331,6 +338,15 @@ put_worst_nodes(FunctionCallInfo fcinfo)
 	}
 }
 
+static void
+put_running(FunctionCallInfo fcinfo)
+{
+	LongestRunning longest = {NAN, ""};
+
+	put_metric(fcinfo, &metric_running, clock_running_statements(&longest));
+	put_metric(fcinfo, &metric_longest, longest.seconds, longest.node_type == NULL ? "" : longest.node_type);
+}
+
 Datum
 clock_list_metrics(PG_FUNCTION_ARGS)
 {
@@ -360,5 +376,7 @@ clock_list_metrics(PG_FUNCTION_ARGS)
 		put_totals(fcinfo, watched);
 	if (plan_store_ready())
 		put_worst_nodes(fcinfo);
+	if (live_is_on())
+		put_running(fcinfo);
 	return (Datum) 0;
 }

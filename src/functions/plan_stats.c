@@ -10,7 +10,6 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -18,7 +17,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/varlena.h"
 
 #include "compat.h"
 #include "functions/args.h"
@@ -38,35 +36,6 @@ PG_FUNCTION_INFO_V1(clock_check_changes);
 #define MOST_WORST		1000
 
 static const double ms = 1e-6;
-
-/* Returns the value of shared_preload_libraries with clocktiming, quoted for ALTER SYSTEM. */
-static const char *
-libraries_to_set(void)
-{
-	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" : shared_preload_libraries_string);
-	List	   *names = NIL;
-	ListCell   *cell;
-	StringInfoData list;
-
-	initStringInfo(&list);
-	if (!SplitDirectoriesString(others, ',', &names))
-		names = NIL;
-	foreach(cell, names)
-		appendStringInfo(&list, "%s, ", quote_literal_cstr(lfirst(cell)));
-	appendStringInfoString(&list, "'clocktiming'");
-	return list.data;
-}
-
-static void
-check_ready(void)
-{
-	if (plan_store_ready())
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("clocktiming must be loaded via shared_preload_libraries"),
-			 errhint("Execute ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server.", libraries_to_set())));
-}
 
 /* Adds milliseconds with the digits of whole nanoseconds. */
 static void
@@ -150,7 +119,7 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 	MemoryContext of_plan = AllocSetContextCreate(CurrentMemoryContext, "clocktiming plan",
 												  ALLOCSET_DEFAULT_SIZES);
 
-	check_ready();
+	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
 	plans = store_copy(&n);
 	for (int i = 0; i < n; i++)
@@ -238,7 +207,7 @@ clock_list_node_stats(PG_FUNCTION_ARGS)
 		list_plans(fcinfo, put_nodes);
 		return (Datum) 0;
 	}
-	check_ready();
+	require_preloaded(plan_store_ready());
 	InitMaterializedSRF(fcinfo, 0);
 	n = Min(Max(PG_GETARG_INT32(0), 1), MOST_WORST);
 	worst = palloc(sizeof(WorstNode) * n);
@@ -308,7 +277,7 @@ clock_stats_info(PG_FUNCTION_ARGS)
 	StoreInfo	info;
 	Row			row;
 
-	check_ready();
+	require_preloaded(plan_store_ready());
 	info = store_info();
 	row = row_of_result(fcinfo);
 	row_put_counts(&row, info.plans, info.evicted);
@@ -319,7 +288,7 @@ clock_stats_info(PG_FUNCTION_ARGS)
 Datum
 clock_stats_reset(PG_FUNCTION_ARGS)
 {
-	check_ready();
+	require_preloaded(plan_store_ready());
 	store_reset(PG_GETARG_OID(0), PG_GETARG_OID(1), (uint64) PG_GETARG_INT64(2));
 	PG_RETURN_VOID();
 }
@@ -372,7 +341,7 @@ clock_compare_sums(PG_FUNCTION_ARGS)
 Datum
 clock_check_changes(PG_FUNCTION_ARGS)
 {
-	check_ready();
+	require_preloaded(plan_store_ready());
 	(void) arg_confidence(fcinfo, 0);
 	if (PG_ARGISNULL(1))
 		ereport(ERROR,

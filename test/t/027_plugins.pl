@@ -30,7 +30,7 @@ $node->safe_psql(
 
 my $plugin = q{$libdir/plugins/clocktiming};
 my $settings = q{SELECT string_agg(name, ',' ORDER BY name) FROM pg_settings WHERE name LIKE 'clocktiming.%'};
-my $known = join ',', map { "clocktiming.$_" } qw(max_overhead progress_interval sampled_timing show_margins track track_max watch watch_interval);
+my $known = join ',', map { "clocktiming.$_" } qw(live live_after max_overhead progress_interval sampled_timing show_margins track track_max watch watch_interval);
 
 # Settings that the manual has in postgresql.conf are accepted there, also without preloading the library.
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 5s\nclocktiming.track_max = 500\nclocktiming.track = off");

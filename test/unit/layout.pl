@@ -12,7 +12,7 @@ use Test::More;
 my $most_lines = 600;
 
 # From the bottom to the top.  A file may include those of its own layer and of lower ones.
-my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'watch', 'functions', 'clocktiming.c');
+my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'live', 'watch', 'functions', 'clocktiming.c');
 my %height = map { $layers[$_] => $_ } 0 .. $#layers;
 
 # System headers that src/core may include: those of C and POSIX, of kernels, and of compilers for one architecture.
@@ -97,7 +97,7 @@ visit($_) foreach sort keys %includes;
 my @empty = grep { my $layer = $_; !grep { layer($_) eq $layer } @files } @layers;
 is("@empty", '', 'every layer has sources');
 is("@stray", '', 'all files are C, and in a layer');
-is("@upward", '', 'includes go down: functions, watch, stats, explain, clock, core');
+is("@upward", '', 'includes go down: functions, watch, live, stats, explain, clock, core');
 is("@foreign", '', 'src/core includes nothing of PostgreSQL');
 is("@circles", '', 'no circle of includes');
 is("@long", '', "no file exceeds $most_lines lines");

@@ -4,6 +4,8 @@
 #   off       all settings have their defaults,
 #   track     every execution is timed,
 #   counting  requests for row counts alone, of EXPLAIN (ANALYZE, TIMING OFF), are served by clocktiming, too,
+#   live      every execution is published, from its start,
+#   late      executions are published from a random moment,
 #   plain     clocktiming is not loaded, for comparison.
 
 use strict;
@@ -26,6 +28,14 @@ my %settings = (
 		'clocktiming.track_everything' => 'on',
 		'clocktiming.max_overhead' => 100,
 	},
+	live => { shared_preload_libraries => 'clocktiming', 'clocktiming.live' => 'on', 'clocktiming.live_after' => 0, 'clocktiming.live_interval' => '1ms' },
+	late => {
+		shared_preload_libraries => 'clocktiming',
+		'clocktiming.live' => 'on',
+		'clocktiming.live_late_only' => 'on',
+		'clocktiming.live_after' => '1ms',
+		'clocktiming.live_interval' => '1ms',
+	},
 	counting => { shared_preload_libraries => 'clocktiming', 'clocktiming.sampled_counting' => 'on' });
 
 my $regress = dirname($ENV{PG_REGRESS});
@@ -33,7 +43,7 @@ my $schedule = "$regress/parallel_schedule";
 plan skip_all => "PostgreSQL's own tests are not in $regress; tools/in-tree assert has them" if !-f $schedule;
 my @scripts = map { split } slurp_file($schedule) =~ /^test:(.*)/mg;
 
-foreach my $way (split ' ', $ENV{WAYS} || 'off track counting')
+foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 {
 	my $settings = $settings{$way} or die "WAYS has no way $way\n";
 	my $node = PostgreSQL::Test::Cluster->new("upstream_$way");

@@ -1,0 +1,248 @@
+/*-------------------------------------------------------------------------
+ *
+ * clock_running.c
+ *	  What is behind the view clock_running.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_authid.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "functions/args.h"
+#include "functions/clock_running.h"
+#include "functions/row.h"
+#include "live/live_memory.h"
+#include "live/live_progress.h"
+
+PG_FUNCTION_INFO_V1(clock_running);
+
+static const char *const state_names[] = {"not started", "running", "finished", "rescanning"};
+
+/* An execution, with the sums of its parallel workers. */
+typedef struct Running
+{
+	LiveImage  *image;
+	int			workers;
+	int		   *processes;		/* that have executed each node */
+	double	   *share_ns;		/* sum of these processes' durations */
+} Running;
+
+/* As in pg_stat_activity. */
+static bool
+may_see(const LiveHeader *header)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		has_privs_of_role(GetUserId(), header->userid);
+}
+
+/* Adds a worker's counters to those of the leader's nodes. */
+static void
+add_worker(Running *leader, LiveImage *worker)
+{
+	LiveImage  *image = leader->image;
+
+	leader->workers += worker->header.pid != 0;
+	image->header.as_of = Max(image->header.as_of, worker->header.as_of);
+	for (int i = 0; i < live_shown(&worker->header); i++)
+	{
+		const LiveCounts *counts = live_counts(worker, i);
+
+		for (int j = 0; j < live_shown(&image->header); j++)
+		{
+			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0)
+				continue;
+			live_add_counts(live_counts(image, j), counts);
+			leader->processes[j]++;
+			leader->share_ns[j] += worker->header.run_ns;
+		}
+	}
+}
+
+static Running *
+new_running(LiveImage *image)
+{
+	int			n = live_shown(&image->header);
+	Running    *running = palloc0(sizeof(Running));
+
+	running->image = image;
+	running->processes = palloc0(sizeof(int) * (n + 1));
+	running->share_ns = palloc0(sizeof(double) * (n + 1));
+	for (int i = 0; i < n; i++)
+	{
+		running->processes[i] = live_counts(image, i)->loops > 0;
+		running->share_ns[i] = running->processes[i] * image->header.run_ns;
+	}
+	return running;
+}
+
+/* The executions that the caller may see, in which each worker's counters are part of its leader's. */
+static List *
+running_executions(void)
+{
+	List	   *images = live_read_all();
+	List	   *executions = NIL;
+	ListCell   *cell;
+
+	foreach(cell, images)
+	{
+		LiveImage  *image = lfirst(cell);
+
+		if (image->header.leader_pid == 0 && may_see(&image->header))
+			executions = lappend(executions, new_running(image));
+	}
+	foreach(cell, images)
+	{
+		LiveImage  *worker = lfirst(cell);
+		Running    *leader = NULL;
+		ListCell   *other;
+
+		foreach(other, executions)
+		{
+			Running    *r = lfirst(other);
+
+			if (r->image->header.pid == worker->header.leader_pid &&
+				r->image->header.text_hash == worker->header.text_hash &&
+				(leader == NULL || leader->image->header.level < r->image->header.level))
+				leader = r;
+		}
+		if (leader != NULL)
+			add_worker(leader, worker);
+	}
+	return executions;
+}
+
+static double
+rounded_ms(double ns)
+{
+	return rint(ns / 1e3) / 1e3;
+}
+
+static void
+put_double(Row *row, double value)
+{
+	if (isnan(value))
+		row_put_null(row);
+	else
+		row_put(row, Float8GetDatum(value));
+}
+
+static void
+put_timestamp(Row *row, TimestampTz at)
+{
+	row_put(row, TimestampTzGetDatum(at));
+}
+
+static void
+put_node(Row *row, const Running *running, int place)
+{
+	LiveImage  *image = running->image;
+	const LiveNode *node = live_node(image, place);
+	const LiveCounts *counts = live_counts(image, place);
+	double		share_ns = running->share_ns[place];
+
+	row_put(row, Int32GetDatum(place + 1));
+	row_put(row, Int32GetDatum(node->depth));
+	row_put_text(row, live_name(image, place, node->type));
+	row_put_text(row, live_name(image, place, node->relation));
+	row_put_text(row, live_name(image, place, node->index));
+	row_put_text(row, state_names[counts->state]);
+	row_put_bool(row, place == image->header.innermost);
+	row_put_counts(row, (int64) counts->loops, (int64) counts->rows);
+	if (counts->calls < 0)
+		row_put_null(row);
+	else
+		row_put_count(row, counts->calls);
+	put_double(row, (double) node->rows);
+	put_double(row, rounded_ms(counts->total_ns));
+	put_double(row, rounded_ms(counts->total_margin_ns));
+	put_double(row, rounded_ms(counts->self_ns));
+	put_double(row, rounded_ms(counts->self_margin_ns));
+	put_double(row, share_ns > 0 ? rint(1e4 * counts->self_ns / share_ns) / 1e2 : NAN);
+	put_double(row, (double) node->startup_cost);
+	put_double(row, (double) node->total_cost);
+	row_put(row, Int32GetDatum(node->width));
+}
+
+/* Number of columns that put_node() fills. */
+#define NODE_COLUMNS	19
+
+static void
+put_execution(FunctionCallInfo fcinfo, const Running *running)
+{
+	const LiveHeader *header = &running->image->header;
+	TimestampTz now = GetCurrentTimestamp();
+	LiveProgress progress = live_progress(running->image, running->processes, now);
+
+	for (int place = 0; place < Max(live_shown(header), 1); place++)
+	{
+		Row			row = row_of_set(fcinfo);
+
+		row_put(&row, Int32GetDatum(header->pid));
+		row_put(&row, Int32GetDatum(header->level));
+		if (live_shown(header) > 0)
+			put_node(&row, running, place);
+		else
+			row_put_nulls(&row, NODE_COLUMNS);
+		put_double(&row, progress.percent > 99.9 ? 99.9 : rint(10 * progress.percent) / 10);
+		put_double(&row, rint(progress.remaining_ns / 1e6));
+		row_put_text(&row, progress.reason == NULL ? NULL : _(progress.reason));
+		put_double(&row, rint((double) (now - header->started_at) / 1e3));
+		row_put(&row, Int32GetDatum(running->workers));
+		put_timestamp(&row, header->started_at);
+		put_timestamp(&row, header->since);
+		put_timestamp(&row, header->as_of);
+		row_put(&row, ObjectIdGetDatum(header->dbid));
+		row_put(&row, ObjectIdGetDatum(header->userid));
+		row_put_count(&row, header->queryid);
+		row_to_set(&row, fcinfo);
+	}
+}
+
+int
+clock_running_statements(LongestRunning *longest)
+{
+	List	   *executions = running_executions();
+	ListCell   *cell;
+	TimestampTz first = DT_NOEND;
+	int			n = 0;
+
+	foreach(cell, executions)
+	{
+		LiveImage  *image = ((Running *) lfirst(cell))->image;
+		int			innermost = image->header.innermost;
+
+		if (image->header.level > 0)
+			continue;
+		n++;
+		if (image->header.started_at >= first)
+			continue;
+		first = image->header.started_at;
+		longest->seconds = (double) Max(GetCurrentTimestamp() - first, 0) / 1e6;
+		longest->node_type = innermost < 0 || innermost >= live_shown(&image->header) ? "" :
+			live_name(image, innermost, live_node(image, innermost)->type);
+	}
+	return n;
+}
+
+Datum
+clock_running(PG_FUNCTION_ARGS)
+{
+	List	   *executions;
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	require_preloaded(live_memory_ready());
+	executions = running_executions();
+	foreach(cell, executions)
+		put_execution(fcinfo, lfirst(cell));
+	return (Datum) 0;
+}

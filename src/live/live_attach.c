@@ -1,0 +1,404 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_attach.c
+ *	  Which executions are published: those that are expected to be long, and
+ *	  those that turn out to be.
+ *
+ * An execution is expected to be long by its cost, or because one of its statement was.
+ * Wrappers are installed before it begins.
+ *
+ * For other executions a timeout fires every few milliseconds while a statement is executed.
+ * Its handler puts attach_now() in place of the functions of an execution's nodes once the
+ * execution has lasted for clocktiming.live_after: it stores pointers and reads a tree that does
+ * not change during ExecutorRun().  The next call of a node installs the wrappers.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "utils/guc.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "core/reference.h"
+#include "explain/call_wrapper.h"
+#include "explain/executor_hooks.h"
+#include "explain/node_timing.h"
+#include "live/live_attach.h"
+#include "live/live_memory.h"
+#include "live/live_publish.h"
+
+/* Number of nested executions that are known; deeper ones are not published. */
+#define MOST_LEVELS		32
+
+/* Depth of a plan tree to which the handler of the timeout descends. */
+#define MOST_DEPTH		200
+
+/* Longest interval of the timeout, in ms. */
+#define TIMEOUT_MS		50
+
+/* Cost that the planner expects of a millisecond: a page that is in memory takes some 10 us. */
+#define COST_PER_MS		100
+
+/* Number of statements that are remembered because an execution was long. */
+#define LONG_STATEMENTS	1024
+
+typedef struct RunningExecution
+{
+	QueryDesc  *desc;
+	TimestampTz seen_at;		/* by the timeout first; 0: not yet */
+	bool		attached;
+} RunningExecution;
+
+static bool live = false;
+static int	live_after_ms = 1000;
+static bool late_only = false;
+
+static RunningExecution running[MOST_LEVELS];
+static volatile int nrunning = 0;
+
+static double long_cost;
+static uint64 long_statements[LONG_STATEMENTS];
+static int	live_timeout = -1;
+static int	timeout_pid = 0;
+
+/* Start of the statement in which the timeout has fired last. */
+static TimestampTz seen_statement = 0;
+
+static uint64 *
+long_statement(const QueryDesc *desc, uint64 *key)
+{
+	*key = (uint64) desc->plannedstmt->queryId;
+	if (*key == 0)
+		memcpy(key, &desc->plannedstmt->planTree->total_cost, sizeof(*key));
+	return &long_statements[(*key ^ *key >> 32) % LONG_STATEMENTS];
+}
+
+static int
+timeout_ms(void)
+{
+	return Max(Min(live_after_ms / 2, TIMEOUT_MS), 1);
+}
+
+static TupleTableSlot *attach_now(PlanState *node);
+
+static void
+swap_function(PlanState *node, bool arm)
+{
+	if (arm && has_server_function(node))
+		node->ExecProcNode = attach_now;
+	else if (!arm && node->ExecProcNode == attach_now)
+		node->ExecProcNode = node->ExecProcNodeReal;
+}
+
+static void arm_node(PlanState *node, int depth);
+
+static void
+arm_list(const List *subplans, int depth)
+{
+	for (int i = 0; i < list_length(subplans); i++)
+		arm_node(((SubPlanState *) list_nth(subplans, i))->planstate, depth);
+}
+
+static void
+arm_array(PlanState **nodes, int n, int depth)
+{
+	for (int i = 0; i < n; i++)
+		arm_node(nodes[i], depth);
+}
+
+/*
+ * In the timeout's handler: neither allocates memory nor raises errors.  The SubPlans of
+ * some nodes may be added to during ExecutorRun(), and a custom scan's nodes are its own.
+ */
+static void
+arm_node(PlanState *node, int depth)
+{
+	if (node == NULL || depth > MOST_DEPTH)
+		return;
+	swap_function(node, true);
+	arm_list(node->initPlan, depth + 1);
+	arm_node(outerPlanState(node), depth + 1);
+	arm_node(innerPlanState(node), depth + 1);
+	switch (nodeTag(node))
+	{
+		case T_ModifyTableState:
+		case T_AggState:
+		case T_ForeignScanState:
+		case T_CustomScanState:
+			return;
+		case T_AppendState:
+			arm_array(((AppendState *) node)->appendplans, ((AppendState *) node)->as_nplans, depth + 1);
+			break;
+		case T_MergeAppendState:
+			arm_array(((MergeAppendState *) node)->mergeplans, ((MergeAppendState *) node)->ms_nplans, depth + 1);
+			break;
+		case T_SubqueryScanState:
+			arm_node(((SubqueryScanState *) node)->subplan, depth + 1);
+			break;
+		default:
+			break;
+	}
+	arm_list(node->subPlan, depth + 1);
+}
+
+static bool
+disarm_node(PlanState *node, void *context)
+{
+	swap_function(node, false);
+	return planstate_tree_walker(node, disarm_node, context);
+}
+
+/* Installs wrappers, during ExecutorRun() ("late") or before it. */
+static void
+attach(QueryDesc *desc, bool late)
+{
+	NodeTimingOptions options = {
+		.sampling = live_interval_ms == 0 ? 1 : SAMPLING_DEFAULT,
+		.only_node = -1,
+		.max_overhead = MAX_OVERHEAD_DEFAULT,
+		.may_stop = true,
+		.no_workers = true,
+		.late = late
+	};
+
+	node_timing_start(node_timing_attach(desc, &options));
+}
+
+/* In place of a node's function, after the timeout. */
+static TupleTableSlot *
+attach_now(PlanState *node)
+{
+	swap_function(node, false);
+	for (int i = Min(nrunning, MOST_LEVELS) - 1; i >= 0; i--)
+	{
+		QueryDesc  *desc = running[i].desc;
+		uint64		key;
+		uint64	   *known;
+		bool		first;
+
+		if (desc->estate != node->state)
+			continue;
+		first = !running[i].attached;
+		running[i].attached = true;
+		pg_compiler_barrier();
+		(void) disarm_node(desc->planstate, NULL);
+		if (first && execution_watcher != NULL)
+		{
+			known = long_statement(desc, &key);
+			*known = key;
+			attach(desc, true);
+			elog(DEBUG1, "wrappers installed during ExecutorRun()");
+		}
+		break;
+	}
+	return node->ExecProcNode(node);
+}
+
+/*
+ * The handler of the timeout, in the signal's.  An execution of the client's statement has
+ * begun when the statement has; others when they are seen first.
+ */
+static void
+look_at_executions(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	int			n = Min(nrunning, MOST_LEVELS);
+
+	if (proc_exit_inprogress || n == 0)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		RunningExecution *r = &running[i];
+
+		if (r->attached)
+			continue;
+		if (r->seen_at == 0)
+			r->seen_at = i == 0 && statement != seen_statement ? statement : now;
+		if (now - r->seen_at >= live_after_ms * INT64CONST(1000))
+			arm_node(r->desc->planstate, 0);
+	}
+	seen_statement = statement;
+	enable_timeout_after(live_timeout, timeout_ms());
+}
+
+static void
+start_timeout(void)
+{
+	if (timeout_pid != MyProcPid)
+	{
+		live_timeout = RegisterTimeout(USER_TIMEOUT, look_at_executions);
+		timeout_pid = MyProcPid;
+	}
+	enable_timeout_after(live_timeout, timeout_ms());
+}
+
+/* What is executed is published from its start, or goes on. */
+static pg_noinline void
+enter_published(QueryDesc *desc, RunningExecution *r)
+{
+	bool		own;
+	QueryTiming *query = live_find(desc, &own);
+
+	if (query != NULL)
+	{
+		r->attached = true;
+		if (own && desc->already_executed)
+			query_timing_resume(query, true);
+	}
+	else if (desc->instrument_options != 0 || desc->already_executed)
+		r->attached = true;
+	else if (desc->planstate != NULL)
+	{
+		r->attached = true;
+		attach(desc, false);
+	}
+}
+
+static inline bool
+is_expected_long(const QueryDesc *desc)
+{
+	uint64		key;
+
+	return desc->plannedstmt->planTree->total_cost >= long_cost || (*long_statement(desc, &key) == key && !late_only);
+}
+
+static int
+enter(QueryDesc *desc)
+{
+	int			level = nrunning;
+	RunningExecution *r = &running[Min(level, MOST_LEVELS - 1)];
+
+	if (unlikely(level >= MOST_LEVELS))
+	{
+		nrunning = level + 1;
+		return level;
+	}
+	r->desc = desc;
+	r->seen_at = 0;
+	r->attached = desc->instrument_options != 0;
+	pg_compiler_barrier();
+	nrunning = level + 1;
+	if (unlikely(is_expected_long(desc) || r->attached || desc->already_executed))
+		enter_published(desc, r);
+	else if (unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
+		start_timeout();
+	return level;
+}
+
+static void
+leave(QueryDesc *desc, int level, bool failed)
+{
+	bool		own;
+	QueryTiming *query;
+
+	nrunning = level;
+	if (failed || level >= MOST_LEVELS || likely(!running[level].attached))
+		return;
+	query = live_find(desc, &own);
+	if (query == NULL)
+		return;
+	if (own)
+		query_timing_ran(query);
+	if (query->publish_due != PG_UINT64_MAX)
+		live_publish(query, NULL);
+}
+
+static void
+attached(QueryTiming *query)
+{
+	TimestampTz started_at = GetCurrentStatementStartTimestamp();
+	int			level = Min(nrunning, MOST_LEVELS);
+	bool		own = false;
+
+	for (int i = 0; i < Min(nrunning, MOST_LEVELS); i++)
+	{
+		if (running[i].desc != query->desc)
+			continue;
+		level = i;
+		own = true;
+		if (query->late)
+			started_at = running[i].seen_at;
+		else if (i > 0)
+			started_at = GetCurrentTimestamp();
+	}
+	live_begin(query, level, started_at, own);
+}
+
+static const ExecutionWatcher watcher = {
+	.enter = enter, .leave = leave, .attached = attached, .publish = live_publish, .ended = live_end
+};
+
+bool
+live_is_on(void)
+{
+	return execution_watcher != NULL;
+}
+
+void
+live_start(void)
+{
+	execution_watcher = live && live_memory_ready() ? &watcher : NULL;
+}
+
+static void
+assign_live(bool newval, void *extra)
+{
+	(void) extra;
+	if (newval)
+		executor_hooks_take();
+	execution_watcher = newval && live_memory_ready() ? &watcher : NULL;
+}
+
+static void
+assign_live_after(int newval, void *extra)
+{
+	(void) extra;
+	long_cost = late_only ? INFINITY : (double) newval * COST_PER_MS;
+}
+
+static void
+assign_late_only(bool newval, void *extra)
+{
+	(void) extra;
+	long_cost = newval ? INFINITY : (double) live_after_ms * COST_PER_MS;
+}
+
+void
+live_init(void)
+{
+	DefineCustomIntVariable("clocktiming.live_after",
+							gettext_noop("Duration after which a running statement is shown in clock_running."),
+							gettext_noop("Statements that the planner expects to take longer are shown from their start."),
+							&live_after_ms, 1000, 0, 3600000,
+							PGC_SUSET, GUC_UNIT_MS, NULL, assign_live_after, NULL);
+	DefineCustomBoolVariable("clocktiming.live",
+							 gettext_noop("Shows the plans of running statements in clock_running."),
+							 gettext_noop("It has no effect unless clocktiming is in shared_preload_libraries."),
+							 &live, false,
+							 PGC_SUSET, 0, NULL, assign_live, NULL);
+	DefineCustomBoolVariable("clocktiming.live_late_only",
+							 "For tests: publishes no statement from its start.",
+							 NULL,
+							 &late_only, false,
+							 PGC_SUSET,
+							 GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
+							 NULL, assign_late_only, NULL);
+	DefineCustomIntVariable("clocktiming.live_interval",
+							"For tests: time between two publications of a statement; 0 times all calls, and publishes each.",
+							NULL,
+							&live_interval_ms, 100, 0, 10000,
+							PGC_SUSET,
+							GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
+							NULL, NULL, NULL);
+}

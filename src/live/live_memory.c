@@ -1,0 +1,371 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_memory.c
+ *	  Running executions in shared memory.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/procarray.h"
+#include "storage/shmem.h"
+
+#include "compat.h"
+#include "live/live_memory.h"
+
+/*
+ * Number of times that a reader copies a slot until it sleeps for a millisecond, because
+ * its process was preempted while it wrote; and of such sleeps.
+ */
+#define TRIES_AT_ONCE	1000
+#define SLEEPS			20
+
+typedef struct LiveSlot
+{
+	pg_atomic_uint32 owner;		/* pid; 0: free */
+	pg_atomic_uint32 sequence;	/* of the execution whose first slot it is;
+								 * odd while its process writes */
+	LiveHeader	header;
+	LiveChunk	chunk;
+} LiveSlot;
+
+static LiveSlot *live_slots = NULL;
+static int	nlive_slots;
+
+/* Each process may execute a query, and some execute others within it, or large ones. */
+static int
+slots_wanted(void)
+{
+	return MaxBackends + MaxBackends / 2 + 4 * LIVE_CHUNKS;
+}
+
+void
+live_shmem_request(void)
+{
+	RequestAddinShmemSpace(mul_size(sizeof(LiveSlot), slots_wanted()));
+}
+
+void
+live_shmem_init(void)
+{
+	bool		found;
+
+	nlive_slots = slots_wanted();
+	live_slots = ShmemInitStruct("clocktiming live", mul_size(sizeof(LiveSlot), nlive_slots), &found);
+	for (int i = 0; i < nlive_slots && !found; i++)
+	{
+		memset(&live_slots[i], 0, sizeof(LiveSlot));
+		pg_atomic_init_u32(&live_slots[i].owner, 0);
+		pg_atomic_init_u32(&live_slots[i].sequence, 0);
+	}
+}
+
+bool
+live_memory_ready(void)
+{
+	return live_slots != NULL;
+}
+
+const char *
+live_name(const LiveImage *image, int place, int16 offset)
+{
+	return offset == 0 ? NULL : &image->chunks[place / LIVE_CHUNK].names[offset];
+}
+
+static int
+chunks_for(int nnodes)
+{
+	return nnodes > LIVE_NODES ? 1 : (nnodes + LIVE_CHUNK - 1) / LIVE_CHUNK;
+}
+
+Size
+live_image_size(int nnodes)
+{
+	return offsetof(LiveImage, chunks) + sizeof(LiveChunk) * chunks_for(nnodes);
+}
+
+int
+live_shown(const LiveHeader *header)
+{
+	return header->nnodes > LIVE_NODES ? 0 : header->nnodes;
+}
+
+static void
+begin_write(LiveSlot *slot)
+{
+	pg_atomic_write_u32(&slot->sequence, pg_atomic_read_u32(&slot->sequence) + 1);
+	pg_write_barrier();
+}
+
+static void
+end_write(LiveSlot *slot)
+{
+	pg_write_barrier();
+	pg_atomic_write_u32(&slot->sequence, pg_atomic_read_u32(&slot->sequence) + 1);
+}
+
+static void
+free_slots(const int *slots, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		LiveSlot   *slot = &live_slots[slots[i]];
+
+		if (i == 0)
+		{
+			begin_write(slot);
+			slot->header.nslots = 0;
+			end_write(slot);
+		}
+		pg_memory_barrier();
+		pg_atomic_write_u32(&slot->owner, 0);
+	}
+}
+
+/* When a process exits; the transaction was aborted before. */
+static void
+free_all(int code, Datum arg)
+{
+	(void) code;
+	(void) arg;
+	for (int i = 0; i < nlive_slots; i++)
+	{
+		if (pg_atomic_read_u32(&live_slots[i].owner) == (uint32) MyProcPid)
+			free_slots(&i, 1);
+	}
+}
+
+bool
+live_claim(LiveImage *image)
+{
+	static int	registered_for = 0;
+	static int	start = 0;
+	LiveHeader *header = &image->header;
+	int			wanted = chunks_for(header->nnodes);
+
+	if (registered_for != MyProcPid)
+	{
+		on_shmem_exit(free_all, (Datum) 0);
+		registered_for = MyProcPid;
+		start = MyProcPid % nlive_slots;
+	}
+	header->nslots = 0;
+	for (int i = 0; i < nlive_slots && header->nslots < wanted; i++)
+	{
+		int			at = (start + i) % nlive_slots;
+		uint32		nobody = 0;
+
+		if (pg_atomic_compare_exchange_u32(&live_slots[at].owner, &nobody, (uint32) MyProcPid))
+			header->slots[header->nslots++] = at;
+	}
+	if (header->nslots == wanted)
+		return true;
+	free_slots(header->slots, header->nslots);
+	header->nslots = 0;
+	return false;
+}
+
+void
+live_write(const LiveImage *image, bool all)
+{
+	const LiveHeader *header = &image->header;
+	LiveSlot   *first = &live_slots[header->slots[0]];
+
+	begin_write(first);
+	first->header = *header;
+	for (int i = 0; i < header->nslots; i++)
+	{
+		LiveChunk  *chunk = &live_slots[header->slots[i]].chunk;
+		int			n = Min(live_shown(header) - i * LIVE_CHUNK, LIVE_CHUNK);
+
+		if (all)
+			memcpy(chunk, &image->chunks[i], sizeof(LiveChunk));
+		else if (n > 0)
+			memcpy(chunk->counts, image->chunks[i].counts, sizeof(LiveCounts) * n);
+	}
+	end_write(first);
+}
+
+void
+live_release(LiveImage *image)
+{
+	free_slots(image->header.slots, image->header.nslots);
+	image->header.nslots = 0;
+}
+
+void
+live_bequeath(LiveImage *image)
+{
+	LiveHeader *header = &image->header;
+	bool		has_leader = false;
+
+	for (int i = 0; i < nlive_slots && !has_leader; i++)
+		has_leader = pg_atomic_read_u32(&live_slots[i].owner) == (uint32) header->leader_pid &&
+			live_slots[i].header.nslots > 0 && live_slots[i].header.pid == header->leader_pid &&
+			live_slots[i].header.text_hash == header->text_hash;
+	if (!has_leader)
+	{
+		live_release(image);
+		return;
+	}
+	header->pid = 0;
+	live_write(image, false);
+	for (int i = 0; i < header->nslots; i++)
+		pg_atomic_write_u32(&live_slots[header->slots[i]].owner, (uint32) header->leader_pid);
+	header->nslots = 0;
+}
+
+/* Whether a slot is the first one of those that a worker has left to this leader. */
+static bool
+is_bequeathed(const LiveSlot *slot, int leader_pid, uint32 text_hash)
+{
+	return pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) == (uint32) leader_pid &&
+		slot->header.nslots > 0 && slot->header.leader_pid == leader_pid &&
+		slot->header.text_hash == text_hash;
+}
+
+bool
+live_adopt(LiveImage *image)
+{
+	const LiveHeader *header = &image->header;
+
+	for (int i = 0; i < nlive_slots; i++)
+	{
+		LiveSlot   *slot = &live_slots[i];
+		uint32		leader = (uint32) header->leader_pid;
+
+		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) || slot->header.nnodes != header->nnodes ||
+			!pg_atomic_compare_exchange_u32(&slot->owner, &leader, (uint32) MyProcPid))
+			continue;
+		/* its own until it is changed; nobody else writes there now */
+		image->header.nslots = slot->header.nslots;
+		image->header.run_ns = slot->header.run_ns;
+		memcpy(image->header.slots, slot->header.slots, sizeof(slot->header.slots));
+		for (int j = 0; j < image->header.nslots; j++)
+		{
+			LiveSlot   *other = &live_slots[image->header.slots[j]];
+
+			pg_atomic_write_u32(&other->owner, (uint32) MyProcPid);
+			memcpy(image->chunks[j].counts, other->chunk.counts, sizeof(other->chunk.counts));
+		}
+		return true;
+	}
+	return false;
+}
+
+void
+live_release_workers(const LiveImage *leader)
+{
+	for (int i = 0; i < nlive_slots; i++)
+	{
+		LiveHeader	header;
+
+		if (!is_bequeathed(&live_slots[i], leader->header.pid, leader->header.text_hash))
+			continue;
+		header = live_slots[i].header;
+		free_slots(header.slots, header.nslots);
+	}
+}
+
+static void
+add_squares(double *margin, double other)
+{
+	*margin = sqrt(*margin * *margin + other * other);
+}
+
+static LiveState
+joint_state(LiveState a, LiveState b)
+{
+	static const int rank[] = {0, 3, 1, 2};
+
+	return rank[a] >= rank[b] ? a : b;
+}
+
+void
+live_add_counts(LiveCounts *sum, const LiveCounts *counts)
+{
+	sum->state = joint_state(sum->state, counts->state);
+	if (!isnan(counts->scanned))
+		sum->scanned = isnan(sum->scanned) ? counts->scanned : Max(sum->scanned, counts->scanned);
+	sum->calls = sum->calls < 0 || counts->calls < 0 ? -1 : sum->calls + counts->calls;
+	sum->rows += counts->rows;
+	sum->loops += counts->loops;
+	if (isnan(counts->total_ns))
+		return;
+	if (isnan(sum->total_ns))
+		sum->total_ns = sum->self_ns = sum->total_margin_ns = sum->self_margin_ns = 0;
+	sum->total_ns += counts->total_ns;
+	sum->self_ns += counts->self_ns;
+	add_squares(&sum->total_margin_ns, counts->total_margin_ns);
+	add_squares(&sum->self_margin_ns, counts->self_margin_ns);
+}
+
+/* Copies an execution whose first slot this is; returns NULL if it is none, or is being written. */
+static LiveImage *
+copy_slot(const LiveSlot *slot)
+{
+	LiveHeader	header;
+	LiveImage  *image;
+	uint32		sequence = pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence));
+
+	pg_read_barrier();
+	header = slot->header;
+	pg_read_barrier();
+	if ((sequence & 1) != 0 || sequence != pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) ||
+		header.nslots == 0)
+		return NULL;
+	image = palloc(offsetof(LiveImage, chunks) + sizeof(LiveChunk) * header.nslots);
+	image->header = header;
+	for (int i = 0; i < header.nslots; i++)
+		memcpy(&image->chunks[i], &live_slots[header.slots[i]].chunk, sizeof(LiveChunk));
+	pg_read_barrier();
+	if (sequence == pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)))
+		return image;
+	pfree(image);
+	return NULL;
+}
+
+static LiveImage *
+read_slot(const LiveSlot *slot)
+{
+	for (int i = 0; i < TRIES_AT_ONCE * SLEEPS; i++)
+	{
+		LiveImage  *image;
+
+		if (pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) == 0)
+			return NULL;
+		image = copy_slot(slot);
+		if (image != NULL || ((pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) & 1) == 0 && slot->header.nslots == 0))
+			return image;
+		if (i % TRIES_AT_ONCE == TRIES_AT_ONCE - 1)
+		{
+			CHECK_FOR_INTERRUPTS();
+			pg_usleep(1000);
+		}
+	}
+	return NULL;
+}
+
+List *
+live_read_all(void)
+{
+	List	   *images = NIL;
+
+	for (int i = 0; i < nlive_slots; i++)
+	{
+		LiveImage  *image;
+
+		CHECK_FOR_INTERRUPTS();
+		image = read_slot(&live_slots[i]);
+		if (image != NULL &&
+			BackendPidGetProc(image->header.pid != 0 ? image->header.pid : image->header.leader_pid) != NULL)
+			images = lappend(images, image);
+	}
+	return images;
+}

@@ -1,0 +1,154 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_memory.h
+ *	  Running executions in shared memory.
+ *
+ * An execution of a process occupies a chain of slots, of LIVE_CHUNK plan nodes each.
+ * Its process writes them under a sequence number (a seqlock), so that neither it nor
+ * a reader waits for a lock.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_LIVE_MEMORY_H
+#define CLOCKTIMING_LIVE_MEMORY_H
+
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+
+/* Number of plan nodes in a slot, and of slots that an execution may occupy. */
+#define LIVE_CHUNK		32
+#define LIVE_CHUNKS		8
+#define LIVE_NODES		(LIVE_CHUNK * LIVE_CHUNKS)
+
+/* Bytes for the names in a slot.  A name that does not fit is shortened. */
+#define LIVE_NAMES		1536
+
+typedef enum LiveState
+{
+	LIVE_NOT_STARTED,
+	LIVE_RUNNING,
+	LIVE_FINISHED,
+	LIVE_RESCANNING				/* the loop was ended by a rescan */
+} LiveState;
+
+/* A plan node as it was planned. */
+typedef struct LiveNode
+{
+	int16		id;				/* plan_node_id */
+	int16		parent;			/* its place; -1: none */
+	int16		depth;
+	int16		tag;			/* NodeTag of the Plan */
+	int16		type;			/* offsets in the chunk's names; */
+	int16		relation;		/* 0: none */
+	int16		index;
+	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
+	int32		width;
+	float		rows;			/* per loop, as the planner expects */
+	float		startup_cost;
+	float		total_cost;
+} LiveNode;
+
+/* Its counters in one process.  Times are in nanoseconds, NAN if unknown. */
+typedef struct LiveCounts
+{
+	LiveState	state;
+	float		scanned;		/* share of a relation that a sequential scan
+								 * has read in this loop; NAN: unknown */
+	int			batches;		/* of a hash join that keeps its rows in
+								 * files, */
+	int			batch;			/* and the current one; else 0; -1: several
+								 * processes work on different ones */
+	int64		calls;			/* -1: unknown */
+	double		rows;
+	double		loops;
+	double		total_ns;
+	double		total_margin_ns;
+	double		self_ns;
+	double		self_margin_ns;
+} LiveCounts;
+
+typedef struct LiveHeader
+{
+	int			nslots;			/* 0: not the first slot of an execution */
+	int			slots[LIVE_CHUNKS];
+	int			pid;			/* 0: of parallel workers that have ended */
+	int			leader_pid;		/* of a parallel worker; else 0 */
+	uint32		text_hash;		/* of the query's text */
+	bool		late;			/* the counters began during the execution */
+	int			level;			/* 0: executed by a statement of the client */
+	Oid			dbid;
+	Oid			userid;			/* session user */
+	int64		queryid;
+	TimestampTz started_at;
+	TimestampTz since;			/* the counters begin */
+	TimestampTz as_of;			/* they were published */
+	double		run_ns;			/* from "since" to "as_of", without pauses */
+	int			innermost;		/* place of the deepest node that is being
+								 * called; -1: none */
+	int			nnodes;			/* of the plan; if more than LIVE_NODES, none
+								 * is here */
+} LiveHeader;
+
+typedef struct LiveChunk
+{
+	LiveNode	nodes[LIVE_CHUNK];
+	LiveCounts	counts[LIVE_CHUNK];
+	char		names[LIVE_NAMES];
+} LiveChunk;
+
+/* An execution outside of shared memory. */
+typedef struct LiveImage
+{
+	LiveHeader	header;
+	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
+} LiveImage;
+
+static inline LiveNode *
+live_node(LiveImage *image, int place)
+{
+	return &image->chunks[place / LIVE_CHUNK].nodes[place % LIVE_CHUNK];
+}
+
+static inline LiveCounts *
+live_counts(LiveImage *image, int place)
+{
+	return &image->chunks[place / LIVE_CHUNK].counts[place % LIVE_CHUNK];
+}
+
+/* Adds the counters of an execution in another process to a node's, and their states. */
+extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
+
+extern const char *live_name(const LiveImage *image, int place, int16 offset);
+
+/* Bytes of an image, and the number of its nodes that are in it. */
+extern Size live_image_size(int nnodes);
+extern int	live_shown(const LiveHeader *header);
+
+extern void live_shmem_request(void);
+extern void live_shmem_init(void);
+extern bool live_memory_ready(void);
+
+/* Occupies slots for an image, whose nslots and slots it sets; returns false if too few are free. */
+extern bool live_claim(LiveImage *image);
+
+/* Publishes an image: the header and counters, or all of it. */
+extern void live_write(const LiveImage *image, bool all);
+
+extern void live_release(LiveImage *image);
+
+/*
+ * Of a parallel worker that ends: leaves its slots to the leader, if the leader is
+ * published, until that ends.  A worker of the same query that comes later adopts them
+ * instead of claiming others; "image" then has their header and counters, to be added to.
+ */
+extern void live_bequeath(LiveImage *image);
+extern bool live_adopt(LiveImage *image);
+extern void live_release_workers(const LiveImage *leader);
+
+/*
+ * Returns copies of all executions, a LiveImage each, in CurrentMemoryContext.  One whose
+ * process, and a worker's leader, does not exist any more is left out.
+ */
+extern List *live_read_all(void);
+
+#endif							/* CLOCKTIMING_LIVE_MEMORY_H */

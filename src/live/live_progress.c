@@ -1,0 +1,338 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_progress.c
+ *	  How much of a running execution is done, and how long the rest will take.
+ *
+ * Two shares are known of a node: of its work, and of its rows.  They are equal where
+ * rows are passed on as they come, and then those of the input that drives the node.  Nodes
+ * that read an input to its end before they return a row begin a new pipeline.  A scan's share is
+ * that of its relation's pages, or of the rows that the planner expects.  A node's remaining time
+ * follows from its time so far; that of a node that has not begun, from its cost.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "nodes/nodes.h"
+
+#include "compat.h"
+#include "live/live_progress.h"
+
+/* Share of a node's work from which on its time tells how long the rest will take. */
+#define TELLING_SHARE	0.02
+
+/* Share of the work of a sort which is done when it returns its first row. */
+#define SORTED_SHARE	0.9
+
+/* Share of the work of a hash join with batches which is done when its outer side has been read. */
+#define OUTER_SHARE		0.4
+
+/* Share of the work of a node that begins a pipeline which is done when its input has ended. */
+#define INPUT_SHARE		0.8
+
+/* Number of rows of the inner side of a nested loop from which on they are counted, not those of the outer side. */
+#define MANY_ROWS		10
+
+static const char *const exceeded = gettext_noop("a node has returned more rows than the planner expected");
+
+typedef struct NodeProgress
+{
+	double		loops;			/* expected in all */
+	double		work;			/* shares */
+	double		rows;
+	double		cost;			/* of the node itself, in all loops */
+	bool		by_cost;		/* its time so far does not tell the rest */
+} NodeProgress;
+
+typedef struct ProgressWalk
+{
+	LiveImage  *image;
+	const int  *processes;
+	NodeProgress *nodes;
+	const char *reason;
+} ProgressWalk;
+
+/* Loops and rows as the planner counts them: those of one process. */
+static double
+loops_of(ProgressWalk *walk, int place)
+{
+	return live_counts(walk->image, place)->loops / Max(walk->processes[place], 1);
+}
+
+static double
+rows_of(ProgressWalk *walk, int place)
+{
+	double		workers = Max(walk->processes[place], 1) - 1;
+
+	/* as the planner: the leader has its workers to attend to */
+	return live_counts(walk->image, place)->rows / (workers + Max(1 - 0.3 * workers, 0));
+}
+
+static double
+share(double part, double whole)
+{
+	return whole > 0 ? Max(Min(part / whole, 1), 0) : 0;
+}
+
+/* The place of a node's nth input, -1 if there is none. */
+static int
+input_of(ProgressWalk *walk, int place, int n)
+{
+	for (int i = place + 1; i < live_shown(&walk->image->header); i++)
+	{
+		const LiveNode *node = live_node(walk->image, i);
+
+		if (node->parent == place && !node->is_subplan && n-- == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* The share of a node that has no input. */
+static double
+scan_share(ProgressWalk *walk, int place)
+{
+	const LiveCounts *counts = live_counts(walk->image, place);
+	double		loops = walk->nodes[place].loops;
+	double		expected = Max((double) live_node(walk->image, place)->rows, 1) * loops;
+
+	if (counts->state == LIVE_FINISHED && loops_of(walk, place) >= loops)
+		return 1;
+	if (!isnan(counts->scanned))
+		return share(loops_of(walk, place) - 1 + (double) counts->scanned, loops);
+	if (rows_of(walk, place) > expected)
+		walk->reason = exceeded;
+	return share(rows_of(walk, place), expected);
+}
+
+/*
+ * The share of a node that is read from its beginning in each loop, as the inner side of a
+ * nested loop is: of all rows that it will return.
+ */
+static double
+repeated_share(ProgressWalk *walk, int place)
+{
+	double		rows = (double) live_node(walk->image, place)->rows;
+
+	if (loops_of(walk, place) > 1)
+		rows = Max(rows_of(walk, place) / loops_of(walk, place), rows);
+	return share(rows_of(walk, place), Max(rows, 1) * walk->nodes[place].loops);
+}
+
+/* The share of the rows of a node that has read its input, and returns what it has made of it. */
+static double
+output_share(ProgressWalk *walk, int place, const NodeProgress *input, double input_rows)
+{
+	const LiveNode *node = live_node(walk->image, place);
+	const LiveCounts *counts = live_counts(walk->image, place);
+	double		expected = (double) node->rows * walk->nodes[place].loops;
+
+	if (counts->state == LIVE_FINISHED && loops_of(walk, place) >= walk->nodes[place].loops)
+		return 1;
+	if (node->tag == T_Sort)
+		expected = input->rows > 0 ? input_rows / input->rows : expected;
+	if (rows_of(walk, place) > expected && node->tag != T_Sort)
+		walk->reason = exceeded;
+	return share(rows_of(walk, place), expected);
+}
+
+static void walk_node(ProgressWalk *walk, int place, double loops);
+
+/* Walks the nodes below one, and returns the share of the rows of all its inputs, by their costs. */
+static double
+walk_inputs(ProgressWalk *walk, int place)
+{
+	NodeProgress *p = &walk->nodes[place];
+	const LiveNode *node = live_node(walk->image, place);
+	double		cost = 0;
+	double		done = 0;
+
+	for (int i = place + 1; i < live_shown(&walk->image->header); i++)
+	{
+		const LiveNode *input = live_node(walk->image, i);
+		double		loops = p->loops;
+
+		if (input->parent != place)
+			continue;
+		if (input->is_subplan)
+			loops = Max(loops_of(walk, i), 1);
+		else if (node->tag == T_NestLoop && i != input_of(walk, place, 0))
+		{
+			int			outer = input_of(walk, place, 0);
+			double		outer_rows = rows_of(walk, outer);
+
+			loops = walk->nodes[outer].rows > TELLING_SHARE ? outer_rows / walk->nodes[outer].rows :
+				p->loops * live_node(walk->image, outer)->rows;
+			loops = Max(loops, loops_of(walk, i));
+		}
+		else if (node->tag == T_Material)
+			loops = loops_of(walk, i);
+		else if (node->tag == T_Memoize && loops_of(walk, place) > 0)
+			loops *= loops_of(walk, i) / loops_of(walk, place);
+		walk_node(walk, i, Max(loops, 1));
+		p->cost -= (double) input->total_cost * walk->nodes[i].loops;
+		cost += Max((double) input->total_cost, 0.01);
+		done += Max((double) input->total_cost, 0.01) * walk->nodes[i].rows;
+	}
+	return share(done, cost);
+}
+
+static void
+walk_node(ProgressWalk *walk, int place, double loops)
+{
+	NodeProgress *p = &walk->nodes[place];
+	const LiveNode *node = live_node(walk->image, place);
+	const LiveCounts *counts = live_counts(walk->image, place);
+	int			input = input_of(walk, place, 0);
+	int			inner;
+	double		all;
+
+	check_stack_depth();
+	p->loops = Max(loops, loops_of(walk, place));
+	p->cost = (double) node->total_cost * p->loops;
+	all = walk_inputs(walk, place);
+	p->cost = Max(p->cost, (double) node->total_cost * p->loops * 0.001);
+	if (input < 0)
+		p->work = p->rows = scan_share(walk, place);
+	else
+	{
+		const NodeProgress *driver = &walk->nodes[input];
+		double		input_rows = rows_of(walk, input);
+
+		switch (node->tag)
+		{
+			case T_Append:
+			case T_MergeAppend:
+				p->work = p->rows = all;
+				break;
+			case T_Limit:
+				p->work = p->rows = Max(driver->rows, share(rows_of(walk, place), (double) node->rows * p->loops));
+				break;
+			case T_HashJoin:
+				p->work = p->rows = driver->rows;
+				if (counts->batches > 0)
+				{
+					p->rows = share(rows_of(walk, place), Max((double) node->rows, 1) * p->loops);
+					if (counts->batch >= 0)
+						p->rows = Min(Max(p->rows, counts->batch / (double) counts->batches),
+									  (counts->batch + 1) / (double) counts->batches);
+					p->work = OUTER_SHARE * driver->rows + (1 - OUTER_SHARE) * p->rows;
+				}
+				break;
+			case T_RecursiveUnion:
+				walk->reason = gettext_noop("the number of rounds of a recursive query is unknown");
+				break;
+			case T_Material:
+				p->work = p->rows = repeated_share(walk, place);
+				break;
+			case T_NestLoop:
+				p->work = p->rows = driver->rows;
+
+				/*
+				 * many rows for each outer row: the latest outer row is not
+				 * done
+				 */
+				inner = input_of(walk, place, 1);
+				if (live_node(walk->image, inner)->rows >= MANY_ROWS)
+					p->work = p->rows = Min(driver->rows, repeated_share(walk, inner));
+				break;
+			case T_Sort:
+				p->rows = output_share(walk, place, driver, input_rows);
+
+				/*
+				 * nearly all of its time lies between the last input row and
+				 * the first output row
+				 */
+				p->by_cost = counts->rows <= 0;
+				p->work = p->by_cost ? 0 : SORTED_SHARE + (1 - SORTED_SHARE) * p->rows;
+				break;
+			case T_Agg:
+			case T_SetOp:
+				p->rows = output_share(walk, place, driver, input_rows);
+
+				/*
+				 * a sorted aggregate returns rows as it reads, and a plain
+				 * one returns one
+				 */
+				if (node->tag == T_Agg && node->startup_cost < live_node(walk->image, input)->total_cost)
+					p->work = p->rows = driver->rows;
+				else if (node->tag == T_Agg && node->rows <= 1)
+					p->work = driver->rows;
+				else
+					p->work = INPUT_SHARE * driver->rows + (1 - INPUT_SHARE) * p->rows;
+				break;
+			default:
+				p->work = p->rows = driver->rows;
+				break;
+		}
+	}
+	if (counts->state == LIVE_FINISHED && loops_of(walk, place) >= p->loops)
+		p->work = p->rows = 1;
+}
+
+LiveProgress
+live_progress(LiveImage *image, const int *processes, TimestampTz now)
+{
+	const LiveHeader *header = &image->header;
+	int			n = live_shown(header);
+	ProgressWalk walk = {.image = image, .processes = processes};
+	LiveProgress progress = {NAN, NAN, NULL};
+	double		timed_ns = 0;
+	double		timed_cost = 0;
+	double		whole_ns = 0;
+	double		done_ns = 0;
+	double		elapsed_ns;
+	double		age_ns;
+
+	if (n == 0)
+		progress.reason = gettext_noop("the plan has more nodes than are shown");
+	else if (header->late)
+		progress.reason = gettext_noop("the counters began while the query was running");
+	if (progress.reason != NULL)
+		return progress;
+	walk.nodes = palloc0(sizeof(NodeProgress) * n);
+	walk_node(&walk, 0, 1);
+	for (int i = 0; i < n; i++)
+	{
+		const LiveCounts *counts = live_counts(image, i);
+
+		if (walk.nodes[i].work < TELLING_SHARE || isnan(counts->self_ns))
+			continue;
+		timed_ns += counts->self_ns / Max(processes[i], 1);
+		timed_cost += walk.nodes[i].cost * walk.nodes[i].work;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const LiveCounts *counts = live_counts(image, i);
+		const NodeProgress *p = &walk.nodes[i];
+		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
+		double		ns = self_ns;
+
+		if (p->work >= TELLING_SHARE && !isnan(counts->self_ns))
+			ns /= p->work;
+		else if (timed_cost > 0)
+			ns = Max(ns, p->cost * timed_ns / timed_cost);
+		whole_ns += ns;
+		done_ns += p->by_cost ? self_ns : ns * p->work;
+	}
+	if (walk.reason == NULL && (timed_cost <= 0 || whole_ns <= 0))
+		walk.reason = gettext_noop("too little is done");
+	else if (walk.reason == NULL && done_ns >= whole_ns)
+		walk.reason = gettext_noop("the plan is done but for its last rows");
+	progress.reason = walk.reason;
+	if (progress.reason != NULL)
+		return progress;
+	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
+	elapsed_ns = (double) Max(now - header->started_at, 0) * 1e3;
+	if (whole_ns - done_ns <= age_ns)
+	{
+		progress.reason = gettext_noop("a node is called for longer than expected");
+		return progress;
+	}
+	progress.remaining_ns = whole_ns - done_ns - age_ns;
+	progress.percent = 100 * elapsed_ns / (elapsed_ns + progress.remaining_ns);
+	return progress;
+}

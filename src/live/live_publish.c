@@ -1,0 +1,474 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_publish.c
+ *	  Publishes the counters of a running execution.
+ *
+ * Times are estimated as those of an execution that has ended: from copies of the
+ * counters, so that what is estimated in the end does not depend on the publications.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/heapam.h"
+#include "access/parallel.h"
+#include "access/relscan.h"
+#include "common/hashfn.h"
+#include "executor/hashjoin.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/proc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "core/reference.h"
+#include "explain/explain_output.h"
+#include "explain/plan_record.h"
+#include "explain/timing_clock.h"
+#include "live/live_memory.h"
+#include "live/live_publish.h"
+#include "stats/plan_tree.h"
+
+/* A publication takes at most one in so many parts of the time. */
+#define PUBLISH_PART	500
+
+/* A node's call that was under way at the latest publication. */
+typedef struct NodeCall
+{
+	int64		number;			/* NodeTiming.calls */
+	uint64		seen;			/* reading of the clock at the first one; 0:
+								 * none was under way */
+	double		known;			/* value of NodeTiming.known then */
+} NodeCall;
+
+typedef struct LiveExecution
+{
+	QueryTiming *query;
+	dlist_node	link;
+	bool		own;
+	MemoryContext scratch;
+	LiveImage  *image;
+	NodeCall   *calls;			/* by plan_node_id */
+	LiveCounts *before;			/* counters of workers that have ended, by
+								 * place; or NULL */
+	double		before_ns;		/* and their durations */
+} LiveExecution;
+
+int			live_interval_ms = 100;
+
+static dlist_head live_executions = DLIST_STATIC_INIT(live_executions);
+
+QueryTiming *
+live_find(const QueryDesc *desc, bool *own)
+{
+	dlist_iter	i;
+
+	dlist_foreach(i, &live_executions)
+	{
+		LiveExecution *live = dlist_container(LiveExecution, link, i.cur);
+
+		if (live->query->desc == desc)
+		{
+			*own = live->own;
+			return live->query;
+		}
+	}
+	return NULL;
+}
+
+/* While a plan is described. */
+typedef struct Description
+{
+	const QueryTiming *query;
+	LiveImage  *image;
+	int			parent;
+	int			depth;
+	int			used[LIVE_CHUNKS];	/* bytes of the names */
+} Description;
+
+static int16
+add_name(Description *d, int place, const char *name)
+{
+	int		   *used = &d->used[place / LIVE_CHUNK];
+	char	   *names = d->image->chunks[place / LIVE_CHUNK].names;
+	int			offset = Max(*used, 1);
+	int			most = LIVE_NAMES - offset - 1;
+	int			length;
+
+	if (name == NULL || most <= 0)
+		return 0;
+	length = (int) strlen(name);
+	if (length > most)
+		length = pg_mbcliplen(name, length, most);
+	memcpy(&names[offset], name, length);
+	names[offset + length] = '\0';
+	*used = offset + length + 1;
+	return (int16) offset;
+}
+
+static bool
+describe_node(PlanState *node, void *context)
+{
+	Description *d = context;
+	const Plan *plan = node->plan;
+	const NodeTiming *t = query_node(d->query, node);
+	int			parent = d->parent;
+	LiveNode   *n;
+	char		type[NODE_TYPE_LENGTH];
+
+	if (t == NULL || live_node(d->image, t->place)->tag != 0)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	n = live_node(d->image, t->place);
+	n->id = (int16) t->id;
+	n->parent = (int16) parent;
+	n->depth = (int16) d->depth;
+	n->tag = (int16) nodeTag(plan);
+	n->is_subplan = t->subplan != NULL;
+	n->width = plan->plan_width;
+	n->rows = (float) plan->plan_rows;
+	n->startup_cost = (float) plan->startup_cost;
+	n->total_cost = (float) plan->total_cost;
+	plan_node_type(plan, type);
+	n->type = add_name(d, t->place, type);
+	n->relation = add_name(d, t->place, get_rel_name(explain_relation(plan, d->query->desc->plannedstmt->rtable)));
+	n->index = add_name(d, t->place, get_rel_name(plan_node_index(plan)));
+	d->parent = t->place;
+	d->depth++;
+	(void) planstate_tree_walker(node, describe_node, d);
+	d->depth--;
+	d->parent = parent;
+	return false;
+}
+
+void
+live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
+{
+	MemoryContext old = MemoryContextSwitchTo(query->context);
+	LiveExecution *live = palloc0(sizeof(LiveExecution));
+	LiveImage  *image = palloc0(live_image_size(query->nplaces));
+	LiveHeader *header = &image->header;
+	const char *text = query->desc->sourceText;
+	Description d = {.query = query, .image = image, .parent = -1};
+
+	header->pid = MyProcPid;
+	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : 0;
+	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
+	header->late = query->late;
+	header->level = level;
+	header->dbid = MyDatabaseId;
+	header->userid = GetSessionUserId();
+	header->queryid = (int64) query->desc->plannedstmt->queryId;
+	header->started_at = started_at;
+	header->since = header->as_of = GetCurrentTimestamp();
+	header->innermost = -1;
+	header->nnodes = query->nplaces;
+	if (live_shown(header) > 0)
+		(void) describe_node(query->desc->planstate, &d);
+	for (int i = 0; i < live_shown(header); i++)
+	{
+		LiveCounts *counts = live_counts(image, i);
+
+		counts->scanned = NAN;
+		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
+	}
+	live->query = query;
+	live->own = own;
+	live->image = image;
+	live->calls = palloc0(sizeof(NodeCall) * query->nnodes);
+	live->scratch = AllocSetContextCreate(query->context, "clocktiming live", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(old);
+	dlist_push_head(&live_executions, &live->link);
+	query->live = live;
+	if (header->leader_pid != 0 && live_adopt(image))
+	{
+		live->before_ns = header->run_ns;
+		live->before = MemoryContextAlloc(query->context, sizeof(LiveCounts) * header->nnodes);
+		for (int i = 0; i < live_shown(header); i++)
+			live->before[i] = *live_counts(image, i);
+	}
+	else if (!live_claim(image))
+		return;
+	live_write(image, true);
+	query->publish_due = query->late ? 0 :
+		now_ticks() + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
+}
+
+void
+live_end(QueryTiming *query)
+{
+	LiveImage  *image = query->live->image;
+
+	dlist_delete(&query->live->link);
+	query->live = NULL;
+	if (image->header.nslots == 0)
+		return;
+	if (image->header.leader_pid != 0)
+		live_bequeath(image);
+	else
+	{
+		live_release_workers(image);
+		live_release(image);
+	}
+}
+
+/* Marks the nodes that are being called while a call of t has just ended. */
+static bool *
+nodes_in_call(const QueryTiming *query, const NodeTiming *t)
+{
+	bool	   *in_call = palloc0(sizeof(bool) * query->nnodes);
+
+	while (t != NULL && (t = caller_of(t)) != NULL && !in_call[t->id])
+		in_call[t->id] = true;
+	return in_call;
+}
+
+/* Notes that a call is under way, which is not timed itself. */
+static void
+see_call(const NodeTiming *t, bool in_call)
+{
+	NodeCall   *call = &t->query->live->calls[t->id];
+
+	if (!in_call)
+		call->seen = 0;
+	else if (call->seen == 0 || call->number != t->calls)
+	{
+		call->number = t->calls;
+		call->seen = t->query->stop_ticks - t->query->off_ticks;
+		call->known = t->known;
+	}
+}
+
+/*
+ * Adds the call of a node that is under way to its record.  A node that was being called
+ * when the wrappers were installed, and not since, has been so all the time.
+ */
+static void
+add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, NodeEstimate *estimate)
+{
+	NodeRecord *record = &estimate->leader;
+	const QueryTiming *query = t->query;
+	double		call_ns = t->kind == NODE_WHOLE ? instr_call_ns(&t->instr) : 0;
+
+	if (t->kind == NODE_SAMPLED && !t->begun)
+		call_ns = query_run_ns(query);
+	if (call_ns > 0)
+	{
+		record->calls++;
+		record->timed++;
+		record->loops++;
+		record->total_ns += call_ns;
+		record->first_ns += call_ns;
+	}
+	else
+	{
+		const NodeCall *call = &query->live->calls[t->id];
+		uint64		start = t->call_start != 0 ? t->call_start : call->seen;
+		double		known = t->call_start != 0 ? t->call_known : call->known;
+
+		record->total_ns += scale * Max((double) (int64) (query->stop_ticks - query->off_ticks - start) - (copy->known - known), 0);
+	}
+}
+
+static void
+estimate_node(NodeTiming *t, bool in_call, double scale, NodeEstimate *estimate)
+{
+	NodeTiming	copy = *t;
+	NodeTiming *subplan = t;
+
+	if (t->samples != NULL)
+	{
+		copy.samples = palloc(sizeof(NodeSamples));
+		memcpy(copy.samples, t->samples, sizeof(NodeSamples));
+	}
+	/* record_estimate() would end its loop */
+	if (t->kind == NODE_UNTIMED)
+		copy.kind = NODE_WHOLE;
+	else if (t->kind == NODE_WHOLE)
+		instr_set_timer(&copy.instr, false);
+	record_estimate(&copy, 0, NULL, 0, estimate);
+	estimate->kind = t->kind;
+	/* users' parts are proportional to these */
+	subplan->uses_ticks = copy.uses_ticks;
+	for (const SubplanUse *use = t->query->uses; t->is_shared && use != NULL; use = use->next)
+	{
+		if (use->subplan == t)
+			estimate->parent = use->user->place;
+	}
+	see_call(t, in_call);
+	if (in_call && t->kind != NODE_UNTIMED)
+		add_current_call(t, &copy, scale, estimate);
+}
+
+/* Estimates the times so far.  The counters are afterwards as they were before. */
+static PlanEstimate *
+estimate_so_far(QueryTiming *query, const bool *in_call)
+{
+	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
+	double	   *ticks = palloc(sizeof(double) * (query->nnodes + query->nparts + 1));
+	double		scale;
+	int			n = 0;
+
+	for (int i = 0; i < query->nnodes; i++)
+		ticks[n++] = query->nodes[i] == NULL ? 0 : query->nodes[i]->uses_ticks;
+	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
+		ticks[n++] = use->ticks;
+
+	query->stop_ticks = now_ticks();
+	query->stop_ns = reference_ns();
+	scale = query_ns_per_tick(query);
+	plan->nnodes = query->nplaces;
+	plan->nparts = query->nparts;
+	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
+	plan->cost = query->cost;
+	plan->run_ns = query_run_ns(query);
+	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
+	plan->besides_ns = (double) query->asked_ticks * scale;
+	for (int i = 0; i < query->nnodes; i++)
+	{
+		NodeTiming *t = query->nodes[i];
+
+		if (t != NULL)
+			estimate_node(t, in_call[i], scale, &plan->nodes[t->place]);
+	}
+	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
+		record_part_estimate(use, 0, NULL, 0, plan, &plan->nodes[use->place]);
+	record_outside(query, plan);
+	plan_estimate(plan);
+
+	n = 0;
+	for (int i = 0; i < query->nnodes; i++, n++)
+	{
+		if (query->nodes[i] != NULL)
+			query->nodes[i]->uses_ticks = ticks[n];
+	}
+	for (SubplanUse *use = query->uses; use != NULL; use = use->next)
+		use->ticks = ticks[n++];
+	return plan;
+}
+
+/* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
+static double
+share_scanned(const PlanState *node)
+{
+	TableScanDesc scan;
+	const HeapScanDescData *heap;
+	double		blocks;
+
+	if (!IsA(node, SeqScanState))
+		return NAN;
+	scan = ((const SeqScanState *) node)->ss.ss_currentScanDesc;
+	if (scan == NULL || scan->rs_rd->rd_tableam != GetHeapamTableAmRoutine())
+		return NAN;
+	heap = (const HeapScanDescData *) scan;
+	blocks = heap->rs_nblocks;
+	if (scan->rs_parallel != NULL)
+	{
+		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_parallel;
+
+		if (shared->phs_nblocks == 0)
+			return NAN;
+		return Min((double) pg_atomic_read_u64(&shared->phs_nallocated) / shared->phs_nblocks, 1);
+	}
+	if (!heap->rs_inited || blocks == 0 || heap->rs_cblock == InvalidBlockNumber)
+		return NAN;
+	return fmod((double) heap->rs_cblock + blocks - heap->rs_startblock, blocks) / blocks;
+}
+
+static void
+put_batches(const PlanState *node, LiveCounts *counts)
+{
+	HashJoinTable table = IsA(node, HashJoinState) ? ((const HashJoinState *) node)->hj_HashTable : NULL;
+	bool		several = table != NULL && table->nbatch > 1;
+
+	counts->batches = several ? table->nbatch : 0;
+	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
+}
+
+static LiveState
+node_state(const NodeTiming *t, bool in_call, double loops)
+{
+	if (in_call || (t->kind == NODE_WHOLE && instr_call_ns(&t->instr) > 0))
+		return LIVE_RUNNING;
+	if (t->kind != NODE_SAMPLED || !t->begun)
+		return loops > 0 ? LIVE_FINISHED : LIVE_NOT_STARTED;
+	if (t->ended)
+		return LIVE_FINISHED;
+	return t->in_loop && instr_in_loop(&t->instr) ? LIVE_RUNNING : LIVE_RESCANNING;
+}
+
+static void
+put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, LiveCounts *counts)
+{
+	bool		unknown = t->kind == NODE_UNTIMED || estimate->loops <= 0;
+
+	if (t->kind == NODE_SAMPLED && t->begun)
+	{
+		/* the call that is under way has not returned a row */
+		counts->rows = (double) (t->calls - t->ends - in_call);
+		if (plan_shape(t->node)->counts_rows)
+			counts->rows += instr_own_rows(&t->instr) - t->shown_rows;
+		counts->loops = (double) t->first_calls - t->calls_again;
+		counts->calls = t->calls;
+	}
+	else
+	{
+		InstrCounts server = instr_so_far(&t->instr);
+
+		counts->rows = server.rows;
+		counts->loops = server.loops + in_call;
+		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
+	}
+	counts->state = node_state(t, in_call, counts->loops);
+	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node) : NAN);
+	put_batches(t->node, counts);
+	counts->total_ns = unknown ? NAN : estimate->total_ns;
+	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
+	counts->self_ns = unknown ? NAN : estimate->self_ns;
+	counts->self_margin_ns = unknown ? NAN : estimate->self_margin_ns;
+}
+
+void
+live_publish(QueryTiming *query, NodeTiming *t)
+{
+	LiveExecution *live = query->live;
+	LiveHeader *header = &live->image->header;
+	uint64		start = now_ticks();
+	uint64		took;
+	MemoryContext old = MemoryContextSwitchTo(live->scratch);
+	const NodeTiming *innermost = t == NULL || (t->in_loop && !t->ended) ? t : caller_of(t);
+
+	if (live_shown(header) > 0)
+	{
+		bool	   *in_call = nodes_in_call(query, t);
+		PlanEstimate *plan = estimate_so_far(query, in_call);
+
+		for (int i = 0; i < query->nnodes; i++)
+		{
+			const NodeTiming *node = query->nodes[i];
+
+			if (node == NULL)
+				continue;
+			put_counts(node, in_call[i], &plan->nodes[node->place], live_counts(live->image, node->place));
+			if (live->before != NULL)
+				live_add_counts(live_counts(live->image, node->place), &live->before[node->place]);
+		}
+		header->run_ns = live->before_ns + plan->run_ns;
+	}
+	header->innermost = innermost == NULL ? -1 : innermost->place;
+	header->as_of = GetCurrentTimestamp();
+	live_write(live->image, false);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(live->scratch);
+	took = now_ticks() - start;
+	query_take_off(query);
+	/* readings of timed calls are without off_ticks */
+	query->publish_due = live_interval_ms == 0 ? 0 :
+		start + took - query->off_ticks + Max((uint64) (live_interval_ms * 1e6 * query->ticks_per_ns), PUBLISH_PART * took);
+}

@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_publish.h
+ *	  Publishes the counters of a running execution.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_LIVE_PUBLISH_H
+#define CLOCKTIMING_LIVE_PUBLISH_H
+
+#include "datatype/timestamp.h"
+
+#include "explain/query_timing.h"
+
+/* Milliseconds between two publications; 0: at each timed call, for tests. */
+extern int	live_interval_ms;
+
+/*
+ * Occupies slots for an execution whose wrappers are installed, and publishes its plan.
+ * "own": timed only in order to be published.
+ */
+extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
+
+/* Callbacks of ExecutionWatcher. */
+extern void live_publish(QueryTiming *query, NodeTiming *t);
+extern void live_end(QueryTiming *query);
+
+/* Returns the execution of this process that is published, or NULL; and whether it is "own". */
+extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
+
+#endif							/* CLOCKTIMING_LIVE_PUBLISH_H */

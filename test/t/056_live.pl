@@ -1,0 +1,232 @@
+
+# What clock_running shows of queries that are being executed, of which the counters are known: they wait for an advisory lock
+# at a certain row.  And that nothing remains of them, however they end.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+use ClockSession;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'clocktiming'
+clocktiming.live = on
+clocktiming.live_after = 0
+clocktiming.live_interval = 0
+max_parallel_workers_per_gather = 0
+jit = off
+restart_after_crash = on
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE a AS SELECT i, i % 10 AS k FROM generate_series(1, 1000) AS i;
+	CREATE TABLE b AS SELECT i FROM generate_series(1, 1000) AS i;
+	CREATE TABLE big AS SELECT i, md5(i::text) AS p FROM generate_series(1, 100000) AS i;
+	CREATE INDEX b_i ON b (i);
+	ANALYZE;
+	CREATE FUNCTION hold(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$
+	BEGIN
+		IF i = at THEN
+			PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
+		END IF;
+		RETURN i;
+	END $$;
+	CREATE FUNCTION caller() RETURNS bigint LANGUAGE plpgsql AS $$
+	DECLARE
+		n bigint;
+	BEGIN
+		SELECT count(*) INTO n FROM (SELECT hold(i, 300) FROM a OFFSET 0) s;
+		RETURN n;
+	END $$;
+	CREATE ROLE regress_other;
+	CREATE ROLE regress_monitor IN ROLE pg_read_all_stats;
+	CREATE ROLE regress_owner SUPERUSER LOGIN});
+
+sub query { my ($sql) = @_; return $node->safe_psql('postgres', "SET clocktiming.live = off; $sql"); }
+
+my $holder = ClockSession->new($node);
+my $session = ClockSession->new($node);
+my $pid = $session->pid;
+my $rows = "FROM clock_running WHERE pid = $pid";
+
+# Executes a statement until it waits, calls a function, and returns the statement's result.
+sub while_waiting
+{
+	my ($sql, $during) = @_;
+
+	$holder->query('SELECT pg_advisory_lock(1)');
+	$session->send($sql);
+	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die 'it does not wait';
+	$during->();
+	$holder->query('SELECT pg_advisory_unlock(1)');
+	return $session->result;
+}
+
+# What is shown where a query waits: an expected line is node type, loops, rows and state.
+sub shows
+{
+	my ($name, $sql, $expected, $settings) = @_;
+	my @settings = map { "$_ = off" } split ' ', $settings // '';
+
+	$session->query("SET $_") foreach @settings;
+	while_waiting($sql, sub {
+		is(query("SELECT concat_ws('|', level, node_type, loops, rows, state) $rows AND node_type NOT LIKE '%Result' ORDER BY level, node"),
+			join("\n", @$expected), $name);
+	});
+	(my $names = join ' ', @settings) =~ s/ = off//g;
+	$session->query("RESET $_") foreach split ' ', $names;
+	return;
+}
+
+shows('a scan', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
+shows('a hash join', 'SELECT hold(a.i, 300) FROM a JOIN b USING (i)',
+	[ '0|Hash Join|1|299|running', '0|  Seq Scan|1|300|running', '0|  Hash|1|1000|finished', '0|    Seq Scan|1|1000|finished' ],
+	'enable_mergejoin enable_nestloop');
+shows('a nested loop', 'SELECT hold(a.i, 300) FROM a JOIN b USING (i)',
+	[ '0|Nested Loop|1|299|running', '0|  Seq Scan|1|300|running', '0|  Index Only Scan|300|300|running' ],
+	'enable_mergejoin enable_hashjoin enable_bitmapscan');
+shows('a subplan', 'SELECT (SELECT count(*) FROM b WHERE b.i <= hold(a.i, 5)) FROM a',
+	[ '0|Seq Scan|1|4|running', '0|  Aggregate|4|4|finished', '0|    Seq Scan|4|10|finished' ], 'enable_indexscan enable_indexonlyscan enable_bitmapscan');
+shows('an InitPlan', 'SELECT i FROM a WHERE i > (SELECT count(*) FROM (SELECT hold(i, 100) FROM b OFFSET 0) s)',
+	[ '0|Seq Scan|1|0|running', '0|  Aggregate|1|0|running', '0|    Seq Scan|1|99|running' ], 'enable_indexonlyscan');
+shows('a CTE', 'WITH c AS MATERIALIZED (SELECT i FROM a) SELECT hold(i, 50) FROM c',
+	[ '0|CTE Scan|1|49|running', '0|  Seq Scan|1|50|running' ]);
+shows('a statement in a function', 'SELECT caller()', [ '1|Aggregate|1|0|running', '1|  Seq Scan|1|299|running' ]);
+shows('a statement that modifies rows', 'BEGIN; UPDATE a SET k = hold(i, 20); ROLLBACK', [ '0|Update|1|0|running', '0|  Seq Scan|1|19|running' ]);
+$session->query('BEGIN; DECLARE c CURSOR FOR SELECT hold(i, 300) FROM a; MOVE 100 IN c');
+shows('a cursor', 'FETCH 250 FROM c', ['0|Seq Scan|1|299|running']);
+is(query("SELECT state || rows $rows"), 'running350', 'and between two fetches');
+$session->query('COMMIT');
+is(query("SELECT count(*) $rows"), 0, 'and nothing when the cursor is closed');
+
+# Progress: known, or a reason is given; and unknown where the planner was wrong.
+my $known = q{bool_and(CASE WHEN reason IS NULL THEN progress_percent BETWEEN 0 AND 99.9 AND remaining_ms >= 0 ELSE progress_percent IS NULL AND remaining_ms IS NULL END)};
+while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub { is(query("SELECT $known $rows"), 't', 'progress'); });
+while_waiting('SELECT hold(i, 300) FROM unnest((SELECT array_agg(i) FROM a)) i', sub {
+	is(query("SELECT $known, bool_and(reason ~ 'more rows than') $rows AND level = 0"), 't|t', 'progress where the planner expected fewer rows');
+});
+
+# Parallel workers: those that have ended count, too, also where Gather is rescanned.
+$session->query('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off');
+while_waiting('SELECT hold(count(*), 100000) FROM big', sub {
+	is(query("SELECT rows, loops = (SELECT loops $rows AND node_type LIKE '%Partial%'), workers $rows AND relation = 'big'"), '100000|t|0', 'workers that have ended');
+});
+$session->query('SET enable_material = off');
+while_waiting('SELECT hold(g, 3), s.* FROM generate_series(1, 5) g, LATERAL (SELECT count(*) FROM big WHERE i > g OFFSET 0) s', sub {
+	is(query("SELECT rows $rows AND relation = 'big'"), 100000 * 3 - 6, 'and of each rescan');
+});
+while_waiting('SELECT count(*) FROM big WHERE hold(i, 5000) > 0', sub {
+	like(query("SELECT bool_and(rows < 100000), max(workers) > 0, bool_and(calls >= rows) $rows AND relation = 'big'"), qr/^t\|t\|t$/, 'and those that are at work');
+});
+is(query("SELECT count(*) $rows"), 0, 'nothing of them remains');
+$session->query("RESET $_") foreach qw(max_parallel_workers_per_gather parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size parallel_leader_participation enable_material);
+
+# Who sees what, and the plan as text.
+while_waiting('SELECT hold(a.i, 300) FROM a JOIN b USING (i) WHERE k < 10', sub {
+	is(query("SET ROLE regress_other; SELECT count(*) $rows"), 0, 'another user sees nothing');
+	isnt(query("SET ROLE regress_monitor; SELECT count(*) $rows"), 0, 'members of pg_read_all_stats see everything');
+	like(query("SELECT clock_running_text($pid)"), qr/^\S.* Join  \(cost=[\d.]+ rows=\d+ width=\d+\) \(actual time=[\d.]+ rows=299 loops=1\)\n  State: running.*\n  ->  /, 'text');
+	is(query("SELECT count(*) FROM regexp_matches(clock_running_text($pid), ', innermost', 'g')"), 1, 'one node is the innermost');
+	is($node->safe_psql('postgres', q{SELECT string_agg(name || labels || (value > 0), ' ' ORDER BY name) FROM clock_metrics WHERE name ~ 'running' AND labels ->> 'node_type' IS DISTINCT FROM ''}),
+		'pg_clock_longest_running_seconds{"node_type": "Seq Scan"}true pg_clock_running_statements{}true', 'metrics');
+	is(query("SELECT clock_running_text($pid, 5)"), '', 'no statement of that level');
+	is(query("SELECT bool_and(as_of >= since AND since >= started_at AND elapsed_ms >= 0 AND wait_event_type = 'Lock' AND self_ms >= 0 AND total_ms >= self_ms AND dbname = 'postgres') $rows AND state <> 'not started'"),
+		't', 'what is known of the execution');
+});
+
+# What fails, is cancelled or killed leaves nothing; and slots are used again.
+is(query('SELECT count(*) FROM clock_running'), 0, 'nothing is shown where nothing runs');
+$session->query('SELECT 1 / (i - 500) FROM a') foreach 1 .. 300;
+while_waiting('SELECT hold(i, 300) FROM a', sub {
+	is(query("SELECT count(*) $rows AND level = 0"), 1, 'slots of failed executions are free');
+	query("SELECT pg_cancel_backend($pid)");
+	$node->poll_query_until('postgres', "SELECT count(*) = 0 $rows") or die 'it is still shown';
+	pass('a cancelled one is not shown');
+});
+my $killed = ClockSession->new($node);
+$holder->query('SELECT pg_advisory_lock(1)');
+$killed->send('SELECT hold(i, 300) FROM a');
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
+query("SELECT pg_terminate_backend(${\ $killed->pid})");
+$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM clock_running WHERE pid = ${\ $killed->pid}") or die 'it is still shown';
+pass('a terminated one is not shown');
+$killed = ClockSession->new($node);
+$killed->send('SELECT hold(i, 300) FROM a');
+$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted});
+kill 'KILL', $killed->pid;
+usleep(100_000);
+$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+is(query('SELECT count(*) FROM clock_running'), 0, 'nor one that was killed');
+
+# Executions that turn out to be long: their counters begin later, and their results are as usual.
+$session = ClockSession->new($node);
+$pid = $session->pid;
+$rows = "FROM clock_running WHERE pid = $pid";
+$session->query('SET clocktiming.live_late_only = on; SET clocktiming.live_after = 10; SET clocktiming.live_interval = 1');
+my $long = 'SELECT count(*), sum(x.i) FROM big x JOIN big y USING (p), generate_series(1, 100) g';
+$session->send($long);
+$node->poll_query_until('postgres', "SELECT count(*) > 0 AND bool_or(rows > 1000) $rows") or die 'it is not shown';
+is(query("SELECT bool_and(since > started_at AND progress_percent IS NULL AND reason IS NOT NULL) $rows"), 't', 'a late one');
+is($session->result->{out}, '10000000|500005000000', 'its result');
+
+# Results never depend on when wrappers are installed.
+my @statements = grep { /\S/ } split /\n/, q{
+SELECT count(*), sum(a.i), sum(b.i) FROM big a JOIN big b ON b.i = a.i + 1 WHERE a.i < 20000
+SELECT md5(string_agg(p, '')) FROM (SELECT p FROM big WHERE i < 20000 ORDER BY p) s
+SELECT i % 7, count(*), max(p) FROM big WHERE i < 30000 GROUP BY 1 ORDER BY 1
+SELECT sum((SELECT max(b.i) FROM b WHERE b.i < a.i)) FROM a WHERE k < 3
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT sum(n) FROM r
+WITH c AS MATERIALIZED (SELECT * FROM big WHERE i < 10000) SELECT (SELECT count(*) FROM c), count(*) FROM c x JOIN c y USING (p)
+SELECT sum(s) FROM (SELECT sum(i) OVER (PARTITION BY i % 10 ORDER BY i) AS s FROM big WHERE i < 20000) s
+SELECT count(*) FROM (SELECT i FROM big WHERE i < 20000 EXCEPT SELECT i FROM b) s
+SELECT count(*) FROM a WHERE i NOT IN (SELECT i FROM big WHERE i % 3 = 0)
+SET enable_hashjoin = off; SET enable_mergejoin = off; SELECT count(*) FROM a JOIN b USING (i); RESET enable_hashjoin; RESET enable_mergejoin
+SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SELECT count(*), max(p) FROM big WHERE i < 20000; RESET max_parallel_workers_per_gather
+BEGIN; DECLARE c SCROLL CURSOR FOR SELECT i FROM big ORDER BY p LIMIT 20000; MOVE 15000 IN c; FETCH 2 FROM c; MOVE BACKWARD 9000 IN c; FETCH 2 FROM c; COMMIT
+BEGIN; CREATE TEMP TABLE w AS SELECT i FROM big WHERE i < 10000; UPDATE w SET i = i + 1; WITH d AS (DELETE FROM w WHERE i % 2 = 0 RETURNING i) SELECT sum(i) FROM d; ROLLBACK
+};
+my $all = join ";\n", @statements;
+my $expected = $node->safe_psql('postgres', "SET clocktiming.live = off; $all");
+my $log_at = -s $node->logfile;
+my $differ = 0;
+foreach (1 .. 10)
+{
+	$differ++ if $node->safe_psql('postgres', "SET clocktiming.live_late_only = on; SET clocktiming.live_after = 1; SET clocktiming.live_interval = 1; SET log_min_messages = debug1; $all") ne $expected;
+}
+is($differ, 0, 'results with wrappers installed at random moments');
+cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /wrappers installed during/g), '>', 20, 'which they were');
+
+# Many readers and writers: each row of the view is of one moment.  The only call between these two nodes is under way, or not.
+$node->append_conf('postgresql.conf', 'clocktiming.live_interval = 1');
+$node->reload;
+my @writers = map { ClockSession->new($node) } 1 .. 8;
+$_->send(q{SELECT i FROM big WHERE i > 0 LIMIT 100000 \g /dev/null}) foreach @writers;
+my ($looks, $bad) = (0, 0);
+while ($looks < 200)
+{
+	$bad += query("SELECT count(*) FROM (SELECT pid, max(rows) - min(rows) AS d FROM clock_running WHERE depth < 2 GROUP BY pid HAVING count(*) = 2) s WHERE d NOT IN (0, 1)");
+	$looks++;
+	$_->send(q{SELECT i FROM big WHERE i > 0 LIMIT 100000 \g /dev/null}) foreach $looks % 20 == 0 ? @writers : ();
+}
+is($bad, 0, 'no row is torn');
+$_->quit foreach @writers;
+
+# Off
+$node->append_conf('postgresql.conf', 'clocktiming.live = off');
+$node->reload;
+$node->poll_query_until('postgres', q{SELECT current_setting('clocktiming.live') = 'off'});
+my $off = ClockSession->new($node);
+$off->send('SELECT hold(i, 300), pg_sleep(0.001) FROM a LIMIT 200');
+usleep(50_000);
+is(query("SELECT count(*) FROM clock_running WHERE pid = ${\ $off->pid}"), 0, 'off');
+$off->result;
+$off->quit;
+
+done_testing();
