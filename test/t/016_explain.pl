@@ -229,7 +229,7 @@ sub compare
 	my ($s, $quoted, $method) = @_;
 	my ($row, $plan, $difference);
 
-	for (1 .. 30)
+	for (1 .. 100)
 	{
 		$row = $s->query("SELECT plan, difference FROM pg_temp.differences('$quoted', '$method')");
 		($plan, $difference) = split /\|/, $row->{out}, 2;
