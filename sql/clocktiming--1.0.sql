@@ -954,7 +954,7 @@ CREATE VIEW clock_running AS
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
     FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
-        LEFT JOIN pg_catalog.pg_stat_get_activity(NULL::integer) a ON a.pid = s.pid
+        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
     ORDER BY s.started_at, s.pid, s.level, s.node;
 COMMENT ON VIEW clock_running IS
 'plans that are being executed in the cluster, a row for each node, with what has been counted and timed so far; while clocktiming.live is on';
