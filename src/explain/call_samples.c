@@ -175,7 +175,7 @@ take_samples(NodeTiming *t, CallClass *class, double *ticks)
 	return n;
 }
 
-/* So many calls have been timed that the policy shall see them. */
+/* Gives the policy a batch of timed calls, after which the sampling interval may change. */
 static pg_noinline void
 use_samples(NodeTiming *t, CallClass *class)
 {

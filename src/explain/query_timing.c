@@ -247,7 +247,7 @@ add_off_ticks(QueryTiming *query, double ticks)
 	}
 }
 
-/* Asks the kernel.  Returns for how long other processes had the processor since the last time, in ns. */
+/* Asks the kernel for how long other processes had the processor since the last time.  Returns ns. */
 static double
 ask_usage(QueryTiming *query)
 {
@@ -261,8 +261,8 @@ ask_usage(QueryTiming *query)
 }
 
 /*
- * What a gap takes as a rule: that of a call of its class within a timed call; before it, by the
- * number of calls since the latest timed one.
+ * Returns the expected length of a gap.  Within a timed call it is the mean of the latest calls
+ * of the class; before one it follows from the number of calls since the latest timed one.
  */
 static double
 ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, double ticks)
