@@ -204,10 +204,7 @@ add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 		a->known += ticks - known;
 }
 
-/*
- * A timed call has begun: notes how long the calls since the latest one have taken, with all that the
- * query has done meanwhile.
- */
+/* Updates the running means of the intervals between timed calls. */
 void
 begin_timed_call(NodeTiming *t, uint64 start)
 {

@@ -26,16 +26,13 @@
  */
 #define ASK_NS			500000
 
-/*
- * Factor by which a long gap exceeds the 80th percentile of what intervals between timed calls
- * differ.
- */
+/* Least excess of a long gap, in multiples of interval_spread. */
 #define MANY_SPREADS	8
 
-/* How likely a long gap is a node's, relative to a node above that does work of its own now and then. */
+/* Prior weight of a node in a long gap if a node above it does long work of its own; other nodes have 1. */
 #define EXPLAINED_WEIGHT	0.1
 
-/* A gap is longer than the time that other processes had the processor by this factor: caches are cold. */
+/* Ratio of a gap's length to the time of other processes in it: afterwards the caches are cold. */
 #define TURN_COST		1.25
 
 /*
@@ -219,7 +216,7 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 		const NodeTiming *node = query->nodes[id];
 		double		weight = node == NULL || node->samples == NULL ? 0 : node->samples->gap_weight;
 
-		/* what a node spends, the nodes above spend too */
+		/* a node's time is part of the time of the nodes above */
 		for (const NodeTiming *a = node; weight > 0 && a != NULL && a != open; a = caller_of(a))
 		{
 			if (a->samples == NULL || a->samples->gap_weight <= 0)
