@@ -340,8 +340,8 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 			bool by_statement, const char *label)
 {
 	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
-	int			room = 64;
-	int			next_look = MIN_ROUNDS;
+	int			capacity = 64;
+	int			next_check = MIN_ROUNDS;
 	uint64		start = reference_ns();
 	double		round_s = 0;
 	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
@@ -358,7 +358,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		rounds->target++;
 	rounds->ms = palloc(sizeof(double *) * nmodes);
 	for (int i = 0; i < nmodes; i++)
-		rounds->ms[i] = palloc(sizeof(double) * room);
+		rounds->ms[i] = palloc(sizeof(double) * capacity);
 	progress_start(&progress, label, duration_s);
 	if (duration_s > 0)
 		warm_up(rounds, &execution, context, heap_keeper, duration_s);
@@ -368,11 +368,11 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		double		before_s = (reference_ns() - start) / 1e9;
 		double		elapsed_s;
 
-		if ((rounds->rounds + 1) * rounds->block > room)
+		if ((rounds->rounds + 1) * rounds->block > capacity)
 		{
-			room = 2 * room + rounds->block;
+			capacity = 2 * capacity + rounds->block;
 			for (int i = 0; i < nmodes; i++)
-				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * room);
+				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * capacity);
 		}
 
 		/* a round that would not be complete is none but for the first */
@@ -386,11 +386,11 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 			break;
 
 		/* looking costs, too: not after each of thousands of rounds */
-		if (rounds->rounds >= next_look)
+		if (rounds->rounds >= next_check)
 		{
 			if (good_enough(rounds, elapsed_s, &progress))
 				break;
-			next_look = rounds->rounds + rounds->rounds / 20 + 1;
+			next_check = rounds->rounds + rounds->rounds / 20 + 1;
 		}
 		else if (rounds->rounds < MIN_ROUNDS && progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "%d rounds", rounds->rounds);

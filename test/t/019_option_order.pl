@@ -11,7 +11,7 @@ use Test::More;
 
 use ClockSession;
 
-my $module = "$ENV{CLOCKTIMING_SHIM_DIR}/../module/explain_guest.so";
+my $module = "$ENV{CLOCKTIMING_SHIM_DIR}/../module/explain_fdw.so";
 my $on = 'ANALYZE, CLOCK_SAMPLING';
 
 sub node_lines { return scalar(() = $_[0] =~ /^(?:\w| +->  ).*\(actual time=/mg); }
@@ -39,11 +39,11 @@ auto_explain.log_nested_statements = on
 	CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 	CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
 	ANALYZE;
-	CREATE FUNCTION guest_fdw_handler() RETURNS fdw_handler LANGUAGE c AS '$module';
-	CREATE FUNCTION guest_explain(text) RETURNS void LANGUAGE c STRICT AS '$module';
-	CREATE FOREIGN DATA WRAPPER guest HANDLER guest_fdw_handler;
-	CREATE SERVER guest FOREIGN DATA WRAPPER guest;
-	CREATE FOREIGN TABLE guests (i integer) SERVER guest;
+	CREATE FUNCTION option_fdw_handler() RETURNS fdw_handler LANGUAGE c AS '$module';
+	CREATE FUNCTION explain_without_statement(text) RETURNS void LANGUAGE c STRICT AS '$module';
+	CREATE FOREIGN DATA WRAPPER option_fdw HANDLER option_fdw_handler;
+	CREATE SERVER option_server FOREIGN DATA WRAPPER option_fdw;
+	CREATE FOREIGN TABLE remote_rows (i integer) SERVER option_server;
 	}
 	# each executes a query that is instrumented with a timer, whatever the session has set
 	. join '', map { "CREATE FUNCTION $_->[0]() RETURNS integer LANGUAGE plpgsql $_->[1] SET auto_explain.log_min_duration = 0 SET auto_explain.log_analyze = on
@@ -53,13 +53,13 @@ auto_explain.log_nested_statements = on
 
 	# Options that others are given: all of them have passed the grammar
 	foreach my $call (
-		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM guests', method => '$_')" } 'sampling', 'full', 'isolate'),
-		q{SELECT clock_explain_text('SELECT count(*) FROM guests')},
-		q{SELECT clock_explain_json('SELECT count(*) FROM guests')})
+		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM remote_rows', method => '$_')" } 'sampling', 'full', 'isolate'),
+		q{SELECT clock_explain_text('SELECT count(*) FROM remote_rows')},
+		q{SELECT clock_explain_json('SELECT count(*) FROM remote_rows')})
 	{
 		$result = $s->query($call);
 		is($result->{state}, '00000', "$libraries: explained to others: $call") or diag $result->{err};
-		is($result->{out}, 'Aggregate|  ->  Foreign Scan on guests', "$libraries: lines") if $call =~ /string_agg/;
+		is($result->{out}, 'Aggregate|  ->  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
 	# It takes as many executions as there are nodes, and says how far it is
@@ -146,7 +146,7 @@ auto_explain.log_nested_statements = on
 		# Another extension's EXPLAIN leaves nothing behind
 		foreach my $outer ('', 'EXPLAIN ANALYZE ', "EXPLAIN ($on) ")
 		{
-			$result = $s->query("${outer}SELECT guest_explain('EXPLAIN ($on) SELECT count(*) FROM b')");
+			$result = $s->query("${outer}SELECT explain_without_statement('EXPLAIN ($on) SELECT count(*) FROM b')");
 			like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect\nDETAIL:  EXPLAIN is not executed as a statement, but by another extension\./,
 				"$libraries: ${outer}EXPLAIN by another extension: a warning");
 			is(scalar(() = $result->{err} =~ /WARNING/g), 1, "$libraries: ${outer}EXPLAIN by another extension: and no other");
