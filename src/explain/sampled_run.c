@@ -24,7 +24,7 @@ sampling_check(const char *name, int64 sampling)
 double
 max_overhead_check(const char *name, double percent)
 {
-	/* written so that NaN fails, too */
+	/* in this form NaN fails, too */
 	if (!(percent > 0 && percent <= 100))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -61,7 +61,7 @@ sampled_after_finish(QueryDesc *desc, void *arg)
 	node_timing_stop(run->timing);
 	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
 	run->plan = node_timing_detach(run->timing);
-	/* auto_explain may look at it as the execution ends */
+	/* auto_explain may print it when the execution ends */
 	if (run->plan != NULL)
 		node_timing_show(desc, run->plan);
 	MemoryContextSwitchTo(old);
@@ -73,7 +73,7 @@ void
 sampled_run(const PlanQuery *query, SampledRun *run)
 {
 	PlanObserver observer = {
-		/* of one node alone nothing else is to be counted */
+		/* with one timed node, no other node is counted */
 		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
 		.before_run = sampled_before_run,
 		.after_run = sampled_after_run,
