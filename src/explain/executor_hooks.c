@@ -564,8 +564,8 @@ void
 executor_hooks_init(void)
 {
 	DefineCustomEnumVariable("clocktiming.sampled_timing",
-							 gettext_noop("Has the times of plan nodes estimated by sampling where a timer is asked for."),
-							 gettext_noop("\"auto_explain\" leaves those of EXPLAIN statements as they are."),
+							 gettext_noop("Estimates the times of plan nodes by sampling where timers are requested."),
+							 gettext_noop("With \"auto_explain\", EXPLAIN statements use the timers of the server."),
 							 &sampled_timing, SAMPLED_OFF, sampled_timing_values,
 							 PGC_USERSET, 0, NULL, assign_sampled_timing, NULL);
 	DefineCustomBoolVariable("clocktiming.sampled_counting",

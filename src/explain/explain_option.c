@@ -154,7 +154,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	explain_at_work->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
-		warn_no_effect(option, "Another extension has every call of every plan node timed.",
+		warn_no_effect(option, "Another extension requests timers for all plan nodes.",
 					   gettext_noop("If it is auto_explain, set clocktiming.sampled_timing to auto_explain."));
 		explain_at_work->option = NULL;
 	}
@@ -221,7 +221,7 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 	}
 	else if (explain_at_work != NULL && explain_at_work->es == es &&
 			 explain_at_work->option != NULL && explain_at_work->desc == NULL)
-		warn_no_effect(explain_at_work->option, "Another extension has executed the plan in a way of its own.", NULL);
+		warn_no_effect(explain_at_work->option, "Another extension has executed the plan by itself.", NULL);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -231,7 +231,7 @@ option_not_in_settings(const char *name, const char *value, NodeTag type)
 {
 	(void) value;
 	(void) type;
-	GUC_check_errdetail("EXPLAIN option \"%s\" is for EXPLAIN itself.", name);
+	GUC_check_errdetail("EXPLAIN option \"%s\" is allowed in EXPLAIN statements only.", name);
 	return false;
 }
 #define REGISTER_OPTION(name, handler) \
@@ -281,7 +281,7 @@ explain_option_finished(void)
 	{
 		ereport(NOTICE,
 				(errmsg("times of plan nodes are estimated by sampling"),
-				 errdetail("EXPLAIN EXECUTE prints no more of it on this version of PostgreSQL.")));
+				 errdetail("On this version of PostgreSQL, EXPLAIN EXECUTE prints neither margins nor a summary.")));
 		return;
 	}
 	/* auto_explain may print these values, too */
@@ -362,7 +362,7 @@ explain_option_init(void (*need_hooks) (void))
 {
 	need_executor_hooks = need_hooks;
 	DefineCustomBoolVariable("clocktiming.show_margins",
-							 gettext_noop("Has EXPLAIN print the margins of times that are estimated by sampling."),
+							 gettext_noop("Prints the margins of sampled times in the output of EXPLAIN."),
 							 NULL,
 							 &show_margins, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);

@@ -98,7 +98,7 @@ run_it(void *arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("another extension instruments the query, too"),
-				 errdetail("What is measured would not be what it is taken for."),
+				 errdetail("The result would include the other extension's overhead."),
 				 errhint("If it is auto_explain, set auto_explain.log_analyze to off in this session.")));
 	if (observer->before_run != NULL)
 		observer->before_run(desc, observer->arg);

@@ -17,7 +17,7 @@ sampling_check(const char *name, int64 sampling)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be between 1 and %d", name, NODE_SAMPLING_MAX),
 				 errdetail("The number given is %lld.", (long long) sampling),
-				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing.")));
+				 errhint("1 times every call; 64, the default, times about one call in 64, which costs very little.")));
 	return (int) sampling;
 }
 
@@ -30,7 +30,7 @@ max_overhead_check(const char *name, double percent)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be greater than 0 and at most 100 percent", name),
 				 errdetail("The share given is %g percent.", percent),
-				 errhint("Timing may add about this share of the elapsed time: 1, the default, suits most queries, and 100 hardly limits it.")));
+				 errhint("Timing adds at most about this share of the elapsed time; 1, the default, suits most queries.")));
 	return percent;
 }
 

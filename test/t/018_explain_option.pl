@@ -436,7 +436,7 @@ auto_explain.log_nested_statements = on
 	{
 		$result = $s->query(q{SET auto_explain.log_extension_options = 'clock_sampling 64'});
 		isnt($result->{state}, '00000', "$libraries: not an option for auto_explain");
-		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is for EXPLAIN itself\./, "$libraries: and says so");
+		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is allowed in EXPLAIN statements only\./, "$libraries: and says so");
 	}
 	$s->quit;
 	$other->stop;
