@@ -1,6 +1,6 @@
 
-# Extensions that replace the functions of plan nodes, as pg_tracing does, loaded before and after clocktiming: no crash, the
-# rows that there are, and statements in functions as well.
+# Extensions that replace the functions of plan nodes, as pg_tracing does, loaded before and after
+# clocktiming: no crash and correct rows, also of statements in functions.
 
 use strict;
 use warnings;
@@ -31,8 +31,9 @@ $node->safe_psql(
 	ANALYZE;
 });
 
-# Queries with the rows of their nodes.  In the second and the third the statement of the function is sampled, and the other
-# is not, since the planner expects few calls; nodes of the latter are first called after the function.
+# Queries with the rows of their nodes. In the second and the third, the function's statement is
+# sampled and the outer one is not, because the planner expects few calls. Nodes of the outer one
+# are called after the function has begun.
 my @queries = (
 	[ 'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE x.k < 25', 'Hash Join 1250, Seq Scan 5000, Hash 1250, Seq Scan 1250' ],
 	[ 'SELECT inner_count(25) UNION ALL SELECT 1', 'Append 2, Result 1, Result 1' ],
@@ -54,7 +55,7 @@ sub rows_of
 	return defined $plan ? join(', ', rows($plan)) : "$result->{state} $result->{err}";
 }
 
-# (as the server prints them without the module, which depends on the version)
+# (as printed by the server without the module, depending on the version)
 my %expected;
 {
 	my $session = ClockSession->new($node);
@@ -68,11 +69,11 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	my $order = $libraries =~ /^clocktiming/ ? 'after clocktiming' : 'before clocktiming';
 	my $started;
 
-	# (clocktiming takes its hooks when it is loaded, as the setting needs them then)
+	# (with this setting, clocktiming installs its hooks when it is loaded)
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'\nclocktiming.sampled_timing = on");
 	$node->restart;
 	$started = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
-	# (the server's own timers fail where nodes share them)
+	# (the server's own timers fail if nodes share their instrumentation)
 	foreach my $mode (qw(off one each wrap share own))
 	{
 		foreach my $sampled ('on', 'off')
@@ -84,7 +85,7 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 			{
 				my $what = "$mode, $order, sampled_timing = $sampled: $query";
 
-				# Twice: what one execution leaves in the module is called in the next.
+				# Twice: the second execution calls what the first one has left in the module.
 				for my $time (1 .. 2)
 				{
 					my $result = $session->query("SELECT count(*) FROM ($query) AS q");
@@ -97,7 +98,7 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	}
 	is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started, "$order: the server has not crashed");
 
-	# Where no wrapper is called, figures are the server's, and this is said.
+	# If no wrapper is called, figures are the server's, and a warning says so.
 	my $session = ClockSession->new($node);
 	my $explain = "EXPLAIN (ANALYZE, COSTS off) $queries[0][0]";
 	my $replaced = qr/^WARNING:  times of plan nodes are the server's, not estimated by sampling\nDETAIL:  Another extension replaces the functions of plan nodes\.$/m;
@@ -114,8 +115,9 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	$session->quit;
 }
 
-# An extension that explains the plan while it is executed, in any node and at any time, or before it ends: rows and loops are those
-# of the server without it.  explain_at(i, n) explains it when i is n.
+# An extension that explains the plan during its execution, in any node and at any time, or before
+# its end: rows and loops are those of the server without clocktiming. explain_at(i, n) explains the
+# plan when i is n.
 $node->safe_psql('postgres', q{CREATE FUNCTION explain_at(i integer, n integer) RETURNS integer LANGUAGE sql STABLE COST 1
 	AS 'SELECT CASE WHEN $1 % $2 = 0 THEN explain($1) ELSE $1 END'});
 my @read = (

@@ -1,4 +1,5 @@
-# Plans whose nodes do work of known length (test/module/known_work.c), and how far clock_explain's times are from it.
+# Plans whose nodes do work of known length (test/module/known_work.c), and the errors of
+# clock_explain's times.
 
 package KnownWork;
 
@@ -15,8 +16,8 @@ sub known_kinds { return qw(constant exponential lognormal rare beginning end bi
 my $parallel = 'max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0';
 my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a.p + b.z) >= 0 WHERE known_work(1, a.p) >= 0 AND known_work(2, b.p) >= 0';
 
-# Each place of work: a query, and the nodes that do the work of which slots.  A node is named by its type and alias.
-# "set" are settings; "root" is 0 where the root's time is not all of the query's.
+# Places of work: a query, and which nodes do the work of which slots. A node is identified by its
+# type and alias. "set": settings; "root" is 0 if the root's time is not all of the query's.
 my @places = (
 	{ name => 'filter', query => 'SELECT i FROM known_a AS a WHERE known_work(0, p) >= 0', nodes => { 'Seq Scan a' => [0] } },
 	{ name => 'target list', query => 'SELECT known_work(0, p) FROM known_a AS a', nodes => { 'Seq Scan a' => [0] } },
@@ -52,8 +53,8 @@ my @places = (
 
 sub known_places { return @places; }
 
-# Tables, and functions of the library at a path.  The foreign table's file is written by the server; without a file there
-# is none.
+# Returns a script that creates tables, and functions of the library at a path. The server writes
+# the foreign table's file; without a file there is no foreign table.
 sub known_schema
 {
 	my ($library, $file) = @_;
@@ -81,7 +82,8 @@ sub known_schema
 	  "VACUUM ANALYZE known_a, known_m, known_s, known_t;\n";
 }
 
-# A script for psql, which executes a place's query several times; a run is a kind, the nanoseconds of a call, and a method.
+# Returns a psql script that executes a place's query several times. A run is a kind, the
+# nanoseconds of a call, and a method.
 sub known_script
 {
 	my ($library, $place, @runs) = @_;
@@ -99,7 +101,7 @@ sub known_script
 	return $script;
 }
 
-# What the script has printed: of each run its plan and its sums.
+# Reads what the script has printed: the plan and the sums of each run.
 sub known_runs
 {
 	my @lines = grep { /^[\[{]/ } @_;
