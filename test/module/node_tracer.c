@@ -1,23 +1,24 @@
 /*-------------------------------------------------------------------------
  *
  * node_tracer.c
- *	  Another extension that replaces the functions of plan nodes, as pg_tracing
+ *	  A test extension that replaces the functions of plan nodes, as pg_tracing
  *	  does.
  *
- * node_tracer.mode says how:
- *	 off	not at all
- *	 one	saves the root's function alone, and has each node's first call
- *			restore that function and call it
- *	 each	saves each node's function, and has the first call restore it
- *	 wrap	saves each node's function, and stands before every call
- *	 share	has each node's first child count in the node's instrumentation
- *	 own	replaces each node's function, and does itself what the server's does
+ * node_tracer.mode:
+ *	 off	replaces nothing
+ *	 one	saves the root's function only; each node's first call restores that
+ *			function and calls it
+ *	 each	saves each node's function; the first call restores it
+ *	 wrap	saves each node's function; every call goes through the wrapper
+ *	 share	each node's first child counts in the node's instrumentation
+ *	 own	replaces each node's function, and does the server's work itself
  *
- * node_tracer_calls() returns how many calls of nodes it has seen.
+ * node_tracer_calls() returns the number of calls of nodes it has seen.
  *
- * With node_tracer.explain = on, it explains each plan before ExecutorFinish() too, and
- * node_tracer_plan() returns the latest one, of another statement.
- * node_tracer_explain(n) returns n, and explains the plan that is being executed.
+ * With node_tracer.explain = on, it also explains each plan before
+ * ExecutorFinish(), and node_tracer_plan() returns the latest one, of another
+ * statement.  node_tracer_explain(n) returns n, and explains the plan that is
+ * being executed.
  *
  *-------------------------------------------------------------------------
  */
@@ -63,7 +64,7 @@ static const struct config_enum_entry modes[] = {
 	{NULL, 0, false}
 };
 
-/* The function of a node, while its execution goes on. */
+/* Function of a node, saved during its execution. */
 typedef struct Saved
 {
 	PlanState  *node;
@@ -90,7 +91,7 @@ saved_function(PlanState *node)
 		if (s->node == node)
 			return s->function;
 	}
-	return node->ExecProcNodeReal;	/* in ExecutorFinish() */
+	return node->ExecProcNodeReal;	/* during ExecutorFinish() */
 }
 
 static TupleTableSlot *
@@ -164,7 +165,7 @@ replace(PlanState *node, void *context)
 static void
 hooked_ExecutorStart(QueryDesc *desc, int eflags)
 {
-	/* the server's timers do not allow a node to start in another one's call */
+	/* the server's timers fail if a node starts within another one's call */
 	if (mode != MODE_OFF)
 		desc->instrument_options |= mode == MODE_SHARE ? INSTRUMENT_ROWS : INSTRUMENT_TIMER;
 	if (previous_ExecutorStart)

@@ -1,11 +1,11 @@
 #!/usr/bin/env perl
-# Every type of plan node that this PostgreSQL executes has one row in src/explain/plan_shape.c, or is left to the
-# default for unknown types by name, below.  Reads the server's headers; prints TAP.
+# Checks that src/explain/plan_shape.c has one row for every type of plan node that this PostgreSQL
+# executes, unless the type is listed below. Reads the server's headers; prints TAP.
 
 use strict;
 use warnings;
 
-# Types that are left to the default on purpose.
+# Types without a row, for which nothing is assumed.
 my %default = ();
 
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -28,7 +28,7 @@ if (!defined $nodes)
 }
 my $table = contents('src/explain/plan_shape.c') // die "src/explain/plan_shape.c: $!\n";
 
-# A node's state begins with that of its like: PlanState, or what begins with it.
+# A node's state begins with PlanState, or with another state that does.
 $nodes =~ s{/\*.*?\*/}{}gs;
 my %base = ($nodes =~ /^(?:typedef\s+)?struct\s+(\w+)\s*\{\s*(?:pg_node_attr\([^)]*\)\s*)?(\w+)\s+\w+\s*;/gm);
 
