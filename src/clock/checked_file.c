@@ -1,4 +1,3 @@
-/* See checked_file.h. */
 #include "postgres.h"
 
 #include <sys/stat.h>

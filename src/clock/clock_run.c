@@ -1,7 +1,4 @@
 /*
- * clock_run.c
- *	  See clock_run.h.
- *
  * The gaps between random instants have an exponential distribution, so that periodic work of the
  * server is sampled in proportion.  The schedule does not depend on delays: an instant is due when
  * the gaps before it are over.  An instant that is due when the previous one ends is taken at once,

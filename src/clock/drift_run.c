@@ -1,7 +1,4 @@
 /*
- * drift_run.c
- *	  See drift_run.h.
- *
  * An observation is the narrowest of several brackets: a reading between two readings of the
  * reference.  The drift is computed from up to 1000 observations, the pairs.  More observations,
  * one per sleep, find steps of the clock, which are counted and excluded from the drift.

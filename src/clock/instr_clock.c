@@ -1,9 +1,4 @@
-/*
- * instr_clock.c
- *	  See instr_clock.h.
- *
- * This hot loop needs PostgreSQL's headers.
- */
+/* This hot loop needs PostgreSQL's headers. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"

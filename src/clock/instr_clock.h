@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * instr_clock.h
- *	  The clock that this server reads for timing: INSTR_TIME_SET_CURRENT_FAST.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that this server reads for timing: INSTR_TIME_SET_CURRENT_FAST. */
 #ifndef CLOCKTIMING_INSTR_CLOCK_H
 #define CLOCKTIMING_INSTR_CLOCK_H
 

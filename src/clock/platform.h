@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * platform.h
- *	  Facts about the platform and its kernel's clock source.
- *
- *-------------------------------------------------------------------------
- */
+/* Facts about the platform and its kernel's clock source. */
 #ifndef CLOCKTIMING_PLATFORM_H
 #define CLOCKTIMING_PLATFORM_H
 

@@ -1,4 +1,3 @@
-/* See progress.h. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * progress.h
- *	  Progress reports of long runs, in pgbench's style.
- *
- *-------------------------------------------------------------------------
- */
+/* Progress reports of long runs, in pgbench's style. */
 #ifndef CLOCKTIMING_PROGRESS_H
 #define CLOCKTIMING_PROGRESS_H
 

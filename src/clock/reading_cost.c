@@ -1,7 +1,3 @@
-/*
- * reading_cost.c
- *	  See reading_cost.h.
- */
 #include "postgres.h"
 
 #include <float.h>

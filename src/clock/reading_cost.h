@@ -1,11 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * reading_cost.h
- *	  What one reading of a clock costs, in a loop that does nothing else.
+/*
+ * What one reading of a clock costs, in a loop that does nothing else.
  *
  * A source of NULL stands for the cheapest system call.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_READING_COST_H
 #define CLOCKTIMING_READING_COST_H

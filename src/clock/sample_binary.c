@@ -1,7 +1,4 @@
 /*
- * sample_binary.c
- *	  See sample_members.h.
- *
  * The form is the version in one byte, then the members in the order of sample_members, in network
  * byte order without alignment.  A text or an array is preceded by its length in four bytes.
  */

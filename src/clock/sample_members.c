@@ -1,4 +1,3 @@
-/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>

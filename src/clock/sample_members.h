@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sample_members.h
- *	  The members of a clock_sample, and its binary and JSON forms.
- *
- *-------------------------------------------------------------------------
- */
+/* The members of a clock_sample, and its binary and JSON forms. */
 #ifndef CLOCKTIMING_SAMPLE_MEMBERS_H
 #define CLOCKTIMING_SAMPLE_MEMBERS_H
 

@@ -1,4 +1,3 @@
-/* See sample_value.h. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sample_value.h
- *	  The result of a run: the SQL type clock_sample.
- *
- *-------------------------------------------------------------------------
- */
+/* The result of a run: the SQL type clock_sample. */
 #ifndef CLOCKTIMING_SAMPLE_VALUE_H
 #define CLOCKTIMING_SAMPLE_VALUE_H
 

@@ -1,7 +1,4 @@
 /*
- * skew_run.c
- *	  See skew_run.h.
- *
  * The backend runs on the first CPU, and one background worker on each of the other CPUs in turn.
  * They exchange their readings.  The worker obeys orders: it moves to a CPU and reads until the
  * next order.  Neither waits for the other while it reads, so that an interrupt, a stop or the end

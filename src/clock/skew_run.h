@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * skew_run.h
- *	  Compares the clocks of all CPUs.
- *
- *-------------------------------------------------------------------------
- */
+/* Compares the clocks of all CPUs. */
 #ifndef CLOCKTIMING_SKEW_RUN_H
 #define CLOCKTIMING_SKEW_RUN_H
 

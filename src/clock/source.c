@@ -1,4 +1,3 @@
-/* See source.h. */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"

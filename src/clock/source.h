@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * source.h
- *	  The table of clock sources.
- *
- *-------------------------------------------------------------------------
- */
+/* The table of clock sources. */
 #ifndef CLOCKTIMING_SOURCE_H
 #define CLOCKTIMING_SOURCE_H
 

@@ -1,4 +1,3 @@
-/* See subtransaction.h. */
 #include "postgres.h"
 
 #include "access/xact.h"

@@ -1,4 +1,3 @@
-/* See wait.h. */
 #include "postgres.h"
 
 #include "miscadmin.h"

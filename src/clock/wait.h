@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * wait.h
- *	  Waits in a long run, with progress reports.  A cancellation takes effect within 20 ms.
- *
- *-------------------------------------------------------------------------
- */
+/* Waits in a long run, with progress reports.  A cancellation takes effect within 20 ms. */
 #ifndef CLOCKTIMING_WAIT_H
 #define CLOCKTIMING_WAIT_H
 

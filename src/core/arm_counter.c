@@ -1,4 +1,3 @@
-/* See arm_counter.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * arm_counter.h
- *	  The virtual counter of 64-bit Arm, CNTVCT_EL0: whether it can be read, its frequency, and
- *	  whether it can be trusted.  See doc/arm.md.
- *
- *-------------------------------------------------------------------------
+/*
+ * The virtual counter of 64-bit Arm, CNTVCT_EL0: whether it can be read, its frequency, and whether
+ * it can be trusted.  See doc/arm.md.
  */
 #ifndef CLOCKTIMING_ARM_COUNTER_H
 #define CLOCKTIMING_ARM_COUNTER_H

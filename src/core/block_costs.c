@@ -1,4 +1,3 @@
-/* See block_costs.h. */
 #include <math.h>
 
 #include "core/block_costs.h"

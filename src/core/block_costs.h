@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * block_costs.h
- *	  The cost of an undisturbed reading, from the blocks of a run.
- *
- *-------------------------------------------------------------------------
- */
+/* The cost of an undisturbed reading, from the blocks of a run. */
 #ifndef CLOCKTIMING_BLOCK_COSTS_H
 #define CLOCKTIMING_BLOCK_COSTS_H
 

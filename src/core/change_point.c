@@ -1,4 +1,3 @@
-/* See change_point.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,3 @@
-/* See comparison.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * comparison.h
- *	  Compares data sets by ranks, or like FreeBSD's ministat(1) with computed quantiles.
+/*
+ * Compares data sets by ranks, or like FreeBSD's ministat(1) with computed quantiles.
  *
  * Data are finite numbers of any unit below COMPARE_LIMIT in absolute value, and results have that
  * unit.  Results are NAN if they are not defined.  Nothing here allocates.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_COMPARISON_H
 #define CLOCKTIMING_COMPARISON_H

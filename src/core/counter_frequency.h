@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * counter_frequency.h
- *	  The frequency of a processor's counter.
- *
- *-------------------------------------------------------------------------
- */
+/* The frequency of a processor's counter. */
 #ifndef CLOCKTIMING_COUNTER_FREQUENCY_H
 #define CLOCKTIMING_COUNTER_FREQUENCY_H
 

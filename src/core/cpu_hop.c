@@ -1,4 +1,3 @@
-/* See cpu_hop.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

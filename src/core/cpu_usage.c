@@ -1,14 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.c
- *	  For how long others have had the processor.
+/*
+ * For how long others have had the processor.
  *
  * Linux counts how long a thread was ready to run, but did not: exactly what is
  * wanted.  Elsewhere, and where the kernel does not tell, time off the CPU is
  * known, but not whether the thread waited for something meanwhile, other than
  * by how often either happened.
- *
- *-------------------------------------------------------------------------
  */
 #include <fcntl.h>
 #include <math.h>

@@ -1,12 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.h
- *	  CPU time of this thread, and for how long other processes had the
- *	  processor instead.
+/*
+ * CPU time of this thread, and for how long other processes had the processor instead.
  *
  * Knows nothing of PostgreSQL.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_CPU_USAGE_H
 #define CLOCKTIMING_CPU_USAGE_H

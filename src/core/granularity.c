@@ -1,7 +1,4 @@
 /*
- * granularity.c
- *	  See granularity.h.
- *
  * A clock may return anything, so the work is bounded: a sample of SAMPLE advances, PAIRS pairs for
  * the greatest common divisor, and some 1000 frequencies for each of at most 15 widths over
  * DIFFERENCES differences.  These are a few million additions in the worst case.

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * granularity.h
- *	  The granularity of a clock: the smallest step that it is seen to advance by.
- *
- *-------------------------------------------------------------------------
- */
+/* The granularity of a clock: the smallest step that it is seen to advance by. */
 #ifndef CLOCKTIMING_GRANULARITY_H
 #define CLOCKTIMING_GRANULARITY_H
 

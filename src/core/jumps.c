@@ -1,4 +1,3 @@
-/* See jumps.h. */
 #include <math.h>
 #include <string.h>
 

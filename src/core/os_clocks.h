@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * os_clocks.h
- *	  The clocks that the operating system and the C library offer.
- *
- *-------------------------------------------------------------------------
- */
+/* The clocks that the operating system and the C library offer. */
 #ifndef CLOCKTIMING_OS_CLOCKS_H
 #define CLOCKTIMING_OS_CLOCKS_H
 

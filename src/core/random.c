@@ -1,4 +1,3 @@
-/* See random.h. */
 #include <math.h>
 
 #include "core/random.h"

@@ -1,4 +1,3 @@
-/* See rank_test.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * rank_test.h
- *	  The shift between two data sets by ranks: the test of Wilcoxon, Mann and Whitney, and the
- *	  estimate of Hodges and Lehmann.
+/*
+ * The shift between two data sets by ranks: the test of Wilcoxon, Mann and Whitney, and the
+ * estimate of Hodges and Lehmann.
  *
  * The conventions are those of R's wilcox.test(b, a, conf.int = TRUE).  R finds the interval of the
  * normal approximation by iteration towards the root of a step function; here it is the step
@@ -11,8 +9,6 @@
  * Data are finite, in ascending order, and below 1e150 in absolute value, with at least one value
  * in each set.  Nothing here allocates.  The differences b[j] - a[i] of all pairs are never stored:
  * 10^6 values each have 10^12.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_RANK_TEST_H
 #define CLOCKTIMING_RANK_TEST_H

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * reading_fence.h
- *	  Orders a reading of a clock and the instructions around it.
- *
- *-------------------------------------------------------------------------
- */
+/* Orders a reading of a clock and the instructions around it. */
 #ifndef CLOCKTIMING_READING_FENCE_H
 #define CLOCKTIMING_READING_FENCE_H
 

@@ -1,7 +1,4 @@
 /*
- * sampler.c
- *	  See sampler.h.
- *
  * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block, only the hot loop runs.  Between
  * blocks, the reference clock is read.  It bounds the run, and classifies a long duration as a gap
  * if the reference advanced, too, or as a warp if the clock alone did.

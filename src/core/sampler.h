@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampler.h
- *	  Samples a clock: counts durations and finds steps, stalls and gaps.
- *
- *-------------------------------------------------------------------------
- */
+/* Samples a clock: counts durations and finds steps, stalls and gaps. */
 #ifndef CLOCKTIMING_SAMPLER_H
 #define CLOCKTIMING_SAMPLER_H
 

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampler_loop.h
- *	  The hot loop that reads a clock: a template with one instance per clock.
- *
- *-------------------------------------------------------------------------
- */
+/* The hot loop that reads a clock: a template with one instance per clock. */
 #ifndef CLOCKTIMING_SAMPLER_LOOP_H
 #define CLOCKTIMING_SAMPLER_LOOP_H
 

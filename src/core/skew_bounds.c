@@ -1,4 +1,3 @@
-/* See skew_bounds.h. */
 #include <string.h>
 
 #include "core/reading_fence.h"

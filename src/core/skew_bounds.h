@@ -1,8 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * skew_bounds.h
- *	  Bounds of the offset between the clocks of two CPUs, from readings that two processes or
- *	  threads, one on each CPU, exchange in shared memory.
+/*
+ * Bounds of the offset between the clocks of two CPUs, from readings that two processes or threads,
+ * one on each CPU, exchange in shared memory.
  *
  * Each side publishes its latest reading repeatedly and reads the other side's; neither ever waits
  * for the other.  A reading was taken before it is seen, so a side that sees it and then reads its
@@ -18,8 +16,6 @@
  * is larger.  If the clock has also advanced in each of the SKEW_FRESH readings before, the reading
  * itself is used.  If not, the next one is used, which the clock had not reached when the other
  * side's reading was seen.  A clock that does not advance yields no bounds.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SKEW_BOUNDS_H
 #define CLOCKTIMING_SKEW_BOUNDS_H

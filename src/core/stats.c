@@ -1,4 +1,3 @@
-/* See stats.h. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

@@ -1,8 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * stats.h
- *	  Statistics of a few measurements: means, straight lines, their confidence intervals, and
- *	  Student's t distribution.
+/*
+ * Statistics of a few measurements: means, straight lines, their confidence intervals, and
+ * Student's t distribution.
  *
  * Everywhere, x contains n finite numbers of any unit below 1e150 in absolute value, and results
  * have that unit.  Results are NAN if they are not defined for the arguments.  Nothing here
@@ -10,8 +8,6 @@
  *
  * Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
  * from 0.01 upwards, mostly below 1e-12.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H

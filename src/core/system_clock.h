@@ -1,11 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * system_clock.h
- *	  The clock that PostgreSQL reads when it does not use the TSC.
+/*
+ * The clock that PostgreSQL reads when it does not use the TSC.
  *
  * The choice is that of PostgreSQL's portability/instr_time.h.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SYSTEM_CLOCK_H
 #define CLOCKTIMING_SYSTEM_CLOCK_H

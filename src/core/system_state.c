@@ -1,4 +1,3 @@
-/* See system_state.h. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

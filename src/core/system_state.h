@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * system_state.h
- *	  The state of the machine and of its clocks according to the operating system.
- *
- *-------------------------------------------------------------------------
- */
+/* The state of the machine and of its clocks according to the operating system. */
 #ifndef CLOCKTIMING_SYSTEM_STATE_H
 #define CLOCKTIMING_SYSTEM_STATE_H
 

@@ -1,4 +1,3 @@
-/* See tally.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

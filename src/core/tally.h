@@ -1,7 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * tally.h
- *	  Counts of a run: exact durations, stalls and backward steps.
+/*
+ * Counts of a run: exact durations, stalls and backward steps.
  *
  * A tally counts durations in ticks of its clock.  Durations below TALLY_DIRECT ticks have two
  * tables of counters, which the hot loop uses alternately so that increments of the same counter do
@@ -10,8 +8,6 @@
  * slots.  When it fills, their precision is reduced (see precision_bits).
  *
  * A tally has about 330 kB and no pointers.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H

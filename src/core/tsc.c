@@ -1,4 +1,3 @@
-/* See tsc.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * tsc.h
- *	  The time-stamp counter of x86: whether it can be read, its frequency, and whether it can be
- *	  trusted.
- *
- *-------------------------------------------------------------------------
+/*
+ * The time-stamp counter of x86: whether it can be read, its frequency, and whether it can be
+ * trusted.
  */
 #ifndef CLOCKTIMING_TSC_H
 #define CLOCKTIMING_TSC_H

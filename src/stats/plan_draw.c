@@ -1,6 +1,5 @@
 /*
- * plan_draw.c
- *	  Chooses the executions that are timed for the statistics of plans.
+ * Chooses the executions that are timed for the statistics of plans.
  *
  * A class consists of the executions of a query with the same type of root node.  Before an
  * execution begins, its class has a probability p that the execution's nodes are timed.  Such an

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_key.h
- *	  Key of the statistics of a plan.
- *
- *-------------------------------------------------------------------------
- */
+/* Key of the statistics of a plan. */
 #ifndef CLOCKTIMING_PLAN_KEY_H
 #define CLOCKTIMING_PLAN_KEY_H
 

@@ -1,4 +1,3 @@
-/* See plan_store.h. */
 #include "postgres.h"
 
 #include <math.h>

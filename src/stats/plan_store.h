@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * plan_store.h
- *	  Adds executions to the statistics of plans in shared memory.
+/*
+ * Adds executions to the statistics of plans in shared memory.
  *
  * An entry is a plan of a query of a user in a database.  A random sample of executions is timed.
  * A timed execution counts as 1/p executions, where p was the probability that it is timed (Horvitz
  * and Thompson, JASA 47, 1952).
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H

@@ -1,9 +1,4 @@
-/*
- * plan_tree.c
- *	  See plan_tree.h.
- *
- * The tree is that of the plan, not of an execution, which may prune other partitions each time.
- */
+/* The tree is that of the plan, not of an execution, which may prune other partitions each time. */
 #include "postgres.h"
 
 #include "access/htup_details.h"

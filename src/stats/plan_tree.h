@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_tree.h
- *	  The nodes of a plan, without its execution, and their names.
- *
- *-------------------------------------------------------------------------
- */
+/* The nodes of a plan, without its execution, and their names. */
 #ifndef CLOCKTIMING_PLAN_TREE_H
 #define CLOCKTIMING_PLAN_TREE_H
 

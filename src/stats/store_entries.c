@@ -1,4 +1,3 @@
-/* See store_entries.h. */
 #include "postgres.h"
 
 #include "stats/store_entries.h"

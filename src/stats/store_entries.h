@@ -1,7 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * store_entries.h
- *	  Shared memory of the statistics of plans: entries, slots and locks.
+/*
+ * Shared memory of the statistics of plans: entries, slots and locks.
  *
  * All of it is allocated when the server starts: a hash table with an entry per plan, and a pool of
  * slots, one per plan node, which are linked by index.  So memory is bounded and does not fragment.
@@ -9,8 +7,6 @@
  * To find an entry and add to it, hold store_lock() shared and the entry's partition_lock()
  * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer allocates
  * nothing and raises no error while it holds a lock.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_STORE_ENTRIES_H
 #define CLOCKTIMING_STORE_ENTRIES_H

@@ -1,10 +1,7 @@
 /*
- * store_memory.c
- *	  See store_memory.h.
- *
  * The postmaster writes the file when it exits without an error.  It also does so in an immediate
- * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash no
- * outdated statistics return.  An invalid file is reported, and the statistics start empty.
+ * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash
+ * no outdated statistics return.  An invalid file is reported, and the statistics start empty.
  */
 #include "postgres.h"
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * store_memory.h
- *	  Allocates the shared memory of the statistics of plans when the server starts, and keeps them in
- *	  the file pg_stat/clocktiming.stat while no server runs.
- *
- *-------------------------------------------------------------------------
+/*
+ * Allocates the shared memory of the statistics of plans when the server starts, and keeps them in
+ * the file pg_stat/clocktiming.stat while no server runs.
  */
 #ifndef CLOCKTIMING_STORE_MEMORY_H
 #define CLOCKTIMING_STORE_MEMORY_H

@@ -1,4 +1,3 @@
-/* See store_read.h. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * store_read.h
- *	  Reads the statistics of plans.
- *
- *-------------------------------------------------------------------------
- */
+/* Reads the statistics of plans. */
 #ifndef CLOCKTIMING_STORE_READ_H
 #define CLOCKTIMING_STORE_READ_H
 

@@ -1,9 +1,4 @@
-/*
- * watch_file.c
- *	  See watch_file.h.
- *
- * An invalid file is renamed to clocktiming.watch.invalid, and the history starts empty.
- */
+/* An invalid file is renamed to clocktiming.watch.invalid, and the history starts empty. */
 #include "postgres.h"
 
 #include <unistd.h>

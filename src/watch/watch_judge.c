@@ -1,4 +1,3 @@
-/* See watch_judge.h. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* See watch_look.h. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * watch_look.h
- *	  Observes the watched clock.
+/*
+ * Observes the watched clock.
  *
  * An interval has several observations of a fraction of a millisecond each, so that a short
  * slowdown of the processor does not look like a change of the clock.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_WATCH_LOOK_H
 #define CLOCKTIMING_WATCH_LOOK_H

@@ -1,4 +1,3 @@
-/* See watch_store.h. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * watch_store.h
- *	  The history of the watched clocks in shared memory.
+/*
+ * The history of the watched clocks in shared memory.
  *
  * Only the worker changes it, while it holds the lock exclusively; other processes copy from it.
  * It has a row per minute of the last day and a row per hour of the last 400 days, 4.2 MB in all.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_WATCH_STORE_H
 #define CLOCKTIMING_WATCH_STORE_H

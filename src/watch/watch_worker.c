@@ -1,9 +1,4 @@
-/*
- * watch_worker.c
- *	  See watch_worker.h.
- *
- * The worker is connected to no database, so that it also works on standbys and during recovery.
- */
+/* The worker is connected to no database, so that it also works on standbys and during recovery. */
 #include "postgres.h"
 
 #include "miscadmin.h"
