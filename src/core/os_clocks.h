@@ -30,7 +30,7 @@ typedef struct OsClock
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } OsClock;
 
-/* The clocks of COMMON_CLOCKS on every platform, then those of this platform. */
+/* The same on every platform. */
 extern const OsClock os_clocks[];
 extern const int n_os_clocks;
 

@@ -11,7 +11,7 @@
 static inline void
 reading_fence(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 	__builtin_ia32_lfence();
 #elif defined(__aarch64__)
 	__asm__ volatile ("isb":::"memory");

@@ -90,10 +90,8 @@ evidence_now(void)
 	static char available[KERNEL_CLOCK_SIZE];
 	static TscEvidence evidence;
 
-#ifdef __linux__
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
-#endif
 	evidence = (TscEvidence)
 	{
 		tsc_why_not_usable(), tsc_cpuid()->tsc_adjust, source, available
