@@ -39,10 +39,7 @@ typedef struct CheckedReader
 	Size		left;			/* bytes from there to the checksum */
 } CheckedReader;
 
-/*
- * Reads a file of at most max_size bytes.  "consequence", a translated sentence, is the DETAIL of the
- * message if the file cannot be read.
- */
+/* Reads a file of at most max_size bytes.  "consequence" is the translated DETAIL of an error. */
 extern CheckedStatus checked_read(CheckedReader *reader, const char *path, Size max_size, const char *consequence);
 
 /* Returns the next bytes, which need not be aligned; NULL if fewer than "size" are left. */

@@ -24,10 +24,7 @@
 /* A bracket wider than this times the median was disturbed. */
 #define WIDE_BRACKET	1.5
 
-/*
- * Maximum number of brackets of an observation; fewer if one is nearly as narrow as the narrowest
- * so far.
- */
+/* Maximum number of brackets of an observation; fewer if one is nearly the narrowest so far. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -221,10 +218,7 @@ take_pairs(DriftRun *run, double duration_s)
 	}
 }
 
-/*
- * Subtracts the steps from all later leads.  The uncertainty of their sizes adds to that of the
- * leads.
- */
+/* Subtracts the steps from all later leads, and adds the uncertainty of their sizes. */
 static void
 subtract_steps(DriftRun *run)
 {

@@ -44,10 +44,7 @@ typedef struct Drift
 	JumpsCount	lags;
 } Drift;
 
-/*
- * Compares an available source with the reference for duration_s seconds, with progress reports.
- * Can be cancelled.
- */
+/* Compares an available source with the reference for duration_s seconds.  Can be cancelled. */
 extern Drift drift_run(const ClockSource *source, const ClockReference *reference,
 					   double duration_s);
 

@@ -1,8 +1,4 @@
-/*
- * What one reading of a clock costs, in a loop that does nothing else.
- *
- * A source of NULL stands for the cheapest system call.
- */
+/* The cost of a reading, in a loop of nothing else.  Source NULL: the cheapest system call. */
 #ifndef CLOCKTIMING_READING_COST_H
 #define CLOCKTIMING_READING_COST_H
 
@@ -17,10 +13,7 @@ typedef struct ReadingCost
 									 * batches */
 } ReadingCost;
 
-/*
- * The cost of a source that is available, from readings in so many seconds.
- * Can be cancelled.
- */
+/* Returns the cost of an available source, from readings in this time.  Can be cancelled. */
 extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 
 /* The costs of n of them, side by side, by so many batches of each at most. */

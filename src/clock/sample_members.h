@@ -16,10 +16,7 @@
  */
 #define SAMPLE_VERSION		1
 
-/*
- * Limits of a value.  A tally has at most TALLY_MOST distinct durations, and so have runs and
- * merged samples.
- */
+/* Limits of a value; runs and merged samples have at most TALLY_MOST distinct durations. */
 #define SAMPLE_MAX_ENTRIES	TALLY_MOST
 #define SAMPLE_MAX_CPUS		SAMPLER_MAX_CPUS
 #define SAMPLE_MAX_NAME		255 /* bytes */
@@ -64,10 +61,7 @@ extern void sample_check_version(int64 version, int sqlstate);
 /* Raises an error if the value is inconsistent or too large. */
 extern void sample_check(const ClockSample *sample, int sqlstate);
 
-/*
- * Convert to and from the binary form, which has texts in the client's encoding on the wire.  A
- * decoded value is checked.
- */
+/* Convert to and from the binary form; its texts are in the client's encoding on the wire. */
 extern void sample_encode(StringInfo buf, const ClockSample *sample, bool wire);
 extern ClockSample *sample_decode(StringInfo buf, bool wire);
 

@@ -54,10 +54,7 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
-/*
- * Time that the backend waits for bounds after the duration, because the worker may be kept off the
- * CPU.
- */
+/* Time that the backend waits for bounds after the duration; the worker may be off the CPU. */
 #define SEEN_NS				UINT64CONST(60000000000)
 
 /*
@@ -207,10 +204,7 @@ clock_cpu_skew_worker(Datum main_arg)
 	source = clock_source_find(shared->source);
 	clock.arg = source->reader;
 
-	/*
-	 * After this, the backend can wake the worker.  An order given before
-	 * this is seen below.
-	 */
+	/* now the backend can wake the worker; an earlier order is seen below */
 	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
 
 	while (!ShutdownRequestPending &&
@@ -239,10 +233,7 @@ clock_cpu_skew_worker(Datum main_arg)
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
 
-			/*
-			 * counts readings instead of comparing them, because the clock
-			 * may stand still
-			 */
+			/* not the readings themselves: the clock may stand still */
 			if (skew_readings(&shared->backend_side) != heard)
 				heard_ns = now;
 			heard = skew_readings(&shared->backend_side);
@@ -379,10 +370,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_still(&shared->worker_side) < STILL_READINGS;
 }
 
-/*
- * Compares a CPU with the first one until end_ns; longer if both clocks advance, but bounds are
- * missing.
- */
+/* Compares a CPU with the first one until end_ns; longer while advancing clocks lack bounds. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {

@@ -26,10 +26,7 @@ typedef struct Skew
 	int64		warps;
 	int64		warp_max;		/* ticks */
 
-	/*
-	 * the CPU whose clock certainly differs most from the first one's, and
-	 * the smallest possible difference in ticks
-	 */
+	/* the CPU whose clock certainly differs most, and by how many ticks */
 	const CpuSkew *worst;
 	int64		certain;
 } Skew;

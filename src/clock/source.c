@@ -355,10 +355,7 @@ clock_source_is_instruction(const ClockSource *source)
 		(strcmp(source->name, "instr_time") != 0 || server_times_by_tsc());
 }
 
-/*
- * A counter as a reference in ns since it became the reference, so that the product keeps its
- * digits.
- */
+/* A counter as a reference: ns since it became the reference, so that the product is exact. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

@@ -39,10 +39,7 @@ struct ClockSource
 	/* returns the reported resolution; 0: none is reported */
 	double		(*resolution_ns) (const ClockSource *source);
 
-	/*
-	 * used by these functions: text for reads(), and the system's clock or
-	 * NULL
-	 */
+	/* text for reads(), and the system's clock or NULL */
 	const char *call;
 	const OsClock *os;
 };

@@ -1,7 +1,4 @@
-/*
- * The virtual counter of 64-bit Arm, CNTVCT_EL0: whether it can be read, its frequency, and whether
- * it can be trusted.  See doc/arm.md.
- */
+/* The counter of 64-bit Arm: whether it can be read and trusted, its frequency.  See doc/arm.md. */
 #ifndef CLOCKTIMING_ARM_COUNTER_H
 #define CLOCKTIMING_ARM_COUNTER_H
 
@@ -13,16 +10,10 @@
 #define CLOCKTIMING_HAVE_ARM_COUNTER 1
 #endif
 
-/*
- * Returns NULL if this process may read the counter now, else the reason why not.  Asks the kernel
- * each time, because prctl(PR_SET_TSC) can change the answer.
- */
+/* Returns NULL if the kernel now lets this process read the counter, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
-/*
- * Returns the frequency from "CNTFRQ_EL0" or "calibration", determined once per process by
- * counter_calibrate(); NULL while the counter may not be read.
- */
+/* Returns the frequency by CNTFRQ_EL0 or calibration; NULL while the counter may not be read. */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
 /* Input of arm_counter_judge(). */

@@ -1,8 +1,4 @@
-/*
- * CPU time of this thread, and for how long other processes had the processor instead.
- *
- * Knows nothing of PostgreSQL.
- */
+/* CPU time of this thread, and time that other processes had the processor instead. */
 #ifndef CLOCKTIMING_CPU_USAGE_H
 #define CLOCKTIMING_CPU_USAGE_H
 

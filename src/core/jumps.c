@@ -113,10 +113,7 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 		jumps->found(jumps->arg, interval, size_ns, bound_ns);
 	jumps->unexplained_ns = 0;
 
-	/*
-	 * The backward step seen in readings is smaller than the real one, by the
-	 * time between them.
-	 */
+	/* the step seen in readings lacks the time between them */
 	if (size_ns < 0 && backward_ns > 0)
 	{
 		double		most_ns = backward_ns + fabs(interval->passed_ns);
@@ -144,10 +141,7 @@ count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 	}
 	jumps->unexplained_ns = interval->backward_ns;
 
-	/*
-	 * an interval too short to show that the clock stands still does not end
-	 * a step
-	 */
+	/* too short to show whether the clock stands still */
 	if (jumps->event_number > 0 && interval->number == jumps->event_number + 1 &&
 		excess.tolerance_ns >= fabs(interval->passed_ns))
 		jumps->event_number = interval->number;

@@ -11,9 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Number of neighbours on each side that an interval is compared with; odd because of their median.
- */
+/* Number of neighbours on each side of an interval; odd because of their median. */
 #define JUMPS_SIDE		7
 
 /* Time between two observations. */
@@ -38,10 +36,7 @@ typedef struct Jumps
 	/* input */
 	bool		nominal;		/* assume the reference's rate */
 
-	/*
-	 * Callback for each interval with a step, with its size and bound; may be
-	 * NULL.
-	 */
+	/* called for each interval with a step; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
 						  double size_ns, double bound_ns);
 	void	   *arg;
@@ -60,9 +55,7 @@ typedef struct Jumps
 	double		event_ns;		/* its size; below 0: backward */
 } Jumps;
 
-/*
- * Adds an interval.  Intervals must come in order.  All members but the input must be 0 at first.
- */
+/* Adds the next interval.  All members but the input must be 0 at first. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
 /* Judges the remaining intervals. */

@@ -21,10 +21,7 @@ typedef struct OsClock
 	ClockKind	kind;
 	const char *description;
 
-	/*
-	 * Reads the clock in nanoseconds, whatever its unit is, so that the same
-	 * number of ticks is a long duration for each clock.
-	 */
+	/* reads the clock in nanoseconds, whatever its unit is */
 	const ClockReader *reader;
 	double		unit_ns;		/* 0: by id, or set by os_clock_works() */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */

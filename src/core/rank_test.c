@@ -28,10 +28,7 @@ typedef struct Pass
 	double		above;			/* smallest of the others */
 } Pass;
 
-/*
- * Counts the differences up to the value in one pass: the number of suitable b[j] increases with
- * a[i].
- */
+/* Counts the differences up to the value: the number of suitable b[j] increases with a[i]. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {

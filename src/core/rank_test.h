@@ -32,10 +32,7 @@ typedef struct RankSets
 	RankPause	pause;
 } RankSets;
 
-/*
- * Returns the k-th smallest difference, 1 <= k <= a_n * b_n; NAN for any other k.  Exact also with
- * ties.
- */
+/* Returns the k-th smallest difference, also with ties; NAN unless 1 <= k <= a_n * b_n. */
 extern double rank_difference(const RankSets *sets, int64_t k);
 
 /* Returns the median of all differences (Hodges and Lehmann, Ann. Math. Stat. 34, 1963). */

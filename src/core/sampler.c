@@ -47,10 +47,7 @@
 #define RATE_TOLERANCE	100e-6
 #define UNKNOWN_RATE	1500e-6
 
-/*
- * Largest share of stalls at which the cost of a reading is reported; counting more of them would
- * add to it.
- */
+/* Largest share of stalls with a cost of a reading; counting them adds to the cost. */
 #define COST_STALLS		0.01
 
 /* Number of readings for the granularity, and the longest time for them in ns. */
@@ -133,10 +130,7 @@ judge_reading(void *arg, uint64_t reading)
 	run->has_last = true;
 }
 
-/*
- * Returns the granularity, from readings at random intervals that are several steps of a fast clock
- * long.
- */
+/* Returns the granularity, from readings at random intervals of several steps of a fast clock. */
 static double
 measure_granularity(SamplerRun *run)
 {
@@ -181,10 +175,7 @@ visit_cpu(SamplerRun *run)
 	run->last_cpu = cpu;
 }
 
-/*
- * Returns the smallest set of the window's jumps whose sum is excess_ns within the tolerance, as
- * bits; 0: none.
- */
+/* Returns the smallest set of jumps, as bits, whose sum is about excess_ns; 0: none. */
 static unsigned int
 jumps_that_explain(const SamplerRun *run, double excess_ns)
 {
@@ -236,10 +227,7 @@ classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-/*
- * Returns the clock's lead over the reference in ns, without the part that its learnt rate
- * explains: steering is no jump.
- */
+/* Returns the lead over the reference in ns without that of the learnt rate, which is steering. */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -259,10 +247,7 @@ tolerance(const SamplerRun *run, const ReferencePair *from,
 		((double) from->width_ns + (double) to->width_ns) / 2;
 }
 
-/*
- * Learns the clock's rate from a stretch without a finding.  The rate is a mean weighted by time
- * with a prior of 0, later an exponential moving average.
- */
+/* Learns the rate from a stretch without a finding: a mean, later an exponential moving average. */
 static void
 learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -291,10 +276,7 @@ accurate_pair(SamplerRun *run)
 	return read_pair(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
-/*
- * Returns a pair that costs one reading of each clock: the reference is read between "last", the
- * block's last reading, and one more reading.
- */
+/* Returns a pair at the cost of one reading of each clock, the first one of which is "last". */
 static ReferencePair
 quick_pair(SamplerRun *run, uint64_t last)
 {
@@ -349,10 +331,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/*
- * Adds the mean of successive readings.  Successive durations are strongly correlated; means of
- * blocks hardly are.
- */
+/* Adds the mean of a block.  Successive durations are strongly correlated; means hardly are. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
@@ -523,10 +502,7 @@ stopwatch_ns(const SamplerRun *run, uint64_t ticks)
 	return (int64_t) ticks > 0 ? (double) ticks * 1e9 / run->stopwatch_hz : 0;
 }
 
-/*
- * Stores all readings before counting them, because the counters are not in the caches, and the
- * time to access them is not the clock's.
- */
+/* Stores all readings before counting them, because the counters are not in the caches. */
 void
 sampler_instant(SamplerRun *run, SamplerInstant *instant)
 {

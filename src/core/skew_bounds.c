@@ -119,10 +119,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		found.seen = seen;
 		found.exchanges++;
 
-		/*
-		 * of several pending exchanges, the latest reading seen is the
-		 * strictest bound
-		 */
+		/* the latest reading seen is the strictest bound */
 		if (!found.pending || (int64_t) (seen - found.pending_seen) > 0)
 			found.pending_seen = seen;
 		found.pending = true;
@@ -163,10 +160,7 @@ skew_still(const SkewSide *side)
 	return __atomic_load_n(&side->still, __ATOMIC_RELAXED);
 }
 
-/*
- * Returns the greatest difference of a side's complete batches, or that of its incomplete one if
- * there is none.
- */
+/* Returns the greatest difference of complete batches, else that of the incomplete one. */
 static int64_t
 greatest_of_batches(const SkewFound *found)
 {

@@ -152,10 +152,7 @@ two_sided_quantile(double outside, double inside, double df)
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
 
-	/*
-	 * starts from the normal quantile, which is too small, but accurate near
-	 * 0
-	 */
+	/* the normal quantile is too small, but accurate near 0 */
 	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
 	double		out;
 	double		in;
@@ -191,10 +188,7 @@ two_sided_quantile(double outside, double inside, double df)
 	return t;
 }
 
-/*
- * Deviations from the first value keep the digits of data that are close together but far from 0.
- * They are 0 for constant data.
- */
+/* Deviations from the first value keep the digits of data that are close but far from 0. */
 double
 stats_mean(const double *x, int n)
 {

@@ -15,10 +15,7 @@
 /* 0.975-quantile of the normal distribution, for 95 % confidence intervals. */
 #define NORMAL_975		1.959963984540054
 
-/*
- * Returns the mean.  A second pass corrects the rounding of the first.  Exact for constant data.
- * NAN for n < 1.
- */
+/* Returns the mean, with rounding corrected by a second pass; exact for constant data. */
 extern double stats_mean(const double *x, int n);
 
 /*
@@ -34,9 +31,7 @@ extern double stats_min(const double *x, int n);
 /* Returns the median; for even n, the mean of the two middle values.  Sorts x.  NAN for n < 1. */
 extern double stats_median(double *x, int n);
 
-/*
- * Returns the mean of the k smallest values, 1 <= k <= n; *limit is the largest of them.  Sorts x.
- */
+/* Returns the mean of the k smallest values; *limit is the largest of them.  Sorts x. */
 extern double stats_low_mean(double *x, int n, int k, double *limit);
 
 /*
@@ -68,10 +63,7 @@ extern double stats_undisturbed(double *x, int n, double *margin, double *work);
  */
 extern double stats_typical(double *x, int n, double *margin);
 
-/*
- * Straight line through n points by ordinary least squares.  x and y may be far from 0, such as
- * times in nanoseconds since 1970.
- */
+/* Least-squares line.  x and y may be far from 0, such as times in nanoseconds since 1970. */
 typedef struct StatsLine
 {
 	double		x_mean;			/* the line contains this point */
@@ -121,10 +113,7 @@ extern double stats_t_p_value(double t, double df);
  */
 extern double stats_t_critical(double inside, double outside, double df);
 
-/*
- * Values below "low" or above "high" are outliers, according to the median and the MAD, the median
- * absolute deviation.  Up to half of the values may be outliers.
- */
+/* Limits of outliers, by the median and the median absolute deviation of up to half outliers. */
 typedef struct OutlierLimits
 {
 	double		median;

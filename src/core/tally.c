@@ -80,10 +80,7 @@ tally_round(Tally *tally, int bits)
 				   tally->scratch[i].count);
 }
 
-/*
- * Reduces the precision until fewer than TALLY_FULL slots are used, because probing a fuller table
- * is slow.
- */
+/* Reduces the precision to use fewer than TALLY_FULL slots; probing a fuller table is slow. */
 static void
 give_up_digits(Tally *tally)
 {

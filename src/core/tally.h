@@ -29,10 +29,7 @@ typedef struct TallyEntry
 	uint64_t	count;			/* 0: free slot */
 } TallyEntry;
 
-/*
- * Events since the sampler last read the reference clock, from which it distinguishes gaps and
- * warps.
- */
+/* Events since the latest reading of the reference, which tell gaps from warps. */
 typedef struct TallyWindow
 {
 	int			njumps;			/* elements of "jumps" */
@@ -79,10 +76,7 @@ extern void tally_set_usual(Tally *tally, double ticks);
 /* Counts "count" durations of "ticks" each. */
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 
-/*
- * Limits the precision of long durations, including future ones, to this number of significant bits
- * (1 to TALLY_EXACT).
- */
+/* Limits the precision of long durations, also future ones, to this number of significant bits. */
 extern void tally_round(Tally *tally, int bits);
 
 /*

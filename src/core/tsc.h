@@ -1,7 +1,4 @@
-/*
- * The time-stamp counter of x86: whether it can be read, its frequency, and whether it can be
- * trusted.
- */
+/* The time-stamp counter of x86: whether it can be read and trusted, and its frequency. */
 #ifndef CLOCKTIMING_TSC_H
 #define CLOCKTIMING_TSC_H
 
@@ -84,10 +81,7 @@ extern bool tsc_is_default_now(void);
 extern bool tsc_is_given_up_now(void);
 extern const char *tsc_why_not_trusted(void);
 
-/*
- * Returns the frequency from "CPUID", "hypervisor" or "calibration", determined once per process by
- * counter_calibrate(); NULL while the TSC may not be read.
- */
+/* Returns the frequency by CPUID, hypervisor or calibration; NULL while the TSC may not be read. */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC

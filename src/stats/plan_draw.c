@@ -69,10 +69,7 @@
 /* Length of a class's history, in timed executions. */
 #define REMEMBERED		8
 
-/*
- * Number of executions that are timed as a whole for each one whose nodes are timed.  Together they
- * cost a tenth of timing its nodes.
- */
+/* Executions timed as a whole per one with timed nodes.  Together they cost a tenth of that. */
 #define WHOLE_PER_NODES	8
 
 /*
@@ -265,17 +262,11 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	drawn->planid = plan_store_planid(desc->plannedstmt);
 	drawn->queryid = (uint64) desc->plannedstmt->queryId;
 
-	/*
-	 * DECLARE CURSOR and CREATE TABLE AS have no query id before PostgreSQL
-	 * 18
-	 */
+	/* 0 for DECLARE CURSOR and CREATE TABLE AS before PostgreSQL 18 */
 	if (drawn->queryid == 0)
 		drawn->queryid = drawn->planid;
 
-	/*
-	 * before the execution, because a function in it may execute the same
-	 * query
-	 */
+	/* now, because the execution may execute the same query */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);
 	return true;
@@ -304,10 +295,7 @@ choose_gap(DrawSlot *slot)
 	share = Max(share - SKIPPED_NS / run_ns, share * LEAST_PART);
 	gap = cost_ns / (share * run_ns);
 
-	/*
-	 * Between 1 and 2, few executions would be timed as a whole, each with a
-	 * large weight.
-	 */
+	/* between 1 and 2, few would be timed as a whole, with large weights */
 	if (gap < 2)
 		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
 	slot->gap = (float) Min(gap, MAX_GAP);
@@ -357,10 +345,7 @@ failed(TimedExecution *execution)
 	PlanKey		key = plan_key(&execution->drawn);
 	DrawSlot   *slot = slot_of(execution->drawn.class);
 
-	/*
-	 * a class that always fails never gets a history, and must not be timed
-	 * each time
-	 */
+	/* a class that always fails must not be timed each time */
 	if (slot->key == execution->drawn.class && slot->gap < NEW_GAP)
 	{
 		spent_ns += AFTER_EFFECT * execution->attach_ns;

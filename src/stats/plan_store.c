@@ -74,10 +74,7 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/*
- * Returns the ratio of the time of executions timed as a whole to that of executions whose nodes
- * were timed.
- */
+/* Returns the time of executions timed as a whole over that of those with timed nodes. */
 static double
 plain_factor(const PlanEntry *entry)
 {
@@ -256,10 +253,7 @@ new_nodes(const Execution *execution, const List *rtable)
 	}
 	put_at_place(tree, nodes, 0, 0, &place);
 
-	/*
-	 * a subplan without a known parent, because that was pruned, is shown
-	 * below the root
-	 */
+	/* a subplan whose parent was pruned is shown below the root */
 	for (int i = tree->nkept - 1; i > 0; i--)
 	{
 		if (nodes[i].parent < 0)

@@ -19,10 +19,7 @@ extern uint64 plan_store_planid(const PlannedStmt *plan);
 /* Returns whether clocktiming is in shared_preload_libraries. */
 extern bool plan_store_ready(void);
 
-/*
- * Adds an execution whose nodes were timed.  Must be called between ExecutorFinish() and
- * ExecutorEnd().
- */
+/* Adds an execution whose nodes were timed, between ExecutorFinish() and ExecutorEnd(). */
 extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 

@@ -35,10 +35,7 @@ extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
  */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 
-/*
- * Writes EXPLAIN's name of a node without the relation; returns the node's index, InvalidOid if
- * none.
- */
+/* Write EXPLAIN's name of a node without the relation; return its index, or InvalidOid. */
 extern void plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH]);
 extern Oid	plan_node_index(const Plan *plan);
 

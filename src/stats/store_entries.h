@@ -104,9 +104,7 @@ plan_times(const PlanEntry *entry)
 	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
 }
 
-/*
- * The following functions require store_lock() exclusively.
- */
+/* The following functions require store_lock() exclusively. */
 
 /* Evicts the least valuable plans unless one more plan with nslots nodes fits. */
 extern void store_evict(int nslots);

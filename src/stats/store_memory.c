@@ -82,10 +82,7 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/*
-	 * It may also be after an immediate shutdown, if a process exited while
-	 * it held the lock to change something.
-	 */
+	/* so it may be if a process held the lock at an immediate shutdown */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);

@@ -152,10 +152,7 @@ store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
-	/*
-	 * a failed conversion would hide all rows, so non-ASCII characters become
-	 * "?"
-	 */
+	/* a failed conversion would hide all rows */
 	if (entry->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)

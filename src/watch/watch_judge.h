@@ -1,7 +1,4 @@
-/*
- * Detects changes of the watched clock and reports them as events, in watch_store and in the server
- * log.
- */
+/* Detects changes of the watched clock, and reports them in watch_store and the server log. */
 #ifndef CLOCKTIMING_WATCH_JUDGE_H
 #define CLOCKTIMING_WATCH_JUDGE_H
 

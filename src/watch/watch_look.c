@@ -25,10 +25,7 @@
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
-/*
- * A comparison with the reference clock takes PAIR_TRIES pairs of readings, fewer if one takes at
- * most PAIR_NS.
- */
+/* A comparison takes PAIR_TRIES pairs of readings, fewer if one takes at most PAIR_NS. */
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
@@ -43,16 +40,10 @@
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
-/*
- * Number of observations whose times are kept, since jumps.c reports a step some observations
- * later.
- */
+/* Number of observations whose times are kept, because jumps.c reports a step later. */
 #define PAST_OBSERVATIONS		32
 
-/*
- * Number of CPUs that are compared per interval, and the smallest difference that is reported, in
- * ns.
- */
+/* Number of CPUs compared per interval, and smallest difference in ns that is reported. */
 #define HOPS			4
 #define SKEW_NS			100.0
 
@@ -277,10 +268,7 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/*
-		 * the difference of two readings is smaller than the step, by the
-		 * time between them
-		 */
+		/* the step is larger, by the time between the readings */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
 		/* a stopped process watches nothing */

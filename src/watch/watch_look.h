@@ -55,10 +55,7 @@ extern void watch_find_machine(WatchMachine *machine);
 /* Starts to observe the clock that EXPLAIN ANALYZE reads now. */
 extern void watch_start(void);
 
-/*
- * Returns whether EXPLAIN ANALYZE reads another clock now, so that watch_start() must be called
- * again.
- */
+/* Returns whether EXPLAIN ANALYZE reads another clock now: then call watch_start() again. */
 extern bool watch_is_outdated(void);
 
 /* Adjusts remembered times after the time of day was changed by set_us. */

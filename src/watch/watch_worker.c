@@ -199,9 +199,6 @@ clock_watch_main(Datum arg)
 		}
 	}
 
-	/*
-	 * Exit code 0 would keep the postmaster from restarting the worker after
-	 * pg_terminate_backend().
-	 */
+	/* after exit code 0 the postmaster would not restart the worker */
 	proc_exit(1);
 }
