@@ -23,10 +23,8 @@
 #include "utils/queryjumble.h"
 #endif
 #include "portability/instr_time.h"
-#include "storage/latch.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
-#include "utils/resowner.h"
 
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
@@ -104,17 +102,6 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 	return ShmemInitHash(name, n, info, flags);
 #else
 	return ShmemInitHash(name, n, n, info, flags);
-#endif
-}
-
-/* It is the resource owner's since 17, the memory context's before. */
-static inline WaitEventSet *
-compat_CreateWaitEventSet(int n)
-{
-#if PG_VERSION_NUM >= 170000
-	return CreateWaitEventSet(CurrentResourceOwner, n);
-#else
-	return CreateWaitEventSet(CurrentMemoryContext, n);
 #endif
 }
 

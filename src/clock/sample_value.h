@@ -47,10 +47,7 @@ extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 /* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
-/*
- * Convert to and from the stored form, a varlena around the binary form of any version.  A stored
- * value is checked.  (Defined in sample_binary.c.)
- */
+/* Convert to and from the stored form: a varlena of the binary form, which is checked. */
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 

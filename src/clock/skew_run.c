@@ -47,20 +47,14 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define COST_SHARE			0.05
 #define COST_MAX_S			0.002
 
-/*
- * The worker sleeps when no reading of the backend was seen for QUIET_NS, and exits after
- * SILENCE_NS, which happens if the backend is stopped.
- */
+/* The worker sleeps QUIET_NS after the backend's latest reading, and exits after SILENCE_NS. */
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
 /* Time that the backend waits for bounds after the duration; the worker may be off the CPU. */
 #define SEEN_NS				UINT64CONST(60000000000)
 
-/*
- * A clock that has not advanced for this number of readings at the end of the duration is not
- * waited for: a coarse one may take a second, a broken one forever.
- */
+/* Number of readings after which a clock that stands still is not waited for any longer. */
 #define STILL_READINGS		READINGS
 
 /* Interval at which the backend checks that the worker exists. */

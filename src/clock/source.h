@@ -51,10 +51,7 @@ extern const ClockSource *clock_source_at(int i);
 /* Returns the source of this name, in any case; NULL if there is none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/*
- * Returns NULL if this process may read the source, else the reason why not.  Unlike why_not(), does
- * not calibrate a counter, which takes 50 ms.
- */
+/* Returns NULL if this process may read the source, else why not.  Unlike why_not(), is quick. */
 extern const char *clock_source_why_unreadable(const ClockSource *source);
 
 /* Returns the source of this name; ERROR if there is none or it is not available. */
@@ -66,10 +63,7 @@ extern const ClockSource *clock_source_get(const char *name);
  */
 extern List *clock_sources_of_array(ArrayType *array);
 
-/*
- * Returns the largest natural delay of the clock in ns: a coarse clock advances with a timer
- * interrupt, which a hypervisor may delay.
- */
+/* Returns the largest delay of a coarse clock's timer interrupt, in ns; 0 for other clocks. */
 extern double clock_source_slack_ns(const ClockSource *source);
 
 /* Returns whether a reading is a single instruction. */

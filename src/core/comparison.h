@@ -37,10 +37,7 @@ typedef struct CompareSet
 /* Sorts n >= 2 values and computes their statistics. */
 extern void compare_summary(CompareSet *set);
 
-/*
- * Level of confidence of a two-sided test.  "inside" and "outside" add up to 1; both are given so
- * that the smaller one keeps its digits.
- */
+/* Confidence of a two-sided test.  "inside" and "outside" add up to 1; the smaller is exact. */
 typedef struct CompareLevel
 {
 	double		inside;			/* 0.95 for 95 % */

@@ -15,10 +15,7 @@
 
 #include "core/cpu_usage.h"
 
-/*
- * What the scheduler says of this thread.  It stays open, as opening it takes six times as
- * long as reading it; unless another process has opened it, before a fork.
- */
+/* Opens the scheduler's counters of this thread once per process, because opening is slow. */
 static int
 schedstat(void)
 {

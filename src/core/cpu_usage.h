@@ -12,10 +12,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* how often it was taken away */
 } CpuUsage;
 
-/*
- * One before what is to be looked at, and one after it: what these take
- * themselves is not in cpu_ns between them, as far as it can be avoided.
- */
+/* Read the usage before and after the work; their own CPU time is left out as far as possible. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

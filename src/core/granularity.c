@@ -115,10 +115,7 @@ first_above(const uint64_t *value, int n, uint64_t limit)
 	return low;
 }
 
-/*
- * Writes differences of values between width / 2 and width, from all parts of the range; returns
- * their number.  Shorter ones would agree with any long period.
- */
+/* Writes differences between width / 2 and width, from the whole range; returns their number. */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
 {

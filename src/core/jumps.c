@@ -12,10 +12,7 @@
 #define LEAST_NS		1000.0
 #define RATE			100e-6
 
-/*
- * Largest difference between two rates of a clock, or from the reference's, that is no step: NTP
- * steers a clock by up to 500 ppm in either direction.
- */
+/* Largest difference between two rates that is no step: NTP steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
 
 /* Rate of a clock, from several intervals. */

@@ -37,10 +37,7 @@ extern bool os_clock_works(const OsClock *clock);
 /* Returns the reported resolution; 0 if none is reported. */
 extern double os_clock_resolution_ns(const OsClock *clock);
 
-/*
- * Makes n of the cheapest real system calls; returns false if the platform has no call that is
- * known to be real.  A clock that is read faster is read without a system call.
- */
+/* Makes n of the cheapest real system calls; returns false if no call is known to be real. */
 extern bool os_system_calls(int n);
 
 #endif							/* CLOCKTIMING_OS_CLOCKS_H */

@@ -20,10 +20,7 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/*
- * Pairs of readings in a block, and the durations of a block in ns at which their number is doubled
- * or halved.  It is small at first, because the cost of a reading is not known.
- */
+/* Number of pairs of readings in a block, and durations in ns at which it is doubled or halved. */
 #define MIN_PAIRS		16
 #define MAX_PAIRS		16384
 #define SHORT_BLOCK_NS	100000.0
@@ -199,10 +196,7 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 	return best;
 }
 
-/*
- * Classifies the jumps of the window.  excess_ns is a confirmed lead of the clock since the latest
- * comparison, or 0.  Jumps that explain it are warps, the others are gaps.
- */
+/* Classifies the window's jumps: those that explain excess_ns > 0 are warps, others are gaps. */
 static void
 classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -301,11 +295,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/*
-	 * Reads an accurate pair if the quick one was interrupted or has a
-	 * finding, and another one to confirm a finding, because a single reading
-	 * may be wrong.
-	 */
+	/* a finding, or an interrupted pair, needs an accurate pair or two */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{

@@ -132,10 +132,7 @@ tsc_why_not_trusted(void)
 /* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011
 
-/*
- * Returns whether CPUID may be executed.  Some processors can make it fault
- * (arch_prctl(ARCH_SET_CPUID)); a kernel that does not know this call cannot.
- */
+/* Returns whether CPUID may be executed: a kernel that lacks this call cannot forbid it. */
 static bool
 cpuid_allowed(void)
 {

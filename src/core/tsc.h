@@ -34,10 +34,7 @@ extern const TscCpuid *tsc_cpuid(void);
 /* Executes CPUID again, because a virtual machine may have moved to another processor. */
 extern TscCpuid tsc_cpuid_now(void);
 
-/*
- * Return NULL if this process may execute RDTSC, or RDTSCP, now, else the reason why not.  They ask
- * the kernel each time, because prctl(PR_SET_TSC) can change the answer.
- */
+/* Return NULL if the kernel now lets this process execute RDTSC, or RDTSCP, else the reason. */
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
 

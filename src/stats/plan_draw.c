@@ -40,10 +40,7 @@
 #define SLOTS			1024
 #define CLASSES			8192
 
-/*
- * The first execution of a new class is timed.  In a backend whose new classes cost too much, one
- * in NEW_GAP of their executions is timed.
- */
+/* The first execution of a new class is timed; one in NEW_GAP if new classes cost too much. */
 #define NEW_GAP			64
 
 /* Time that a session may spend on new classes, in ns, in addition to max_overhead of its age. */
@@ -56,10 +53,7 @@
  */
 #define AFTER_EFFECT		2.5
 
-/*
- * Cost of a skipped execution in ns, measured by bench/turns, and the smallest share of the allowed
- * overhead that is left for timing others.
- */
+/* Cost of a skipped execution in ns (bench/turns), and least share of the overhead for others. */
 #define SKIPPED_NS	60
 #define LEAST_PART		0.1
 
@@ -72,10 +66,7 @@
 /* Executions timed as a whole per one with timed nodes.  Together they cost a tenth of that. */
 #define WHOLE_PER_NODES	8
 
-/*
- * Above this duration, in ns, timing the nodes hardly changes an execution, so that all executions
- * of a class may have their nodes timed.
- */
+/* Duration in ns above which all executions of a class may have their nodes timed. */
 #define LONG_NS			1e7
 
 /* Largest mean number of executions per timed one, and the largest number that is drawn. */

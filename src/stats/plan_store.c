@@ -30,10 +30,7 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
-/*
- * Smallest number of executions timed as a whole that shows how much timing the nodes adds, and the
- * smallest factor by which nodes' times are corrected for that.
- */
+/* Executions timed as a whole that show what timing nodes adds, and the smallest correction. */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
@@ -281,10 +278,7 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 	}
 }
 
-/*
- * Finds or creates an entry; evicts others unless the pool has nslots free slots.  Requires
- * store_lock() exclusively.  Returns NULL if the table is full.
- */
+/* Finds or creates an entry under store_lock() exclusively, evicting others; NULL: full. */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {

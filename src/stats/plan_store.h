@@ -23,10 +23,7 @@ extern bool plan_store_ready(void);
 extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
-/*
- * Adds an execution that was timed as a whole, or has failed.  Also called during transaction
- * abort: it acquires locks, but allocates nothing and raises no error.
- */
+/* Adds one timed as a whole or failed, also in an abort: allocates nothing, raises no error. */
 extern void plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

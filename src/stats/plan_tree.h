@@ -29,10 +29,7 @@ typedef struct PlanTree
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 
-/*
- * Returns a hash of each node's type, depth, join type and strategy, and of the names of its
- * relation and index.  Costs, constants and OIDs are not included.
- */
+/* Returns a hash of each node's type, depth, relation and index, without costs, constants, OIDs. */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 
 /* Write EXPLAIN's name of a node without the relation; return its index, or InvalidOid. */

@@ -1,7 +1,4 @@
-/*
- * Allocates the shared memory of the statistics of plans when the server starts, and keeps them in
- * the file pg_stat/clocktiming.stat while no server runs.
- */
+/* Shared memory of the statistics of plans, kept in the file pg_stat/clocktiming.stat. */
 #ifndef CLOCKTIMING_STORE_MEMORY_H
 #define CLOCKTIMING_STORE_MEMORY_H
 

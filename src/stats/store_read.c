@@ -8,10 +8,7 @@
 #include "compat.h"
 #include "stats/store_read.h"
 
-/*
- * Copies plans and nodes.  Returns false instead of raising an error if memory runs out, because
- * the error's handler might need the lock.
- */
+/* Copies plans and nodes; returns false if memory runs out, because an error needs the lock. */
 static bool
 copy_all(PlanCopy **copies, int *n)
 {

@@ -33,10 +33,7 @@
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/*
- * Largest deviations of the rate that steering by NTP explains: of a system clock, and of a
- * processor's counter, which nothing steers.
- */
+/* Largest rates that are no finding: of a system clock, steered by NTP, and of a counter. */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
@@ -317,10 +314,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/*
- * Compares the clock of this CPU with those of some other CPUs.  A difference is measured twice,
- * because the clock may have stepped during the first measurement.
- */
+/* Compares this CPU's clock with those of some others; twice, if different, because it may step. */
 static void
 compare_other_cpus(WatchFindings *found)
 {
