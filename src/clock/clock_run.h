@@ -1,8 +1,6 @@
 /*
- * A run of a clock, with readings all the time, or at random instants with sleep in between, which
- * a production server hardly notices.
- *
- * A run reports progress, can be cancelled, and warns of findings.
+ * A run of a clock, continuous or at random instants with sleep in between, which a production
+ * server hardly notices.  It reports progress, can be cancelled, and warns of findings.
  */
 #ifndef CLOCKTIMING_CLOCK_RUN_H
 #define CLOCKTIMING_CLOCK_RUN_H

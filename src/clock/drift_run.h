@@ -1,9 +1,7 @@
 /*
  * Compares clocks with a reference over a longer time: the drift of one, or the advance of several.
- *
- * Clocks are observed at intervals, with sleep in between, which needs little CPU time.  The
- * kernel's clock determines the duration, whatever the reference is, so that a run ends even if the
- * reference stands still.
+ * The kernel's clock determines the duration, so that a run ends even if the reference stands
+ * still.
  */
 #ifndef CLOCKTIMING_DRIFT_RUN_H
 #define CLOCKTIMING_DRIFT_RUN_H

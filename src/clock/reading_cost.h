@@ -29,11 +29,9 @@ typedef struct CostSeries
 } CostSeries;
 
 /*
- * So many samples of each of n series, spread over the duration.  A sample is
- * the median of the costs that batches of readings had in its part of the
- * duration, each batch between two readings of the reference clock, whose own
- * cost is taken off.  There is one batch of each series in a sample at least,
- * whatever the duration.  Reports progress under that label.  Can be cancelled.
+ * Writes samples of each of n series, spread over the duration.  A sample is the median of the
+ * costs of the batches in its part of the duration, at least one.  Reports progress under that
+ * label.  Can be cancelled.
  */
 extern void reading_cost_samples(CostSeries *series, int n, int samples,
 								 double duration_s, const char *label);

@@ -27,9 +27,8 @@ typedef struct ArmEvidence
 
 /*
  * Returns NULL if the counter is to be used for timing, else the reason why not, which is valid
- * until the next call.  Linux must keep time by the counter: then Linux has handled the counter's
- * known faults.  Where a fault needs a workaround, Linux traps readings of user processes, and they
- * take longer than reading the system clock.
+ * until the next call.  Linux must keep time by it, and so handles its known faults.  Where a fault
+ * needs a workaround, Linux traps readings, and they take longer than reading the system clock.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 

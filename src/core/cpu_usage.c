@@ -1,10 +1,6 @@
 /*
- * For how long others have had the processor.
- *
- * Linux counts how long a thread was ready to run, but did not: exactly what is
- * wanted.  Elsewhere, and where the kernel does not tell, time off the CPU is
- * known, but not whether the thread waited for something meanwhile, other than
- * by how often either happened.
+ * Linux counts how long a thread was ready to run, but did not.  Elsewhere, time off the CPU is
+ * known, but not whether the thread waited for something else meanwhile.
  */
 #include <fcntl.h>
 #include <math.h>

@@ -73,10 +73,9 @@ typedef struct JumpsPair
 } JumpsPair;
 
 /*
- * Finds stretches of many observations in which the clock ran at another rate, for example because
- * it was frozen.  Their intervals differ from most others, but not from their neighbours.  Counts
- * them as steps and subtracts them.  Must be called after jumps_end().  "work" needs 3 * n
- * elements.
+ * Finds long stretches in which the clock ran at another rate, for example because it was frozen.
+ * Their intervals differ from most others, but not from their neighbours.  Counts them as steps and
+ * subtracts them.  Must be called after jumps_end().  "work" needs 3 * n elements.
  */
 extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
 									 double *work);

@@ -3,10 +3,8 @@
 #define CLOCKTIMING_READING_FENCE_H
 
 /*
- * Instructions after the fence begin when all instructions before it have completed.
- *
- * Arm: instructions after an ISB are fetched when those before it have completed (Arm Architecture
- * Reference Manual, DDI 0487, B2.3, "Instruction Synchronization Barrier").
+ * Instructions after the fence begin when all instructions before it have completed (Arm: DDI 0487,
+ * B2.3, "Instruction Synchronization Barrier").
  */
 static inline void
 reading_fence(void)

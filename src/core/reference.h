@@ -1,9 +1,7 @@
 /*
- * The reference clock, which bounds every run and against which clocks are judged.
- *
- * On 64-bit Linux it is CLOCK_MONOTONIC_RAW, read by a real system call.  Neither the vDSO nor a
- * preloaded library is involved, so that it is correct even if clock_gettime() of the C library is
- * not.  Elsewhere it is clock_gettime() of the steadiest clock.
+ * The reference clock, which bounds every run and against which clocks are judged: on Linux
+ * CLOCK_MONOTONIC_RAW, read by a real system call, so that neither the vDSO nor a preloaded library
+ * can falsify it.
  */
 #ifndef CLOCKTIMING_REFERENCE_H
 #define CLOCKTIMING_REFERENCE_H

@@ -44,11 +44,8 @@ skew_init(SkewSide *side)
 }
 
 /*
- * Judges the previous own reading, now that the next one is known.
- *
- * The echo is never newer than the reading published with it.  So differences also bound both ways
- * of a round trip, and the bounds of clocks that always advance are no farther apart than the
- * shortest round trip.
+ * Judges the previous own reading, now that the next one is known.  The echo is never newer than
+ * the reading published with it, so that differences also bound both ways of a round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)

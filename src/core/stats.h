@@ -1,13 +1,9 @@
 /*
  * Statistics of a few measurements: means, straight lines, their confidence intervals, and
- * Student's t distribution.
- *
- * Everywhere, x contains n finite numbers of any unit below 1e150 in absolute value, and results
- * have that unit.  Results are NAN if they are not defined for the arguments.  Nothing here
- * allocates.  Functions that sort do so in place and take a non-const x.
- *
- * Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
- * from 0.01 upwards, mostly below 1e-12.
+ * Student's t distribution.  Everywhere, x contains n finite numbers below 1e150 in absolute value.
+ * Results are NAN if they are not defined.  Functions that sort do so in place and take a non-const
+ * x.  Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
+ * from 0.01 upwards.
  */
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H
@@ -80,12 +76,10 @@ extern StatsLine stats_line(const double *x, const double *y, int n);
 
 /*
  * Returns half of the confidence interval of that line's slope if deviations of successive points
- * are correlated.  The points are divided into batches of nearly equal size.  The interval is that
- * of the line through the batches' means, which are nearly independent if a batch is longer than
- * the correlation: Student's t with batches - 2 degrees of freedom times its standard error.
- * (Batch means: Law, Simulation Modeling and Analysis, 2015, section 9.5.3.  Schmeiser, Operations
- * Research 30(3), 1982, recommends 10 to 30 batches.)  NAN for fewer than 3 batches, more than
- * STATS_MAX_BATCHES or n, and for a confidence out of range.
+ * are correlated: that of the line through the means of batches, which are nearly independent if a
+ * batch is longer than the correlation (Law, Simulation Modeling and Analysis, 2015, section 9.5.3;
+ * Schmeiser, Operations Research 30(3), 1982, recommends 10 to 30 batches).  NAN for fewer than 3
+ * batches, more than STATS_MAX_BATCHES or n, and for a confidence out of range.
  */
 extern double stats_line_half_width(const double *x, const double *y, int n,
 									int batches, double confidence);

@@ -1,13 +1,9 @@
 /*
- * Counts of a run: exact durations, stalls and backward steps.
- *
- * A tally counts durations in ticks of its clock.  Durations below TALLY_DIRECT ticks have two
- * tables of counters, which the hot loop uses alternately so that increments of the same counter do
- * not wait for each other.  The hot loop counts durations below "usual" itself; all others go
- * through tally_unusual().  Long durations are also counted exactly, in a table of TALLY_LONG
- * slots.  When it fills, their precision is reduced (see precision_bits).
- *
- * A tally has about 330 kB and no pointers.
+ * Counts of a run: durations in ticks, stalls and backward steps.  Durations below TALLY_DIRECT
+ * ticks have two tables of counters, which the hot loop uses alternately so that increments do not
+ * wait for each other.  It counts durations below "usual" itself; all others go through
+ * tally_unusual().  Long durations have a table of TALLY_LONG slots; when it fills, their precision
+ * is reduced.
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H

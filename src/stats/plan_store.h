@@ -1,9 +1,6 @@
 /*
- * Adds executions to the statistics of plans in shared memory.
- *
- * An entry is a plan of a query of a user in a database.  A random sample of executions is timed.
- * A timed execution counts as 1/p executions, where p was the probability that it is timed (Horvitz
- * and Thompson, JASA 47, 1952).
+ * Adds executions to the statistics of plans in shared memory.  A timed execution counts as 1/p
+ * executions, where p was the probability that it is timed (Horvitz and Thompson, JASA 47, 1952).
  */
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H
@@ -11,7 +8,7 @@
 #include "executor/execdesc.h"
 
 #include "core/plan_estimate.h"
-#include "stats/plan_key.h"
+#include "stats/plan_tree.h"
 
 /* Returns PlannedStmt.planId of PostgreSQL 18 if it is set, else a hash of the plan tree. */
 extern uint64 plan_store_planid(const PlannedStmt *plan);

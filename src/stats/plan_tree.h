@@ -1,8 +1,17 @@
-/* The nodes of a plan, without its execution, and their names. */
+/* The key of a plan, its nodes without its execution, and their names. */
 #ifndef CLOCKTIMING_PLAN_TREE_H
 #define CLOCKTIMING_PLAN_TREE_H
 
 #include "nodes/plannodes.h"
+
+/* Key of the statistics of a plan.  Has no padding, because dynahash hashes its bytes. */
+typedef struct PlanKey
+{
+	Oid			dbid;
+	Oid			userid;
+	uint64		queryid;
+	uint64		planid;
+} PlanKey;
 
 /* Maximum number of nodes of a plan that have statistics. */
 #define PLAN_TREE_MAX	200

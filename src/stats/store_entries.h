@@ -1,12 +1,11 @@
 /*
- * Shared memory of the statistics of plans: entries, slots and locks.
- *
- * All of it is allocated when the server starts: a hash table with an entry per plan, and a pool of
- * slots, one per plan node, which are linked by index.  So memory is bounded and does not fragment.
+ * Shared memory of the statistics of plans: a hash table with an entry per plan, and a pool of
+ * slots, one per plan node, which are linked by index.  All of it is allocated when the server
+ * starts.
  *
  * To find an entry and add to it, hold store_lock() shared and the entry's partition_lock()
- * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer allocates
- * nothing and raises no error while it holds a lock.
+ * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer
+ * allocates nothing and raises no error while it holds a lock.
  */
 #ifndef CLOCKTIMING_STORE_ENTRIES_H
 #define CLOCKTIMING_STORE_ENTRIES_H
@@ -16,7 +15,6 @@
 #include "utils/hsearch.h"
 
 #include "core/weighted_sums.h"
-#include "stats/plan_key.h"
 #include "stats/plan_tree.h"
 
 #define STORE_PARTITIONS	16

@@ -222,10 +222,8 @@ truncated(TimestampTz at, int64 unit)
 }
 
 /*
- * Merges an interval into the row of its minute or hour, or adds that row.
- *
- * If the time of day was set back, there may be rows of the future.  Their watched_s becomes 0 when
- * the present overtakes them.
+ * Merges an interval into the row of its minute or hour, or adds that row.  If the time of day was
+ * set back, the watched_s of rows of the future become 0 when the present overtakes them.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
