@@ -225,7 +225,7 @@ main(int argc, char **argv)
 	bool		unrolled = argc > 1 && strcmp(argv[1], "--unrolled") == 0;
 	double		seconds = argc > 1 + unrolled ? atof(argv[1 + unrolled]) : 2;
 	int			rounds = 0;
-	int			room = 0;
+	int			capacity = 0;
 	struct timespec start;
 	struct timespec now;
 
@@ -243,11 +243,11 @@ main(int argc, char **argv)
 	clock_gettime(TIMER, &start);
 	do
 	{
-		if (rounds == room)
+		if (rounds == capacity)
 		{
-			room = room * 2 + 1000;
+			capacity = capacity * 2 + 1000;
 			for (int c = 0; c < nclocks; c++)
-				if ((clocks[c].ns = realloc(clocks[c].ns, room * sizeof(double))) == NULL)
+				if ((clocks[c].ns = realloc(clocks[c].ns, capacity * sizeof(double))) == NULL)
 					return 1;
 		}
 		for (int c = 0; c < nclocks; c++)

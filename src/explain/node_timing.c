@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_timing.c
- *	  Times the plan nodes of one execution, a few of their calls only.
+ *	  Times the plan nodes of one execution by a sample of their calls.
  *
  *-------------------------------------------------------------------------
  */
@@ -88,7 +88,7 @@ node_timing_stop(QueryTiming *query)
 	query_timing_stop(query);
 }
 
-/* What does not come from the plan. */
+/* Sets the members of the plan's estimate that do not depend on nodes. */
 static void
 describe_run(const QueryTiming *query, PlanEstimate *plan)
 {
@@ -162,7 +162,7 @@ show_node(PlanState *node, void *context)
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{
-		/* loops that were not timed are taken to be like the others */
+		/* assumes that loops that were not timed are like the others */
 		double		factor = estimate->loops <= 0 ? 1 :
 			(estimate->loops + estimate->untimed_loops) / estimate->loops;
 

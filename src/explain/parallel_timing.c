@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * parallel_timing.c
- *	  Has parallel workers time their nodes, too.
+ *	  Times nodes in parallel workers.
  *
- * The leader tells them by a setting, which every worker takes over, where the
- * shared memory is in which they find what to do and leave what came out.
+ * The leader creates a segment of shared memory with the timing options and space for the workers'
+ * results.  A setting, which every worker inherits from the leader, names the segment.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,24 +35,25 @@ typedef struct SharedTiming
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* of the query; others have workers, too */
+	uint32		text_hash;		/* hash of the query's text; workers may
+								 * execute other queries */
 	CallCost	cost;
 	bool		by_counter;
 	double		ticks_per_ns;
-	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* of each worker: the nodes,
+	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: the nodes,
 												 * then the uses of shared
 												 * subplans */
-	/* then, of each use, a SharedUse */
+	/* followed by a SharedUse for each use of a shared subplan */
 } SharedTiming;
 
-/* plan_node_ids */
+/* Use of a shared subplan by a node; both are plan_node_ids. */
 typedef struct SharedUse
 {
 	int			user;
 	int			subplan;
 } SharedUse;
 
-/* "handle of the segment", in a leader and its workers */
+/* clocktiming.worker_timing: "handle of the segment", in a leader and its workers. */
 static char *worker_timing = NULL;
 static void (*need_executor_hooks) (void);
 
@@ -82,7 +83,7 @@ shared_size(const QueryTiming *query)
 		sizeof(SharedUse) * (Size) query->nparts;
 }
 
-/* In a subtransaction, which the segment outlives. */
+/* Creates the segment, in a subtransaction.  The segment outlives the subtransaction. */
 static void
 create_segment(void *arg)
 {
@@ -104,8 +105,8 @@ parallel_timing_share(QueryTiming *query)
 		return;
 
 	/*
-	 * The query has to go on where all segments are in use, or /dev/shm is
-	 * full.
+	 * If no segment is available or /dev/shm is full, the query continues
+	 * without timing its workers.
 	 */
 	if (!IsInParallelMode())
 		(void) subtransaction_attempt(create_segment, query);
@@ -186,7 +187,10 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/* The query that the leader times, not one that a function of it executes. */
+/*
+ * Attaches timers in a worker, to the query that the leader times and not to one that a function
+ * executes.
+ */
 static void
 attach_in_worker(QueryDesc *desc)
 {
@@ -223,8 +227,8 @@ attach_in_worker(QueryDesc *desc)
 }
 
 /*
- * Calls of a subplan by a node, in this worker.  One that the leader tells apart has a
- * single user here where the others are not below this Gather.
+ * Adds a node's calls of a shared subplan in this worker.  If only one user of the subplan is below
+ * this Gather, all calls are that node's.
  */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
@@ -268,13 +272,13 @@ report_from_worker(QueryTiming *query)
 			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
-			 * The server adds these to the leader's as soon as Gather shuts
-			 * down, which may be before the leader's estimates are made, or
-			 * within a call that is timed, and a Limit above it does so.
+			 * The server would add these counts to the leader's when Gather
+			 * shuts down.  That may be before the leader makes its estimates,
+			 * or, below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}
-		/* workers of a Gather that is rescanned come one after the other */
+		/* the workers of a rescanned Gather execute one after the other */
 		record_add(&records[i], record);
 	}
 	for (int i = 0; i < shared->nparts; i++)

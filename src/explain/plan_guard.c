@@ -15,7 +15,7 @@
 #include "compat.h"
 #include "explain/plan_guard.h"
 
-/* Work that is done for a query. */
+/* Arguments of guard_writes(). */
 typedef struct QueryWork
 {
 	bool		may_write;
@@ -24,8 +24,8 @@ typedef struct QueryWork
 } QueryWork;
 
 /*
- * Errors in the query shall point into the query, not into the statement that
- * it is an argument of.
+ * Lets the position of an error refer to the query, not to the statement that has the query as an
+ * argument.
  */
 static void
 query_error_callback(void *arg)
@@ -48,8 +48,8 @@ query_error_callback(void *arg)
 static object_access_hook_type previous_object_access = NULL;
 
 /*
- * Locks of the session are neither written nor rolled back: whoever takes or
- * releases them is refused before it is executed.
+ * Object access hook.  A rollback does not release locks of the session, so functions that acquire
+ * or release them are refused before they are executed.
  */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
@@ -71,9 +71,9 @@ refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 }
 
 /*
- * Does work while nothing may be written, unless it may.  What may write in a
- * read-only transaction (large objects, temporary tables), or only takes a
- * transaction ID, is found out after it.
+ * Calls work(), and refuses writes unless they are allowed.  A read-only transaction may still
+ * write large objects and temporary tables, and assign a transaction ID; that is checked
+ * afterwards.
  */
 static void
 guard_writes(void *arg)
@@ -93,7 +93,7 @@ guard_writes(void *arg)
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* this may be part of a query that is measured */
+		/* already installed if this is part of a measured query */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_record.h
- *	  From what was counted and timed to the estimates of a plan.
+ *	  Makes estimates of a plan from counters and timed calls.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,7 +10,7 @@
 
 #include "explain/query_timing.h"
 
-/* What this process has counted and timed at a node, once its run is over. */
+/* Copies what this process has counted and timed at a node after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
 /*
@@ -22,18 +22,19 @@ extern void record_show_counts(QueryTiming *query);
 extern void record_add(NodeRecord *sum, const NodeRecord *record);
 
 /*
- * A node's estimate, as far as it is "in", with what its workers have reported:
+ * Sets the "in" members of a node's estimate, including the results of its workers.  Those are
  * every stride-th record.
  */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers,
 							size_t stride, NodeEstimate *estimate);
 
-/* What is outside of the root's calls. */
+/* Sets the time outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
 /*
- * Calls of a shared subplan that one user has made, in this process, of whose total
- * time is "whole_ns"; and an estimate's "in" fields, as record_estimate().
+ * record_part() sets the record of the calls that one user has made of a shared subplan, in this
+ * process; whole_ns is the subplan's total time. record_part_estimate() sets the "in" members of an
+ * estimate, as record_estimate() does.
  */
 extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
 extern void record_part_estimate(const SubplanUse *use, int nworkers, const NodeRecord *workers,

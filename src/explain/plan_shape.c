@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * plan_shape.c
- *	  The one table of plan node types.
+ *	  The table of plan node types.
  *
- * A node whose type is not here is timed as one that may do anything.
+ * Nothing is assumed about a node whose type is not in the table.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +15,10 @@
 
 #include "explain/plan_shape.h"
 
-/* Bytes that a sort needs for a row besides its columns, at most. */
+/* Upper limit of the bytes that a sort needs for a row in addition to its columns. */
 #define SORT_ROW_OVERHEAD	64
 
-/* Plain and hashed aggregates read all in one call. */
+/* Plain and hashed aggregates read all input in one call. */
 static InputReading
 agg_inputs(const PlanState *node, const PlanState *input)
 {
@@ -43,7 +43,7 @@ setop_inputs(const PlanState *node, const PlanState *input)
 	return ((const SetOp *) node->plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END : INPUT_MAY_STOP;
 }
 
-/* With RETURNING, whoever reads its rows may stop. */
+/* With RETURNING, the reader of the rows may stop. */
 static InputReading
 modify_table_inputs(const PlanState *node, const PlanState *input)
 {
@@ -51,7 +51,7 @@ modify_table_inputs(const PlanState *node, const PlanState *input)
 	return ((const ModifyTable *) node->plan)->returningLists == NIL ? INPUT_READ_TO_END : INPUT_MAY_STOP;
 }
 
-/* A run condition ends a partition, or all of them. */
+/* A run condition ends one partition, or all of them. */
 static InputReading
 window_agg_inputs(const PlanState *node, const PlanState *input)
 {
@@ -69,7 +69,7 @@ nest_loop_inputs(const PlanState *node, const PlanState *input)
 	return INPUT_ENDED_BY_MATCH;
 }
 
-/* Asynchronous scans are waited for. */
+/* Waits for asynchronous scans. */
 static bool
 append_varies(const PlanState *node)
 {
@@ -101,7 +101,7 @@ static const PlanShape shapes[] = {
 	{.tag = T_HashState, .plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
 	{.tag = T_SortState, .plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
 
-	/* nodes that read on as they are read themselves */
+	/* nodes that read an input as they are read themselves */
 	{.tag = T_AppendState, .plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE, .varies = append_varies},
 	{.tag = T_MergeAppendState, .plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
 	{.tag = T_SubqueryScanState, .plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
@@ -117,7 +117,7 @@ static const PlanShape shapes[] = {
 	{.tag = T_GatherState, .plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
 	{.tag = T_GatherMergeState, .plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
 
-	/* nodes where it depends */
+	/* nodes whose reading depends on the plan */
 	{.tag = T_AggState, .plan = T_Agg, .inputs_of = agg_inputs},
 	{.tag = T_SetOpState, .plan = T_SetOp, .inputs_of = setop_inputs},
 	{.tag = T_ModifyTableState, .plan = T_ModifyTable, .inputs_of = modify_table_inputs},
@@ -125,12 +125,12 @@ static const PlanShape shapes[] = {
 	{.tag = T_NestLoopState, .plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
 
 	/*
-	 * It may stop after the first call of the outer node if there is nothing
-	 * to join, but not later.
+	 * May stop after the first call of the outer node if the inner side is
+	 * empty, but not later.
 	 */
 	{.tag = T_HashJoinState, .plan = T_HashJoin, .name = "Hash", .inputs = INPUT_IF_BEGUN},
 
-	/* nodes that may stop */
+	/* nodes that may stop before the end of an input */
 	{.tag = T_MergeJoinState, .plan = T_MergeJoin, .name = "Merge"},
 	{.tag = T_LimitState, .plan = T_Limit, .name = "Limit"},
 };
@@ -175,7 +175,7 @@ plan_calls_vary(const PlanState *node)
 	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
 }
 
-/* Whether an aggregate sorts its input by itself. */
+/* Returns whether an aggregate sorts its input by itself. */
 static bool
 agg_sorts(const AggState *agg)
 {
@@ -201,7 +201,11 @@ plan_works_between(const PlanState *node, double rows)
 	switch (nodeTag(node))
 	{
 		case T_SortState:
-			/* (asking the sort would change what EXPLAIN says of it) */
+
+			/*
+			 * the sort's own statistics would change what EXPLAIN prints of
+			 * it
+			 */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;

@@ -38,11 +38,11 @@
 #define ALLOW_WRITES_HINT \
 	"allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay."
 
-/* A query to be planned. */
+/* State of planning a query. */
 typedef struct Planning
 {
 	PlanQuery  *query;
-	ArrayType  *values;			/* of parameters; NULL: none */
+	ArrayType  *values;			/* values of parameters; NULL: none */
 	bool		allow_writes;
 } Planning;
 
@@ -56,7 +56,7 @@ refuse_writes(const Planning *planning, const char *kind)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Those that have no query's parameters. */
+/* Refuses statements whose parameters cannot be given. */
 static void
 refuse_params(const Planning *planning, const char *kind, const char *hint)
 {
@@ -77,7 +77,7 @@ refuse_no_data(const char *kind)
 			 errhint("Leave WITH NO DATA out.")));
 }
 
-/* Refuses all but what can be executed again and again without harm. */
+/* Refuses statements that cannot be executed repeatedly without harm. */
 static void
 check_statement(const Planning *planning, RawStmt *raw)
 {
@@ -121,7 +121,7 @@ param_error_callback(void *arg)
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
-/* Each element of "values" as a value of the type of its parameter. */
+/* Converts each element of "values" to the type of its parameter. */
 static ParamListInfo
 read_params(ArrayType *values, const Oid *types, int ntypes)
 {
@@ -165,13 +165,14 @@ read_params(ArrayType *values, const Oid *types, int ntypes)
 	return params;
 }
 
-/* Parameters of a query: their types, and what comes of the values. */
+/* Arguments of read_parameters(): types of parameters, and the resulting values. */
 typedef struct Parameters
 {
 	const Planning *planning;
 	Oid		   *types;
 	int			n;
-	const ExecuteStmt *execute; /* whose arguments they are, or NULL */
+	const ExecuteStmt *execute; /* the EXECUTE statement with the arguments,
+								 * or NULL */
 	ParamListInfo params;
 } Parameters;
 
@@ -183,10 +184,7 @@ read_parameters(void *arg)
 	parameters->params = read_params(parameters->planning->values, parameters->types, parameters->n);
 }
 
-/*
- * The query with its parameters' types as PREPARE finds them, but text for
- * those that nothing is known of.
- */
+/* Analyzes the query.  Parameters have the types that PREPARE finds; text if nothing is known. */
 static Query *
 analyze(const Planning *planning, RawStmt *raw)
 {
@@ -213,7 +211,7 @@ analyze(const Planning *planning, RawStmt *raw)
 	} while (!known);
 	parameters.types = types;
 	parameters.n = n;
-	/* what input functions write is not part of any execution */
+	/* what input functions write is no part of an execution */
 	subtransaction_undone(read_parameters, &parameters);
 	planning->query->params = parameters.params;
 	return query;
@@ -240,7 +238,7 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Rules make them of others, and prepared statements may be such. */
+/* Refuses utility statements, which rules may add, and which prepared statements may be. */
 static void
 refuse_utility(CmdType command, Node *utility)
 {
@@ -271,7 +269,7 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
  * Prepared statements
  */
 
-/* Errors of a prepared statement point into its own text. */
+/* Lets the position of an error refer to the prepared statement's own text. */
 static void
 prepared_error_callback(void *arg)
 {
@@ -285,7 +283,7 @@ prepared_error_callback(void *arg)
 	}
 }
 
-/* The arguments of EXECUTE, as the server evaluates them. */
+/* Evaluates the arguments of EXECUTE as the server does. */
 static void
 evaluate_arguments(void *arg)
 {
@@ -334,7 +332,11 @@ evaluate_arguments(void *arg)
 		param->value = ExecEvalExprSwitchContext(lfirst(cell), GetPerTupleExprContext(estate),
 												 &param->isnull);
 		get_typlenbyval(param->ptype, &length, &by_value);
-		/* it is to outlive the state of the executor, and what is undone */
+
+		/*
+		 * copied, because the executor's state and the subtransaction end
+		 * before it is used
+		 */
 		if (!param->isnull)
 			param->value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(param->value)) :
 				datumCopy(param->value, by_value, length);
@@ -344,8 +346,8 @@ evaluate_arguments(void *arg)
 }
 
 /*
- * What the arguments of EXECUTE write is undone.  They may even do away with the
- * prepared statement, so that it is looked up again.
+ * Returns the prepared statement after evaluating the arguments of EXECUTE.  What they write is
+ * undone.  They may even deallocate the prepared statement, so it is looked up again.
  */
 static CachedPlanSource *
 prepared_source(const Planning *planning, const ExecuteStmt *execute)
@@ -379,8 +381,8 @@ prepared_source(const Planning *planning, const ExecuteStmt *execute)
 }
 
 /*
- * The plan that EXECUTE would use.  It is copied: nothing is to be held that
- * DEALLOCATE in a function of the query could not release.
+ * Takes the plan that EXECUTE would use.  The plan is copied, because a function of the query may
+ * call DEALLOCATE.
  */
 static void
 plan_prepared(const Planning *planning, const ExecuteStmt *execute)
@@ -429,7 +431,7 @@ plan_create(const Planning *planning, CreateTableAsStmt *create)
 	PreventCommandIfReadOnly(kind);
 	if (create->into->skipData)
 		refuse_no_data(kind);
-	/* an error, unless IF NOT EXISTS */
+	/* raises an error unless IF NOT EXISTS */
 	if (CreateTableAsRelExists(create))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -470,9 +472,8 @@ plan_view(void *arg)
 }
 
 /*
- * The view's query is planned and executed as its owner, and the view stays.
- * Whoever may only refresh it is not to see how many rows there are in tables that
- * the owner alone may read.
+ * Plans and executes the view's query as the view's owner, and does not change the view.  A user
+ * who may only refresh the view must not see row counts of tables that only the owner may read.
  */
 static void
 plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
@@ -527,7 +528,7 @@ plan_query_as_role(Oid role, void (*work) (void *arg), void *arg)
 	SetUserIdAndSecContext(user, context);
 }
 
-/* Functions are executed by the planner, too. */
+/* Plans the statement; called under the guard, because the planner executes functions, too. */
 static void
 plan_it(void *arg)
 {

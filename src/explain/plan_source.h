@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_source.h
- *	  From a statement's text to a plan.
+ *	  Parses, checks and plans the text of a statement.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,33 +16,34 @@
 typedef struct PlanQuery
 {
 	const char *text;
-	const char *source_text;	/* of what the plan is of: a prepared
-								 * statement's own text */
+	const char *source_text;	/* text that the plan is of; that of a
+								 * prepared statement is its own */
 	PlannedStmt *plan;
-	ParamListInfo params;		/* values of its parameters; NULL: none */
-	IntoClause *into;			/* the table that the rows make; NULL: they
-								 * are thrown away */
-	Oid			role;			/* who executes a materialized view's query;
-								 * InvalidOid: the caller */
-	bool		writes;			/* data, and may do so */
+	ParamListInfo params;		/* values of the query's parameters; NULL:
+								 * none */
+	IntoClause *into;			/* table to create from the rows; NULL: rows
+								 * are discarded */
+	Oid			role;			/* role that executes a materialized view's
+								 * query; InvalidOid: the caller */
+	bool		writes;			/* the plan writes data, and may do so */
 	bool		parallel;		/* the plan may use workers */
-	bool		jit;			/* the plan is compiled */
+	bool		jit;			/* JIT compiles the plan */
 } PlanQuery;
 
 /*
- * Parses, checks and plans one statement, with the caller's privileges.  ERROR
- * unless it is exactly one that EXPLAIN takes, or REFRESH MATERIALIZED VIEW;
- * and unless it writes nothing, or allow_writes.
+ * Parses, checks and plans one statement with the caller's privileges.  Raises an error unless it
+ * is exactly one statement that EXPLAIN accepts, or REFRESH MATERIALIZED VIEW; also if it writes
+ * without allow_writes.
  */
 extern PlanQuery *plan_query(const char *text, bool allow_writes);
 
-/* The same, with values of $1, $2 and so on as text; NULL: none. */
+/* The same, with the values of $1, $2 and so on as text; NULL: none. */
 extern PlanQuery *plan_query_params(const char *text, ArrayType *params, bool allow_writes);
 
 /*
- * Calls work(arg) as this role, unless InvalidOid, under the restrictions that
- * the server has for functions in a materialized view's query.  An error leaves
- * it to the (sub)transaction's end to take them off.
+ * Calls work(arg) as this role, with the restrictions that the server has for functions in a
+ * materialized view's query.  InvalidOid: the current role, without restrictions.  After an error,
+ * the abort of the (sub)transaction removes the restrictions.
  */
 extern void plan_query_as_role(Oid role, void (*work) (void *arg), void *arg);
 

@@ -11,7 +11,7 @@
 #include "explain/server_instr.h"
 
 #if PG_VERSION_NUM >= 190000
-/* Times are ticks of the clock that the server times with. */
+/* Time in ticks of the clock that the server times with. */
 typedef instr_time ServerTime;
 
 #define COMMON(i) (&(i)->instr)
@@ -27,7 +27,7 @@ server_time(double ns)
 	return unit;
 }
 #else
-/* Times are seconds. */
+/* Time in seconds. */
 typedef double ServerTime;
 
 #define COMMON(i) (i)
@@ -117,8 +117,8 @@ void
 instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
 {
 	/*
-	 * EXPLAIN prints the times as a range.  However the two were estimated,
-	 * the end is not before the beginning; dividing and rounding keep that.
+	 * EXPLAIN prints both times as a range, so the end must not be before the
+	 * beginning, also after division and rounding.
 	 */
 	total_ns = Max(total_ns, 0);
 	instr->ntuples = rows;
@@ -152,7 +152,7 @@ void
 instr_set_timer(NodeInstr *instr, bool need)
 {
 	COMMON(instr)->need_timer = need;
-	/* a call that is being timed ends untimed */
+	/* a call that is being timed is not counted as timed */
 	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
 }
 
@@ -178,7 +178,7 @@ void
 trigger_set_timer(TriggerInstr *instr, bool need)
 {
 	COMMON(instr)->need_timer = need;
-	/* a call that is being timed ends untimed */
+	/* a call that is being timed is not counted as timed */
 	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
 }
 

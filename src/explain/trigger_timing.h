@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * trigger_timing.h
- *	  Times some of the firings of triggers.
+ *	  Times a sample of the firings of triggers.
  *
- * Firings are later calls of a node that calls no other, and has no loops.
+ * A firing is treated as a later call of a node that has no children and no loops.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,10 +12,13 @@
 
 #include "explain/query_timing.h"
 
-/* Those of all relations that the plan writes to, if the server counts firings. */
+/* Installs wrappers for all relations that the plan writes to, if the server counts firings. */
 extern void triggers_attach(QueryTiming *query);
 
-/* Tells the server what firings have taken, without what timing costs. */
+/*
+ * Writes the estimated times of firings, without the cost of timing, to the server's
+ * instrumentation.
+ */
 extern void triggers_show(const QueryTiming *query);
 
 #endif							/* CLOCKTIMING_TRIGGER_TIMING_H */

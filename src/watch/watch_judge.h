@@ -2,7 +2,7 @@
 #ifndef CLOCKTIMING_WATCH_JUDGE_H
 #define CLOCKTIMING_WATCH_JUDGE_H
 
-#include "watch/watch_look.h"
+#include "watch/watch_observe.h"
 
 /* Compares the machine and the clock source with those of the latest check. */
 extern void watch_judge_machine(TimestampTz now);

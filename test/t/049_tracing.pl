@@ -12,7 +12,7 @@ use Test::More;
 
 use ClockSession;
 
-my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/tracing_guest.so';
+my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/node_tracer.so';
 plan skip_all => "no $module: say by CLOCKTIMING_SHIM_DIR where the shims are" unless -f $module;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -26,8 +26,8 @@ $node->safe_psql(
 	CREATE FUNCTION inner_count(n integer) RETURNS bigint LANGUAGE plpgsql AS
 		$$BEGIN RETURN (SELECT count(*) FROM a AS x JOIN a AS y USING (i) WHERE x.k < n); END$$;
 	CREATE INDEX ON a (i);
-	CREATE FUNCTION explain(n integer) RETURNS integer LANGUAGE c STABLE COST 1 AS '} . $module . q{', 'tracing_guest_explain';
-	CREATE FUNCTION explained() RETURNS text LANGUAGE c AS '} . $module . q{', 'tracing_guest_plan';
+	CREATE FUNCTION explain(n integer) RETURNS integer LANGUAGE c STABLE COST 1 AS '} . $module . q{', 'node_tracer_explain';
+	CREATE FUNCTION explained() RETURNS text LANGUAGE c AS '} . $module . q{', 'node_tracer_plan';
 	ANALYZE;
 });
 
@@ -79,7 +79,7 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 		{
 			my $session = ClockSession->new($node);
 
-			$session->query("SET tracing_guest.mode = $mode; SET clocktiming.sampled_timing = $sampled; SET clocktiming.sampled_counting = $sampled");
+			$session->query("SET node_tracer.mode = $mode; SET clocktiming.sampled_timing = $sampled; SET clocktiming.sampled_counting = $sampled");
 			foreach my $query (map { $_->[0] } @queries)
 			{
 				my $what = "$mode, $order, sampled_timing = $sampled: $query";
@@ -102,13 +102,13 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	my $explain = "EXPLAIN (ANALYZE, COSTS off) $queries[0][0]";
 	my $replaced = qr/^WARNING:  times of plan nodes are the server's, not estimated by sampling\nDETAIL:  Another extension replaces the functions of plan nodes\.$/m;
 
-	$session->query('SET tracing_guest.mode = own');
+	$session->query('SET node_tracer.mode = own');
 	my $result = $session->query($explain);
 	if ($order eq 'before clocktiming') { like($result->{err}, $replaced, "$order: a warning"); }
 	else { unlike($result->{err}, $replaced, "$order: no warning where the module's functions are replaced"); }
 	unlike($result->{out}, qr/never executed/, "$order: nodes were executed");
 	unlike($result->{out}, qr/^ *->  Seq Scan .* \(actual time=0\.000\.\.0\.000/m, "$order: and timed");
-	$session->query('SET tracing_guest.mode = wrap');
+	$session->query('SET node_tracer.mode = wrap');
 	$result = $session->query($explain);
 	unlike($result->{err}, $replaced, "$order: no warning where all calls come through");
 	$session->quit;
@@ -158,9 +158,9 @@ foreach my $sampled ('off', 'on')
 					is(nodes($result->{out}), $expected, "$what: explained meanwhile") or diag($result->{err});
 				}
 				next if $n > 1;
-				$session->query('SET tracing_guest.explain = on');
+				$session->query('SET node_tracer.explain = on');
 				$result = $session->query("$explain $undisturbed");
-				$session->query('SET tracing_guest.explain = off');
+				$session->query('SET node_tracer.explain = off');
 				is(nodes($result->{out}), $expected, "$what: explained before it ends");
 				is(nodes($session->query('SELECT explained()')->{out}), $expected, "$what: what the other extension saw then");
 			}

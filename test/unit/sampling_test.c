@@ -168,7 +168,7 @@ old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t
 	double		most = node->kind == GATHER ? 8 : SAMPLING;
 	double		expensive = COST / 0.001;
 	double		next;
-	bool		dear = rules->timed > 2048 && (double) rules->timed * COST > 0.01 * elapsed;
+	bool		too_costly = rules->timed > 2048 && (double) rules->timed * COST > 0.01 * elapsed;
 
 	if ((double) calls >= many[node->kind])
 	{
@@ -176,7 +176,7 @@ old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t
 		expensive *= 2;
 	}
 	next = expensive / mean;
-	next = fmin(next, dear ? most : fmin(most, 4.0 * gap));
+	next = fmin(next, too_costly ? most : fmin(most, 4.0 * gap));
 	next = fmax(next, 1);
 	return fabs(next - gap) >= 0.25 * gap ? (int) next : gap;
 }

@@ -13,7 +13,7 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 #include "core/tsc.h"
-#include "watch/watch_look.h"
+#include "watch/watch_observe.h"
 
 /*
  * An observation measures batches of readings until it has BATCHES of them or COST_NS have passed.

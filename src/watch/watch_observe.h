@@ -4,8 +4,8 @@
  * An interval has several observations of a fraction of a millisecond each, so that a short
  * slowdown of the processor does not look like a change of the clock.
  */
-#ifndef CLOCKTIMING_WATCH_LOOK_H
-#define CLOCKTIMING_WATCH_LOOK_H
+#ifndef CLOCKTIMING_WATCH_OBSERVE_H
+#define CLOCKTIMING_WATCH_OBSERVE_H
 
 #include "core/cpu_hop.h"
 #include "watch/watch_store.h"
@@ -66,4 +66,4 @@ extern void watch_observe(WatchObservation *observed);
 /* Summarises the observations of the interval, and starts the next one. */
 extern void watch_end_interval(WatchRow *row, WatchFindings *findings);
 
-#endif							/* CLOCKTIMING_WATCH_LOOK_H */
+#endif							/* CLOCKTIMING_WATCH_OBSERVE_H */
