@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clocktiming.c
- *	  Module magic, settings, and shared memory.
- *
- *-------------------------------------------------------------------------
- */
+/* Module magic, settings, and shared memory. */
 #include "postgres.h"
 
 #include "fmgr.h"

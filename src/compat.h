@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * compat.h
- *	  Differences between the versions of PostgreSQL, 15 to 19, and the text domain of messages.
- *
- *-------------------------------------------------------------------------
- */
+/* Differences between the versions of PostgreSQL, 15 to 19, and the text domain of messages. */
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 

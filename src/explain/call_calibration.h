@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_calibration.h
- *	  Measures the cost of counting and of timing a call.
- *
- *-------------------------------------------------------------------------
- */
+/* Measures the cost of counting and of timing a call. */
 #ifndef CLOCKTIMING_CALL_CALIBRATION_H
 #define CLOCKTIMING_CALL_CALIBRATION_H
 

@@ -1,8 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * explain_option.c
- *	  EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the
- *	  output.
+/*
+ * EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the output.
  *
  * The options exist on PostgreSQL 18 and later.  The server executes EXPLAIN (ANALYZE,
  * CLOCK_SAMPLING 64) with es->timing switched off, so that it only counts rows.  The plan is timed
@@ -10,8 +7,6 @@
  *
  * EXPLAIN prints that times were sampled, for whatever reason they were, and the margins if the
  * user wants them.  On 18 the server's hooks print them, before that explain_output.c.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -115,10 +110,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errmsg("EXPLAIN option %s requires TIMING", option->name),
 				 errhint("Leave TIMING out.")));
 
-	/*
-	 * No hook is called at the end of another extension's EXPLAIN, so the
-	 * server times that one.
-	 */
+	/* no hook is called at the end of another extension's EXPLAIN */
 	if (!expected)
 	{
 		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);

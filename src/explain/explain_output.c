@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * explain_output.c
- *	  Timed plans in EXPLAIN's format.
+/*
+ * Timed plans in EXPLAIN's format.
  *
  * Before PostgreSQL 18, there is no hook to add lines to a node.  But EXPLAIN (WAL) prints the
  * number of WAL records of each node.  So each node gets a number of its own (a marker), which is
  * replaced in the output by the lines to add.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -522,9 +518,7 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	if (es->costs)
 		ExplainPrintJITSummary(es, desc);
 
-	/*
-	 * as in EXPLAIN, which calls option_per_plan() before the execution time
-	 */
+	/* before the execution time, as in EXPLAIN */
 	explain_put_summary(es, timed);
 	ExplainPropertyFloat("Execution Time", "ms", timed->estimate->run_ns / 1e6, 3, es);
 	ExplainCloseGroup("Query", NULL, true, es);

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * explain_output.h
- *	  Timed plans in EXPLAIN's format.
- *
- *-------------------------------------------------------------------------
- */
+/* Timed plans in EXPLAIN's format. */
 #ifndef CLOCKTIMING_EXPLAIN_OUTPUT_H
 #define CLOCKTIMING_EXPLAIN_OUTPUT_H
 
@@ -58,16 +52,10 @@ extern int64 explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								int64 markers);
 
-/*
- * Returns a note about a node's figures, optionally with "self time unknown"; NULL if there is
- * none.
- */
+/* Returns a note about a node's figures, with "self time unknown" if wanted; NULL if none. */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
-/*
- * Returns what makes the figures of a run less reliable than on an idle server; NULL if nothing
- * does.
- */
+/* Returns what makes a run's figures less reliable than on an idle server; NULL if nothing does. */
 extern char *explain_disturbed(const PlanEstimate *plan);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */

@@ -1,6 +1,4 @@
 /*
- * explain_query.c
- *
  * See explain_query.h.  The methods "full" and "isolate" time the nodes in one or several
  * executions.  Then they execute the query once more and only count calls; all other figures are of
  * that last execution.
@@ -67,10 +65,6 @@ sampling_finished(QueryDesc *desc, void *arg)
 	explained->finished(desc, explained->arg);
 }
 
-/*
- * Several runs
- */
-
 static void
 series_run_finished(QueryDesc *desc, void *arg)
 {
@@ -93,10 +87,7 @@ series_finished(QueryDesc *desc, void *arg)
 	sampling_finished(desc, arg);
 }
 
-/*
- * Executes the query several times, and returns the plan of the last run with the means of all
- * runs.
- */
+/* Executes the query several times; returns the last run's plan with the means of all runs. */
 static void
 explain_series(ExplainedQuery *explained)
 {
@@ -201,10 +192,6 @@ put_measured(ExplainedQuery *explained)
 	}
 }
 
-/*
- * Isolate
- */
-
 static void
 isolated_finished(QueryDesc *desc, void *arg)
 {
@@ -293,10 +280,6 @@ explain_isolated(ExplainedQuery *explained)
 	}
 	run_last(explained, 0, isolated_last);
 }
-
-/*
- * Full
- */
 
 static NodeRecord
 server_record(InstrCounts counts)
@@ -444,9 +427,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/*
-	 * one plain run before and one after: other processes disturb both alike
-	 */
+	/* one plain run on each side: both are disturbed alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	switch (explained->method)
 	{

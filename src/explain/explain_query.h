@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * explain_query.h
- *	  Times the nodes of a query's plan by one of three methods.
- *
- *-------------------------------------------------------------------------
- */
+/* Times the nodes of a query's plan by one of three methods. */
 #ifndef CLOCKTIMING_EXPLAIN_QUERY_H
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * parallel_timing.c
- *	  Times nodes in parallel workers.
+/*
+ * Times nodes in parallel workers.
  *
  * The leader creates a segment of shared memory with the timing options and space for the workers'
  * results.  A setting, which every worker inherits from the leader, names the segment.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -104,10 +100,7 @@ parallel_timing_share(QueryTiming *query)
 	if (query->nworkers == 0 || query->no_workers)
 		return;
 
-	/*
-	 * If no segment is available or /dev/shm is full, the query continues
-	 * without timing its workers.
-	 */
+	/* without a segment, the query's workers are not timed */
 	if (!IsInParallelMode())
 		(void) subtransaction_attempt(create_segment, query);
 	query->workers_untimed = query->segment == NULL;
@@ -187,10 +180,7 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/*
- * Attaches timers in a worker, to the query that the leader times and not to one that a function
- * executes.
- */
+/* Attaches timers in a worker, but not to a query that a function executes. */
 static void
 attach_in_worker(QueryDesc *desc)
 {

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * parallel_timing.h
- *	  Times nodes in parallel workers.
- *
- *-------------------------------------------------------------------------
- */
+/* Times nodes in parallel workers. */
 #ifndef CLOCKTIMING_PARALLEL_TIMING_H
 #define CLOCKTIMING_PARALLEL_TIMING_H
 

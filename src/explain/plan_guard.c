@@ -1,7 +1,3 @@
-/*
- * plan_guard.c
- *	  See plan_guard.h.
- */
 #include "postgres.h"
 
 #include "access/xact.h"
@@ -23,10 +19,7 @@ typedef struct QueryWork
 	void	   *arg;
 } QueryWork;
 
-/*
- * Lets the position of an error refer to the query, not to the statement that has the query as an
- * argument.
- */
+/* Lets error positions refer to the query, not to the statement that it is an argument of. */
 static void
 query_error_callback(void *arg)
 {
@@ -47,10 +40,7 @@ query_error_callback(void *arg)
 
 static object_access_hook_type previous_object_access = NULL;
 
-/*
- * Object access hook.  A rollback does not release locks of the session, so functions that acquire
- * or release them are refused before they are executed.
- */
+/* Object access hook: refuses functions of session locks, which a rollback does not release. */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 					 int sub_id, void *arg)

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_guard.h
- *	  Executes work for a query that must not write, or whose writes are rolled back.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes work for a query that must not write, or whose writes are rolled back. */
 #ifndef CLOCKTIMING_PLAN_GUARD_H
 #define CLOCKTIMING_PLAN_GUARD_H
 

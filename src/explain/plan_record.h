@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_record.h
- *	  Makes estimates of a plan from counters and timed calls.
- *
- *-------------------------------------------------------------------------
- */
+/* Makes estimates of a plan from counters and timed calls. */
 #ifndef CLOCKTIMING_PLAN_RECORD_H
 #define CLOCKTIMING_PLAN_RECORD_H
 
@@ -21,10 +15,7 @@ extern void record_show_counts(QueryTiming *query);
 
 extern void record_add(NodeRecord *sum, const NodeRecord *record);
 
-/*
- * Sets the "in" members of a node's estimate, including the results of its workers.  Those are
- * every stride-th record.
- */
+/* Sets the "in" members of an estimate, with those of the workers: every stride-th record. */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers,
 							size_t stride, NodeEstimate *estimate);
 

@@ -1,7 +1,3 @@
-/*
- * plan_rounds.c
- *	  See plan_rounds.h.
- */
 #include "postgres.h"
 
 #include <math.h>
@@ -287,9 +283,7 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
-		/*
-		 * in the first round, the second warm-up execution may already count
-		 */
+		/* in the first round, the second warm-up may count */
 		while (rounds->runs[place] < (round + 1) * rounds->block)
 		{
 			if (reference_ns() >= end_ns)

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_rounds.h
- *	  Executes a query repeatedly under several levels of instrumentation, interleaved.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes a query repeatedly under several levels of instrumentation, interleaved. */
 #ifndef CLOCKTIMING_PLAN_ROUNDS_H
 #define CLOCKTIMING_PLAN_ROUNDS_H
 

@@ -1,7 +1,3 @@
-/*
- * plan_run.c
- *	  See plan_run.h.
- */
 #include "postgres.h"
 
 #include "commands/createas.h"

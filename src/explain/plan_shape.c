@@ -1,11 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * plan_shape.c
- *	  The table of plan node types.
+/*
+ * The table of plan node types.
  *
  * Nothing is assumed about a node whose type is not in the table.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -124,10 +120,7 @@ static const PlanShape shapes[] = {
 	{.tag = T_WindowAggState, .plan = T_WindowAgg, .name = "WindowAgg", .inputs_of = window_agg_inputs, .calls_vary = true},
 	{.tag = T_NestLoopState, .plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
 
-	/*
-	 * May stop after the first call of the outer node if the inner side is
-	 * empty, but not later.
-	 */
+	/* may stop after the first outer call if the inner side is empty */
 	{.tag = T_HashJoinState, .plan = T_HashJoin, .name = "Hash", .inputs = INPUT_IF_BEGUN},
 
 	/* nodes that may stop before the end of an input */
@@ -202,10 +195,7 @@ plan_works_between(const PlanState *node, double rows)
 	{
 		case T_SortState:
 
-			/*
-			 * the sort's own statistics would change what EXPLAIN prints of
-			 * it
-			 */
+			/* reading the sort's statistics changes what EXPLAIN prints */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;

@@ -1,10 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * plan_shape.h
- *	  The table of plan node types: names, how nodes read their inputs, and whether their calls
- *	  vary.
- *
- *-------------------------------------------------------------------------
+/*
+ * The table of plan node types: names, how nodes read their inputs, and whether their calls vary.
  */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
@@ -47,18 +42,12 @@ typedef struct PlanShape
 								 * that begin a partition or a group, fetch
 								 * many rows, or wait */
 
-	/*
-	 * callback that replaces "inputs" and its like if the plan's fields
-	 * decide
-	 */
+	/* in place of "inputs" and its like, if the plan's fields decide */
 	InputReading (*inputs_of) (const PlanState *node, const PlanState *input);
 	bool		(*varies) (const PlanState *node);
 } PlanShape;
 
-/*
- * Returns the entry of a node's type.  If the table lacks the type, the entry says that nothing is
- * known.
- */
+/* Return the entry of a node's type, or one that says that nothing is known. */
 extern const PlanShape *plan_shape(const PlanState *node);
 extern const PlanShape *plan_shape_of(const Plan *plan);
 

@@ -1,7 +1,3 @@
-/*
- * plan_source.c
- *	  See plan_source.h.
- */
 #include "postgres.h"
 
 #include "access/table.h"
@@ -111,10 +107,6 @@ check_statement(const Planning *planning, RawStmt *raw)
 	}
 }
 
-/*
- * Parameters
- */
-
 static void
 param_error_callback(void *arg)
 {
@@ -217,10 +209,6 @@ analyze(const Planning *planning, RawStmt *raw)
 	return query;
 }
 
-/*
- * Plans
- */
-
 static void
 take_plan(const Planning *planning, PlannedStmt *plan)
 {
@@ -264,10 +252,6 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 										  cursor_options,
 										  generic ? NULL : planning->query->params));
 }
-
-/*
- * Prepared statements
- */
 
 /* Lets the position of an error refer to the prepared statement's own text. */
 static void
@@ -333,10 +317,7 @@ evaluate_arguments(void *arg)
 												 &param->isnull);
 		get_typlenbyval(param->ptype, &length, &by_value);
 
-		/*
-		 * copied, because the executor's state and the subtransaction end
-		 * before it is used
-		 */
+		/* used after the end of the executor's state */
 		if (!param->isnull)
 			param->value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(param->value)) :
 				datumCopy(param->value, by_value, length);
@@ -380,10 +361,7 @@ prepared_source(const Planning *planning, const ExecuteStmt *execute)
 	return source;
 }
 
-/*
- * Takes the plan that EXECUTE would use.  The plan is copied, because a function of the query may
- * call DEALLOCATE.
- */
+/* Copies the plan that EXECUTE would use, because a function in it may call DEALLOCATE. */
 static void
 plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 {
@@ -418,9 +396,7 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 	take_plan(planning, linitial_node(PlannedStmt, plans));
 }
 
-/*
- * CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW
- */
+/* CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW */
 static void
 plan_create(const Planning *planning, CreateTableAsStmt *create)
 {
@@ -451,10 +427,6 @@ plan_create(const Planning *planning, CreateTableAsStmt *create)
 	planning->query->into = create->into;
 	planning->query->writes = true;
 }
-
-/*
- * REFRESH MATERIALIZED VIEW
- */
 
 typedef struct ViewPlanning
 {

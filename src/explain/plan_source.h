@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_source.h
- *	  Parses, checks and plans the text of a statement.
- *
- *-------------------------------------------------------------------------
- */
+/* Parses, checks and plans the text of a statement. */
 #ifndef CLOCKTIMING_PLAN_SOURCE_H
 #define CLOCKTIMING_PLAN_SOURCE_H
 

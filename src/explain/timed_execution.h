@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timed_execution.h
- *	  State of a timed execution, and of the EXPLAIN statement that is being executed.
- *
- *-------------------------------------------------------------------------
- */
+/* State of a timed execution, and of the EXPLAIN statement that is being executed. */
 #ifndef CLOCKTIMING_TIMED_EXECUTION_H
 #define CLOCKTIMING_TIMED_EXECUTION_H
 

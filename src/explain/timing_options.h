@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timing_options.h
- *	  Options for timing the plan nodes of an execution.
- *
- *-------------------------------------------------------------------------
- */
+/* Options for timing the plan nodes of an execution. */
 #ifndef CLOCKTIMING_TIMING_OPTIONS_H
 #define CLOCKTIMING_TIMING_OPTIONS_H
 

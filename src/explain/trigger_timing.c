@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * trigger_timing.c
- *	  Times a sample of the firings of triggers.
- *
- *-------------------------------------------------------------------------
- */
+/* Times a sample of the firings of triggers. */
 #include "postgres.h"
 
 #include "catalog/pg_trigger.h"
@@ -57,10 +51,7 @@ counted_firing(PG_FUNCTION_ARGS)
 	return FunctionCallInvoke(fcinfo);
 }
 
-/*
- * Returns whether the statement may fire the trigger.  An UPDATE that moves a row to another
- * partition deletes and inserts it.
- */
+/* Returns whether the statement may fire it.  UPDATE may move a row, by DELETE and INSERT. */
 static bool
 may_fire(const ModifyTable *plan, const Trigger *trigger)
 {
