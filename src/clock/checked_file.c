@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "storage/fd.h"
-#include "utils/memutils.h"
 
 #include "clock/checked_file.h"
 #include "compat.h"

@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "common/pg_prng.h"
-#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -19,6 +18,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "explain/plan_shape.h"
 #include "explain/server_instr.h"
 
 /* A node's marker is this number plus a random one plus its plan_node_id. */
@@ -186,6 +186,7 @@ list_node(PlanState *node, void *context)
 	info = list->by_id[id] = &list->nodes[list->n++];
 	info->id = id;
 	info->depth = list->depth;
+	info->type = plan_shape(node)->name;
 	info->relation = get_rel_name(explain_relation(node->plan, list->rtable));
 	list->depth++;
 	result = planstate_tree_walker(node, list_node, context);
@@ -212,42 +213,30 @@ without_figures(const char *line)
 }
 
 /*
- * Finds the nodes' lines in text, or their types in JSON. A node's own line is the first one that
- * begins with an arrow; that of the root has no arrow.
+ * Finds the nodes' lines.  A node's own line is the first one that begins with an arrow; that of the
+ * root has no arrow.
  */
 static void
-read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers, ExplainFormat format)
+read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 {
-	static const char key[] = "\"Node Type\": \"";
-	ExplainState *es = new_explain_state(format);
-	bool		json = format == EXPLAIN_FORMAT_JSON;
+	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT);
 	const char *own = NULL;
 	const char *text;
 	char	   *line;
 
-	if (json)
-		ExplainBeginOutput(es);
 	ExplainPrintPlan(es, desc);
 	text = es->str->data;
 
 	for (bool first = true; (line = explain_next_line(&text)) != NULL; first = false)
 	{
-		const char *start = line + strspn(line, " ");
 		int			id = marked_node(line, markers);
 		PlanNodeInfo *info = id < 0 ? NULL : list->by_id[id];
 
 		if (info != NULL && own != NULL)
-		{
-			if (json)
-				info->type = pnstrdup(own, strcspn(own, "\""));
-			else
-				info->line = without_figures(own);
-		}
+			info->line = without_figures(own);
 		if (info != NULL)
 			own = NULL;
-		else if (json && starts_with(start, key))
-			own = start + strlen(key);
-		else if (!json && own == NULL && (first || starts_with(start, "->  ")))
+		else if (own == NULL && (first || starts_with(line + strspn(line, " "), "->  ")))
 			own = line;
 	}
 }
@@ -261,8 +250,7 @@ explain_nodes(QueryDesc *desc, int *n)
 	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
 	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
 	(void) list_node(desc->planstate, &list);
-	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_TEXT);
-	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_JSON);
+	read_nodes(desc, &list, &markers);
 	clear_markers(desc);
 	*n = list.n;
 	return list.nodes;

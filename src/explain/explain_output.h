@@ -12,7 +12,7 @@ typedef struct PlanNodeInfo
 	int			depth;			/* 0: the root */
 	char	   *relation;		/* NULL if it scans or modifies none */
 	char	   *line;			/* line of EXPLAIN, without figures */
-	char	   *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
+	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
 /*

@@ -9,7 +9,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
-#include "executor/executor.h"
 #include "utils/guc.h"
 
 #include "clock/subtransaction.h"

@@ -2,7 +2,6 @@
 
 #include "commands/createas.h"
 #include "executor/executor.h"
-#include "executor/instrument.h"
 #include "nodes/nodeFuncs.h"
 #include "tcop/dest.h"
 #include "utils/snapmgr.h"

@@ -28,10 +28,8 @@ typedef enum NodeOutput
 
 typedef struct PlanShape
 {
-	NodeTag		tag;			/* tag of its PlanState */
 	NodeTag		plan;
-	const char *name;			/* name in EXPLAIN, or the beginning of it;
-								 * NULL: depends on the plan's fields */
+	const char *name;			/* Node Type in EXPLAIN (FORMAT JSON) */
 	NodeOutput	output;
 	InputReading inputs;
 	bool		gathers;		/* its inputs are also executed in workers */

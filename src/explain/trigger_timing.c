@@ -8,7 +8,6 @@
 
 #include "explain/call_samples.h"
 #include "explain/plan_record.h"
-#include "explain/timing_clock.h"
 #include "explain/trigger_timing.h"
 
 typedef struct TimedTrigger

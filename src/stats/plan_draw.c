@@ -31,7 +31,6 @@
 #include "compat.h"
 #include "core/random.h"
 #include "core/reference.h"
-#include "core/stats.h"
 #include "explain/executor_hooks.h"
 #include "stats/plan_draw.h"
 #include "stats/plan_store.h"

@@ -249,6 +249,7 @@ plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 			break;
 		case T_MergeJoin:
 		case T_HashJoin:
+			name = IsA(plan, HashJoin) ? "Hash" : "Merge";
 			after = NAME_OF(join_names, ((const Join *) plan)->jointype);
 			end = " Join";
 			break;

@@ -2,7 +2,6 @@
 
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "storage/lwlock.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/reference.h"
