@@ -9,8 +9,7 @@ typedef struct ReadingCost
 	double		ns;				/* where nothing disturbs it */
 	double		margin_ns;		/* half of its 95 % confidence interval */
 	double		typical_ns;		/* median of all batches */
-	double		typical_margin_ns;	/* likewise; NAN for fewer than six
-									 * batches */
+	double		typical_margin_ns;	/* NAN for fewer than six batches */
 } ReadingCost;
 
 /* Returns the cost of an available source, from readings in this time.  Can be cancelled. */

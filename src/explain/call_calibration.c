@@ -31,8 +31,7 @@ enum
 {
 	DIRECT,						/* neither counted nor timed */
 	COUNTED,
-	UNSEEN,						/* counted; the wrapper does not check the
-								 * result */
+	UNSEEN,						/* counted, without checking the result */
 	TIMED,						/* extra time of a timed call */
 	INSIDE,						/* interval that a timed call measures */
 	INSIDE_ALL,					/* the same if all calls are timed */

@@ -30,8 +30,7 @@ typedef struct SharedTiming
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* hash of the query's text; workers may
-								 * execute other queries */
+	uint32		text_hash;		/* of the query; workers may execute others */
 	CallCost	cost;
 	bool		by_counter;
 	double		ticks_per_ns;

@@ -23,8 +23,7 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* number of rounds that should fit into the
-								 * allowed time on an idle machine */
+#define CALM_ROUNDS		20		/* number that should fit on an idle machine */
 #define MAX_RUNS		100000	/* limit of the executions of a mode */
 #define CONFIDENCE		0.95
 
@@ -76,10 +75,8 @@ typedef struct Execution
 	const PlanQuery *query;
 	const RunMode *mode;
 	bool		by_statement;
-	double	   *node_calls;		/* set to the number of node calls; NULL: not
-								 * counted */
-	MemoryContext heap_keeper;	/* context for a block at the end of the heap,
-								 * or NULL; see warm_up() */
+	double	   *node_calls;		/* set to the number of node calls; or NULL */
+	MemoryContext heap_keeper;	/* see warm_up(); or NULL */
 	double		ms;
 } Execution;
 

@@ -38,16 +38,14 @@ typedef struct PlanRounds
 	int			nmodes;
 	const int  *modes;
 	int			target;			/* place of the first mode with timers */
-	int			rounds;			/* number of complete rounds; a round has a
-								 * block of each mode */
+	int			rounds;			/* complete ones, with a block of each mode */
 	int			block;			/* executions of a mode in a round */
 	int			runs[N_RUN_MODES];	/* by place in modes: executions that
 									 * count, one block per round; if no round
 									 * is complete, those of the incomplete
 									 * one */
 	double	  **ms;				/* [mode's place in modes][run] */
-	double		node_calls;		/* node calls of one execution if a mode
-								 * counts them, else 0 */
+	double		node_calls;		/* of one execution; 0: no mode counts them */
 	int			executions;		/* including those that do not count */
 	double		elapsed_s;		/* duration of all executions */
 } PlanRounds;

@@ -10,8 +10,7 @@
 typedef struct PlanObserver
 {
 	int			instrument_options; /* as for CreateQueryDesc() */
-	bool		whole;			/* the duration includes ExecutorStart() and
-								 * ExecutorEnd() */
+	bool		whole;			/* including ExecutorStart() and End() */
 	void		(*before_run) (QueryDesc *desc, void *arg);
 	void		(*after_run) (QueryDesc *desc, void *arg);
 	void		(*after_finish) (QueryDesc *desc, void *arg);	/* not part of the

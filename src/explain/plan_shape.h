@@ -10,20 +10,17 @@
 typedef enum InputReading
 {
 	INPUT_MAY_STOP,				/* not known */
-	INPUT_READ_TO_END,			/* to the end: each loop ends with a call
-								 * without a tuple */
+	INPUT_READ_TO_END,			/* each loop ends with a call without tuple */
 	INPUT_IF_BEGUN,				/* to the end if the loop has a second call */
 	INPUT_ENDED_BY_MATCH,		/* until a match: hardly more than one call */
-	INPUT_AS_NODE				/* to the end if the node itself is read to
-								 * the end */
+	INPUT_AS_NODE				/* to the end if the node itself is */
 } InputReading;
 
 /* How a node returns its results. */
 typedef enum NodeOutput
 {
 	OUTPUT_TUPLES,				/* one tuple per call of ExecProcNode() */
-	OUTPUT_WHOLE				/* all results in one call of
-								 * MultiExecProcNode() */
+	OUTPUT_WHOLE				/* all in one call of MultiExecProcNode() */
 } NodeOutput;
 
 typedef struct PlanShape
@@ -33,8 +30,7 @@ typedef struct PlanShape
 	NodeOutput	output;
 	InputReading inputs;
 	bool		gathers;		/* its inputs are also executed in workers */
-	bool		counts_rows;	/* its implementation may count rows that it
-								 * does not return */
+	bool		counts_rows;	/* may count rows that it does not return */
 
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch

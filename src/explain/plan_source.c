@@ -163,8 +163,7 @@ typedef struct Parameters
 	const Planning *planning;
 	Oid		   *types;
 	int			n;
-	const ExecuteStmt *execute; /* the EXECUTE statement with the arguments,
-								 * or NULL */
+	const ExecuteStmt *execute; /* EXECUTE with the arguments, or NULL */
 	ParamListInfo params;
 } Parameters;
 

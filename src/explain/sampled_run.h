@@ -15,8 +15,7 @@ extern double max_overhead_check(const char *name, double percent);
 typedef struct SampledRun
 {
 	NodeTimingOptions options;
-	MemoryContext context;		/* context for the resulting plan; NULL: the
-								 * query's own */
+	MemoryContext context;		/* for "plan"; NULL: the query's own */
 	void		(*finished) (QueryDesc *desc, void *arg);	/* called with the plan,
 															 * before ExecutorEnd();
 															 * may be NULL */
