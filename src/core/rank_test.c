@@ -256,13 +256,11 @@ rank_test(const RankSets *sets, double inside, double outside)
 {
 	double		first = sets->a[0];
 	Ties		ties = count_ties(sets);
+	RankTest	none = {NAN, 0};
 
 	if (sets->a[sets->a_n - 1] == first && sets->b[0] == first &&
 		sets->b[sets->b_n - 1] == first)
-		return (RankTest)
-	{
-		NAN, 0
-	};
+		return none;
 	if (ties.all == 0 && sets->a_n < RANK_EXACT_BELOW && sets->b_n < RANK_EXACT_BELOW)
 		return exact_test(sets, ties.statistic, outside);
 	return normal_test(sets, &ties, inside, outside);

@@ -474,16 +474,14 @@ sampler_clear(SamplerRun *run)
 	bool		went_back = run->tally->went_back;
 	uint64_t	back_from = run->tally->back_from;
 	uint64_t	usual = run->tally->usual;
+	const Events none = {0};
 
 	tally_init(run->tally);
 	run->tally->usual = usual;
 	/* the clock may return to its old reading in a later interval */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
-	run->warps = run->lags = run->gaps = (Events)
-	{
-		0
-	};
+	run->warps = run->lags = run->gaps = none;
 }
 
 static double

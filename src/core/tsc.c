@@ -88,14 +88,12 @@ evidence_now(void)
 {
 	static char source[KERNEL_CLOCK_SIZE];
 	static char available[KERNEL_CLOCK_SIZE];
-	static TscEvidence evidence;
+	static TscEvidence evidence = {.kernel_source = source, .kernel_sources_available = available};
 
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
-	evidence = (TscEvidence)
-	{
-		tsc_why_not_usable(), tsc_cpuid()->tsc_adjust, source, available
-	};
+	evidence.why_not_usable = tsc_why_not_usable();
+	evidence.tsc_adjust = tsc_cpuid()->tsc_adjust;
 	return &evidence;
 }
 

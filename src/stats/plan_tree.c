@@ -122,12 +122,11 @@ walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subpl
 	if (walk->tree == NULL)
 		add_to_hash(walk, plan, depth);
 	else if (self < PLAN_TREE_MAX)
-		walk->tree->nodes[self] = (PlanTreeNode)
 	{
-		.plan = plan,
-			.parent = parent,
-			.is_subplan = is_subplan
-	};
+		walk->tree->nodes[self].plan = plan;
+		walk->tree->nodes[self].parent = parent;
+		walk->tree->nodes[self].is_subplan = is_subplan;
+	}
 
 	foreach(cell, plan->initPlan)
 	{

@@ -67,10 +67,8 @@ insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const
 	n = Min(n + 1, most);
 	for (i = n - 1; i > 0 && node->self.wx > worst[i - 1].node.self.wx; i--)
 		worst[i] = worst[i - 1];
-	worst[i] = (WorstNode)
-	{
-		*entry, *node
-	};
+	worst[i].entry = *entry;
+	worst[i].node = *node;
 	return n;
 }
 
@@ -108,12 +106,9 @@ store_info(void)
 	StoreInfo	info;
 
 	LWLockAcquire(store_lock(), LW_SHARED);
-	info = (StoreInfo)
-	{
-		.plans = hash_get_num_entries(plan_store_hash),
-			.evicted = plan_store->evicted,
-			.reset_at = plan_store->reset_at
-	};
+	info.plans = hash_get_num_entries(plan_store_hash);
+	info.evicted = plan_store->evicted;
+	info.reset_at = plan_store->reset_at;
 	LWLockRelease(store_lock());
 	return info;
 }

@@ -66,7 +66,6 @@ typedef struct Watching
 	/* the current interval */
 	double		watched_ns;
 	TimestampTz began_at;
-	int			observations;
 	double		cold_ns;
 	double		least_ns;
 	double		interval_rates[WATCH_OBSERVATIONS * 2];
@@ -145,7 +144,7 @@ begin_interval(void)
 {
 	watching.watched_ns = 0;
 	watching.began_at = GetCurrentTimestamp();
-	watching.observations = watching.ninterval_rates = 0;
+	watching.ninterval_rates = 0;
 	watching.cold_ns = watching.least_ns = NAN;
 	watching.wall_ns = watching.cpu_ns = 0;
 	watching.backward_steps = 0;
@@ -287,10 +286,11 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 		set_rate(observed);
 	}
 	if (backward > 0)
-		observed->backward = (WatchStep)
 	{
-		true, observed->at, backward_ns
-	};
+		observed->backward.seen = true;
+		observed->backward.at = observed->at;
+		observed->backward.ns = backward_ns;
+	}
 	watching.backward_steps = (int64) tally->backward_steps;
 	watching.last = pair;
 	watching.number++;
@@ -309,7 +309,6 @@ watch_observe(WatchObservation *observed)
 	watching.cold_ns = fmin(watching.cold_ns, instant.first_ns);
 	compare_with_reference(1e9 / watching.sampler.frequency_hz, observed);
 	cost_of_reading();
-	watching.observations++;
 	watching.cpu_ns += cpu_time_ns() - cpu_ns;
 	watching.wall_ns += (double) (reference_ns() - start);
 }

@@ -207,10 +207,10 @@ merge(WatchRow *into, const WatchRow *from)
 	into->frequency_hz = from->frequency_hz;
 	into->resolution_ns = from->resolution_ns;
 	for (int i = 0; i < from->n; i++)
-		entries[i] = (TallyEntry)
 	{
-		from->ticks[i], from->counts[i]
-	};
+		entries[i].ticks = from->ticks[i];
+		entries[i].count = from->counts[i];
+	}
 	watch_add_durations(into, entries, from->n);
 }
 
@@ -366,10 +366,8 @@ watch_sample(const WatchRow *row, const WatchMachine *machine)
 	sample->entries = palloc(sizeof(TallyEntry) * (row->n + 1));
 	for (int i = 0; i < row->n; i++)
 	{
-		sample->entries[i] = (TallyEntry)
-		{
-			row->ticks[i], row->counts[i]
-		};
+		sample->entries[i].ticks = row->ticks[i];
+		sample->entries[i].count = row->counts[i];
 		sample->total += row->counts[i];
 	}
 	sample->n = row->n;
