@@ -19,11 +19,9 @@ typedef struct QueryWork
 	void	   *arg;
 } QueryWork;
 
-/* Lets error positions refer to the query, not to the statement that it is an argument of. */
-static void
-query_error_callback(void *arg)
+void
+error_in_text(void *text)
 {
-	const char *text = arg;
 	int			position = geterrposition();
 
 	if (position > 0)
@@ -32,8 +30,15 @@ query_error_callback(void *arg)
 		internalerrposition(position);
 		internalerrquery(text);
 	}
+}
+
+static void
+query_error_callback(void *text)
+{
+	if (geterrposition() > 0)
+		error_in_text(text);
 	else
-		errcontext("query being measured: \"%s\"", text);
+		errcontext("query being measured: \"%s\"", (const char *) text);
 	if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
 		errhint("Give the parameters' values, for example params => '{42,abc}'.");
 }

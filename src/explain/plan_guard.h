@@ -9,4 +9,7 @@
 extern void guarded_work(const char *text, bool may_write, bool undone,
 						 void (*work) (void *arg), void *arg);
 
+/* Error context callback: lets an error's position refer to this text. */
+extern void error_in_text(void *text);
+
 #endif							/* CLOCKTIMING_PLAN_GUARD_H */

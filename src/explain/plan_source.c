@@ -225,45 +225,32 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Refuses utility statements, which rules may add, and which prepared statements may be. */
-static void
-refuse_utility(CmdType command, Node *utility)
+/* Returns the only statement.  Rules may add others, and may add utility statements. */
+static void *
+only_statement(List *statements)
 {
-	if (command == CMD_UTILITY)
+	Node	   *only = list_length(statements) == 1 ? linitial(statements) : NULL;
+
+	if (only == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure utility statements: %s", CreateCommandName(utility))));
+				 errmsg("cannot measure a statement that rules turn into %d statements",
+						list_length(statements))));
+	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL : ((PlannedStmt *) only)->utilityStmt != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure utility statements: %s", CreateCommandName(only))));
+	return only;
 }
 
 static void
 plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
 	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
-	List	   *queries = pg_rewrite_query(query);
 
-	if (list_length(queries) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a statement that rules turn into %d statements",
-						list_length(queries))));
-	refuse_utility(linitial_node(Query, queries)->commandType, linitial_node(Query, queries)->utilityStmt);
-	take_plan(planning, compat_plan_query(linitial_node(Query, queries), planning->query->text,
+	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)), planning->query->text,
 										  cursor_options,
 										  generic ? NULL : planning->query->params));
-}
-
-/* Lets the position of an error refer to the prepared statement's own text. */
-static void
-prepared_error_callback(void *arg)
-{
-	int			position = geterrposition();
-
-	if (position > 0)
-	{
-		errposition(0);
-		internalerrposition(position);
-		internalerrquery(arg);
-	}
 }
 
 /* Evaluates the arguments of EXECUTE as the server does. */
@@ -367,11 +354,10 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 	CachedPlanSource *source = prepared_source(planning, execute);
 	char	   *source_text = pstrdup(source->query_string);
 	ErrorContextCallback callback = {
-		.callback = prepared_error_callback,
+		.callback = error_in_text,
 		.arg = source_text
 	};
 	CachedPlan *cached;
-	List	   *plans;
 
 	if (!source->fixed_result)
 		ereport(ERROR,
@@ -383,16 +369,8 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 	error_context_stack = &callback;
 	cached = GetCachedPlan(source, planning->query->params, CurrentResourceOwner, NULL);
 	error_context_stack = callback.previous;
-	plans = copyObject(cached->stmt_list);
+	take_plan(planning, copyObject(castNode(PlannedStmt, only_statement(cached->stmt_list))));
 	ReleaseCachedPlan(cached, CurrentResourceOwner);
-
-	if (list_length(plans) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a statement that rules turn into %d statements",
-						list_length(plans))));
-	refuse_utility(linitial_node(PlannedStmt, plans)->commandType, linitial_node(PlannedStmt, plans)->utilityStmt);
-	take_plan(planning, linitial_node(PlannedStmt, plans));
 }
 
 /* CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW */
