@@ -55,7 +55,6 @@
 #define INSTR_TIME_SET_CURRENT_FAST(t) INSTR_TIME_SET_CURRENT(t)
 #endif
 
-/* Returns the reading in an instr_time, in ticks of its clock. */
 static inline uint64
 instr_time_ticks(instr_time t)
 {

@@ -43,7 +43,6 @@ extern CheckedStatus checked_read(CheckedReader *reader, const char *path, Size 
 /* Returns the next bytes, which need not be aligned; NULL if fewer than "size" are left. */
 extern const void *checked_take(CheckedReader *reader, Size size);
 
-/* Reports that the contents of a file are invalid. */
 extern void checked_report_invalid(const char *path, const char *consequence);
 
 #endif							/* CLOCKTIMING_CHECKED_FILE_H */

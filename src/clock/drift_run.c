@@ -52,7 +52,6 @@ typedef struct MonitorRun
 	int64		edges;
 } MonitorRun;
 
-/* Counts a backward step between two readings. */
 static void
 note_backward_step(void *arg, uint64_t reading)
 {
@@ -140,7 +139,6 @@ step_found(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	run->stepped_ns += size_ns;
 }
 
-/* Returns the bound of a lead's error from its bracket. */
 static double
 pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 {

@@ -10,7 +10,6 @@
 #include "core/jumps.h"
 #include "core/reference.h"
 
-/* A clock under comparison. */
 typedef struct ComparedClock
 {
 	const ClockSource *source;
@@ -46,7 +45,6 @@ typedef struct Drift
 extern Drift drift_run(const ClockSource *source, const ClockReference *reference,
 					   double duration_s);
 
-/* Advance of a clock since the run began. */
 typedef struct ClockAdvance
 {
 	double		elapsed_s;		/* time since the run began */

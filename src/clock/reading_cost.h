@@ -19,7 +19,6 @@ extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 extern void reading_costs(const ClockSource *const *sources, int n, double duration_s,
 						  int most_batches, ReadingCost *costs);
 
-/* Costs of one source, in ns. */
 typedef struct CostSeries
 {
 	const ClockSource *source;

@@ -109,7 +109,6 @@ check_cpus(const ClockSample *sample, int sqlstate)
 	}
 }
 
-/* Checks that entries are ascending and their counts add up. */
 static void
 check_entries(const ClockSample *sample, int sqlstate)
 {

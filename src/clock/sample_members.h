@@ -48,11 +48,9 @@ typedef struct SampleMember
 
 extern const SampleMember sample_members[SAMPLE_MEMBERS];
 
-/* Read a member of eight bytes. */
 extern int64 int64_of(const void *member);
 extern double double_of(const void *member);
 
-/* Raises an error with this SQLSTATE. */
 pg_noreturn extern void sample_malformed(int sqlstate, const char *detail);
 
 /* Raises an error if there is no such version, or it is newer than SAMPLE_VERSION. */

@@ -41,7 +41,6 @@ typedef struct ClockSample
 /* Returns a run's sample without names and start time. */
 extern ClockSample *sample_from_run(const SamplerRun *run);
 
-/* Sets durations, stalls and backward steps from a tally. */
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
 /* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
@@ -51,7 +50,6 @@ extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 
-/* Returns ticks of the sample in nanoseconds. */
 static inline double
 sample_ns(const ClockSample *sample, double ticks)
 {
@@ -63,7 +61,6 @@ extern double sample_mean_ns(const ClockSample *sample);
 extern double sample_stddev_ns(const ClockSample *sample);
 extern double sample_quantile_ns(const ClockSample *sample, double q);
 
-/* Row of a histogram or of a list of durations. */
 typedef struct DurationRow
 {
 	uint64		ns;				/* upper end of the bucket, or the duration */

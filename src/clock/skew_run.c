@@ -62,7 +62,6 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 
 #define NO_CPU				(-1)
 
-/* Value of "failure": the worker may not read the clock. */
 #define CLOCK_FORBIDDEN		(-1)
 
 typedef struct SkewShared
@@ -85,7 +84,6 @@ typedef struct SkewShared
 	int			done;			/* number of the latest order carried out */
 } SkewShared;
 
-/* State of a run in the backend. */
 typedef struct SkewRun
 {
 	Skew		skew;
@@ -103,7 +101,6 @@ typedef struct SkewRun
 	BackgroundWorkerHandle *worker;
 } SkewRun;
 
-/* Lists the CPUs that this process may run on. */
 static void
 find_cpus(SkewRun *run)
 {
@@ -146,7 +143,6 @@ pin(int cpu)
 	return failure;
 }
 
-/* Raises an error if pin() failed. */
 static void
 check_pinned(int cpu, int failure)
 {
@@ -354,7 +350,6 @@ give_order(SkewRun *run, int cpu)
 	check_pinned(cpu, shared->failure);
 }
 
-/* Returns whether bounds may still be found. */
 static bool
 bounds_may_come(const SkewShared *shared)
 {

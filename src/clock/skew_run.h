@@ -5,7 +5,6 @@
 #include "clock/source.h"
 #include "core/skew_bounds.h"
 
-/* Comparison of a CPU with the first one. */
 typedef struct CpuSkew
 {
 	int			cpu;
@@ -31,7 +30,6 @@ typedef struct Skew
 	int64		certain;
 } Skew;
 
-/* Returns the default clock source. */
 extern const ClockSource *skew_default_source(void);
 
 /*

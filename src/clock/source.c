@@ -62,7 +62,6 @@ os_resolution(const ClockSource *source)
 	return os_clock_resolution_ns(source->os);
 }
 
-/* Returns the length of a counter's tick. */
 static double
 tick_ns(const ClockSource *source)
 {

@@ -69,7 +69,6 @@ extern double clock_source_slack_ns(const ClockSource *source);
 /* Returns whether a reading is a single instruction. */
 extern bool clock_source_is_instruction(const ClockSource *source);
 
-/* Name of the default reference. */
 #define REFERENCE_BY_DEFAULT "kernel"
 
 typedef struct ClockReference

@@ -4,7 +4,6 @@
 
 #include "clock/progress.h"
 
-/* State of a long run. */
 typedef struct Wait
 {
 	Progress	progress;

@@ -16,7 +16,6 @@ extern const char *arm_counter_why_not(void);
 /* Returns the frequency by CNTFRQ_EL0 or calibration; NULL while the counter may not be read. */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
-/* Input of arm_counter_judge(). */
 typedef struct ArmEvidence
 {
 	const char *why_not;		/* arm_counter_why_not() */

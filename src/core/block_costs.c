@@ -4,7 +4,6 @@
 #include "core/random.h"
 #include "core/stats.h"
 
-/* smallest number of blocks for an estimate */
 #define LEAST_BLOCKS	30
 
 void

@@ -10,7 +10,6 @@
 /* One in COST_BLOCKS blocks is timed, because that takes another reading of the reference. */
 #define COST_BLOCKS		8
 
-/* Size of the random sample of blocks. */
 #define BLOCK_COSTS		2048
 
 /* Must be initialised with zeros. */

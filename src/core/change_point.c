@@ -58,7 +58,6 @@ add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int directio
 	return direction * (cautious_median(point, n, direction) - point->level) > log(CHANGE_RATIO);
 }
 
-/* Starts a new level. */
 static void
 set_level(ChangePoint *point, double level)
 {

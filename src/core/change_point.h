@@ -25,7 +25,6 @@
 /* Number of values from which the first level is learnt. */
 #define CHANGE_LEARN	6
 
-/* Cumulative sum in one direction. */
 typedef struct ChangeSum
 {
 	double		sum;

@@ -58,7 +58,6 @@ number_or_nan(double x)
 	return isfinite(x) ? x : NAN;
 }
 
-/* Standard error of a difference of means. */
 typedef struct Margin
 {
 	double		pooled_stddev;	/* NAN for Welch's test */
@@ -96,7 +95,6 @@ margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 	return margin;
 }
 
-/* Returns half of the confidence interval. */
 static double
 half_width(const Margin *margin, const CompareLevel *level)
 {

@@ -16,7 +16,6 @@
 #define COMPARE_MIN_WIDTH	60
 #define COMPARE_MAX_WIDTH	1000
 
-/* A data set. */
 typedef struct CompareSet
 {
 	const char *name;
@@ -83,7 +82,6 @@ extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-/* Returns the verdict as text. */
 extern const char *compare_verdict(const CompareTest *test);
 
 /*

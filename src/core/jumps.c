@@ -15,7 +15,6 @@
 /* Largest difference between two rates that is no step: NTP steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
 
-/* Rate of a clock, from several intervals. */
 typedef struct Rate
 {
 	double		rate;
@@ -224,7 +223,6 @@ jumps_end(Jumps *jumps)
 		judge(jumps, jumps->judged++);
 }
 
-/* Returns the interval between two pairs. */
 static JumpsInterval
 interval_between(const JumpsPair *last, const JumpsPair *pair)
 {

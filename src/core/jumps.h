@@ -14,7 +14,6 @@
 /* Number of neighbours on each side of an interval; odd because of their median. */
 #define JUMPS_SIDE		7
 
-/* Time between two observations. */
 typedef struct JumpsInterval
 {
 	int64_t		number;			/* of the later observation, from 1 */
@@ -24,7 +23,6 @@ typedef struct JumpsInterval
 	double		backward_ns;	/* sum of backward steps in readings */
 } JumpsInterval;
 
-/* Steps of one kind. */
 typedef struct JumpsCount
 {
 	int64_t		count;
@@ -58,7 +56,6 @@ typedef struct Jumps
 /* Adds the next interval.  All members but the input must be 0 at first. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
-/* Judges the remaining intervals. */
 extern void jumps_end(Jumps *jumps);
 
 /* An observation that a rate is fitted to. */

@@ -6,7 +6,6 @@
 
 #include "core/sampler.h"
 
-/* Kinds of clocks. */
 typedef enum ClockKind
 {
 	CLOCK_FINE,

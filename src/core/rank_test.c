@@ -13,14 +13,12 @@
 /* Number of interpolating passes before every second one bisects. */
 #define MANY_PASSES		16
 
-/* Returns the i-th smallest value of a. */
 static double
 a_at(const RankSets *sets, int i)
 {
 	return sets->a_factor * sets->a[sets->a_factor < 0 ? sets->a_n - 1 - i : i];
 }
 
-/* Result of a pass over the data for a value. */
 typedef struct Pass
 {
 	int64_t		count;			/* differences up to the value */

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-/* Name of the reference clock in results. */
 extern const char *const reference_name;
 
 /* A reading of a clock and its time on the reference clock. */

@@ -51,7 +51,6 @@
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
-/* number of measurements of the stopwatch's own duration */
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
@@ -85,7 +84,6 @@ add_warp(SamplerRun *run, double ns)
 		add_event(&run->warps, ns);
 }
 
-/* Returns the advance of the run's clock in ns. */
 static double
 advance_ns(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -249,7 +247,6 @@ learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 	run->learnt_ns = fmin(run->learnt_ns + stretch_ns, RATE_MEMORY_NS);
 }
 
-/* Returns the width of an uninterrupted bracket. */
 static double
 good_width_ns(const SamplerRun *run)
 {
@@ -263,7 +260,6 @@ read_pair(SamplerRun *run, int tries, double good_ns)
 						  (uint64_t) good_ns, judge_reading, run);
 }
 
-/* Returns a pair that is accurate enough for a judgement. */
 static ReferencePair
 accurate_pair(SamplerRun *run)
 {

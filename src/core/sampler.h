@@ -109,7 +109,6 @@ extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);
 extern void sampler_end(SamplerRun *run);
 
-/* Returns the seconds from the beginning to the latest pair. */
 extern double sampler_elapsed(const SamplerRun *run);
 
 /* Continues after other work, whose time is neither a duration nor a gap.  Finds its steps. */

@@ -98,7 +98,6 @@ typedef struct SkewResult
 	int64_t		warp_max;
 } SkewResult;
 
-/* Initialises a side that is not in use. */
 extern void skew_init(SkewSide *side);
 
 /* Takes readings for the calling side, publishes and judges them.  Never waits for the other. */

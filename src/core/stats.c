@@ -391,7 +391,6 @@ stats_line_bound(const double *x, const double *bound, int n)
 /* Standard deviation divided by the MAD, for a normal distribution. */
 #define NORMAL_MAD		1.482602218505602
 
-/* Efficiency of the MAD. */
 #define MAD_EFFICIENCY	0.37
 
 OutlierLimits

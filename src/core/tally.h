@@ -69,7 +69,6 @@ extern void tally_init(Tally *tally);
 /* Sets "usual", limited to 2 to TALLY_DIRECT. */
 extern void tally_set_usual(Tally *tally, double ticks);
 
-/* Counts "count" durations of "ticks" each. */
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 
 /* Limits the precision of long durations, also future ones, to this number of significant bits. */
@@ -85,7 +84,6 @@ extern void tally_unusual(Tally *tally, uint64_t a, uint64_t b);
 /* Adds a long duration to the window without counting it. */
 extern void tally_window_jump(Tally *tally, uint64_t ticks);
 
-/* Clears the window. */
 extern void tally_window_reset(Tally *tally);
 
 /* Returns the number of distinct durations, fewer than TALLY_MOST. */

@@ -54,7 +54,6 @@ dummy_call(PlanState *node)
 /* Volatile, or the compiler would know which function ExecProcNodeReal always is in this file. */
 static volatile ExecProcNodeMtd dummy_function = dummy_call;
 
-/* A plan node whose calls do nothing. */
 typedef struct Dummy
 {
 	QueryTiming query;

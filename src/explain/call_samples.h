@@ -19,7 +19,6 @@ extern void set_gap(CallClass *class, int gap);
 /* Returns the random number of calls before the next timed one. */
 extern int64 draw_gap(const CallClass *class);
 
-/* Draws which of the later calls is timed next. */
 extern void draw_later(NodeTiming *t);
 
 /* Returns the numbers of calls counted so far in the node and in the nodes below it. */

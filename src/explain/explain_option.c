@@ -25,7 +25,6 @@ ExplainAtWork *explain_at_work = NULL;
 
 static void (*need_executor_hooks) (void);
 
-/* clocktiming.show_margins */
 static bool show_margins = false;
 
 static TimedPlan

@@ -9,7 +9,6 @@
 
 #include "explain/timed_execution.h"
 
-/* Options of an EXPLAIN statement. */
 typedef struct ExplainOption
 {
 	const char *name;			/* name of the option that was given first */

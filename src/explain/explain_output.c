@@ -130,7 +130,6 @@ explain_next_line(const char **text)
 	return line;
 }
 
-/* Context of list_node(). */
 typedef struct NodeList
 {
 	PlanNodeInfo *nodes;

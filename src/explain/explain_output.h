@@ -5,7 +5,6 @@
 #include "compat.h"
 #include "core/plan_estimate.h"
 
-/* Description of a plan node. */
 typedef struct PlanNodeInfo
 {
 	int			id;				/* plan_node_id */

@@ -26,7 +26,6 @@ const char *const explain_methods[N_EXPLAIN_METHODS] = {
 	[METHOD_ISOLATE] = "isolate",
 };
 
-/* Measured time of a node. */
 typedef struct MeasuredNode
 {
 	bool		there;			/* the node is in the first run at least */
@@ -131,7 +130,6 @@ expect_node(PlanState *node, void *context)
 	return planstate_tree_walker(node, expect_node, context);
 }
 
-/* Allocates memory for the nodes to measure. */
 static void
 expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
 {
@@ -148,7 +146,6 @@ measured_node(const ExplainedQuery *explained, int id)
 		&explained->measured[id] : NULL;
 }
 
-/* Allocates memory for n workers. */
 static void
 expect_workers(MeasuredNode *measured, int n)
 {
@@ -213,7 +210,6 @@ isolated_finished(QueryDesc *desc, void *arg)
 	memcpy(measured->workers, plan->nodes[place].workers, sizeof(NodeRecord) * plan->nworkers);
 }
 
-/* Executes the query with one timed node. */
 static void
 run_isolated(ExplainedQuery *explained, int id)
 {
@@ -336,7 +332,6 @@ put_server_record(NodeRecord *record, double slower, NodeKind kind)
 	record->timed = record->calls;
 }
 
-/* Returns the time of a node in all processes. */
 static double
 all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
 {

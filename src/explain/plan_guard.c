@@ -11,7 +11,6 @@
 #include "compat.h"
 #include "explain/plan_guard.h"
 
-/* Arguments of guard_writes(). */
 typedef struct QueryWork
 {
 	bool		may_write;

@@ -69,7 +69,6 @@ const RunMode run_modes[N_RUN_MODES] = {
 	"EXPLAIN (ANALYZE, TIMING OFF, BUFFERS) "},
 };
 
-/* State of an execution. */
 typedef struct Execution
 {
 	const PlanQuery *query;
@@ -91,7 +90,6 @@ execution_finished(QueryDesc *desc, void *arg)
 		*execution->node_calls = plan_node_calls(desc);
 }
 
-/* Executes the statement that a user would send. */
 static void
 send_statement(void *arg)
 {

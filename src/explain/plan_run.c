@@ -62,7 +62,6 @@ plan_node_ids(QueryDesc *desc)
 	return last + 1;
 }
 
-/* State of an execution. */
 typedef struct PlanRun
 {
 	const PlanQuery *query;
@@ -132,7 +131,6 @@ plan_run(const PlanQuery *query, const PlanObserver *observer)
 	return run.ms;
 }
 
-/* Arguments of work that another role executes. */
 typedef struct RoleWork
 {
 	const PlanQuery *query;

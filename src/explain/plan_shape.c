@@ -65,7 +65,6 @@ nest_loop_inputs(const PlanState *node, const PlanState *input)
 	return INPUT_ENDED_BY_MATCH;
 }
 
-/* Waits for asynchronous scans. */
 static bool
 append_varies(const PlanState *node)
 {
@@ -163,7 +162,6 @@ plan_calls_vary(const PlanState *node)
 	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
 }
 
-/* Returns whether an aggregate sorts its input by itself. */
 static bool
 agg_sorts(const AggState *agg)
 {

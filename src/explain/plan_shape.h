@@ -16,7 +16,6 @@ typedef enum InputReading
 	INPUT_AS_NODE				/* to the end if the node itself is */
 } InputReading;
 
-/* How a node returns its results. */
 typedef enum NodeOutput
 {
 	OUTPUT_TUPLES,				/* one tuple per call of ExecProcNode() */

@@ -34,7 +34,6 @@
 #define ALLOW_WRITES_HINT \
 	"allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay."
 
-/* State of planning a query. */
 typedef struct Planning
 {
 	PlanQuery  *query;

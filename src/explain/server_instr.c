@@ -5,7 +5,6 @@
 #include "explain/server_instr.h"
 
 #if PG_VERSION_NUM >= 190000
-/* Time in ticks of the clock that the server times with. */
 typedef instr_time ServerTime;
 
 #define COMMON(i) (&(i)->instr)
@@ -21,7 +20,6 @@ server_time(double ns)
 	return unit;
 }
 #else
-/* Time in seconds. */
 typedef double ServerTime;
 
 #define COMMON(i) (i)

@@ -37,7 +37,6 @@ typedef struct TimedExecution
 	MemoryContextCallback at_end;
 } TimedExecution;
 
-/* An EXPLAIN statement that is being executed. */
 typedef struct ExplainAtWork
 {
 	const char *text;			/* text of the statement */

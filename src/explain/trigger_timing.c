@@ -35,7 +35,6 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	return result;
 }
 
-/* Wrapper around a trigger's function. */
 static Datum
 counted_firing(PG_FUNCTION_ARGS)
 {

@@ -59,7 +59,6 @@
 /* Largest share of the allowed overhead that timing may add within an execution. */
 #define PART_WITHIN		0.5
 
-/* Length of a class's history, in timed executions. */
 #define REMEMBERED		8
 
 /* Executions timed as a whole per one with timed nodes.  Together they cost a tenth of that. */
@@ -80,7 +79,6 @@ typedef struct DrawSlot
 	float		gap;			/* 1/p, for timing of the nodes */
 } DrawSlot;
 
-/* Mean of the latest values. */
 typedef struct LatestMean
 {
 	float		n;				/* number of values, at most REMEMBERED */
@@ -269,7 +267,6 @@ remember(LatestMean *latest, double value)
 	latest->mean += ((float) value - latest->mean) / latest->n;
 }
 
-/* Derives a class's gap from its history. */
 static void
 choose_gap(DrawSlot *slot)
 {

@@ -34,7 +34,6 @@ plan_store_planid(const PlannedStmt *plan)
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
-/* An execution that is being added. */
 typedef struct Execution
 {
 	const PlanEstimate *estimate;
@@ -64,7 +63,6 @@ rows_factor(double actual, double estimated)
 	return Max(actual / estimated, estimated / actual);
 }
 
-/* Returns the variance of a value with this margin. */
 static double
 variance_of(double margin)
 {

@@ -13,7 +13,6 @@
 #include "explain/plan_shape.h"
 #include "stats/plan_tree.h"
 
-/* State of a walk over the plan. */
 typedef struct TreeWalk
 {
 	const PlannedStmt *stmt;

@@ -13,7 +13,6 @@ typedef struct PlanKey
 	uint64		planid;
 } PlanKey;
 
-/* Maximum number of nodes of a plan that have statistics. */
 #define PLAN_TREE_MAX	200
 
 #define NODE_TYPE_LENGTH	48

@@ -2,7 +2,6 @@
 #ifndef CLOCKTIMING_STORE_MEMORY_H
 #define CLOCKTIMING_STORE_MEMORY_H
 
-/* Defines clocktiming.track_max. */
 extern void store_define_settings(void);
 
 /* Called by shmem_request_hook and shmem_startup_hook. */

@@ -21,7 +21,6 @@
 /* Number of intervals in a row that begin or end an event of something that fluctuates. */
 #define IN_A_ROW			2
 
-/* Shortest suspension that is reported, in seconds. */
 #define SUSPENDED_S			0.5
 
 /* Smallest change of the time of day that is reported, in microseconds. */

@@ -7,10 +7,8 @@
 /* Compares the machine and the clock source with those of the latest check. */
 extern void watch_judge_machine(TimestampTz now);
 
-/* Detects whether the time of day was set. */
 extern void watch_judge_time(void);
 
-/* Judge the latest observation, and the latest interval. */
 extern void watch_judge_observation(const WatchObservation *observed);
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 

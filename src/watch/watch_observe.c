@@ -226,7 +226,6 @@ cost_of_reading(void)
 	}
 }
 
-/* Computes the rate from the latest observations. */
 static void
 set_rate(WatchObservation *observed)
 {

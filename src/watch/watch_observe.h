@@ -14,7 +14,6 @@
 
 extern int	watch_interval_ms;	/* clocktiming.watch_interval */
 
-/* A step of the clock. */
 typedef struct WatchStep
 {
 	bool		seen;
@@ -22,7 +21,6 @@ typedef struct WatchStep
 	double		ns;				/* size */
 } WatchStep;
 
-/* Result of an observation. */
 typedef struct WatchObservation
 {
 	TimestampTz at;
