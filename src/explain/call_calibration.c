@@ -1,8 +1,4 @@
-/*
- * Measures the cost of counting and of timing a call.
- *
- * Calls of a node that does nothing are counted, timed, and neither, alternately.
- */
+/* Calls of a node that does nothing are counted, timed, and neither, alternately. */
 #include "postgres.h"
 
 #include "executor/executor.h"

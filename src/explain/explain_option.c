@@ -137,11 +137,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	if (option == NULL)
 		return;
 
-	/*
-	 * The server has decided by now not to time the nodes.  From here on,
-	 * es->timing applies to the serialization of the output, and later to
-	 * printing.
-	 */
+	/* from here on, es->timing is for the serialization and for printing */
 	explain_at_work->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
@@ -257,10 +253,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	(void) sampled;
 }
 
-/*
- * Prepares the output.  Before 18, EXPLAIN prints markers in place of margins, unless it has to
- * print the values that the markers would replace.
- */
+/* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
 explain_option_finished(void)
 {

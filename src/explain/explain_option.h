@@ -1,7 +1,4 @@
-/*
- * EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, on PostgreSQL 18 and
- * later, and margins in the output.
- */
+/* EXPLAIN: options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD since 18, margins in the output. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 

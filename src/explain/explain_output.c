@@ -211,10 +211,7 @@ without_figures(const char *line)
 	return pstrdup(line);
 }
 
-/*
- * Finds the nodes' lines.  A node's own line is the first one that begins with an arrow; that of the
- * root has no arrow.
- */
+/* Finds the nodes' own lines: the first ones that begin with an arrow; the root's has none. */
 static void
 read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 {

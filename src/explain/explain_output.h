@@ -14,10 +14,7 @@ typedef struct PlanNodeInfo
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/*
- * Returns the nodes in the order of EXPLAIN. The query must have been executed with row counts, so
- * that each node has its instrumentation, and must not have ended.
- */
+/* Returns the nodes in EXPLAIN's order, of a query executed with row counts that has not ended. */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */

@@ -153,10 +153,7 @@ expect_workers(MeasuredNode *measured, int n)
 	measured->workers = palloc0(sizeof(NodeRecord) * n);
 }
 
-/*
- * Replaces the times of the last run, which only counted calls, by the measured ones.  Clears all
- * that was derived from the former.
- */
+/* Replaces the times of the last run, which only counted calls, and all derived from them. */
 static void
 put_measured(ExplainedQuery *explained)
 {

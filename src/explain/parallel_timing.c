@@ -214,10 +214,7 @@ attach_in_worker(QueryDesc *desc)
 	query_timing_start(query);
 }
 
-/*
- * Adds a node's calls of a shared subplan in this worker.  If only one user of the subplan is below
- * this Gather, all calls are that node's.
- */
+/* Adds a node's calls of a shared subplan: all calls, if it is the only user below this Gather. */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
 {

@@ -7,10 +7,7 @@
 /* Copies what this process has counted and timed at a node after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
-/*
- * Writes the rows and loops counted so far into the server's instrumentation, for
- * extensions that explain the plan before the estimates are made.
- */
+/* Writes the counts so far into the server's instrumentation, for plans explained meanwhile. */
 extern void record_show_counts(QueryTiming *query);
 
 extern void record_add(NodeRecord *sum, const NodeRecord *record);

@@ -17,10 +17,7 @@
 /* Relative margin at which no more rounds are executed. */
 #define GOOD_MARGIN		0.02
 
-/*
- * Least number of rounds, and share of the allowed time, before the margins are checked.  Noise is
- * correlated over some tenths of a second, so successive rounds are not independent.
- */
+/* Rounds, and share of the time, before the margins are checked: noise of rounds is correlated. */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
 #define CALM_ROUNDS		20		/* number that should fit on an idle machine */

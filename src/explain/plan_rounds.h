@@ -65,17 +65,11 @@ extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmo
 							   int block, double duration_s, bool by_statement,
 							   const char *label);
 
-/*
- * Warns that there was no time for one round: that many executions took elapsed_s of duration_s.
- * "needed" is the number of such durations that the caller divides up.
- */
+/* Warns that the time did not suffice for a round; "needed" such durations are divided up. */
 extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
 							 double duration_s, double needed);
 
-/*
- * call_at_random_place() calls work(arg) in a context, with the stack and further contexts at
- * random places, and resets the context. random_places_prepare() must be called once before.
- */
+/* Calls work(arg) with stack and contexts at random places, after random_places_prepare() once. */
 extern void random_places_prepare(MemoryContext context);
 extern void call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context);
 

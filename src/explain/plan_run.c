@@ -15,10 +15,7 @@
 
 const QueryDesc *plan_run_desc = NULL;
 
-/*
- * Adds up calls of nodes.  A node is called once for each tuple and once for the end of each loop;
- * a node that returns no tuples once per loop.
- */
+/* A node is called for each tuple, if it returns tuples, and for the end of each loop. */
 static bool
 count_node_calls(PlanState *node, void *context)
 {

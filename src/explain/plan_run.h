@@ -18,10 +18,7 @@ typedef struct PlanObserver
 	void	   *arg;
 } PlanObserver;
 
-/*
- * Executes the plan once and returns the duration in ms.  Discards the output and rolls back what
- * the query writes.  Error positions refer to the query.
- */
+/* Executes the plan once, rolls its writes back, and returns the duration in ms. */
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
 /* Execution that plan_run() begins: hooks leave it to the observer, and set this to NULL. */

@@ -1,8 +1,4 @@
-/*
- * The table of plan node types.
- *
- * Nothing is assumed about a node whose type is not in the table.
- */
+/* Nothing is assumed about a node whose type is not in the table. */
 #include "postgres.h"
 
 #include "executor/hashjoin.h"

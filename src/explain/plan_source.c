@@ -311,10 +311,7 @@ evaluate_arguments(void *arg)
 	parameters->params = params;
 }
 
-/*
- * Returns the prepared statement after evaluating the arguments of EXECUTE.  What they write is
- * undone.  They may even deallocate the prepared statement, so it is looked up again.
- */
+/* Evaluates the arguments, which may deallocate the statement: it is looked up again. */
 static CachedPlanSource *
 prepared_source(const Planning *planning, const ExecuteStmt *execute)
 {

@@ -1,8 +1,4 @@
-/*
- * The server's instrumentation of plan nodes and triggers.
- *
- * Its fields differ between versions.  Only this file and server_instr.c use them.
- */
+/* The server's instrumentation.  Only this file and server_instr.c use its fields, which vary. */
 #ifndef CLOCKTIMING_SERVER_INSTR_H
 #define CLOCKTIMING_SERVER_INSTR_H
 

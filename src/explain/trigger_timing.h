@@ -1,8 +1,4 @@
-/*
- * Times a sample of the firings of triggers.
- *
- * A firing is treated as a later call of a node that has no children and no loops.
- */
+/* Times a sample of the firings of triggers, as calls of a node without children and loops. */
 #ifndef CLOCKTIMING_TRIGGER_TIMING_H
 #define CLOCKTIMING_TRIGGER_TIMING_H
 
