@@ -1,9 +1,4 @@
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
-#ifdef __linux__
 #include <sched.h>
-#endif
 #include <string.h>
 #include <unistd.h>
 

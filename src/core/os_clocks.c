@@ -1,6 +1,3 @@
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>

@@ -3,12 +3,7 @@
  * blocks, the reference clock is read.  It bounds the run, and classifies a long duration as a gap
  * if the reference advanced, too, or as a warp if the clock alone did.
  */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
-#ifdef __linux__
 #include <sched.h>
-#endif
 #include <math.h>
 #include <string.h>
 

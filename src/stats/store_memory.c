@@ -180,18 +180,13 @@ restore(CheckedReader *reader)
 static void
 store_load(void)
 {
-	const char *consequence = _("Statistics of plans start empty.");
-	CheckedReader reader;
-	CheckedStatus status = checked_read(&reader, STORE_FILE, MaxAllocHugeSize, consequence);
+	CheckedStatus status = checked_load(STORE_FILE, MaxAllocHugeSize, _("Statistics of plans start empty."), restore);
 
-	if (status == CHECKED_INVALID || (status == CHECKED_VALID && !restore(&reader)))
+	if (status == CHECKED_INVALID)
 	{
 		for (int i = store_sort_by_value() - 1; i >= 0; i--)
 			store_remove(plan_store->candidates[i].entry);
-		checked_report_invalid(STORE_FILE, consequence);
 	}
-	if (reader.data != NULL)
-		pfree(reader.data);
 	/* a file that could not be read may be readable at the next start */
 	if (status == CHECKED_INVALID || status == CHECKED_VALID)
 		(void) durable_unlink(STORE_FILE, LOG);

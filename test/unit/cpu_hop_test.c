@@ -2,7 +2,6 @@
  * cpu_hop_test: the clock of another CPU is found to be wrong where it is, and only there.
  */
 #ifdef __linux__
-#define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>
 #endif
