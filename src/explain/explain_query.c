@@ -13,7 +13,6 @@
 
 #include "clock/progress.h"
 #include "clock/source.h"
-#include "core/reference.h"
 #include "explain/explain_query.h"
 #include "explain/server_instr.h"
 
@@ -90,7 +89,6 @@ series_finished(QueryDesc *desc, void *arg)
 static void
 explain_series(ExplainedQuery *explained)
 {
-	uint64		start = reference_ns();
 	double		plain_ms = 0;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming run",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -101,7 +99,7 @@ explain_series(ExplainedQuery *explained)
 	for (int run = 1; run <= explained->runs; run++)
 	{
 		bool		last = run == explained->runs;
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 		MemoryContext old = MemoryContextSwitchTo(last ? CurrentMemoryContext : context);
 
 		if (run > 1 && progress_due(&progress, elapsed_s))
@@ -246,7 +244,6 @@ isolated_last(QueryDesc *desc, void *arg)
 static void
 explain_isolated(ExplainedQuery *explained)
 {
-	uint64		start = reference_ns();
 	int			root = explained->query->plan->planTree->plan_node_id;
 	int			nnodes = 0;
 	int			done = 1;
@@ -258,7 +255,7 @@ explain_isolated(ExplainedQuery *explained)
 		nnodes += explained->measured[id].there;
 	for (int id = 0; id < explained->nmeasured; id++)
 	{
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 
 		if (id == root || !explained->measured[id].there)
 			continue;

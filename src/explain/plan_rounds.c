@@ -331,7 +331,6 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
 	int			capacity = 64;
 	int			next_check = MIN_ROUNDS;
-	uint64		start = reference_ns();
 	double		round_s = 0;
 	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
@@ -354,7 +353,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 
 	for (;;)
 	{
-		double		before_s = (reference_ns() - start) / 1e9;
+		double		before_s = progress_elapsed_s(&progress);
 		double		elapsed_s;
 
 		if ((rounds->rounds + 1) * rounds->block > capacity)
@@ -367,9 +366,9 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		/* only the first round may remain incomplete */
 		if (rounds->rounds > 0 && before_s + round_s > duration_s)
 			break;
-		if (!execute_round(rounds, &execution, context, start + (uint64) (Max(duration_s, 0) * 1e9)))
+		if (!execute_round(rounds, &execution, context, progress.start_ns + (uint64) (Max(duration_s, 0) * 1e9)))
 			break;
-		elapsed_s = (reference_ns() - start) / 1e9;
+		elapsed_s = progress_elapsed_s(&progress);
 		round_s = elapsed_s - before_s;
 		if (elapsed_s >= duration_s || rounds->runs[0] >= MAX_RUNS)
 			break;
@@ -384,7 +383,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		else if (rounds->rounds < MIN_ROUNDS && progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "%d rounds", rounds->rounds);
 	}
-	rounds->elapsed_s = (reference_ns() - start) / 1e9;
+	rounds->elapsed_s = progress_elapsed_s(&progress);
 	for (int i = 0; i < nmodes && rounds->rounds > 0; i++)
 		rounds->runs[i] = rounds->rounds * rounds->block;
 	MemoryContextDelete(heap_keeper);
