@@ -199,7 +199,7 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 	bool		changed;
 
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
-	changed = change_point_add(&watch_store->state.cost, found->warm_ns, &change);
+	changed = change_point_add(&watch_store->state.cost, row->warm_ns, &change);
 	LWLockRelease(watch_store->lock);
 	if (!changed)
 		return;

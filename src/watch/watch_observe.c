@@ -389,7 +389,6 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 
 	memset(found, 0, sizeof(*found));
 	found->ended_at = GetCurrentTimestamp();
-	found->warm_ns = watching.least_ns;
 	found->suspended_s = suspended_s - watching.suspended_s;
 	watching.suspended_s = suspended_s;
 	compare_other_cpus(found);

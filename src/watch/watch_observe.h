@@ -39,7 +39,6 @@ typedef struct WatchObservation
 typedef struct WatchFindings
 {
 	TimestampTz ended_at;		/* end of the interval */
-	double		warm_ns;		/* smallest cost; NAN: not measured */
 	double		suspended_s;	/* during the interval */
 	int			cpus;			/* CPUs that the worker may run on */
 	int			hops;			/* comparisons with another CPU */
