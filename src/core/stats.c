@@ -6,9 +6,7 @@
 
 #include "core/stats.h"
 
-#define PI				3.14159265358979323846
 #define SQRT_PI			1.77245385090551602730
-#define SQRT_2			1.41421356237309504880
 #define NORMAL_DF		1e17	/* from here on, t is normal */
 #define FAR_OUT			1e8		/* 1 + x^2 equals x^2 */
 #define UNDISTURBED_SHARE 50	/* the fastest one in so many is undisturbed */
@@ -101,9 +99,9 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 
 	if (df >= NORMAL_DF)
 	{
-		*outside = erfc(t / SQRT_2);
-		*inside = erf(t / SQRT_2);
-		*density = t * exp(-t * t / 2) / sqrt(2 * PI);
+		*outside = erfc(t / M_SQRT2);
+		*inside = erf(t / M_SQRT2);
+		*density = t * exp(-t * t / 2) / sqrt(2 * M_PI);
 		return;
 	}
 
@@ -153,7 +151,7 @@ two_sided_quantile(double outside, double inside, double df)
 	double		high = DBL_MAX;
 
 	/* the normal quantile is too small, but accurate near 0 */
-	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
+	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(M_PI / 2);
 	double		out;
 	double		in;
 	double		density;

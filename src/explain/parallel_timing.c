@@ -24,9 +24,7 @@
 typedef struct SharedTiming
 {
 	uint32		magic;
-	int			sampling;
-	int			only_node;
-	double		max_overhead;
+	NodeTimingOptions options;
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
@@ -108,9 +106,9 @@ parallel_timing_share(QueryTiming *query)
 	query->shared = shared = dsm_segment_address(query->segment);
 	memset(shared, 0, size);
 	shared->magic = SHARED_MAGIC;
-	shared->sampling = query->sampling;
-	shared->only_node = query->only_node;
-	shared->max_overhead = query->max_overhead;
+	shared->options.sampling = query->sampling;
+	shared->options.only_node = query->only_node;
+	shared->options.max_overhead = query->max_overhead;
 	shared->nnodes = query->nnodes;
 	shared->nparts = query->nparts;
 	shared->nworkers = query->nworkers;
@@ -183,7 +181,6 @@ static void
 attach_in_worker(QueryDesc *desc)
 {
 	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
-	NodeTimingOptions options = {0};
 	QueryTiming *query;
 	SharedTiming *shared;
 
@@ -201,10 +198,7 @@ attach_in_worker(QueryDesc *desc)
 	}
 	call_samples_prepare();
 	timing_by_counter = shared->by_counter;
-	options.sampling = shared->sampling;
-	options.only_node = shared->only_node;
-	options.max_overhead = shared->max_overhead;
-	query = plan_attach(desc, &options);
+	query = plan_attach(desc, &shared->options);
 	query->segment = segment;
 	query->shared = shared;
 	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
