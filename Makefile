@@ -79,7 +79,7 @@ UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
 UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 SANITIZE = address,undefined
-UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+UNIT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-Isrc
 
 .PHONY: help demo test check-all test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clocktiming.c
- *	  Module magic, settings, and shared memory.
- *
- *-------------------------------------------------------------------------
- */
+/* Module magic, settings, and shared memory. */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -22,7 +16,6 @@
 #include "live/live_memory.h"
 #include "stats/plan_draw.h"
 #include "stats/store_memory.h"
-#include "watch/watch_store.h"
 #include "watch/watch_worker.h"
 
 /* since 18, pg_get_loaded_modules() returns the name and the version */

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * compat.h
- *	  Differences between the versions of PostgreSQL, 15 to 19, and the text domain of messages.
- *
- *-------------------------------------------------------------------------
- */
+/* Differences between the versions of PostgreSQL, 15 to 19, and the text domain of messages. */
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
@@ -22,10 +16,8 @@
 #include "utils/queryjumble.h"
 #endif
 #include "portability/instr_time.h"
-#include "storage/latch.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
-#include "utils/resowner.h"
 
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
@@ -63,7 +55,6 @@
 #define INSTR_TIME_SET_CURRENT_FAST(t) INSTR_TIME_SET_CURRENT(t)
 #endif
 
-/* Returns the reading in an instr_time, in ticks of its clock. */
 static inline uint64
 instr_time_ticks(instr_time t)
 {
@@ -106,17 +97,6 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 	return ShmemInitHash(name, n, info, flags);
 #else
 	return ShmemInitHash(name, n, n, info, flags);
-#endif
-}
-
-/* PostgreSQL 17 replaced the memory context by a resource owner. */
-static inline WaitEventSet *
-compat_CreateWaitEventSet(int n)
-{
-#if PG_VERSION_NUM >= 170000
-	return CreateWaitEventSet(CurrentResourceOwner, n);
-#else
-	return CreateWaitEventSet(CurrentMemoryContext, n);
 #endif
 }
 

@@ -1,4 +1,3 @@
-/* See arm_counter.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +47,6 @@ arm_counter_judge(const ArmEvidence *evidence)
 #define BATCHES				20
 #define BATCH_READINGS		20
 
-/* Returns the frequency that the firmware states; 0: none. */
 static double
 stated_hz(void)
 {
@@ -130,10 +128,7 @@ arm_counter_why_not_trusted(void)
 
 	evidence.why_not = arm_counter_why_not();
 	evidence.kernel_source = source;
-#ifdef __linux__
-	/* other systems have other names */
 	(void) kernel_clock_source(source);
-#endif
 	if (evidence.why_not == NULL && evidence.system_ns == 0)
 	{
 		evidence.counter_ns = least_cost_ns(fenced_read);

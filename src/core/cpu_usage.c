@@ -1,14 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.c
- *	  For how long others have had the processor.
- *
- * Linux counts how long a thread was ready to run, but did not: exactly what is
- * wanted.  Elsewhere, and where the kernel does not tell, time off the CPU is
- * known, but not whether the thread waited for something meanwhile, other than
- * by how often either happened.
- *
- *-------------------------------------------------------------------------
+/*
+ * Linux counts how long a thread was ready to run, but did not.  Elsewhere, time off the CPU is
+ * known, but not whether the thread waited for something else meanwhile.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -19,11 +11,7 @@
 
 #include "core/cpu_usage.h"
 
-#if defined(__linux__)
-/*
- * What the scheduler says of this thread.  It stays open, as opening it takes six times as
- * long as reading it; unless another process has opened it, before a fork.
- */
+/* Opens the scheduler's counters of this thread once per process, because opening is slow. */
 static int
 schedstat(void)
 {
@@ -39,13 +27,11 @@ schedstat(void)
 	}
 	return fd;
 }
-#endif
 
 /* Time in a run queue, by the scheduler; negative if it does not tell. */
 static double
 delay_ns(void)
 {
-#if defined(__linux__)
 	char text[	128];
 	unsigned long long ran;
 	unsigned long long delay;
@@ -59,39 +45,29 @@ delay_ns(void)
 	/* a kernel that does not keep them shows zeros, but we have run before */
 	if (sscanf(text, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
-#endif
 	return -1;
-}
-
-static void
-put_usage(CpuUsage *usage)
-{
-#if defined(CLOCK_THREAD_CPUTIME_ID) && defined(RUSAGE_SELF)
-	struct timespec ts;
-	struct rusage rusage;
-
-	if (getrusage(RUSAGE_SELF, &rusage) == 0 &&
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
-	{
-		usage->cpu_ns = (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-		usage->waits = (double) rusage.ru_nvcsw;
-		usage->preemptions = (double) rusage.ru_nivcsw;
-	}
-#else
-	(void) usage;
-#endif
 }
 
 double
 cpu_time_ns(void)
 {
-#ifdef CLOCK_THREAD_CPUTIME_ID
-	struct timespec ts;
+	struct timespec ts = {0, 0};
 
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
-		return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-#endif
-	return (double) clock() * (1e9 / CLOCKS_PER_SEC);
+	(void) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
+}
+
+static void
+put_usage(CpuUsage *usage)
+{
+	struct rusage rusage;
+
+	if (getrusage(RUSAGE_SELF, &rusage) == 0)
+	{
+		usage->cpu_ns = cpu_time_ns();
+		usage->waits = (double) rusage.ru_nvcsw;
+		usage->preemptions = (double) rusage.ru_nivcsw;
+	}
 }
 
 CpuUsage

@@ -1,7 +1,3 @@
-/* See reference.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +7,7 @@
 
 #include "core/reference.h"
 
-#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
+#if defined(__linux__) && defined(SYS_clock_gettime)
 #define REFERENCE_BY_SYSTEM_CALL 1
 #endif
 

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampling_policy.c
- *	  Which share of a plan node's calls is timed.
- *
- *-------------------------------------------------------------------------
- */
+/* Which share of a plan node's calls is timed. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,3 @@
-/* See system_state.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +7,10 @@
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #endif
-#ifdef __FreeBSD__
-#include <sys/types.h>
-#include <sys/sysctl.h>
-#endif
 
 #include "core/system_state.h"
 
-#if defined(__linux__)
-#define SOURCE_IN_USE	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define SOURCES			"/sys/devices/system/clocksource/clocksource0/available_clocksource"
-#elif defined(__FreeBSD__)
-#define SOURCE_IN_USE	"kern.timecounter.hardware"
-#define SOURCES			"kern.timecounter.choice"
-#else
-#define SOURCE_IN_USE	""
-#define SOURCES			""
-#endif
+#define SOURCES		"/sys/devices/system/clocksource/clocksource0/"
 
 /* Reads the beginning of a file; writes an empty string if it cannot be read. */
 static void
@@ -44,18 +27,13 @@ read_beginning(const char *path, char *text, size_t size)
 	text[		length > 0 ? length : 0] = '\0';
 }
 
-/* Reads the first line of a file, or of a variable of FreeBSD's kernel, without trailing blanks. */
+/* Reads the first line of a file without trailing blanks. */
 static bool
-read_kernel_text(const char *name, char *line)
+read_line(const char *path, char *line)
 {
 	size_t		length;
 
-#ifdef __FreeBSD__
-	length = KERNEL_CLOCK_SIZE - 1;
-	line[sysctlbyname(name, line, &length, NULL, 0) == 0 ? length : 0] = '\0';
-#else
-	read_beginning(name, line, KERNEL_CLOCK_SIZE);
-#endif
+	read_beginning(path, line, KERNEL_CLOCK_SIZE);
 	length = strcspn(line, "\n");
 	while (length > 0 && line[length - 1] == ' ')
 		length--;
@@ -66,13 +44,13 @@ read_kernel_text(const char *name, char *line)
 bool
 kernel_clock_source(char *name)
 {
-	return read_kernel_text(SOURCE_IN_USE, name);
+	return read_line(SOURCES "current_clocksource", name);
 }
 
 bool
 kernel_clock_sources_available(char *names)
 {
-	return read_kernel_text(SOURCES, names);
+	return read_line(SOURCES "available_clocksource", names);
 }
 
 bool
@@ -83,10 +61,7 @@ system_boot_id(char *id)
 	return id[0] != '\0';
 }
 
-/*
- * The fields are user, nice, system, idle, iowait, irq, softirq and steal; guests are part of the
- * first two.
- */
+/* Fields: user, nice, system, idle, iowait, irq, softirq, steal; guests are in the first two. */
 SystemCpuTime
 system_cpu_time(void)
 {
@@ -105,7 +80,7 @@ system_cpu_time(void)
 	return time;
 }
 
-#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
+#if defined(__linux__) && defined(SYS_clock_gettime)
 /* Reads a clock by system call, because a preloaded library may replace clock_gettime(). */
 static double
 kernel_clock_s(clockid_t id)

@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_calibration.c
- *	  Measures the cost of counting and of timing a call.
- *
- * Calls of a node that does nothing are counted, timed, and neither, alternately.
- *
- *-------------------------------------------------------------------------
- */
+/* Calls of a node that does nothing are counted, timed, and neither, alternately. */
 #include "postgres.h"
 
 #include "executor/executor.h"
@@ -35,8 +27,7 @@ enum
 {
 	DIRECT,						/* neither counted nor timed */
 	COUNTED,
-	UNSEEN,						/* counted; the wrapper does not check the
-								 * result */
+	UNSEEN,						/* counted, without checking the result */
 	TIMED,						/* extra time of a timed call */
 	INSIDE,						/* interval that a timed call measures */
 	INSIDE_ALL,					/* the same if all calls are timed */
@@ -56,13 +47,9 @@ dummy_call(PlanState *node)
 	return &dummy_slot;
 }
 
-/*
- * Volatile, so that the compiler does not know its value.  Otherwise the compiler would see that
- * ExecProcNodeReal is always dummy_call in this file, and compare each node's function with it.
- */
+/* Volatile, or the compiler would know which function ExecProcNodeReal always is in this file. */
 static volatile ExecProcNodeMtd dummy_function = dummy_call;
 
-/* A plan node whose calls do nothing. */
 typedef struct Dummy
 {
 	QueryTiming query;
@@ -265,10 +252,7 @@ call_cost(bool all_timed, double *ticks_per_ns)
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
 
-		/*
-		 * other backends use the old calibration until this backend has a new
-		 * one
-		 */
+		/* until then, other backends use the old calibration */
 		if (own->at_ns != 0 && own->by_counter == timing_by_counter && !is_valid(own, now_ns))
 			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);

@@ -1,19 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * call_calibration.h
- *	  Measures the cost of counting and of timing a call.
- *
- *-------------------------------------------------------------------------
- */
+/* Measures the cost of counting and of timing a call. */
 #ifndef CLOCKTIMING_CALL_CALIBRATION_H
 #define CLOCKTIMING_CALL_CALIBRATION_H
 
 #include "core/plan_estimate.h"
 
-/*
- * Returns the cost of a call, for the clock that times plans, if all calls are timed or only some.
- * Calibrates for some milliseconds, unless a recent calibration exists.
- */
+/* Returns the cost of a call if all calls are timed or only some.  May calibrate, for some ms. */
 extern const CallCost *call_cost(bool all_timed, double *ticks_per_ns);
 
 /* Shared memory for one calibration of all backends, with shared_preload_libraries. */

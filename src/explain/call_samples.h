@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_samples.h
- *	  Draws the calls of a node that are timed, and keeps their times.
- *
- *-------------------------------------------------------------------------
- */
+/* Draws the calls of a node that are timed, and keeps their times. */
 #ifndef CLOCKTIMING_CALL_SAMPLES_H
 #define CLOCKTIMING_CALL_SAMPLES_H
 
@@ -25,7 +19,6 @@ extern void set_gap(CallClass *class, int gap);
 /* Returns the random number of calls before the next timed one. */
 extern int64 draw_gap(const CallClass *class);
 
-/* Draws which of the later calls is timed next. */
 extern void draw_later(NodeTiming *t);
 
 /* Returns the numbers of calls counted so far in the node and in the nodes below it. */
@@ -47,10 +40,7 @@ extern void add_known(NodeTiming *t, CallClass *class, double ticks, double know
 /* Adds up the samples that are not yet part of the sums. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
-/*
- * Ends sampling, and returns the series of both classes.  Calls that were timed while all were are
- * not in it.
- */
+/* Ends sampling; returns the series of both classes, without calls timed while all were. */
 extern CallSeries end_samples(NodeTiming *t);
 
 #endif							/* CLOCKTIMING_CALL_SAMPLES_H */

@@ -1,25 +1,13 @@
-/*-------------------------------------------------------------------------
- *
- * call_wrapper.h
- *	  Wrapper around a node's ExecProcNode function: counts all calls and times some.
- *
- *-------------------------------------------------------------------------
- */
+/* Wrapper around a node's ExecProcNode function: counts all calls and times some. */
 #ifndef CLOCKTIMING_CALL_WRAPPER_H
 #define CLOCKTIMING_CALL_WRAPPER_H
 
 #include "explain/query_timing.h"
 
-/*
- * Returns a wrapper.  That for unseen calls does not check results; it is for nodes that are read to
- * the end.
- */
+/* Returns a wrapper.  That for unseen calls, of nodes read to the end, does not check results. */
 extern ExecProcNodeMtd call_wrapper(bool unseen);
 
-/*
- * Returns whether a node's function is the server's, and neither the instrumented one nor another
- * extension's.
- */
+/* Returns whether a node's function is the server's own, without instrumentation. */
 extern bool has_server_function(const PlanState *node);
 
 /* Replaces a node's function by its wrapper.  The caller has set t->reading. */

@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * executor_hooks.h
- *	  Executor hooks: decides which executions of the server are timed by sampling.
+/*
+ * Executor hooks: decides which executions of the server are timed by sampling.
  *
  * The only file that installs hooks of the executor.  There are three reasons to time an execution:
  * an EXPLAIN statement has the option CLOCK_SAMPLING; the executor is asked for timers, and
  * clocktiming.sampled_timing replaces them; or the execution was drawn for the statistics of plans.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_EXECUTOR_HOOKS_H
 #define CLOCKTIMING_EXECUTOR_HOOKS_H

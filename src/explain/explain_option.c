@@ -1,8 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * explain_option.c
- *	  EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the
- *	  output.
+/*
+ * EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the output.
  *
  * The options exist on PostgreSQL 18 and later.  The server executes EXPLAIN (ANALYZE,
  * CLOCK_SAMPLING 64) with es->timing switched off, so that it only counts rows.  The plan is timed
@@ -10,8 +7,6 @@
  *
  * EXPLAIN prints that times were sampled, for whatever reason they were, and the margins if the
  * user wants them.  On 18 the server's hooks print them, before that explain_output.c.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -30,7 +25,6 @@ ExplainAtWork *explain_at_work = NULL;
 
 static void (*need_executor_hooks) (void);
 
-/* clocktiming.show_margins */
 static bool show_margins = false;
 
 static TimedPlan
@@ -115,10 +109,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errmsg("EXPLAIN option %s requires TIMING", option->name),
 				 errhint("Leave TIMING out.")));
 
-	/*
-	 * No hook is called at the end of another extension's EXPLAIN, so the
-	 * server times that one.
-	 */
+	/* no hook is called at the end of another extension's EXPLAIN */
 	if (!expected)
 	{
 		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);
@@ -146,11 +137,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	if (option == NULL)
 		return;
 
-	/*
-	 * The server has decided by now not to time the nodes.  From here on,
-	 * es->timing applies to the serialization of the output, and later to
-	 * printing.
-	 */
+	/* from here on, es->timing is for the serialization and for printing */
 	explain_at_work->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
@@ -266,10 +253,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	(void) sampled;
 }
 
-/*
- * Prepares the output.  Before 18, EXPLAIN prints markers in place of margins, unless it has to
- * print the values that the markers would replace.
- */
+/* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
 explain_option_finished(void)
 {

@@ -1,11 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * explain_option.h
- *	  EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, on PostgreSQL 18 and
- *	  later, and margins in the output.
- *
- *-------------------------------------------------------------------------
- */
+/* EXPLAIN: options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD since 18, margins in the output. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
@@ -13,7 +6,6 @@
 
 #include "explain/timed_execution.h"
 
-/* Options of an EXPLAIN statement. */
 typedef struct ExplainOption
 {
 	const char *name;			/* name of the option that was given first */
@@ -30,10 +22,7 @@ extern void explain_option_started(QueryDesc *desc, bool sampled);
 extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
-/*
- * Defines the setting and the option, and installs the hooks of EXPLAIN. Calls need_hooks() when
- * the functions above have to be called from now on.
- */
+/* Defines setting, option and hooks.  Calls need_hooks() when the functions above are needed. */
 extern void explain_option_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_EXPLAIN_OPTION_H */

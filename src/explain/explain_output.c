@@ -1,20 +1,15 @@
-/*-------------------------------------------------------------------------
- *
- * explain_output.c
- *	  Timed plans in EXPLAIN's format.
+/*
+ * Timed plans in EXPLAIN's format.
  *
  * Before PostgreSQL 18, there is no hook to add lines to a node.  But EXPLAIN (WAL) prints the
  * number of WAL records of each node.  So each node gets a number of its own (a marker), which is
  * replaced in the output by the lines to add.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "common/pg_prng.h"
-#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -23,6 +18,7 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "explain/plan_shape.h"
 #include "explain/server_instr.h"
 
 /* A node's marker is this number plus a random one plus its plan_node_id. */
@@ -134,7 +130,6 @@ explain_next_line(const char **text)
 	return line;
 }
 
-/* Context of list_node(). */
 typedef struct NodeList
 {
 	PlanNodeInfo *nodes;
@@ -190,6 +185,7 @@ list_node(PlanState *node, void *context)
 	info = list->by_id[id] = &list->nodes[list->n++];
 	info->id = id;
 	info->depth = list->depth;
+	info->type = plan_shape(node)->name;
 	info->relation = get_rel_name(explain_relation(node->plan, list->rtable));
 	list->depth++;
 	result = planstate_tree_walker(node, list_node, context);
@@ -215,43 +211,28 @@ without_figures(const char *line)
 	return pstrdup(line);
 }
 
-/*
- * Finds the nodes' lines in text, or their types in JSON. A node's own line is the first one that
- * begins with an arrow; that of the root has no arrow.
- */
+/* Finds the nodes' own lines: the first ones that begin with an arrow; the root's has none. */
 static void
-read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers, ExplainFormat format)
+read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 {
-	static const char key[] = "\"Node Type\": \"";
-	ExplainState *es = new_explain_state(format);
-	bool		json = format == EXPLAIN_FORMAT_JSON;
+	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT);
 	const char *own = NULL;
 	const char *text;
 	char	   *line;
 
-	if (json)
-		ExplainBeginOutput(es);
 	ExplainPrintPlan(es, desc);
 	text = es->str->data;
 
 	for (bool first = true; (line = explain_next_line(&text)) != NULL; first = false)
 	{
-		const char *start = line + strspn(line, " ");
 		int			id = marked_node(line, markers);
 		PlanNodeInfo *info = id < 0 ? NULL : list->by_id[id];
 
 		if (info != NULL && own != NULL)
-		{
-			if (json)
-				info->type = pnstrdup(own, strcspn(own, "\""));
-			else
-				info->line = without_figures(own);
-		}
+			info->line = without_figures(own);
 		if (info != NULL)
 			own = NULL;
-		else if (json && starts_with(start, key))
-			own = start + strlen(key);
-		else if (!json && own == NULL && (first || starts_with(start, "->  ")))
+		else if (own == NULL && (first || starts_with(line + strspn(line, " "), "->  ")))
 			own = line;
 	}
 }
@@ -265,8 +246,7 @@ explain_nodes(QueryDesc *desc, int *n)
 	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
 	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
 	(void) list_node(desc->planstate, &list);
-	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_TEXT);
-	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_JSON);
+	read_nodes(desc, &list, &markers);
 	clear_markers(desc);
 	*n = list.n;
 	return list.nodes;
@@ -522,9 +502,7 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	if (es->costs)
 		ExplainPrintJITSummary(es, desc);
 
-	/*
-	 * as in EXPLAIN, which calls option_per_plan() before the execution time
-	 */
+	/* before the execution time, as in EXPLAIN */
 	explain_put_summary(es, timed);
 	ExplainPropertyFloat("Execution Time", "ms", timed->estimate->run_ns / 1e6, 3, es);
 	ExplainCloseGroup("Query", NULL, true, es);

@@ -1,30 +1,20 @@
-/*-------------------------------------------------------------------------
- *
- * explain_output.h
- *	  Timed plans in EXPLAIN's format.
- *
- *-------------------------------------------------------------------------
- */
+/* Timed plans in EXPLAIN's format. */
 #ifndef CLOCKTIMING_EXPLAIN_OUTPUT_H
 #define CLOCKTIMING_EXPLAIN_OUTPUT_H
 
 #include "compat.h"
 #include "core/plan_estimate.h"
 
-/* Description of a plan node. */
 typedef struct PlanNodeInfo
 {
 	int			id;				/* plan_node_id */
 	int			depth;			/* 0: the root */
 	char	   *relation;		/* NULL if it scans or modifies none */
 	char	   *line;			/* line of EXPLAIN, without figures */
-	char	   *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
+	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/*
- * Returns the nodes in the order of EXPLAIN. The query must have been executed with row counts, so
- * that each node has its instrumentation, and must not have ended.
- */
+/* Returns the nodes in EXPLAIN's order, of a query executed with row counts that has not ended. */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
@@ -58,16 +48,10 @@ extern int64 explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								int64 markers);
 
-/*
- * Returns a note about a node's figures, optionally with "self time unknown"; NULL if there is
- * none.
- */
+/* Returns a note about a node's figures, with "self time unknown" if wanted; NULL if none. */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
-/*
- * Returns what makes the figures of a run less reliable than on an idle server; NULL if nothing
- * does.
- */
+/* Returns what makes a run's figures less reliable than on an idle server; NULL if nothing does. */
 extern char *explain_disturbed(const PlanEstimate *plan);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */

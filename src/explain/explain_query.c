@@ -1,6 +1,4 @@
 /*
- * explain_query.c
- *
  * See explain_query.h.  The methods "full" and "isolate" time the nodes in one or several
  * executions.  Then they execute the query once more and only count calls; all other figures are of
  * that last execution.
@@ -15,7 +13,6 @@
 
 #include "clock/progress.h"
 #include "clock/source.h"
-#include "core/reference.h"
 #include "explain/explain_query.h"
 #include "explain/server_instr.h"
 
@@ -28,7 +25,6 @@ const char *const explain_methods[N_EXPLAIN_METHODS] = {
 	[METHOD_ISOLATE] = "isolate",
 };
 
-/* Measured time of a node. */
 typedef struct MeasuredNode
 {
 	bool		there;			/* the node is in the first run at least */
@@ -67,10 +63,6 @@ sampling_finished(QueryDesc *desc, void *arg)
 	explained->finished(desc, explained->arg);
 }
 
-/*
- * Several runs
- */
-
 static void
 series_run_finished(QueryDesc *desc, void *arg)
 {
@@ -93,14 +85,10 @@ series_finished(QueryDesc *desc, void *arg)
 	sampling_finished(desc, arg);
 }
 
-/*
- * Executes the query several times, and returns the plan of the last run with the means of all
- * runs.
- */
+/* Executes the query several times; returns the last run's plan with the means of all runs. */
 static void
 explain_series(ExplainedQuery *explained)
 {
-	uint64		start = reference_ns();
 	double		plain_ms = 0;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming run",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -111,7 +99,7 @@ explain_series(ExplainedQuery *explained)
 	for (int run = 1; run <= explained->runs; run++)
 	{
 		bool		last = run == explained->runs;
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 		MemoryContext old = MemoryContextSwitchTo(last ? CurrentMemoryContext : context);
 
 		if (run > 1 && progress_due(&progress, elapsed_s))
@@ -140,7 +128,6 @@ expect_node(PlanState *node, void *context)
 	return planstate_tree_walker(node, expect_node, context);
 }
 
-/* Allocates memory for the nodes to measure. */
 static void
 expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
 {
@@ -157,7 +144,6 @@ measured_node(const ExplainedQuery *explained, int id)
 		&explained->measured[id] : NULL;
 }
 
-/* Allocates memory for n workers. */
 static void
 expect_workers(MeasuredNode *measured, int n)
 {
@@ -165,10 +151,7 @@ expect_workers(MeasuredNode *measured, int n)
 	measured->workers = palloc0(sizeof(NodeRecord) * n);
 }
 
-/*
- * Replaces the times of the last run, which only counted calls, by the measured ones.  Clears all
- * that was derived from the former.
- */
+/* Replaces the times of the last run, which only counted calls, and all derived from them. */
 static void
 put_measured(ExplainedQuery *explained)
 {
@@ -201,10 +184,6 @@ put_measured(ExplainedQuery *explained)
 	}
 }
 
-/*
- * Isolate
- */
-
 static void
 isolated_finished(QueryDesc *desc, void *arg)
 {
@@ -226,7 +205,6 @@ isolated_finished(QueryDesc *desc, void *arg)
 	memcpy(measured->workers, plan->nodes[place].workers, sizeof(NodeRecord) * plan->nworkers);
 }
 
-/* Executes the query with one timed node. */
 static void
 run_isolated(ExplainedQuery *explained, int id)
 {
@@ -266,7 +244,6 @@ isolated_last(QueryDesc *desc, void *arg)
 static void
 explain_isolated(ExplainedQuery *explained)
 {
-	uint64		start = reference_ns();
 	int			root = explained->query->plan->planTree->plan_node_id;
 	int			nnodes = 0;
 	int			done = 1;
@@ -278,7 +255,7 @@ explain_isolated(ExplainedQuery *explained)
 		nnodes += explained->measured[id].there;
 	for (int id = 0; id < explained->nmeasured; id++)
 	{
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 
 		if (id == root || !explained->measured[id].there)
 			continue;
@@ -293,10 +270,6 @@ explain_isolated(ExplainedQuery *explained)
 	}
 	run_last(explained, 0, isolated_last);
 }
-
-/*
- * Full
- */
 
 static NodeRecord
 server_record(InstrCounts counts)
@@ -353,7 +326,6 @@ put_server_record(NodeRecord *record, double slower, NodeKind kind)
 	record->timed = record->calls;
 }
 
-/* Returns the time of a node in all processes. */
 static double
 all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
 {
@@ -400,8 +372,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = plan->besides_ns = 0;	/* they belong to the other
-												 * run */
+	plan->preempted_ns = plan->besides_ns = 0;	/* of the other run */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;
@@ -444,9 +415,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/*
-	 * one plain run before and one after: other processes disturb both alike
-	 */
+	/* one plain run on each side: both are disturbed alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	switch (explained->method)
 	{

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * explain_query.h
- *	  Times the nodes of a query's plan by one of three methods.
- *
- *-------------------------------------------------------------------------
- */
+/* Times the nodes of a query's plan by one of three methods. */
 #ifndef CLOCKTIMING_EXPLAIN_QUERY_H
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 
@@ -28,10 +22,8 @@ typedef struct ExplainedQuery
 	const PlanQuery *query;
 	ExplainMethod method;
 	NodeTimingOptions options;	/* for METHOD_SAMPLING */
-	bool		verify;			/* also execute the query without counting and
-								 * timing */
-	int			runs;			/* for METHOD_SAMPLING: number of runs, whose
-								 * mean is returned */
+	bool		verify;			/* also execute without counting and timing */
+	int			runs;			/* for METHOD_SAMPLING: mean of so many */
 
 	/* called when the plan is known, before ExecutorEnd() */
 	void		(*finished) (QueryDesc *desc, void *arg);
@@ -39,10 +31,8 @@ typedef struct ExplainedQuery
 
 	/* output */
 	PlanEstimate *plan;
-	double	   *removed_ns;		/* removed cost of timing, by place in plan;
-								 * NULL: does not apply */
-	double		plain_ms;		/* duration without counting and timing; NaN:
-								 * not measured */
+	double	   *removed_ns;		/* removed cost, by place; NULL: none */
+	double		plain_ms;		/* without counting and timing; or NaN */
 
 	/* state of the execution */
 	SampledRun	run;

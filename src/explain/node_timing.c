@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * node_timing.c
- *	  Times the plan nodes of one execution by a sample of their calls.
- *
- *-------------------------------------------------------------------------
- */
+/* Times the plan nodes of one execution by a sample of their calls. */
 #include "postgres.h"
 
 #include <math.h>

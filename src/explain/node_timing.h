@@ -1,15 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * node_timing.h
- *	  Times the plan nodes of one execution by a sample of their calls.
+/*
+ * Times the plan nodes of one execution by a sample of their calls.
  *
  * Between ExecutorStart() and ExecutorRun(), node_timing_attach() installs a wrapper around the
  * function of every node.  The wrapper counts all calls and times a random sample.  After
  * ExecutorFinish() and before ExecutorEnd(), node_timing_detach() returns counts and times of this
  * process and of parallel workers.  The times of triggers go to the server's instrumentation only,
  * because the server prints them.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_NODE_TIMING_H
 #define CLOCKTIMING_NODE_TIMING_H
@@ -22,10 +18,7 @@
 
 typedef struct QueryTiming QueryTiming;
 
-/*
- * Calibrates for some milliseconds, unless a recent calibration exists.  Call it when no query is
- * being timed.
- */
+/* Calibrates for some milliseconds unless that was done recently.  Not while a query is timed. */
 extern void node_timing_prepare(const NodeTimingOptions *options);
 
 /* The same without options; also asks the kernel for its clock, unless that was done recently. */
@@ -52,16 +45,10 @@ extern void node_timing_resume(QueryTiming *query, bool again);
  */
 extern PlanEstimate *node_timing_detach(QueryTiming *query);
 
-/*
- * Writes the estimates into the server's instrumentation, if there is one, so that EXPLAIN prints
- * them.
- */
+/* Writes the estimates into the server's instrumentation, if any, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 
-/*
- * node_estimate_place() returns the place of a plan_node_id in the plan, -1 if none;
- * node_timing_estimate() the node's estimate.
- */
+/* Return a plan_node_id's place in the plan, -1 if none; the estimate of a node. */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_timing_estimate(const PlanEstimate *plan, PlanState *node);
 

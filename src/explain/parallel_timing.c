@@ -1,19 +1,14 @@
-/*-------------------------------------------------------------------------
- *
- * parallel_timing.c
- *	  Times nodes in parallel workers.
+/*
+ * Times nodes in parallel workers.
  *
  * The leader creates a segment of shared memory with the timing options and space for the workers'
  * results.  A setting, which every worker inherits from the leader, names the segment.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
-#include "executor/executor.h"
 #include "utils/guc.h"
 
 #include "clock/subtransaction.h"
@@ -29,14 +24,11 @@
 typedef struct SharedTiming
 {
 	uint32		magic;
-	int			sampling;
-	int			only_node;
-	double		max_overhead;
+	NodeTimingOptions options;
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* hash of the query's text; workers may
-								 * execute other queries */
+	uint32		text_hash;		/* of the query; workers may execute others */
 	CallCost	cost;
 	bool		by_counter;
 	double		ticks_per_ns;
@@ -104,10 +96,7 @@ parallel_timing_share(QueryTiming *query)
 	if (query->nworkers == 0 || query->no_workers)
 		return;
 
-	/*
-	 * If no segment is available or /dev/shm is full, the query continues
-	 * without timing its workers.
-	 */
+	/* without a segment, the query's workers are not timed */
 	if (!IsInParallelMode())
 		(void) subtransaction_attempt(create_segment, query);
 	query->workers_untimed = query->segment == NULL;
@@ -117,9 +106,9 @@ parallel_timing_share(QueryTiming *query)
 	query->shared = shared = dsm_segment_address(query->segment);
 	memset(shared, 0, size);
 	shared->magic = SHARED_MAGIC;
-	shared->sampling = query->sampling;
-	shared->only_node = query->only_node;
-	shared->max_overhead = query->max_overhead;
+	shared->options.sampling = query->sampling;
+	shared->options.only_node = query->only_node;
+	shared->options.max_overhead = query->max_overhead;
 	shared->nnodes = query->nnodes;
 	shared->nparts = query->nparts;
 	shared->nworkers = query->nworkers;
@@ -187,15 +176,11 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/*
- * Attaches timers in a worker, to the query that the leader times and not to one that a function
- * executes.
- */
+/* Attaches timers in a worker, but not to a query that a function executes. */
 static void
 attach_in_worker(QueryDesc *desc)
 {
 	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
-	NodeTimingOptions options = {0};
 	QueryTiming *query;
 	SharedTiming *shared;
 
@@ -213,10 +198,7 @@ attach_in_worker(QueryDesc *desc)
 	}
 	call_samples_prepare();
 	timing_by_counter = shared->by_counter;
-	options.sampling = shared->sampling;
-	options.only_node = shared->only_node;
-	options.max_overhead = shared->max_overhead;
-	query = plan_attach(desc, &options);
+	query = plan_attach(desc, &shared->options);
 	query->segment = segment;
 	query->shared = shared;
 	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
@@ -226,10 +208,7 @@ attach_in_worker(QueryDesc *desc)
 	query_timing_start(query);
 }
 
-/*
- * Adds a node's calls of a shared subplan in this worker.  If only one user of the subplan is below
- * this Gather, all calls are that node's.
- */
+/* Adds a node's calls of a shared subplan: all calls, if it is the only user below this Gather. */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
 {

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * parallel_timing.h
- *	  Times nodes in parallel workers.
- *
- *-------------------------------------------------------------------------
- */
+/* Times nodes in parallel workers. */
 #ifndef CLOCKTIMING_PARALLEL_TIMING_H
 #define CLOCKTIMING_PARALLEL_TIMING_H
 
@@ -25,7 +19,6 @@ extern void parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *pla
 /* Ends the publication; no further workers will start.  Publications are nested like executions. */
 extern void parallel_timing_told(QueryTiming *query);
 
-/* Releases the resources of the publication. */
 extern void parallel_timing_release(QueryTiming *query);
 
 /* Called in a worker before and after it executes its part of a plan. */

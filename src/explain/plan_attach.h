@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_attach.h
- *	  Finds a plan's nodes, and installs a wrapper around each.
- *
- *-------------------------------------------------------------------------
- */
+/* Finds a plan's nodes, and installs a wrapper around each. */
 #ifndef CLOCKTIMING_PLAN_ATTACH_H
 #define CLOCKTIMING_PLAN_ATTACH_H
 

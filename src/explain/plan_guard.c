@@ -1,7 +1,3 @@
-/*
- * plan_guard.c
- *	  See plan_guard.h.
- */
 #include "postgres.h"
 
 #include "access/xact.h"
@@ -15,7 +11,6 @@
 #include "compat.h"
 #include "explain/plan_guard.h"
 
-/* Arguments of guard_writes(). */
 typedef struct QueryWork
 {
 	bool		may_write;
@@ -23,14 +18,9 @@ typedef struct QueryWork
 	void	   *arg;
 } QueryWork;
 
-/*
- * Lets the position of an error refer to the query, not to the statement that has the query as an
- * argument.
- */
-static void
-query_error_callback(void *arg)
+void
+error_in_text(void *text)
 {
-	const char *text = arg;
 	int			position = geterrposition();
 
 	if (position > 0)
@@ -39,18 +29,22 @@ query_error_callback(void *arg)
 		internalerrposition(position);
 		internalerrquery(text);
 	}
+}
+
+static void
+query_error_callback(void *text)
+{
+	if (geterrposition() > 0)
+		error_in_text(text);
 	else
-		errcontext("query being measured: \"%s\"", text);
+		errcontext("query being measured: \"%s\"", (const char *) text);
 	if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
 		errhint("Give the parameters' values, for example params => '{42,abc}'.");
 }
 
 static object_access_hook_type previous_object_access = NULL;
 
-/*
- * Object access hook.  A rollback does not release locks of the session, so functions that acquire
- * or release them are refused before they are executed.
- */
+/* Object access hook: refuses functions of session locks, which a rollback does not release. */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 					 int sub_id, void *arg)

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_record.h
- *	  Makes estimates of a plan from counters and timed calls.
- *
- *-------------------------------------------------------------------------
- */
+/* Makes estimates of a plan from counters and timed calls. */
 #ifndef CLOCKTIMING_PLAN_RECORD_H
 #define CLOCKTIMING_PLAN_RECORD_H
 
@@ -13,18 +7,12 @@
 /* Copies what this process has counted and timed at a node after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
-/*
- * Writes the rows and loops counted so far into the server's instrumentation, for
- * extensions that explain the plan before the estimates are made.
- */
+/* Writes the counts so far into the server's instrumentation, for plans explained meanwhile. */
 extern void record_show_counts(QueryTiming *query);
 
 extern void record_add(NodeRecord *sum, const NodeRecord *record);
 
-/*
- * Sets the "in" members of a node's estimate, including the results of its workers.  Those are
- * every stride-th record.
- */
+/* Sets the "in" members of an estimate, with those of the workers: every stride-th record. */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers,
 							size_t stride, NodeEstimate *estimate);
 

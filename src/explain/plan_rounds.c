@@ -1,7 +1,3 @@
-/*
- * plan_rounds.c
- *	  See plan_rounds.h.
- */
 #include "postgres.h"
 
 #include <math.h>
@@ -21,14 +17,10 @@
 /* Relative margin at which no more rounds are executed. */
 #define GOOD_MARGIN		0.02
 
-/*
- * Least number of rounds, and share of the allowed time, before the margins are checked.  Noise is
- * correlated over some tenths of a second, so successive rounds are not independent.
- */
+/* Rounds, and share of the time, before the margins are checked: noise of rounds is correlated. */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* number of rounds that should fit into the
-								 * allowed time on an idle machine */
+#define CALM_ROUNDS		20		/* number that should fit on an idle machine */
 #define MAX_RUNS		100000	/* limit of the executions of a mode */
 #define CONFIDENCE		0.95
 
@@ -74,16 +66,13 @@ const RunMode run_modes[N_RUN_MODES] = {
 	"EXPLAIN (ANALYZE, TIMING OFF, BUFFERS) "},
 };
 
-/* State of an execution. */
 typedef struct Execution
 {
 	const PlanQuery *query;
 	const RunMode *mode;
 	bool		by_statement;
-	double	   *node_calls;		/* set to the number of node calls; NULL: not
-								 * counted */
-	MemoryContext heap_keeper;	/* context for a block at the end of the heap,
-								 * or NULL; see warm_up() */
+	double	   *node_calls;		/* set to the number of node calls; or NULL */
+	MemoryContext heap_keeper;	/* see warm_up(); or NULL */
 	double		ms;
 } Execution;
 
@@ -98,7 +87,6 @@ execution_finished(QueryDesc *desc, void *arg)
 		*execution->node_calls = plan_node_calls(desc);
 }
 
-/* Executes the statement that a user would send. */
 static void
 send_statement(void *arg)
 {
@@ -287,9 +275,7 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
-		/*
-		 * in the first round, the second warm-up execution may already count
-		 */
+		/* in the first round, the second warm-up may count */
 		while (rounds->runs[place] < (round + 1) * rounds->block)
 		{
 			if (reference_ns() >= end_ns)
@@ -345,7 +331,6 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
 	int			capacity = 64;
 	int			next_check = MIN_ROUNDS;
-	uint64		start = reference_ns();
 	double		round_s = 0;
 	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
@@ -368,7 +353,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 
 	for (;;)
 	{
-		double		before_s = (reference_ns() - start) / 1e9;
+		double		before_s = progress_elapsed_s(&progress);
 		double		elapsed_s;
 
 		if ((rounds->rounds + 1) * rounds->block > capacity)
@@ -381,9 +366,9 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		/* only the first round may remain incomplete */
 		if (rounds->rounds > 0 && before_s + round_s > duration_s)
 			break;
-		if (!execute_round(rounds, &execution, context, start + (uint64) (Max(duration_s, 0) * 1e9)))
+		if (!execute_round(rounds, &execution, context, progress.start_ns + (uint64) (Max(duration_s, 0) * 1e9)))
 			break;
-		elapsed_s = (reference_ns() - start) / 1e9;
+		elapsed_s = progress_elapsed_s(&progress);
 		round_s = elapsed_s - before_s;
 		if (elapsed_s >= duration_s || rounds->runs[0] >= MAX_RUNS)
 			break;
@@ -398,7 +383,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		else if (rounds->rounds < MIN_ROUNDS && progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "%d rounds", rounds->rounds);
 	}
-	rounds->elapsed_s = (reference_ns() - start) / 1e9;
+	rounds->elapsed_s = progress_elapsed_s(&progress);
 	for (int i = 0; i < nmodes && rounds->rounds > 0; i++)
 		rounds->runs[i] = rounds->rounds * rounds->block;
 	MemoryContextDelete(heap_keeper);

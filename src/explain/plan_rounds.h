@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_rounds.h
- *	  Executes a query repeatedly under several levels of instrumentation, interleaved.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes a query repeatedly under several levels of instrumentation, interleaved. */
 #ifndef CLOCKTIMING_PLAN_ROUNDS_H
 #define CLOCKTIMING_PLAN_ROUNDS_H
 
@@ -44,16 +38,14 @@ typedef struct PlanRounds
 	int			nmodes;
 	const int  *modes;
 	int			target;			/* place of the first mode with timers */
-	int			rounds;			/* number of complete rounds; a round has a
-								 * block of each mode */
+	int			rounds;			/* complete ones, with a block of each mode */
 	int			block;			/* executions of a mode in a round */
 	int			runs[N_RUN_MODES];	/* by place in modes: executions that
 									 * count, one block per round; if no round
 									 * is complete, those of the incomplete
 									 * one */
 	double	  **ms;				/* [mode's place in modes][run] */
-	double		node_calls;		/* node calls of one execution if a mode
-								 * counts them, else 0 */
+	double		node_calls;		/* of one execution; 0: no mode counts them */
 	int			executions;		/* including those that do not count */
 	double		elapsed_s;		/* duration of all executions */
 } PlanRounds;
@@ -73,17 +65,11 @@ extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmo
 							   int block, double duration_s, bool by_statement,
 							   const char *label);
 
-/*
- * Warns that there was no time for one round: that many executions took elapsed_s of duration_s.
- * "needed" is the number of such durations that the caller divides up.
- */
+/* Warns that the time did not suffice for a round; "needed" such durations are divided up. */
 extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
 							 double duration_s, double needed);
 
-/*
- * call_at_random_place() calls work(arg) in a context, with the stack and further contexts at
- * random places, and resets the context. random_places_prepare() must be called once before.
- */
+/* Calls work(arg) with stack and contexts at random places, after random_places_prepare() once. */
 extern void random_places_prepare(MemoryContext context);
 extern void call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context);
 

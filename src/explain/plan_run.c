@@ -1,12 +1,7 @@
-/*
- * plan_run.c
- *	  See plan_run.h.
- */
 #include "postgres.h"
 
 #include "commands/createas.h"
 #include "executor/executor.h"
-#include "executor/instrument.h"
 #include "nodes/nodeFuncs.h"
 #include "tcop/dest.h"
 #include "utils/snapmgr.h"
@@ -20,10 +15,7 @@
 
 const QueryDesc *plan_run_desc = NULL;
 
-/*
- * Adds up calls of nodes.  A node is called once for each tuple and once for the end of each loop;
- * a node that returns no tuples once per loop.
- */
+/* A node is called for each tuple, if it returns tuples, and for the end of each loop. */
 static bool
 count_node_calls(PlanState *node, void *context)
 {
@@ -67,7 +59,6 @@ plan_node_ids(QueryDesc *desc)
 	return last + 1;
 }
 
-/* State of an execution. */
 typedef struct PlanRun
 {
 	const PlanQuery *query;
@@ -137,7 +128,6 @@ plan_run(const PlanQuery *query, const PlanObserver *observer)
 	return run.ms;
 }
 
-/* Arguments of work that another role executes. */
 typedef struct RoleWork
 {
 	const PlanQuery *query;

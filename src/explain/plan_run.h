@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_run.h
- *	  Executes a query's plan once, with an observer.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes a query's plan once, with an observer. */
 #ifndef CLOCKTIMING_PLAN_RUN_H
 #define CLOCKTIMING_PLAN_RUN_H
 
@@ -12,15 +6,11 @@
 
 #include "explain/plan_source.h"
 
-/*
- * Callbacks of an execution.  Each may be NULL.  Memory that they allocate in CurrentMemoryContext
- * is kept.
- */
+/* Callbacks of an execution; may be NULL.  What they allocate in CurrentMemoryContext is kept. */
 typedef struct PlanObserver
 {
 	int			instrument_options; /* as for CreateQueryDesc() */
-	bool		whole;			/* the duration includes ExecutorStart() and
-								 * ExecutorEnd() */
+	bool		whole;			/* including ExecutorStart() and End() */
 	void		(*before_run) (QueryDesc *desc, void *arg);
 	void		(*after_run) (QueryDesc *desc, void *arg);
 	void		(*after_finish) (QueryDesc *desc, void *arg);	/* not part of the
@@ -28,25 +18,16 @@ typedef struct PlanObserver
 	void	   *arg;
 } PlanObserver;
 
-/*
- * Executes the plan once and returns the duration in ms.  Discards the output and rolls back what
- * the query writes.  Error positions refer to the query.
- */
+/* Executes the plan once, rolls its writes back, and returns the duration in ms. */
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
-/*
- * Execution that plan_run() is about to begin.  Executor hooks leave it to the observer, and set
- * this to NULL.
- */
+/* Execution that plan_run() begins: hooks leave it to the observer, and set this to NULL. */
 extern const QueryDesc *plan_run_desc;
 
 /* Calls work(arg) under the same conditions, for a caller that executes the plan by itself. */
 extern void plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg);
 
-/*
- * Returns the number of calls of plan nodes, if the observer's instrumentation counts rows.  To be
- * called in after_finish.
- */
+/* Returns the number of calls of plan nodes, in after_finish, if rows were counted. */
 extern double plan_node_calls(QueryDesc *desc);
 
 /* Returns the upper limit of the plan_node_ids of a started plan. */

@@ -1,10 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * plan_shape.h
- *	  The table of plan node types: names, how nodes read their inputs, and whether their calls
- *	  vary.
- *
- *-------------------------------------------------------------------------
+/*
+ * The table of plan node types: names, how nodes read their inputs, and whether their calls vary.
  */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
@@ -15,50 +10,37 @@
 typedef enum InputReading
 {
 	INPUT_MAY_STOP,				/* not known */
-	INPUT_READ_TO_END,			/* to the end: each loop ends with a call
-								 * without a tuple */
+	INPUT_READ_TO_END,			/* each loop ends with a call without tuple */
 	INPUT_IF_BEGUN,				/* to the end if the loop has a second call */
 	INPUT_ENDED_BY_MATCH,		/* until a match: hardly more than one call */
-	INPUT_AS_NODE				/* to the end if the node itself is read to
-								 * the end */
+	INPUT_AS_NODE				/* to the end if the node itself is */
 } InputReading;
 
-/* How a node returns its results. */
 typedef enum NodeOutput
 {
 	OUTPUT_TUPLES,				/* one tuple per call of ExecProcNode() */
-	OUTPUT_WHOLE				/* all results in one call of
-								 * MultiExecProcNode() */
+	OUTPUT_WHOLE				/* all in one call of MultiExecProcNode() */
 } NodeOutput;
 
 typedef struct PlanShape
 {
-	NodeTag		tag;			/* tag of its PlanState */
 	NodeTag		plan;
-	const char *name;			/* name in EXPLAIN, or the beginning of it;
-								 * NULL: depends on the plan's fields */
+	const char *name;			/* Node Type in EXPLAIN (FORMAT JSON) */
 	NodeOutput	output;
 	InputReading inputs;
 	bool		gathers;		/* its inputs are also executed in workers */
-	bool		counts_rows;	/* its implementation may count rows that it
-								 * does not return */
+	bool		counts_rows;	/* may count rows that it does not return */
 
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
 								 * many rows, or wait */
 
-	/*
-	 * callback that replaces "inputs" and its like if the plan's fields
-	 * decide
-	 */
+	/* in place of "inputs" and its like, if the plan's fields decide */
 	InputReading (*inputs_of) (const PlanState *node, const PlanState *input);
 	bool		(*varies) (const PlanState *node);
 } PlanShape;
 
-/*
- * Returns the entry of a node's type.  If the table lacks the type, the entry says that nothing is
- * known.
- */
+/* Return the entry of a node's type, or one that says that nothing is known. */
 extern const PlanShape *plan_shape(const PlanState *node);
 extern const PlanShape *plan_shape_of(const Plan *plan);
 

@@ -1,7 +1,3 @@
-/*
- * plan_source.c
- *	  See plan_source.h.
- */
 #include "postgres.h"
 
 #include "access/table.h"
@@ -38,7 +34,6 @@
 #define ALLOW_WRITES_HINT \
 	"allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay."
 
-/* State of planning a query. */
 typedef struct Planning
 {
 	PlanQuery  *query;
@@ -111,10 +106,6 @@ check_statement(const Planning *planning, RawStmt *raw)
 	}
 }
 
-/*
- * Parameters
- */
-
 static void
 param_error_callback(void *arg)
 {
@@ -171,8 +162,7 @@ typedef struct Parameters
 	const Planning *planning;
 	Oid		   *types;
 	int			n;
-	const ExecuteStmt *execute; /* the EXECUTE statement with the arguments,
-								 * or NULL */
+	const ExecuteStmt *execute; /* EXECUTE with the arguments, or NULL */
 	ParamListInfo params;
 } Parameters;
 
@@ -217,10 +207,6 @@ analyze(const Planning *planning, RawStmt *raw)
 	return query;
 }
 
-/*
- * Plans
- */
-
 static void
 take_plan(const Planning *planning, PlannedStmt *plan)
 {
@@ -238,49 +224,32 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Refuses utility statements, which rules may add, and which prepared statements may be. */
-static void
-refuse_utility(CmdType command, Node *utility)
+/* Returns the only statement.  Rules may add others, and may add utility statements. */
+static void *
+only_statement(List *statements)
 {
-	if (command == CMD_UTILITY)
+	Node	   *only = list_length(statements) == 1 ? linitial(statements) : NULL;
+
+	if (only == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure utility statements: %s", CreateCommandName(utility))));
+				 errmsg("cannot measure a statement that rules turn into %d statements",
+						list_length(statements))));
+	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL : ((PlannedStmt *) only)->utilityStmt != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure utility statements: %s", CreateCommandName(only))));
+	return only;
 }
 
 static void
 plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
 	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
-	List	   *queries = pg_rewrite_query(query);
 
-	if (list_length(queries) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a statement that rules turn into %d statements",
-						list_length(queries))));
-	refuse_utility(linitial_node(Query, queries)->commandType, linitial_node(Query, queries)->utilityStmt);
-	take_plan(planning, compat_plan_query(linitial_node(Query, queries), planning->query->text,
+	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)), planning->query->text,
 										  cursor_options,
 										  generic ? NULL : planning->query->params));
-}
-
-/*
- * Prepared statements
- */
-
-/* Lets the position of an error refer to the prepared statement's own text. */
-static void
-prepared_error_callback(void *arg)
-{
-	int			position = geterrposition();
-
-	if (position > 0)
-	{
-		errposition(0);
-		internalerrposition(position);
-		internalerrquery(arg);
-	}
 }
 
 /* Evaluates the arguments of EXECUTE as the server does. */
@@ -333,10 +302,7 @@ evaluate_arguments(void *arg)
 												 &param->isnull);
 		get_typlenbyval(param->ptype, &length, &by_value);
 
-		/*
-		 * copied, because the executor's state and the subtransaction end
-		 * before it is used
-		 */
+		/* used after the end of the executor's state */
 		if (!param->isnull)
 			param->value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(param->value)) :
 				datumCopy(param->value, by_value, length);
@@ -345,10 +311,7 @@ evaluate_arguments(void *arg)
 	parameters->params = params;
 }
 
-/*
- * Returns the prepared statement after evaluating the arguments of EXECUTE.  What they write is
- * undone.  They may even deallocate the prepared statement, so it is looked up again.
- */
+/* Evaluates the arguments, which may deallocate the statement: it is looked up again. */
 static CachedPlanSource *
 prepared_source(const Planning *planning, const ExecuteStmt *execute)
 {
@@ -380,21 +343,17 @@ prepared_source(const Planning *planning, const ExecuteStmt *execute)
 	return source;
 }
 
-/*
- * Takes the plan that EXECUTE would use.  The plan is copied, because a function of the query may
- * call DEALLOCATE.
- */
+/* Copies the plan that EXECUTE would use, because a function in it may call DEALLOCATE. */
 static void
 plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 {
 	CachedPlanSource *source = prepared_source(planning, execute);
 	char	   *source_text = pstrdup(source->query_string);
 	ErrorContextCallback callback = {
-		.callback = prepared_error_callback,
+		.callback = error_in_text,
 		.arg = source_text
 	};
 	CachedPlan *cached;
-	List	   *plans;
 
 	if (!source->fixed_result)
 		ereport(ERROR,
@@ -406,21 +365,11 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 	error_context_stack = &callback;
 	cached = GetCachedPlan(source, planning->query->params, CurrentResourceOwner, NULL);
 	error_context_stack = callback.previous;
-	plans = copyObject(cached->stmt_list);
+	take_plan(planning, copyObject(castNode(PlannedStmt, only_statement(cached->stmt_list))));
 	ReleaseCachedPlan(cached, CurrentResourceOwner);
-
-	if (list_length(plans) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a statement that rules turn into %d statements",
-						list_length(plans))));
-	refuse_utility(linitial_node(PlannedStmt, plans)->commandType, linitial_node(PlannedStmt, plans)->utilityStmt);
-	take_plan(planning, linitial_node(PlannedStmt, plans));
 }
 
-/*
- * CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW
- */
+/* CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW */
 static void
 plan_create(const Planning *planning, CreateTableAsStmt *create)
 {
@@ -451,10 +400,6 @@ plan_create(const Planning *planning, CreateTableAsStmt *create)
 	planning->query->into = create->into;
 	planning->query->writes = true;
 }
-
-/*
- * REFRESH MATERIALIZED VIEW
- */
 
 typedef struct ViewPlanning
 {

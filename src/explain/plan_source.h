@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_source.h
- *	  Parses, checks and plans the text of a statement.
- *
- *-------------------------------------------------------------------------
- */
+/* Parses, checks and plans the text of a statement. */
 #ifndef CLOCKTIMING_PLAN_SOURCE_H
 #define CLOCKTIMING_PLAN_SOURCE_H
 
@@ -16,15 +10,11 @@
 typedef struct PlanQuery
 {
 	const char *text;
-	const char *source_text;	/* text that the plan is of; that of a
-								 * prepared statement is its own */
+	const char *source_text;	/* the query, or a prepared statement */
 	PlannedStmt *plan;
-	ParamListInfo params;		/* values of the query's parameters; NULL:
-								 * none */
-	IntoClause *into;			/* table to create from the rows; NULL: rows
-								 * are discarded */
-	Oid			role;			/* role that executes a materialized view's
-								 * query; InvalidOid: the caller */
+	ParamListInfo params;		/* of the query; NULL: none */
+	IntoClause *into;			/* table for the rows; NULL: discarded */
+	Oid			role;			/* of a materialized view; or InvalidOid */
 	bool		writes;			/* the plan writes data, and may do so */
 	bool		parallel;		/* the plan may use workers */
 	bool		jit;			/* JIT compiles the plan */

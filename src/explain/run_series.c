@@ -1,7 +1,3 @@
-/*
- * run_series.c
- *	  See run_series.h.
- */
 #include "postgres.h"
 
 #include <math.h>
@@ -53,10 +49,7 @@ add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 	series->random += margin_ns * margin_ns - common;
 }
 
-/*
- * Adds a share.  A share that is unknown in one run counts all the same, because the mean of many
- * is known.
- */
+/* Adds a share, also one that is unknown in one run, because the mean of many is known. */
 static void
 add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node)
 {

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * run_series.h
- *	  Means of several runs of one plan.
- *
- *-------------------------------------------------------------------------
- */
+/* Means of several runs of one plan. */
 #ifndef CLOCKTIMING_RUN_SERIES_H
 #define CLOCKTIMING_RUN_SERIES_H
 

@@ -1,7 +1,3 @@
-/*
- * sampled_run.c
- *	  See sampled_run.h.
- */
 #include "postgres.h"
 
 #include "executor/instrument.h"

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampled_run.h
- *	  Executes a plan once and times its nodes by sampling.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes a plan once and times its nodes by sampling. */
 #ifndef CLOCKTIMING_SAMPLED_RUN_H
 #define CLOCKTIMING_SAMPLED_RUN_H
 
@@ -14,18 +8,14 @@
 #define SAMPLING_DEFAULT		64
 #define MAX_OVERHEAD_DEFAULT	1.0
 
-/*
- * Return the value, or raise an error if it is not valid for the field of NodeTimingOptions.
- * "name" is the user's name of the value.
- */
+/* Return the value of this name, or raise an error if it is not valid for NodeTimingOptions. */
 extern int	sampling_check(const char *name, int64 sampling);
 extern double max_overhead_check(const char *name, double percent);
 
 typedef struct SampledRun
 {
 	NodeTimingOptions options;
-	MemoryContext context;		/* context for the resulting plan; NULL: the
-								 * query's own */
+	MemoryContext context;		/* for "plan"; NULL: the query's own */
 	void		(*finished) (QueryDesc *desc, void *arg);	/* called with the plan,
 															 * before ExecutorEnd();
 															 * may be NULL */

@@ -1,17 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * server_instr.c
- *	  The server's instrumentation of plan nodes and triggers.
- *
- *-------------------------------------------------------------------------
- */
+/* The server's instrumentation of plan nodes and triggers. */
 #include "postgres.h"
 
 #include "compat.h"
 #include "explain/server_instr.h"
 
 #if PG_VERSION_NUM >= 190000
-/* Time in ticks of the clock that the server times with. */
 typedef instr_time ServerTime;
 
 #define COMMON(i) (&(i)->instr)
@@ -27,7 +20,6 @@ server_time(double ns)
 	return unit;
 }
 #else
-/* Time in seconds. */
 typedef double ServerTime;
 
 #define COMMON(i) (i)
@@ -116,10 +108,7 @@ instr_take_off_call(NodeInstr *instr, double *ns)
 void
 instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
 {
-	/*
-	 * EXPLAIN prints both times as a range, so the end must not be before the
-	 * beginning, also after division and rounding.
-	 */
+	/* EXPLAIN prints a range, whose end must not be before its beginning */
 	total_ns = Max(total_ns, 0);
 	instr->ntuples = rows;
 	instr->nloops = loops;

@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * server_instr.h
- *	  The server's instrumentation of plan nodes and triggers.
- *
- * Its fields differ between versions.  Only this file and server_instr.c use them.
- *
- *-------------------------------------------------------------------------
- */
+/* The server's instrumentation.  Only this file and server_instr.c use its fields, which vary. */
 #ifndef CLOCKTIMING_SERVER_INSTR_H
 #define CLOCKTIMING_SERVER_INSTR_H
 
@@ -21,10 +13,7 @@ typedef Instrumentation NodeInstr;
 typedef Instrumentation TriggerInstr;
 #endif
 
-/*
- * Access to a number in the field for a loop's ticks.  InstrEndLoop(), which is called when a node
- * is rescanned, sets it to 0.
- */
+/* A number in place of a loop's ticks.  InstrEndLoop(), on a rescan, sets it to 0. */
 #if PG_VERSION_NUM >= 160000
 #define instr_spare_counter(instr) ((instr)->counter.ticks)
 #else
@@ -73,30 +62,21 @@ extern InstrCounts instr_so_far(const NodeInstr *instr);
  */
 extern double instr_call_ns(const NodeInstr *instr);
 
-/*
- * instr_nworkers() returns the number of a node's workers; instr_of_worker() the counts of one, and
- * false if there is no such worker.
- */
+/* Return the number of a node's workers; the counts of one, false if there is no such worker. */
 extern int	instr_nworkers(const PlanState *node);
 extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);
 
 /* Returns the rows that the node has counted by itself, in ended loops and in the current one. */
 extern double instr_own_rows(const NodeInstr *instr);
 
-/*
- * Removes the latest call from the counts of the current loop.  Returns whether it returned a
- * tuple, and sets *ns to its time.
- */
+/* Removes the latest call from the current loop; returns if it was a tuple, and sets its time. */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 
 /* Sets the counts and times of a node.  Times below 0 become 0; first_ns is at most total_ns. */
 extern void instr_show(NodeInstr *instr, double rows, double loops,
 					   double first_ns, double total_ns);
 
-/*
- * instr_add_counts() adds to a node's rows and loops, and sets its times to 0. instr_add_removed()
- * adds to the removed rows, and instr_forget_removed() sets them to 0.
- */
+/* Add to rows and loops, with times of 0; add to removed rows; set these to 0. */
 extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
 extern void instr_forget_removed(NodeInstr *instr);

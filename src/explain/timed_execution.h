@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timed_execution.h
- *	  State of a timed execution, and of the EXPLAIN statement that is being executed.
- *
- *-------------------------------------------------------------------------
- */
+/* State of a timed execution, and of the EXPLAIN statement that is being executed. */
 #ifndef CLOCKTIMING_TIMED_EXECUTION_H
 #define CLOCKTIMING_TIMED_EXECUTION_H
 
@@ -17,11 +11,9 @@
 /* Result of the draw for the statistics of plans.  Set by the execution sampler. */
 typedef struct ExecutionDraw
 {
-	double		weight;			/* number of executions that this one
-								 * represents; 0: not drawn */
+	double		weight;			/* represented executions; 0: not drawn */
 	double		failed_weight;	/* the same if it fails */
-	bool		nodes;			/* true: nodes are timed; false: only the
-								 * duration */
+	bool		nodes;			/* false: only the duration is timed */
 	double		cost_ns;		/* duration of the draw */
 	uint64		class;			/* private to the execution sampler */
 	uint64		queryid;
@@ -37,18 +29,14 @@ typedef struct TimedExecution
 								 * run.plan is NULL until the end */
 	ExecutionDraw drawn;
 	double		attach_ns;		/* time to set up the timing */
-	uint64		part_ns;		/* start of the latest ExecutorRun() or
-								 * ExecutorFinish() */
+	uint64		part_ns;		/* start of ExecutorRun() or -Finish() */
 	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
-	double		run_ns;			/* duration of ExecutorRun() and
-								 * ExecutorFinish(), if no nodes are timed */
-	uint64		stop_ns;		/* end of the execution, by reference_ns(); 0:
-								 * not ended */
+	double		run_ns;			/* if no nodes are timed */
+	uint64		stop_ns;		/* by reference_ns(); 0: not ended */
 	dlist_node	link;
 	MemoryContextCallback at_end;
 } TimedExecution;
 
-/* An EXPLAIN statement that is being executed. */
 typedef struct ExplainAtWork
 {
 	const char *text;			/* text of the statement */
@@ -57,8 +45,7 @@ typedef struct ExplainAtWork
 	QueryDesc  *desc;			/* plan that is being executed and printed,
 								 * one of possibly several; NULL: none */
 	TimedExecution *execution;	/* its execution, if timed */
-	struct ExplainOption *option;	/* NULL: the statement has no option of
-									 * clocktiming */
+	struct ExplainOption *option;	/* NULL: none of clocktiming */
 	int			marked_from;	/* before 18: position in the output after
 								 * which markers may be printed; -1: no
 								 * markers */

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timing_clock.c
- *	  The clock that times calls.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that times calls. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"
@@ -19,10 +13,7 @@ bool		timing_by_counter = false;
 /* Number of timed queries whose memory exists. */
 static int	holders = 0;
 
-/*
- * Applies the rule and the setting of PostgreSQL 19, also on older servers.  A function of a timed
- * query may change the setting.
- */
+/* By PostgreSQL 19's rule and setting, on all versions.  A timed query may change the setting. */
 void
 timing_clock_choose(bool recent)
 {

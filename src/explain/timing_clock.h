@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timing_clock.h
- *	  The clock that times calls.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that times calls. */
 #ifndef CLOCKTIMING_TIMING_CLOCK_H
 #define CLOCKTIMING_TIMING_CLOCK_H
 

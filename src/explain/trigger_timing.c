@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * trigger_timing.c
- *	  Times a sample of the firings of triggers.
- *
- *-------------------------------------------------------------------------
- */
+/* Times a sample of the firings of triggers. */
 #include "postgres.h"
 
 #include "catalog/pg_trigger.h"
@@ -14,7 +8,6 @@
 
 #include "explain/call_samples.h"
 #include "explain/plan_record.h"
-#include "explain/timing_clock.h"
 #include "explain/trigger_timing.h"
 
 typedef struct TimedTrigger
@@ -42,7 +35,6 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	return result;
 }
 
-/* Wrapper around a trigger's function. */
 static Datum
 counted_firing(PG_FUNCTION_ARGS)
 {
@@ -57,10 +49,7 @@ counted_firing(PG_FUNCTION_ARGS)
 	return FunctionCallInvoke(fcinfo);
 }
 
-/*
- * Returns whether the statement may fire the trigger.  An UPDATE that moves a row to another
- * partition deletes and inserts it.
- */
+/* Returns whether the statement may fire it.  UPDATE may move a row, by DELETE and INSERT. */
 static bool
 may_fire(const ModifyTable *plan, const Trigger *trigger)
 {

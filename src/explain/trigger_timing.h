@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * trigger_timing.h
- *	  Times a sample of the firings of triggers.
- *
- * A firing is treated as a later call of a node that has no children and no loops.
- *
- *-------------------------------------------------------------------------
- */
+/* Times a sample of the firings of triggers, as calls of a node without children and loops. */
 #ifndef CLOCKTIMING_TRIGGER_TIMING_H
 #define CLOCKTIMING_TRIGGER_TIMING_H
 
@@ -15,10 +7,7 @@
 /* Installs wrappers for all relations that the plan writes to, if the server counts firings. */
 extern void triggers_attach(QueryTiming *query);
 
-/*
- * Writes the estimated times of firings, without the cost of timing, to the server's
- * instrumentation.
- */
+/* Writes the firings' times without the cost of timing to the server's instrumentation. */
 extern void triggers_show(const QueryTiming *query);
 
 #endif							/* CLOCKTIMING_TRIGGER_TIMING_H */

@@ -1,6 +1,5 @@
 /* cpu_hop_test: a wrong clock of another CPU is found, and no correct one is. */
 #ifdef __linux__
-#define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>
 #endif

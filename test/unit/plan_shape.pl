@@ -46,7 +46,7 @@ sub is_plan_state
 my %abstract = map { $_ => 1 } qw(PlanState ScanState JoinState);
 my @types = sort grep { !$abstract{$_} && is_plan_state($_) } keys %base;
 my (%rows, $n);
-$rows{$_}++ for $table =~ /\.tag = T_(\w+)/g;
+$rows{"${_}State"}++ for $table =~ /\{\.plan = T_(\w+), \.name = "/g;
 
 sub ok
 {
@@ -54,16 +54,13 @@ sub ok
 	printf "%sok %d - %s\n", ($ok ? '' : 'not '), ++$n, $name;
 }
 
-printf "1..%d\n", @types + 3;
+printf "1..%d\n", @types + 2;
 ok(@types >= 40, 'the headers name ' . @types . ' types of nodes');
 for my $type (@types)
 {
 	my $in_table = $rows{$type} // 0;
 	ok($in_table + ($default{$type} ? 1 : 0) == 1, "$type has one row, or the default");
 }
-my @pairs = $table =~ /\.tag = T_(\w+)State, \.plan = T_(\w+)/g;
-my @mixed = grep { $pairs[ 2 * $_ ] ne $pairs[ 2 * $_ + 1 ] } 0 .. $#pairs / 2;
-ok(@pairs == 2 * @types && !@mixed, "each row has the type of the state's plan: @mixed");
-my %known = map { $_ => 1 } @types, 'Invalid';
+my %known = map { $_ => 1 } @types;
 my @strange = grep { !$known{$_} } sort keys %rows;
 ok(!@strange, "no row for anything else: @strange");

@@ -1,9 +1,6 @@
 /*
  * skew_test: the offset between two CPUs' clocks is always within its bounds.
  */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <pthread.h>
 #ifdef __linux__
 #include <sched.h>
