@@ -10,10 +10,14 @@
 #include "core/system_state.h"
 
 /* Clock sources that are read without a system call, and commands to select one. */
-#ifdef __linux__
+#if defined(__linux__)
 #define READ_BY_VDSO		"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"
 #define CHANGE_NOW			"as root, `cd /sys/devices/system/clocksource/clocksource0` `echo %s > current_clocksource`"
 #define CHANGE_FOR_GOOD		"add `clocksource=%s` to GRUB_CMDLINE_LINUX in /etc/default/grub, then as root `update-grub` (Debian, Ubuntu) or `grub2-mkconfig -o /boot/grub2/grub.cfg` (Red Hat, SUSE), and restart the machine"
+#elif defined(__FreeBSD__)
+#define READ_BY_VDSO		"TSC-low", "TSC"
+#define CHANGE_NOW			"as root, `sysctl kern.timecounter.hardware=%s`"
+#define CHANGE_FOR_GOOD		"as root, `echo kern.timecounter.hardware=%s >> /etc/sysctl.conf`"
 #else
 #define READ_BY_VDSO		"none"
 #define CHANGE_NOW			"%s"

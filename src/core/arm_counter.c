@@ -128,7 +128,10 @@ arm_counter_why_not_trusted(void)
 
 	evidence.why_not = arm_counter_why_not();
 	evidence.kernel_source = source;
+#ifdef __linux__
+	/* other systems have other names */
 	(void) kernel_clock_source(source);
+#endif
 	if (evidence.why_not == NULL && evidence.system_ns == 0)
 	{
 		evidence.counter_ns = least_cost_ns(fenced_read);

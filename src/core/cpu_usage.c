@@ -11,6 +11,7 @@
 
 #include "core/cpu_usage.h"
 
+#if defined(__linux__)
 /* Opens the scheduler's counters of this thread once per process, because opening is slow. */
 static int
 schedstat(void)
@@ -27,11 +28,13 @@ schedstat(void)
 	}
 	return fd;
 }
+#endif
 
 /* Time in a run queue, by the scheduler; negative if it does not tell. */
 static double
 delay_ns(void)
 {
+#if defined(__linux__)
 	char text[	128];
 	unsigned long long ran;
 	unsigned long long delay;
@@ -45,29 +48,39 @@ delay_ns(void)
 	/* a kernel that does not keep them shows zeros, but we have run before */
 	if (sscanf(text, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
+#endif
 	return -1;
-}
-
-double
-cpu_time_ns(void)
-{
-	struct timespec ts = {0, 0};
-
-	(void) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
 }
 
 static void
 put_usage(CpuUsage *usage)
 {
+#if defined(CLOCK_THREAD_CPUTIME_ID) && defined(RUSAGE_SELF)
+	struct timespec ts;
 	struct rusage rusage;
 
-	if (getrusage(RUSAGE_SELF, &rusage) == 0)
+	if (getrusage(RUSAGE_SELF, &rusage) == 0 &&
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
 	{
-		usage->cpu_ns = cpu_time_ns();
+		usage->cpu_ns = (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
 		usage->waits = (double) rusage.ru_nvcsw;
 		usage->preemptions = (double) rusage.ru_nivcsw;
 	}
+#else
+	(void) usage;
+#endif
+}
+
+double
+cpu_time_ns(void)
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+	struct timespec ts;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
+		return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
+#endif
+	return (double) clock() * (1e9 / CLOCKS_PER_SEC);
 }
 
 CpuUsage

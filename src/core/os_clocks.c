@@ -4,6 +4,9 @@
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
+#ifdef __APPLE__
+#include <mach/mach_time.h>
+#endif
 #include <unistd.h>
 
 #include "core/os_clocks.h"
@@ -12,6 +15,9 @@
 #define NO_CLOCK ((clockid_t) -1)
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE NO_CLOCK
+#endif
+#ifndef CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC NO_CLOCK
 #endif
 #ifndef CLOCK_MONOTONIC_COARSE
 #define CLOCK_MONOTONIC_COARSE NO_CLOCK
@@ -24,6 +30,12 @@
 #endif
 #ifndef CLOCK_TAI
 #define CLOCK_TAI NO_CLOCK
+#endif
+#ifndef CLOCK_PROCESS_CPUTIME_ID
+#define CLOCK_PROCESS_CPUTIME_ID NO_CLOCK
+#endif
+#ifndef CLOCK_THREAD_CPUTIME_ID
+#define CLOCK_THREAD_CPUTIME_ID NO_CLOCK
 #endif
 
 #define NS_PER_S	UINT64_C(1000000000)
@@ -67,11 +79,24 @@ times_ns(void)
 	return (uint64_t) times(&unused) * times_tick_ns;
 }
 
+#ifdef __APPLE__
+static mach_timebase_info_data_t mach_timebase; /* set by os_clock_works() */
+
+static inline uint64_t
+mach_absolute_time_ns(void)
+{
+	/* a tick takes numer / denom nanoseconds */
+	return (uint64_t) ((unsigned __int128) mach_absolute_time() *
+					   mach_timebase.numer / mach_timebase.denom);
+}
+#endif
+
 /*
- * The clocks: BY_ID(name, id, kind, description) for clock_gettime(), and BY_CALL(name, call, unit
- * in ns, kind, description) for others.  os_clock_works() determines a unit of 0.
+ * Clocks that are listed on all platforms: BY_ID(name, id, kind, description) for clock_gettime(),
+ * and BY_CALL(name, call, unit in ns, kind, description) for others.  os_clock_works() determines a
+ * unit of 0.
  */
-#define OS_CLOCKS(BY_ID, BY_CALL) \
+#define COMMON_CLOCKS(BY_ID, BY_CALL) \
 	BY_ID(realtime, CLOCK_REALTIME, CLOCK_FINE, "time of day, which NTP and the administrator set") \
 	BY_ID(realtime_coarse, CLOCK_REALTIME_COARSE, CLOCK_COARSE, "time of day at the last timer interrupt") \
 	BY_ID(monotonic, CLOCK_MONOTONIC, CLOCK_FINE, "time since the start, steered by NTP") \
@@ -87,13 +112,33 @@ times_ns(void)
 	BY_CALL(times, times_ns(), 0, CLOCK_COARSE, "time since some moment in timer ticks") \
 	BY_CALL(time, (uint64_t) time(NULL) * NS_PER_S, 1e9, CLOCK_COARSE, "time of day in seconds")
 
+#if defined(__FreeBSD__)
+#define PLATFORM_CLOCKS(BY_ID, BY_CALL) \
+	BY_ID(realtime_fast, CLOCK_REALTIME_FAST, CLOCK_COARSE, "time of day at the last timer interrupt") \
+	BY_ID(realtime_precise, CLOCK_REALTIME_PRECISE, CLOCK_FINE, "time of day as precisely as possible") \
+	BY_ID(monotonic_fast, CLOCK_MONOTONIC_FAST, CLOCK_COARSE, "monotonic at the last timer interrupt") \
+	BY_ID(monotonic_precise, CLOCK_MONOTONIC_PRECISE, CLOCK_FINE, "monotonic as precisely as possible") \
+	BY_ID(uptime_fast, CLOCK_UPTIME_FAST, CLOCK_COARSE, "time that the system has run, at the last timer interrupt") \
+	BY_ID(uptime_precise, CLOCK_UPTIME_PRECISE, CLOCK_FINE, "time that the system has run, as precisely as possible") \
+	BY_ID(second, CLOCK_SECOND, CLOCK_COARSE, "time of day in seconds")
+#elif defined(__APPLE__)
+#define PLATFORM_CLOCKS(BY_ID, BY_CALL) \
+	BY_CALL(mach_absolute_time, mach_absolute_time_ns(), 0, CLOCK_FINE, "time that the system has run, as the processor counts") \
+	BY_ID(uptime_raw, CLOCK_UPTIME_RAW, CLOCK_FINE, "time that the system has run, steered by nobody") \
+	BY_ID(uptime_raw_approx, CLOCK_UPTIME_RAW_APPROX, CLOCK_COARSE, "uptime_raw at the last context switch") \
+	BY_ID(monotonic_raw_approx, CLOCK_MONOTONIC_RAW_APPROX, CLOCK_COARSE, "monotonic_raw at the last context switch")
+#else
+#define PLATFORM_CLOCKS(BY_ID, BY_CALL)
+#endif
+
 #define READER(name, READ) \
 CLOCK_READER_FUNCTIONS(read_##name, READ) \
 static const ClockReader reader_##name = CLOCK_READER(read_##name);
 #define READER_BY_ID(name, id, kind, description) READER(name, clock_gettime_ns(id))
 #define READER_BY_CALL(name, call, unit_ns, kind, description) READER(name, call)
 
-OS_CLOCKS(READER_BY_ID, READER_BY_CALL)
+COMMON_CLOCKS(READER_BY_ID, READER_BY_CALL)
+PLATFORM_CLOCKS(READER_BY_ID, READER_BY_CALL)
 
 #define ENTRY_BY_ID(name, id, kind, description) \
 	{#name, "clock_gettime (" #id ")", kind, description, &reader_##name, 0, id},
@@ -101,7 +146,8 @@ OS_CLOCKS(READER_BY_ID, READER_BY_CALL)
 	{#name, #name, kind, description, &reader_##name, unit_ns, NO_CLOCK},
 
 const OsClock os_clocks[] = {
-	OS_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
+	COMMON_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
+	PLATFORM_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 };
 
 const int	n_os_clocks = sizeof(os_clocks) / sizeof(os_clocks[0]);
@@ -118,6 +164,11 @@ os_clock_works(const OsClock *clock)
 		times_tick_ns = hz > 0 ? NS_PER_S / (uint64_t) hz : 0;
 		return hz > 0;
 	}
+#ifdef __APPLE__
+	if (clock->reader == &reader_mach_absolute_time)
+		return mach_timebase_info(&mach_timebase) == KERN_SUCCESS &&
+			mach_timebase.numer > 0 && mach_timebase.denom > 0;
+#endif
 	return clock->unit_ns > 0 ||
 		(clock->id != NO_CLOCK && clock_gettime(clock->id, &ts) == 0);
 }
@@ -129,6 +180,10 @@ os_clock_resolution_ns(const OsClock *clock)
 
 	if (clock->reader == &reader_times)
 		return (double) times_tick_ns;
+#ifdef __APPLE__
+	if (clock->reader == &reader_mach_absolute_time)
+		return (double) mach_timebase.numer / mach_timebase.denom;
+#endif
 	if (clock->unit_ns > 0)
 		return clock->unit_ns;
 	return clock_getres(clock->id, &ts) == 0 ? (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec : 0;

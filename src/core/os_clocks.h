@@ -26,7 +26,7 @@ typedef struct OsClock
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } OsClock;
 
-/* The same on every platform. */
+/* The clocks of COMMON_CLOCKS on every platform, then those of this platform. */
 extern const OsClock os_clocks[];
 extern const int n_os_clocks;
 

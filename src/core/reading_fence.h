@@ -9,7 +9,7 @@
 static inline void
 reading_fence(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_lfence();
 #elif defined(__aarch64__)
 	__asm__ volatile ("isb":::"memory");

@@ -7,7 +7,7 @@
 
 #include "core/reference.h"
 
-#if defined(__linux__) && defined(SYS_clock_gettime)
+#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
 #define REFERENCE_BY_SYSTEM_CALL 1
 #endif
 

@@ -49,7 +49,7 @@
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 DEFINE_CLOCK_READER(reader_rdtscp, tsc_read_rdtscp());
 DEFINE_CLOCK_READER(reader_rdtsc, tsc_read_rdtsc());
 #elif defined(__aarch64__)

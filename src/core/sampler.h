@@ -19,7 +19,7 @@
 
 /* Readers of clocks that need no PostgreSQL header. */
 extern const ClockReader reader_system;
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 extern const ClockReader reader_rdtscp;
 extern const ClockReader reader_rdtsc;
 #elif defined(__aarch64__)

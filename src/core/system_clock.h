@@ -5,8 +5,16 @@
 #include <stdint.h>
 #include <time.h>
 
+#if defined(__APPLE__) && defined(CLOCK_MONOTONIC_RAW)
+#define SYSTEM_CLOCK_ID		CLOCK_MONOTONIC_RAW
+#define SYSTEM_CLOCK_NAME	"clock_gettime (CLOCK_MONOTONIC_RAW)"
+#elif defined(CLOCK_MONOTONIC)
 #define SYSTEM_CLOCK_ID		CLOCK_MONOTONIC
 #define SYSTEM_CLOCK_NAME	"clock_gettime (CLOCK_MONOTONIC)"
+#else
+#define SYSTEM_CLOCK_ID		CLOCK_REALTIME
+#define SYSTEM_CLOCK_NAME	"clock_gettime (CLOCK_REALTIME)"
+#endif
 
 static inline uint64_t
 system_clock_read(void)

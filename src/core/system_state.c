@@ -7,10 +7,23 @@
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #endif
+#ifdef __FreeBSD__
+#include <sys/types.h>
+#include <sys/sysctl.h>
+#endif
 
 #include "core/system_state.h"
 
-#define SOURCES		"/sys/devices/system/clocksource/clocksource0/"
+#if defined(__linux__)
+#define SOURCE_IN_USE	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define SOURCES			"/sys/devices/system/clocksource/clocksource0/available_clocksource"
+#elif defined(__FreeBSD__)
+#define SOURCE_IN_USE	"kern.timecounter.hardware"
+#define SOURCES			"kern.timecounter.choice"
+#else
+#define SOURCE_IN_USE	""
+#define SOURCES			""
+#endif
 
 /* Reads the beginning of a file; writes an empty string if it cannot be read. */
 static void
@@ -27,13 +40,18 @@ read_beginning(const char *path, char *text, size_t size)
 	text[		length > 0 ? length : 0] = '\0';
 }
 
-/* Reads the first line of a file without trailing blanks. */
+/* Reads the first line of a file, or of a variable of FreeBSD's kernel, without trailing blanks. */
 static bool
-read_line(const char *path, char *line)
+read_kernel_text(const char *name, char *line)
 {
 	size_t		length;
 
-	read_beginning(path, line, KERNEL_CLOCK_SIZE);
+#ifdef __FreeBSD__
+	length = KERNEL_CLOCK_SIZE - 1;
+	line[sysctlbyname(name, line, &length, NULL, 0) == 0 ? length : 0] = '\0';
+#else
+	read_beginning(name, line, KERNEL_CLOCK_SIZE);
+#endif
 	length = strcspn(line, "\n");
 	while (length > 0 && line[length - 1] == ' ')
 		length--;
@@ -44,13 +62,13 @@ read_line(const char *path, char *line)
 bool
 kernel_clock_source(char *name)
 {
-	return read_line(SOURCES "current_clocksource", name);
+	return read_kernel_text(SOURCE_IN_USE, name);
 }
 
 bool
 kernel_clock_sources_available(char *names)
 {
-	return read_line(SOURCES "available_clocksource", names);
+	return read_kernel_text(SOURCES, names);
 }
 
 bool
@@ -80,7 +98,7 @@ system_cpu_time(void)
 	return time;
 }
 
-#if defined(__linux__) && defined(SYS_clock_gettime)
+#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
 /* Reads a clock by system call, because a preloaded library may replace clock_gettime(). */
 static double
 kernel_clock_s(clockid_t id)

@@ -90,10 +90,19 @@ evidence_now(void)
 	static char available[KERNEL_CLOCK_SIZE];
 	static TscEvidence evidence = {.kernel_source = source, .kernel_sources_available = available};
 
+#ifdef __linux__
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
+<<<<<<< HEAD
 	evidence.why_not_usable = tsc_why_not_usable();
 	evidence.tsc_adjust = tsc_cpuid()->tsc_adjust;
+=======
+#endif
+	evidence = (TscEvidence)
+	{
+		tsc_why_not_usable(), tsc_cpuid()->tsc_adjust, source, available
+	};
+>>>>>>> parent of 8b29e21 (Clocks of Linux only: the code for FreeBSD and macOS was never compiled or tested)
 	return &evidence;
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/counter_frequency.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 #define CLOCKTIMING_HAVE_TSC 1
 #include <x86intrin.h>
 #endif
