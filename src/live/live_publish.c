@@ -353,10 +353,25 @@ estimate_so_far(QueryTiming *query, const bool *in_call)
 	return plan;
 }
 
+/* Whether a node above has ended its parallel workers, and freed what they shared with this process. */
+static bool
+workers_are_gone(const NodeTiming *t)
+{
+	while ((t = t->parent) != NULL)
+	{
+		if (IsA(t->node, GatherState))
+			return ((const GatherState *) t->node)->pei == NULL;
+		if (IsA(t->node, GatherMergeState))
+			return ((const GatherMergeState *) t->node)->pei == NULL;
+	}
+	return false;
+}
+
 /* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
 static double
-share_scanned(const PlanState *node)
+share_scanned(const NodeTiming *t)
 {
+	const PlanState *node = t->node;
 	TableScanDesc scan;
 	const HeapScanDescData *heap;
 	double		blocks;
@@ -372,7 +387,7 @@ share_scanned(const PlanState *node)
 	{
 		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_parallel;
 
-		if (shared->phs_nblocks == 0)
+		if (workers_are_gone(t) || shared->phs_nblocks == 0)
 			return NAN;
 		return Min((double) pg_atomic_read_u64(&shared->phs_nallocated) / shared->phs_nblocks, 1);
 	}
@@ -426,7 +441,7 @@ put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, Live
 		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
 	}
 	counts->state = node_state(t, in_call, counts->loops);
-	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node) : NAN);
+	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t) : NAN);
 	put_batches(t->node, counts);
 	counts->total_ns = unknown ? NAN : estimate->total_ns;
 	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
