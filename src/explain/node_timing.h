@@ -22,6 +22,7 @@
 #include "explain/timing_options.h"
 
 typedef struct QueryTiming QueryTiming;
+typedef struct NodeTiming NodeTiming;
 
 /*
  * Calibrates, which takes some milliseconds, unless it was done a moment ago; to
@@ -44,6 +45,15 @@ extern void node_timing_start(QueryTiming *query);
 extern void node_timing_ran(QueryTiming *query);
 extern void node_timing_stop(QueryTiming *query);
 extern void node_timing_resume(QueryTiming *query, bool again);
+
+/* Fills in the "in" fields of a node's estimate. */
+typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
+
+/*
+ * Returns the estimates of all nodes, in CurrentMemoryContext, by what the recorder says of each.
+ * "nworkers" is the number of workers whose reports count.
+ */
+extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void *arg);
 
 /*
  * Returns the result in CurrentMemoryContext, and gives back all resources; an

@@ -16,10 +16,10 @@ extern void parallel_timing_share(QueryTiming *query);
 /* How many workers may have reported; 0 if none was told. */
 extern int	parallel_timing_workers(const QueryTiming *query);
 
-/* A node's estimate, with what workers have reported. */
-extern void parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate);
+/* A NodeRecorder: with the reports of all workers. */
+extern void parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg);
 
-/* Once all nodes have theirs: those of the uses of shared subplans. */
+/* Once all nodes have theirs: those of the uses of shared subplans, with the reports of plan->nworkers. */
 extern void parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan);
 
 /* No more workers will come.  (Settings of the leader's are nested, as executions are.) */
