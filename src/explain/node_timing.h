@@ -17,6 +17,7 @@
 #include "explain/timing_options.h"
 
 typedef struct QueryTiming QueryTiming;
+typedef struct NodeTiming NodeTiming;
 
 /* Calibrates for some milliseconds unless that was done recently.  Not while a query is timed. */
 extern void node_timing_prepare(const NodeTimingOptions *options);
@@ -37,6 +38,15 @@ extern void node_timing_start(QueryTiming *query);
 extern void node_timing_ran(QueryTiming *query);
 extern void node_timing_stop(QueryTiming *query);
 extern void node_timing_resume(QueryTiming *query, bool again);
+
+/* Fills in the "in" fields of a node's estimate. */
+typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
+
+/*
+ * Returns the estimates of all nodes, in CurrentMemoryContext, by what the recorder says of each.
+ * "nworkers" is the number of workers whose reports count.
+ */
+extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void *arg);
 
 /*
  * Returns the result in CurrentMemoryContext, and releases all resources; an error releases them,

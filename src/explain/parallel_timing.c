@@ -137,11 +137,12 @@ parallel_timing_workers(const QueryTiming *query)
 }
 
 void
-parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate)
+parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg)
 {
-	SharedTiming *shared = query->shared;
+	SharedTiming *shared = t->query->shared;
 
-	record_estimate(t, parallel_timing_workers(query),
+	(void) arg;
+	record_estimate(t, parallel_timing_workers(t->query),
 					shared == NULL ? NULL : &shared->records[t->id],
 					shared == NULL ? 0 : records_of_worker(shared), estimate);
 }
@@ -152,7 +153,7 @@ parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan)
 	SharedTiming *shared = query->shared;
 
 	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		record_part_estimate(use, parallel_timing_workers(query),
+		record_part_estimate(use, plan->nworkers,
 							 shared == NULL ? NULL : &shared->records[shared->nnodes + use->place - query->nplaces],
 							 shared == NULL ? 0 : records_of_worker(shared),
 							 plan, &plan->nodes[use->place]);

@@ -10,8 +10,8 @@ extern void parallel_timing_share(QueryTiming *query);
 /* Returns the number of workers that may have reported; 0 if nothing was published. */
 extern int	parallel_timing_workers(const QueryTiming *query);
 
-/* Makes a node's estimate, including what workers have reported. */
-extern void parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate);
+/* A NodeRecorder: makes a node's estimate, including what workers have reported. */
+extern void parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg);
 
 /* Makes the estimates of the uses of shared subplans.  Called after those of all nodes. */
 extern void parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan);
