@@ -168,7 +168,7 @@ add_long_gap(NodeTiming *t, double ticks)
 		if (is_timed(t))
 			samples->long_seen++;
 		else
-			samples->long_certain += 1.0 / gap;
+			samples->long_certain += 1.0 / (gap - 1);
 	}
 }
 
@@ -179,7 +179,7 @@ add_hidden_gap(NodeSamples *samples, double ticks)
 	int			gap = Max(samples->first.policy.gap, samples->later.policy.gap);
 
 	samples->hidden_ticks += ticks;
-	samples->long_expected += gap > 0 ? 1.0 / gap : 0;
+	samples->long_expected += gap > 1 ? 1.0 / (gap - 1) : 0;
 }
 
 /*
