@@ -26,8 +26,8 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	uint64		start;
 	uint64		stop;
 
-	start = query_reading(t->query, t, false);
-	begin_timed_call(t, start);
+	begin_timed_call(t, query_reading(t->query, t, false));
+	start = query_reading(t->query, t, true);
 	result = FunctionCallInvoke(fcinfo);
 	stop = query_reading(t->query, t, true);
 	keep_sample(t, &t->samples->later, start, stop, 0, none);

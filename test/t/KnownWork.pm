@@ -40,7 +40,7 @@ my @places = (
 		nodes => { 'Aggregate' => [0], 'Seq Scan t' => [1] } },
 	{ name => 'CTE', query => 'WITH c AS MATERIALIZED (SELECT p, known_work(0, p) FROM known_a AS a) SELECT p FROM c WHERE known_work(1, p) >= 0',
 		nodes => { 'Seq Scan a' => [0], 'CTE Scan c' => [1] } },
-	{ name => 'function scan', query => 'SELECT i FROM known_rows(0, 20000) AS f (i) WHERE known_work(1, i / 20) >= 0',
+	{ name => 'function scan', query => 'SELECT i FROM known_rows(0, :calls) AS f (i) WHERE known_work(1, (i - 1) * 1000 / :calls) >= 0',
 		nodes => { 'Function Scan f' => [ 0, 1 ] } },
 	{ name => 'ProjectSet', query => 'SELECT known_rows(0, 100) FROM known_s AS s', nodes => { 'ProjectSet' => [0] } },
 	{ name => 'foreign scan', query => 'SELECT i FROM known_f AS f WHERE known_work(0, p) >= 0', nodes => { 'Foreign Scan f' => [0] } },
@@ -51,13 +51,20 @@ my @places = (
 	{ name => 'workers, hash join', query => "SELECT 1 $join", set => "$parallel; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_parallel_hash = off",
 		root => 0, gather => 1, nodes => { 'Hash Join' => [0], 'Seq Scan a' => [1], 'Seq Scan b' => [2] } });
 
-sub known_places { return @places; }
+# A scale of 2 doubles the number of calls of each query.
+sub known_places
+{
+	my $calls = 20000 * (shift // 1);
 
-# Returns a script that creates tables, and functions of the library at a path. The server writes
-# the foreign table's file; without a file there is no foreign table.
+	return map { { %$_, query => $_->{query} =~ s/:calls/$calls/gr } } @places;
+}
+
+# Returns a script that creates tables for queries of that scale, and functions of the library at a
+# path. The server writes the foreign table's file; without a file there is no foreign table.
 sub known_schema
 {
-	my ($library, $file) = @_;
+	my ($library, $file, $scale) = @_;
+	$scale //= 1;
 	my $table = 'SELECT i, (i - 1) * 1000 / n AS p, 0 AS z FROM generate_series(1, n) AS i';
 
 	return join "\n", "LOAD '$library';",
@@ -71,7 +78,7 @@ sub known_schema
 	  'CREATE OPERATOR CLASS known_ops FOR TYPE integer USING btree AS OPERATOR 1 <#, OPERATOR 2 <=#, OPERATOR 3 =#, OPERATOR 4 >=#,'
 	  . ' OPERATOR 5 >#, FUNCTION 1 known_compare(integer, integer);',
 	  (map { my ($name, $n) = @$_; "CREATE TABLE $name AS " . $table =~ s/\bn\b/$n/gr . ';' }
-		  [ known_a => 20000 ], [ known_m => 2000 ], [ known_s => 200 ], [ known_t => 100 ]),
+		  [ known_a => 20000 * $scale ], [ known_m => 2000 * $scale ], [ known_s => 200 * $scale ], [ known_t => 100 ]),
 	  'CREATE INDEX ON known_a (i);',
 	  'CREATE UNLOGGED TABLE known_u (i integer, p integer, z integer);',
 	  'CREATE TRIGGER known_before BEFORE INSERT ON known_u FOR EACH ROW EXECUTE FUNCTION known_trigger(0);',
