@@ -93,16 +93,9 @@ evidence_now(void)
 #ifdef __linux__
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
-<<<<<<< HEAD
+#endif
 	evidence.why_not_usable = tsc_why_not_usable();
 	evidence.tsc_adjust = tsc_cpuid()->tsc_adjust;
-=======
-#endif
-	evidence = (TscEvidence)
-	{
-		tsc_why_not_usable(), tsc_cpuid()->tsc_adjust, source, available
-	};
->>>>>>> parent of 8b29e21 (Clocks of Linux only: the code for FreeBSD and macOS was never compiled or tested)
 	return &evidence;
 }
 
