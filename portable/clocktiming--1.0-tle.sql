@@ -20,19 +20,19 @@ DECLARE
 -- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
 -- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3 degrees of freedom on.
-CREATE FUNCTION @extschema@.clock_portable_t(df double precision) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN df >= 3 THEN 1.959964 + 2.372272 / df + 2.822499 / df ^ 2 + 2.555851 / df ^ 3 + 1.589536 / df ^ 4
                 WHEN df >= 2 THEN 4.303 WHEN df >= 1 THEN 12.706 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_t(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
 'internal: by how many standard errors a mean may be off with 95 % confidence';
 
 -- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
 -- of the mean of values cut off at the slowest of these, which is the influence function of the former.
-CREATE FUNCTION @extschema@.clock_portable_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
+CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -44,13 +44,13 @@ AS $$
     ), cut AS (
         SELECT avg(x) FILTER (WHERE i <= k) AS mean, max(x) FILTER (WHERE i = k) AS at FROM ordered
     )
-    SELECT max(cut.mean), @extschema@.clock_portable_t(max(k) - 1) * stddev_samp(least(x, cut.at)) * max(n) / max(k) / sqrt(max(n))
+    SELECT max(cut.mean), @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(x, cut.at)) * max(n) / max(k) / sqrt(max(n))
     FROM ordered, cut
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_low_mean(double precision[]) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_low_mean(double precision[]) IS
 'internal: the mean of the fastest fiftieth of what was measured, with its 95 % margin';
 
-CREATE FUNCTION @extschema@.clock_portable_difference(a double precision[], b double precision[],
+CREATE FUNCTION @extschema@.internal_clock_difference(a double precision[], b double precision[],
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -65,14 +65,14 @@ AS $$
                avg(y) FILTER (WHERE j <= k) AS y_mean, max(y) FILTER (WHERE j = k) AS y_at FROM ordered
     )
     SELECT max(y_mean - x_mean),
-           @extschema@.clock_portable_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at)) * max(n) / max(k) / sqrt(max(n))
+           @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at)) * max(n) / max(k) / sqrt(max(n))
     FROM ordered, cut
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
 'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
 
 -- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
-CREATE FUNCTION @extschema@.clock_portable_typical(a double precision[], b double precision[], blocks integer,
+CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -88,11 +88,11 @@ AS $$
     )
     SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_typical(double precision[], double precision[], integer) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
 'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
 
 -- Checks the duration of a run. Only functions that users call check it.
-CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -123,7 +123,7 @@ BEGIN
     RETURN duration;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_duration(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
 'internal: checks a duration in seconds, and cuts it to what statement_timeout and transaction_timeout leave';
 -- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is the same kernel
 -- clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to PostgreSQL 18.
@@ -140,7 +140,7 @@ COMMENT ON FUNCTION @extschema@.clock_portable_duration(double precision) IS
 -- Where the kernel's clock cannot be read but by a system call, the one for gettimeofday() is another and may be the cheaper
 -- one by a fifth.  Nothing overlaps then, and half of what EXPLAIN takes to time a call is a reading, but for
 -- a twentieth.
-CREATE FUNCTION @extschema@.clock_portable_cost(duration double precision,
+CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -186,41 +186,41 @@ BEGIN
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
     -- the faster half: the rest was under way while the processor was slow
-    SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.clock_portable_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
+    SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
-        IF @extschema@.clock_portable_clock() <> 'RDTSC' THEN
+        IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
             -- unless it is too disturbed to tell more
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
             INTO cost_ns, cost_margin_ns
-            FROM @extschema@.clock_portable_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
+            FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
             WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
         END IF;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_cost(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
 'internal: what reading the system clock costs, in nanoseconds, as EXPLAIN reads it up to PostgreSQL 18';
 
 -- PostgreSQL 19 shows "auto (tsc)".
-CREATE FUNCTION @extschema@.clock_portable_clock() RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN current_setting('timing_clock_source', true) LIKE '%tsc%' THEN 'RDTSC'
                 WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' ELSE 'system clock' END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_clock() IS
+COMMENT ON FUNCTION @extschema@.internal_clock_clock() IS
 'internal: the clock that EXPLAIN reads, RDTSC or the system clock';
 
-CREATE FUNCTION @extschema@.clock_portable_source(source text) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_source(source text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    tsc constant boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    tsc constant boolean := @extschema@.internal_clock_clock() = 'RDTSC';
 BEGIN
     IF source IS NULL THEN
         RAISE EXCEPTION 'source must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -235,12 +235,12 @@ BEGIN
         HINT = 'Sources that can be read are system and gettimeofday.';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_source(text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
 'internal: checks the name of a clock source that is to be read';
 
 -- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
 -- that takes longer than reading, duration_s is the time of reading only.
-CREATE FUNCTION @extschema@.clock_portable_durations(duration double precision) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -298,7 +298,7 @@ BEGIN
                  jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks, jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
           FROM (SELECT key::numeric::bigint AS us, sum(value::bigint) AS n
                 FROM unnest(of_blocks) AS b, jsonb_each_text(b) GROUP BY 1) AS per_us) AS run,
-         (SELECT @extschema@.clock_portable_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
+         (SELECT @extschema@.internal_clock_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
           FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
                 FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
     IF (result ->> 'backward_steps')::bigint > 0 THEN
@@ -308,7 +308,7 @@ BEGIN
     RETURN result;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_durations(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_durations(double precision) IS
 'internal: a run of successive readings of clock_timestamp() as the text of a clock_sample';
 
 CREATE FUNCTION @extschema@.clock_measure(source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
@@ -318,10 +318,10 @@ AS $$
 DECLARE
     cost record;
 BEGIN
-    source := @extschema@.clock_portable_source(source);
-    duration := @extschema@.clock_portable_duration(duration);
-    cost := @extschema@.clock_portable_cost(duration / 5);
-    RETURN @extschema@.clock_portable_durations(duration * 0.8)
+    source := @extschema@.internal_clock_source(source);
+    duration := @extschema@.internal_clock_duration(duration);
+    cost := @extschema@.internal_clock_cost(duration / 5);
+    RETURN @extschema@.internal_clock_durations(duration * 0.8)
         || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns, 'cost_margin_ns', cost.cost_margin_ns);
 END
 $$;
@@ -470,7 +470,7 @@ BEGIN
             DETAIL = format('The cutoff given is %s.', cutoff),
             HINT = 'Durations are listed until this share of all is reached; 99.99 is the default.';
     END IF;
-    sample := @extschema@.clock_portable_durations(@extschema@.clock_portable_duration(duration));
+    sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
     RETURN NEXT '';
     RETURN NEXT format('System clock source: %s', sample ->> 'clock');
@@ -508,7 +508,7 @@ COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision)
 -- of the same query without it.
 
 -- What is executed here is a nested statement.
-CREATE FUNCTION @extschema@.clock_portable_alone() RETURNS void
+CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -521,12 +521,12 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_alone() IS
+COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
 'internal: an error if auto_explain counts or times what is executed';
 
 -- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
 -- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
-CREATE FUNCTION @extschema@.clock_portable_once(explain text, statement text, depth integer, pad text) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -536,7 +536,7 @@ DECLARE
     started timestamptz;
 BEGIN
     IF depth > 0 THEN
-        RETURN @extschema@.clock_portable_once(explain, statement, depth - 1, pad);
+        RETURN @extschema@.internal_clock_once(explain, statement, depth - 1, pad);
     ELSIF explain IS NOT NULL THEN
         EXECUTE explain || statement INTO explained;
         RETURN explained -> 0 ->> 'Execution Time';
@@ -548,14 +548,14 @@ BEGIN
     RETURN extract(epoch FROM clock_timestamp() - started) * 1000;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_once(text, text, integer, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) IS
 'internal: how many milliseconds an execution of a query takes, plain or by what EXPLAIN says of it';
 
 -- count(*) over so many rows, several times in a statement by a subquery that depends on each row of another one,
 -- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the
 -- result; its times without those of the same statement over no row are compared with EXPLAIN's without those over no
 -- row, so that what either does once cancels out.
-CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, duration double precision,
+CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
@@ -591,7 +591,7 @@ DECLARE
     round_s double precision;
     round_started timestamptz;
 BEGIN
-    PERFORM @extschema@.clock_portable_alone();
+    PERFORM @extschema@.internal_clock_alone();
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
@@ -611,7 +611,7 @@ BEGIN
             executions := executions + 1;
             -- not random(), which may have been given a seed
             places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
-            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
+            times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
@@ -633,26 +633,26 @@ BEGIN
         RAISE WARNING 'the duration was used up after % execution% of the query', executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
             USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)), HINT = 'Two rounds of all modes need a longer one.';
     END IF;
-    SELECT m.mean INTO analyze_ms FROM @extschema@.clock_portable_low_mean(timing) AS m;
-    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain) AS p,
-        @extschema@.clock_portable_low_mean(plain_none) AS b, @extschema@.clock_portable_low_mean(counting_none) AS c;
+    SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
+    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.internal_clock_low_mean(plain) AS p,
+        @extschema@.internal_clock_low_mean(plain_none) AS b, @extschema@.internal_clock_low_mean(counting_none) AS c;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
-    FROM @extschema@.clock_portable_difference(plain, counting) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    FROM @extschema@.internal_clock_difference(plain, counting) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_counting_ns, typical_counting_margin_ns
-    FROM @extschema@.clock_portable_typical(plain, counting, NULL) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    FROM @extschema@.internal_clock_typical(plain, counting, NULL) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
-    FROM @extschema@.clock_portable_difference(counting, timing) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_difference(counting, timing) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_timing_ns, typical_timing_margin_ns
-    FROM @extschema@.clock_portable_typical(counting, timing, NULL) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_typical(counting, timing, NULL) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
-    FROM @extschema@.clock_portable_difference(plain, timing) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_difference(plain, timing) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_overhead_ns, typical_overhead_margin_ns
-    FROM @extschema@.clock_portable_typical(plain, timing, 20) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_typical(plain, timing, 20) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_overhead(bigint, text, double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double precision) IS
 'internal: what counting and timing cost in nanoseconds a row, undisturbed and typically, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
@@ -684,15 +684,15 @@ BEGIN
         RAISE EXCEPTION 'unknown workload "%"', workload USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Workloads are generate_series and table.';
     END IF;
-    duration := @extschema@.clock_portable_duration(duration);
-    clock := @extschema@.clock_portable_clock();
+    duration := @extschema@.internal_clock_duration(duration);
+    clock := @extschema@.internal_clock_clock();
     -- of the TSC nothing is known here
     IF clock <> 'RDTSC' THEN
-        cost := @extschema@.clock_portable_cost(duration / 6);
+        cost := @extschema@.internal_clock_cost(duration / 6);
         reading_ns := round(cost.cost_ns::numeric, 2);
         reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
     END IF;
-    o := @extschema@.clock_portable_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    o := @extschema@.internal_clock_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
     plain_ms := round(o.plain_ms::numeric, 4);
     analyze_ms := round(o.analyze_ms::numeric, 4);
@@ -717,7 +717,7 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
 -- where there are many, it is looked at with count(*) as the root.
-CREATE FUNCTION @extschema@.clock_portable_query(query text, duration double precision, allow_writes boolean,
+CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
@@ -756,7 +756,7 @@ DECLARE
     difference double precision;
     margin double precision;
 BEGIN
-    duration := @extschema@.clock_portable_duration(duration);
+    duration := @extschema@.internal_clock_duration(duration);
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
@@ -768,16 +768,16 @@ BEGIN
     ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    statement := @extschema@.clock_portable_statement(query, allow_writes, params);
-    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
+    statement := @extschema@.internal_clock_statement(query, allow_writes, params);
+    shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     parallel := shape.plan::text ~ '"Node Type": "Gather';
-    PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
+    PERFORM length(repeat(' ', 8000000));   -- see internal_clock_overhead
 
     FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
             PERFORM set_config('timing_clock_source', source, true);
         END IF;
-        clock := @extschema@.clock_portable_clock();
+        clock := @extschema@.internal_clock_clock();
         part := duration / coalesce(cardinality(clock_sources), 1);
         until := clock_timestamp() + part * interval '1 s';
         plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}'; planning := '{}';
@@ -789,7 +789,7 @@ BEGIN
             FOR turn IN 0 .. 3 LOOP
                 m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4 ELSE (round + 3 - turn) % 4 END;
                 IF m > 0 THEN
-                    plan := (@extschema@.clock_portable_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
+                    plan := (@extschema@.internal_clock_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
                         CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END), allow_writes, path)).output::jsonb -> 0;
                     times[m] := plan ->> 'Execution Time';
                     IF m = 2 THEN
@@ -801,7 +801,7 @@ BEGIN
                             INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
                         END IF;
                         IF shape.as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
-                            plan := (@extschema@.clock_portable_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
+                            plan := (@extschema@.internal_clock_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
                                 format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
                         END IF;
                         IF (plan #>> '{Plan,Actual Rows}')::double precision <= 10 THEN
@@ -809,9 +809,9 @@ BEGIN
                         END IF;
                     END IF;
                 ELSE
-                    times[m] := (@extschema@.clock_portable_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
+                    times[m] := (@extschema@.internal_clock_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
                     IF NOT shape.as_cursor THEN
-                        planning := planning || (@extschema@.clock_portable_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
+                        planning := planning || (@extschema@.internal_clock_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
                     END IF;
                 END IF;
                 executed := executed + 1;
@@ -826,7 +826,7 @@ BEGIN
         END LOOP;
 
         SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
-        FROM @extschema@.clock_portable_low_mean(more) AS s, @extschema@.clock_portable_low_mean(planning) AS p;
+        FROM @extschema@.internal_clock_low_mean(more) AS s, @extschema@.internal_clock_low_mean(planning) AS p;
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms FROM unnest(plain) AS x;
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
@@ -836,7 +836,7 @@ BEGIN
             FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
                 SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
-                FROM @extschema@.clock_portable_typical(plain, modes, NULL) AS d;
+                FROM @extschema@.internal_clock_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
                 slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
@@ -859,7 +859,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_query(text, double precision, boolean, text[], text[], text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
 'internal: clock_query_overhead() with the search_path that the statement is executed under';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
@@ -873,7 +873,7 @@ CREATE FUNCTION @extschema@.clock_query_overhead(
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
-    SELECT * FROM @extschema@.clock_portable_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
+    SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
 'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
@@ -881,7 +881,7 @@ COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boo
 
 -- Rejects statements that cannot be measured, with the C extension's messages. The server checks that it is a single
 -- statement.
-CREATE FUNCTION @extschema@.clock_portable_statement(query text, allow_writes boolean, params text[]) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
@@ -946,12 +946,12 @@ BEGIN
     RETURN result;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_statement(text, boolean, text[]) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) IS
 'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
 
 -- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
 -- block rolls its work back; variables keep their values.
-CREATE FUNCTION @extschema@.clock_portable_execute(statement text, how text, allow_writes boolean, path text,
+CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -969,7 +969,7 @@ DECLARE
     message text;
     state text;
 BEGIN
-    PERFORM @extschema@.clock_portable_alone();
+    PERFORM @extschema@.internal_clock_alone();
     BEGIN
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
@@ -1021,11 +1021,11 @@ BEGIN
     output := array_to_string(lines, chr(10));
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_execute(text, text, boolean, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
 'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
 
 -- Returns the nodes in EXPLAIN's order.
-CREATE FUNCTION @extschema@.clock_portable_nodes(plan jsonb,
+CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -1041,24 +1041,24 @@ AS $body$
     LEFT JOIN numbered AS above ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
     ORDER BY own.n;
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
 'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
 
 -- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
-CREATE FUNCTION @extschema@.clock_portable_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
+CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
 DECLARE
     writes boolean;
 BEGIN
-    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
+    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
     IF plan IS NULL THEN
         RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
     END IF;
     SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select'), false),
            NOT coalesce(bool_or(item ->> 'Node Type' LIKE 'Gather%'), false)
-    INTO writes, as_cursor FROM @extschema@.clock_portable_nodes(plan);
+    INTO writes, as_cursor FROM @extschema@.internal_clock_nodes(plan);
     IF writes AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
@@ -1068,11 +1068,11 @@ BEGIN
         AND NOT (allow_writes AND statement ~* '\minto\M');
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_shape(text, boolean, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
 'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
 
 -- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
-CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
@@ -1094,8 +1094,8 @@ DECLARE
     elapsed double precision;
     n integer := 0;
 BEGIN
-    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
-    lines := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
+    shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
+    lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
     -- glibc: after a large piece was freed, malloc() no longer returns smaller ones to the system
     PERFORM length(repeat(' ', 8000000));
     LOOP
@@ -1109,13 +1109,13 @@ BEGIN
                     HINT = 'SET statement_timeout to four times as much or more.';
             END IF;
             IF (turn + n) % 2 = 0 THEN
-                one := @extschema@.clock_portable_execute(statement, time_calls, allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, time_calls, allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
             ELSIF shape.as_cursor THEN
-                one := @extschema@.clock_portable_execute(statement, 'as a cursor', allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, 'as a cursor', allow_writes, path);
                 plain := plain || one.ms;
             ELSE
-                printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
+                printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
                 plain := plain || substring(printed FROM '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
             END IF;
         END LOOP;
@@ -1125,12 +1125,12 @@ BEGIN
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;
     IF format IS NOT NULL AND printed IS NULL THEN
-        printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
+        printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
     END IF;
     RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor, 'lines', lines, 'printed', printed);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, text, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, text, text) IS
 'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times, and what EXPLAIN prints in a format';
 -- clock_explain(): times of plan nodes without the cost of timing.
 
@@ -1140,7 +1140,7 @@ COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, te
 --
 -- where a call is timed by two readings of the clock, and "inside" is the part of their cost within the node's own time.
 -- The sum of all costs is the difference between the root's time and the query's time without timing.
-CREATE FUNCTION @extschema@.clock_portable_times(measured jsonb, inside double precision, each double precision, counting double precision)
+CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET jit = off
@@ -1206,20 +1206,20 @@ BEGIN
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
         INTO item, shown_parent, depth, type, loops, rows
-        FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
+        FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
     -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As in each run, a node's
     -- time is not less than that of its children.
     WITH run AS (
-        SELECT i, explained, (SELECT count(*) FROM @extschema@.clock_portable_nodes(explained -> 'Plan')) AS size
+        SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
     ), node AS (
         SELECT i, node, coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
                (t.item ->> 'Actual Startup Time')::double precision AS first,
                (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
                 FROM jsonb_array_elements(t.item -> 'Workers') AS w) AS workers
-        FROM run, @extschema@.clock_portable_nodes(explained -> 'Plan') AS t WHERE run.size = n
+        FROM run, @extschema@.internal_clock_nodes(explained -> 'Plan') AS t WHERE run.size = n
     ), ordered AS (
         SELECT *, row_number() OVER (PARTITION BY node ORDER BY time) <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast FROM node
     ), mean AS (
@@ -1418,10 +1418,10 @@ BEGIN
         'scale', scale, 'printed', measured ->> 'printed');
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_times(jsonb, double precision, double precision, double precision) IS
-'internal: times of plan nodes without what timing has cost, of what clock_portable_rounds returned and the cost of a call in milliseconds, in the node''s own time, in all, and counted only';
+COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
+'internal: times of plan nodes without what timing has cost, of what internal_clock_rounds returned and the cost of a call in milliseconds, in the node''s own time, in all, and counted only';
 
-CREATE FUNCTION @extschema@.clock_portable_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
+CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -1437,22 +1437,22 @@ BEGIN
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The number given is %s.', runs);
     END IF;
-    measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
+    measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine says little about it.
-    overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
-    reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
-    IF @extschema@.clock_portable_clock() = 'RDTSC' THEN
+    overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
+    reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
+    IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
     deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
     each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
-        || jsonb_build_object('clock', @extschema@.clock_portable_clock());
+    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
+        || jsonb_build_object('clock', @extschema@.internal_clock_clock());
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, text, text) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_explain(text, boolean, text[], integer, text, text) IS
 'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';
 -- clock_explain(): the functions for users.
 
@@ -1476,7 +1476,7 @@ AS $body$
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- not known without C
            NULL::numeric, NULL::numeric
-    FROM @extschema@.clock_portable_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
+    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
 $body$;
@@ -1485,7 +1485,7 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
 
 -- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
 -- at a line that belongs to no node.
-CREATE FUNCTION @extschema@.clock_portable_explain_text(result jsonb) RETURNS SETOF text
+CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $body$
@@ -1532,21 +1532,21 @@ BEGIN
     END LOOP;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain_text(jsonb) IS
-'internal: EXPLAIN''s text with the times of clock_portable_explain';
+COMMENT ON FUNCTION @extschema@.internal_clock_explain_text(jsonb) IS
+'internal: EXPLAIN''s text with the times of internal_clock_explain';
 
 CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $body$
-    SELECT @extschema@.clock_portable_explain_text(
-        @extschema@.clock_portable_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
+    SELECT @extschema@.internal_clock_explain_text(
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
 
 -- EXPLAIN's JSON has one key per line, in an order that must be kept.
-CREATE FUNCTION @extschema@.clock_portable_explain_json(result jsonb) RETURNS json
+CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
@@ -1586,15 +1586,15 @@ BEGIN
     RETURN array_to_string(lines, chr(10))::json;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain_json(jsonb) IS
-'internal: EXPLAIN''s JSON with the times of clock_portable_explain';
+COMMENT ON FUNCTION @extschema@.internal_clock_explain_json(jsonb) IS
+'internal: EXPLAIN''s JSON with the times of internal_clock_explain';
 
 CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS json
 LANGUAGE sql VOLATILE
 AS $body$
-    SELECT @extschema@.clock_portable_explain_json(
-        @extschema@.clock_portable_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
+    SELECT @extschema@.internal_clock_explain_json(
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
 'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
@@ -1603,7 +1603,7 @@ COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], intege
 --
 
 -- Returns the server's counters; NULL: not known.
-CREATE FUNCTION @extschema@.clock_portable_counts(
+CREATE FUNCTION @extschema@.internal_clock_counts(
     OUT counter text, OUT total double precision, OUT per_s double precision, OUT period_s double precision, OUT problem text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -1676,11 +1676,11 @@ BEGIN
     RETURN NEXT;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_counts() IS
+COMMENT ON FUNCTION @extschema@.internal_clock_counts() IS
 'internal: what the server has counted since its statistics were reset: totals, rates, and periods in seconds';
 
-CREATE FUNCTION @extschema@.clock_impact_detail(
-    seconds double precision DEFAULT NULL,
+CREATE FUNCTION @extschema@.internal_clock_impact(
+    seconds double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
@@ -1691,7 +1691,7 @@ CREATE FUNCTION @extschema@.clock_impact_detail(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     -- (a custom setting that was set and reset is '')
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     started timestamptz;
@@ -1718,17 +1718,17 @@ BEGIN
             HINT = 'Without seconds, the statistics since their last reset are used.';
     END IF;
     IF seconds IS NULL THEN
-        duration := @extschema@.clock_portable_duration(1);
+        duration := @extschema@.internal_clock_duration(1);
     ELSE
-        seconds := @extschema@.clock_portable_duration(seconds + 1) - 1;
+        seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
         PERFORM pg_stat_clear_snapshot();
         started := clock_timestamp();
-        SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO before FROM @extschema@.clock_portable_counts() AS c;
+        SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO before FROM @extschema@.internal_clock_counts() AS c;
         PERFORM pg_sleep(seconds);
         PERFORM pg_stat_clear_snapshot();
         elapsed_s := extract(epoch FROM clock_timestamp() - started);
     END IF;
-    SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.clock_portable_counts() AS c;
+    SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.internal_clock_counts() AS c;
     IF seconds IS NOT NULL THEN
         -- a decrease means that the counter was reset
         SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / elapsed_s, 'period_s', elapsed_s))
@@ -1738,11 +1738,11 @@ BEGIN
              LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
     END IF;
 
-    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
+    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
     BEGIN
         SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
                o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
-        INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
+        INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o;
         IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
             RAISE 'the server was too busy to measure it';
         END IF;
@@ -1841,7 +1841,7 @@ BEGIN
         op_margin_ns := readings_per_operation * system.cost_margin_ns;
         reading_ns := round(system.cost_ns::numeric, 2);
         reading_margin_ns := round(system.cost_margin_ns::numeric, 2);
-        clock := @extschema@.clock_portable_clock();
+        clock := @extschema@.internal_clock_clock();
         IF setting = 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
             -- noise may make it negative; of NULL and 0, greatest() is 0
@@ -1899,53 +1899,69 @@ BEGIN
     END LOOP;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
+'internal: the rows of clock_impact() with detail';
 
--- If a part is not known, the sum is a lower bound.
+-- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
-    OUT setting text, OUT value text, OUT in_effect boolean,
+    detail  boolean          DEFAULT false,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations_per_s numeric, OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT d.setting, d.value, d.in_effect,
-           sum(d.cpu_percent),
-           sum(d.cpu_margin_percent),
-           sum(d.least_cpu_percent),
-           CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
-                THEN 'estimate'
-                WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
-                WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                ELSE max(d.bound) END,
-           sum(d.operations_per_s),
-           max(d.reading_ns),
-           max(d.period_s),
-           max(d.period),
-           round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
-           max(d.reading_margin_ns),
-           max(d.clock),
-           sum(d.active_percent),
-           string_agg(DISTINCT d.statistics, ', '),
-           string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n)
-    FROM @extschema@.clock_impact_detail(seconds) WITH ORDINALITY
-         AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-              operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-              readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
-    GROUP BY d.setting, d.value, d.in_effect
-    ORDER BY min(d.n);
+    WITH works AS MATERIALIZED (
+        SELECT d.*
+        FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+    )
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
+          UNION ALL
+          SELECT d.setting, d.value, d.in_effect, NULL::text,
+                 sum(d.cpu_percent),
+                 sum(d.cpu_margin_percent),
+                 sum(d.least_cpu_percent),
+                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                      THEN 'estimate'
+                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                      ELSE max(d.bound) END,
+                 sum(d.operations)::bigint,
+                 sum(d.operations_per_s),
+                 NULL::numeric,
+                 NULL::numeric,
+                 max(d.reading_ns),
+                 max(d.period_s),
+                 max(d.period),
+                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
+                 max(d.reading_margin_ns),
+                 max(d.clock),
+                 sum(d.active_percent),
+                 string_agg(DISTINCT d.statistics, ', '),
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
+                 min(d.n)
+          FROM works d
+          WHERE detail IS NOT TRUE
+          GROUP BY d.setting, d.value, d.in_effect) r
+    ORDER BY r.n
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_impact(double precision) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
+'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
 --
 -- Checks of the clock.
 --
 
 -- Reads the clock continuously. A PL/pgSQL loop takes about 3 readings per microsecond.
-CREATE FUNCTION @extschema@.clock_portable_watch(
+CREATE FUNCTION @extschema@.internal_clock_watch(
     duration double precision,
     OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
     OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision, OUT period_s double precision, OUT slowdown double precision
@@ -2012,33 +2028,33 @@ BEGIN
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_watch(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
 'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
 
 -- All measurements.
-CREATE FUNCTION @extschema@.clock_portable_facts(duration double precision) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    seconds CONSTANT double precision := @extschema@.clock_portable_duration(duration);
+    seconds CONSTANT double precision := @extschema@.internal_clock_duration(duration);
     facts jsonb;
     calls jsonb;
 BEGIN
     -- (first, before the processor is throttled)
-    SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.4 * seconds) AS w;
-    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.2 * seconds) AS c;
+    SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
+    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN
-        SELECT to_jsonb(o) INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+        SELECT to_jsonb(o) INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN facts || jsonb_build_object('by_tsc', @extschema@.clock_portable_clock() = 'RDTSC', 'calls', calls);
+    RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC', 'calls', calls);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_facts(double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
 'internal: all that clock_advice() and clock_check() measure in a number of seconds';
 
 -- Results of the checks, and their limits.
-CREATE FUNCTION @extschema@.clock_portable_criteria(
+CREATE FUNCTION @extschema@.internal_clock_criteria(
     facts jsonb,
     OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
 ) RETURNS SETOF record
@@ -2064,10 +2080,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
              CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed' ELSE 'the server does not time by the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_criteria(jsonb) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
 'internal: what was found in each check, and the most that is allowed';
 
-CREATE FUNCTION @extschema@.clock_check_detail(
+CREATE FUNCTION @extschema@.clock_check(
     duration         double precision DEFAULT 1,
     max_cost_ns      double precision DEFAULT NULL,
     max_skew_ns      double precision DEFAULT NULL,
@@ -2092,46 +2108,29 @@ BEGIN
     RETURN QUERY
     SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
            round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
-    FROM @extschema@.clock_portable_criteria(@extschema@.clock_portable_facts(duration)) AS c,
+    FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(duration)) AS c,
          LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most) AS t;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_check_detail(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded, with the figure, the threshold and the unit of each; ok is null where SQL alone cannot tell, and detail says why';
-
-CREATE FUNCTION @extschema@.clock_check(
-    duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT NULL,
-    max_skew_ns      double precision DEFAULT NULL,
-    max_drift_ppm    double precision DEFAULT NULL,
-    max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean
-) RETURNS SETOF record
-LANGUAGE sql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT d.check_name, d.ok
-    FROM @extschema@.clock_check_detail(duration, max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent)
-         WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n)
-    ORDER BY d.n
-$body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows; ok is null where SQL alone cannot tell, which bool_and(ok) passes over';
+'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: check_name and ok for the expected output of tests, as there are always the same rows; then the figure, its threshold and its unit; ok is null where SQL alone cannot tell, which bool_and(ok) passes over, and detail says why';
 -- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes that are not shown.
-CREATE FUNCTION @extschema@.clock_portable_lines(t text, width int) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
     SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
                                           format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_lines(text, int) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
 'internal: breaks a text into lines of so many columns';
 
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
-CREATE FUNCTION @extschema@.clock_portable_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
+CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
-    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.clock_portable_overhead(1000, 'generate_series', duration) AS o;
+    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
     -- the rollback restores the setting, whatever its source; the result is kept
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
@@ -2139,7 +2138,7 @@ EXCEPTION
     WHEN OTHERS THEN problem := SQLERRM;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_timing_by(text, double precision) IS
+COMMENT ON FUNCTION @extschema@.internal_clock_timing_by(text, double precision) IS
 'internal: what timing adds to a call of a plan node, in nanoseconds, with a setting of timing_clock_source';
 
 CREATE FUNCTION @extschema@.clock_advice(
@@ -2152,7 +2151,7 @@ DECLARE
     facts jsonb;
     c record;
     source CONSTANT text := current_setting('timing_clock_source', true);
-    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     x86 CONSTANT boolean := version() LIKE '%x86_64%';
     lost numeric;
     period_ms numeric;
@@ -2167,8 +2166,8 @@ DECLARE
     said jsonb[] := '{}';
     case_ text := '';
 BEGIN
-    duration := @extschema@.clock_portable_duration(duration);
-    facts := @extschema@.clock_portable_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
+    duration := @extschema@.internal_clock_duration(duration);
+    facts := @extschema@.internal_clock_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
     timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
@@ -2179,7 +2178,7 @@ BEGIN
                            round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
 
     FOR c IN
-        SELECT k.* FROM @extschema@.clock_portable_criteria(facts) AS k
+        SELECT k.* FROM @extschema@.internal_clock_criteria(facts) AS k
         UNION ALL VALUES ('explain_clock', 0::float8, 0::float8, '', '')
     LOOP
         check_name := c.check_name;
@@ -2238,8 +2237,8 @@ BEGIN
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE
-                SELECT * INTO by_system FROM @extschema@.clock_portable_timing_by('system', duration / 4) AS t;
-                SELECT * INTO by_the_tsc FROM @extschema@.clock_portable_timing_by('tsc', duration / 4) AS t;
+                SELECT * INTO by_system FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
+                SELECT * INTO by_the_tsc FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
                 finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node; ', source,
                                   coalesce(timing_ns::text, 'an unknown number of'))
                     || CASE WHEN by_system.problem IS NULL THEN format('with system %s, with tsc %s', by_system.timing_ns, coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
@@ -2265,12 +2264,12 @@ BEGIN
             finding := c.detail;
         END CASE;
         IF provider IS NOT NULL THEN
-            case_ := case_ || E'\n' || @extschema@.clock_portable_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
+            case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
         said := said || jsonb_build_object('n', cardinality(said), 'check_name', check_name, 'severity', severity, 'finding', finding,
-            'action', nullif(concat_ws(E'\n', @extschema@.clock_portable_lines('now: ' || now_, 49),
-                                       @extschema@.clock_portable_lines('for good: ' || for_good, 49),
-                                       @extschema@.clock_portable_lines('ask the provider: ' || provider, 49)), ''));
+            'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
+                                       @extschema@.internal_clock_lines('for good: ' || for_good, 49),
+                                       @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
     -- summary
@@ -2286,12 +2285,12 @@ BEGIN
         || said
         || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',
-                    'action', @extschema@.clock_portable_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
-                              || @extschema@.clock_portable_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
+                    'action', @extschema@.internal_clock_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
+                              || @extschema@.internal_clock_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
                               || case_) END;
     RETURN QUERY
     SELECT s ->> 'check_name', s ->> 'severity',
-           @extschema@.clock_portable_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
+           @extschema@.internal_clock_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
          LATERAL (SELECT coalesce(max(length(l)), 6) AS width FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
     ORDER BY s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;

@@ -41,7 +41,7 @@
 #include "stats/store_read.h"
 #include "watch/watch_look.h"
 
-PG_FUNCTION_INFO_V1(clock_list_metrics);
+PG_FUNCTION_INFO_V1(clock_metrics);
 
 #define WORST_NODES		10
 
@@ -348,7 +348,7 @@ put_running(FunctionCallInfo fcinfo)
 }
 
 Datum
-clock_list_metrics(PG_FUNCTION_ARGS)
+clock_metrics(PG_FUNCTION_ARGS)
 {
 	Watched    *watched = palloc0(sizeof(Watched));
 	WatchMachine *machine = &watched->machine;

@@ -143,7 +143,7 @@ SELECT sample FROM fixture;
 SELECT m.* FROM fixture, jsonb_each(sample::jsonb) AS m;
 SELECT s.* FROM fixture, clock_summary(sample) AS s \gx
 \pset format unaligned
-SELECT encode(clock_sample_send(sample), 'hex') AS binary FROM fixture;
+SELECT encode(internal_clock_sample_send(sample), 'hex') AS binary FROM fixture;
 \pset format aligned
 SELECT (sample::jsonb)::clock_sample::text = sample::text AS same FROM fixture;
 -- whatever the settings are

@@ -30,8 +30,8 @@ FROM pg_class c
 WHERE c.relname ~ '^clock_'
 ORDER BY c.relname COLLATE "C";
 
--- every object's name begins with clock_; a cast has none, and an operator a usual one
-SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?clock_') FILTER (WHERE i.type NOT IN ('cast', 'operator')) AS all_begin_with_clock
+-- every object's name begins with clock_, or with internal_clock_ if only other objects use it; a cast has none, and an operator a usual one
+SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?(internal_)?clock_') FILTER (WHERE i.type NOT IN ('cast', 'operator')) AS all_begin_with_clock
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';

@@ -49,13 +49,12 @@ my @measuring = (
 	q{clock_monitor('{system}', 0.01, 0.01)},
 	'clock_cpu_skew(duration => 0.01)',
 	q{clock_check(max_skew_ns => 'infinity', duration => 0.01)},
-	q{clock_check_detail(max_skew_ns => 'infinity', duration => 0.01)},
 	'clock_advice(0.1)',
 	'clock_impact()',
 	'clock_impact(0.1)',
-	'clock_impact_detail()',
-	'clock_list_sources()',
-	'clock_list_platform()',
+	'clock_impact(detail => true)',
+	'clock_sources()',
+	'clock_platform()',
 	'clock_sources',
 	'clock_platform');
 my @free = (
@@ -115,16 +114,16 @@ $node->safe_psql(
 	CREATE TABLE evil.clock_summary_row (evil int);
 	CREATE FUNCTION evil.trap() RETURNS pg_catalog.text LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_list_sources(OUT source text, OUT description text,
+	CREATE FUNCTION evil.clock_sources(OUT source text, OUT description text,
 		OUT available boolean, OUT reason text, OUT clock text,
 		OUT frequency_hz double precision, OUT frequency_from text,
 		OUT resolution_ns double precision, OUT used_for text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_list_platform(OUT name text, OUT value text, OUT note text)
+	CREATE FUNCTION evil.clock_platform(OUT name text, OUT value text, OUT note text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
+	CREATE FUNCTION evil.internal_clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
 	CREATE FUNCTION evil.traps(double precision, double precision) RETURNS boolean
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
@@ -182,7 +181,7 @@ foreach my $call (
 # for the test to be able to fail: the traps do work
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
 	'P0001', 'there is a trap');
-is($monitor->query('SELECT * FROM clock_list_sources()')->{state},
+is($monitor->query('SELECT * FROM clock_sources()')->{state},
 	'P0001', 'and another one');
 
 # Whoever may create objects in the schema that clocktiming is created in may have been there before: with operators for

@@ -48,7 +48,7 @@ sub failed
 	return $failed // '';
 }
 
-# The figure that a finding states, in the unit of clock_check_detail().
+# The figure that a finding states, in the unit of clock_check().
 sub figure
 {
 	my ($check, $finding) = @_;
@@ -91,7 +91,7 @@ sub advice
 	# clock_check() measures anew, so only the injected fault must be in its sample, too.  Whatever else
 	# clock_advice() warned of must exceed clock_check()'s threshold by the figure of that warning.
 	my %threshold = map { split /\|/ } split /\n/,
-	  $session->query(q{SELECT check_name, threshold FROM clock_check_detail(0.1) WHERE threshold IS NOT NULL})->{out};
+	  $session->query(q{SELECT check_name, threshold FROM clock_check(0.1) WHERE threshold IS NOT NULL})->{out};
 	%failed = map { $_ => 1 } split /,/, failed($session, '0.5');
 	ok($failed{$fault}, "$what: clock_check does not pass $fault") if $fault;
 	foreach my $check (grep { $rows{$_}{severity} eq 'warning' && $_ ne 'overall' } @order)
@@ -124,7 +124,7 @@ sub advice
 	for (1 .. 20)
 	{
 		last
-		  if $session->query(q{SELECT figure < 300 FROM clock_check_detail(0.05, max_skew_ns => 'infinity')
+		  if $session->query(q{SELECT figure < 300 FROM clock_check(0.05, max_skew_ns => 'infinity')
 			WHERE check_name = 'tsc_frequency'})->{out} eq 't';
 		$session->quit;
 		$node->restart;

@@ -170,7 +170,7 @@ sub as
 }
 query('ALTER ROLE regress_other SET clocktiming.track = on; ALTER ROLE regress_other SET clocktiming.track_everything = on');
 as('regress_other', 'SELECT i FROM t WHERE i = 8');
-foreach my $list (qw(clock_plan_stats clock_node_stats clock_list_plan_stats() clock_list_node_stats()))
+foreach my $list (qw(clock_plan_stats clock_node_stats clock_plan_stats() clock_node_stats()))
 {
 	my $users = "SELECT string_agg(DISTINCT pg_get_userbyid(userid), ',') FROM $list";
 
