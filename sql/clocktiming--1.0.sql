@@ -282,33 +282,13 @@ COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
 CREATE FUNCTION clock_histogram(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+    cutoff   double precision DEFAULT NULL,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
-COMMENT ON FUNCTION clock_histogram(text, double precision) IS
-'samples a clock and counts its durations in buckets of powers of two nanoseconds';
-
-CREATE FUNCTION clock_histogram_plot(
-    source   text             DEFAULT 'instr_time',
-    duration double precision DEFAULT 3,
-    width    integer          DEFAULT 74
-) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
-AS 'MODULE_PATHNAME', 'clock_histogram_plot_source';
-COMMENT ON FUNCTION clock_histogram_plot(text, double precision, integer) IS
-'samples a clock source and draws the histogram of its durations with bars';
-
-CREATE FUNCTION clock_durations(
-    source   text             DEFAULT 'instr_time',
-    duration double precision DEFAULT 3,
-    cutoff   double precision DEFAULT 99.99,
-    OUT duration_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
-AS 'MODULE_PATHNAME', 'clock_durations_source';
-COMMENT ON FUNCTION clock_durations(text, double precision, double precision) IS
-'samples a clock and counts each duration in nanoseconds, up to a cutoff in percent, and the largest';
+COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
+'samples a clock and counts its durations in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -380,32 +360,13 @@ COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
 --
 CREATE FUNCTION clock_histogram(
     sample clock_sample,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+    cutoff double precision DEFAULT NULL,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
-COMMENT ON FUNCTION clock_histogram(clock_sample) IS
-'counts the durations of a run in buckets of powers of two nanoseconds';
-
--- a bigint, lest clock_histogram_plot('rdtsc', 3) be this one, as 3 is an integer
-CREATE FUNCTION clock_histogram_plot(
-    sample clock_sample,
-    width  bigint DEFAULT 74
-) RETURNS SETOF text
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_histogram_plot_sample';
-COMMENT ON FUNCTION clock_histogram_plot(clock_sample, bigint) IS
-'draws the histogram of a run with bars';
-
-CREATE FUNCTION clock_durations(
-    sample clock_sample,
-    cutoff double precision DEFAULT 99.99,
-    OUT duration_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
-) RETURNS SETOF record
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100
-AS 'MODULE_PATHNAME', 'clock_durations_sample';
-COMMENT ON FUNCTION clock_durations(clock_sample, double precision) IS
-'counts each duration of a run in nanoseconds, up to a cutoff in percent, and the largest';
+COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
+'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
 
 CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
 LANGUAGE C IMMUTABLE PARALLEL SAFE
@@ -545,89 +506,58 @@ CREATE FUNCTION clock_compare(
     duration   double precision DEFAULT 1,
     method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
+    plot_width integer DEFAULT NULL,
+    separate   boolean DEFAULT false,
     OUT source text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
     OUT verdict text, OUT p_value double precision,
     OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric,
+    OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
-COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric) IS
-'what a reading of each clock source costs, and whether and by how much that differs from the first source''s';
+COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
+'what a reading of each clock source costs, and whether and by how much that differs from the first source''s; with plot_width, such as 74, the first row has the picture that ministat draws';
 
 CREATE FUNCTION clock_compare(
     a          double precision[],
     b          double precision[],
     method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
+    plot_width integer DEFAULT NULL,
+    separate   boolean DEFAULT false,
     OUT data text, OUT n integer, OUT median double precision,
     OUT difference double precision, OUT difference_margin double precision, OUT difference_percent double precision,
     OUT verdict text, OUT p_value double precision,
     OUT difference_low double precision, OUT difference_high double precision,
     OUT difference_margin_percent double precision,
     OUT min double precision, OUT max double precision, OUT mean double precision, OUT stddev double precision,
-    OUT pooled_stddev double precision
+    OUT pooled_stddev double precision, OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
-COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric) IS
-'whether and by how much two sets of figures differ';
+COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric, integer, boolean) IS
+'whether and by how much two sets of figures differ; with plot_width, such as 74, the first row has the picture that ministat draws';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],
     b          clock_sample[],
     method     text DEFAULT 'rank',
     confidence numeric DEFAULT 95,
+    plot_width integer DEFAULT NULL,
+    separate   boolean DEFAULT false,
     OUT data text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
     OUT verdict text, OUT p_value double precision,
     OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric,
+    OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
-COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric) IS
-'whether and by how much the cost of a reading differs between two sets of stored runs';
-
-CREATE FUNCTION clock_compare_plot(
-    sources    text[],
-    duration   double precision DEFAULT 1,
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    width      integer DEFAULT 74,
-    separate   boolean DEFAULT false
-) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
-AS 'MODULE_PATHNAME', 'clock_compare_plot_sources';
-COMMENT ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) IS
-'the picture that ministat draws, of what a reading of each clock source costs in nanoseconds';
-
-CREATE FUNCTION clock_compare_plot(
-    a          double precision[],
-    b          double precision[],
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    width      integer DEFAULT 74,
-    separate   boolean DEFAULT false
-) RETURNS SETOF text
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_compare_plot_arrays';
-COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], text, numeric, integer, boolean) IS
-'the picture that ministat draws, of two sets of figures';
-
-CREATE FUNCTION clock_compare_plot(
-    a          clock_sample[],
-    b          clock_sample[],
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    width      integer DEFAULT 74,
-    separate   boolean DEFAULT false
-) RETURNS SETOF text
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_compare_plot_samples';
-COMMENT ON FUNCTION clock_compare_plot(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
-'the picture that ministat draws, of what a reading costs in two sets of stored runs, in nanoseconds';
+COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
+'whether and by how much the cost of a reading differs between two sets of stored runs; with plot_width, such as 74, the first row has the picture that ministat draws';
 
 --
 -- What there is to measure.
@@ -1010,14 +940,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
 'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with what has been counted and timed so far and the state of each node; null if it executes none that is shown';
-
-CREATE FUNCTION clock_stats_info(
-    OUT plans bigint, OUT evicted_plans bigint, OUT reset_at timestamptz
-) RETURNS record
-LANGUAGE C VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_stats_info';
-COMMENT ON FUNCTION clock_stats_info() IS
-'of how many plans there are statistics, how many plans were given up for lack of room (see clocktiming.track_max), and since when: the last reset of all';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -1489,7 +1411,7 @@ samples AS (
         '<thead><tr><th scope="col">up to, ns</th><th scope="col">%</th><th scope="col"><span class="sr">bar</span></th></tr></thead><tbody>',
         (SELECT string_agg(pg_catalog.concat('<tr><th scope="row">', d.le_ns, '</th><td>', d.percent, '</td><td><svg viewBox="0 0 100 1" ',
                                'preserveAspectRatio="none" aria-hidden="true"><path d="M0 0H', d.percent, 'V1H0"/></svg></td></tr>'), '' ORDER BY d.le_ns)
-         FROM clock_histogram(m.sample) d WHERE d.count > 0::bigint),
+         FROM clock_histogram(m.sample, NULL::double precision) d WHERE d.count > 0::bigint),
         '</tbody></table></article>'), '' ORDER BY m.seen DESC, m.source) AS html
     FROM merged m, LATERAL clock_summary(m.sample) s
 ), machine AS (
@@ -2051,12 +1973,8 @@ COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
 --
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_histogram_plot(text, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_histogram_plot(text, double precision, integer) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_histogram(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
@@ -2075,10 +1993,8 @@ REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;

@@ -286,7 +286,7 @@ COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
 'reads clock_timestamp() for a number of seconds (3) and sums up in one row: cost of a reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and what was found';
 
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
 RETURNS SETOF record
 LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -305,6 +305,7 @@ BEGIN
     )
     SELECT (2::numeric ^ i)::bigint - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
            round(sum(b.n) OVER (ORDER BY i) * 100 / sum(b.n) OVER (), 4), coalesce(b.n, 0)::bigint,
+           CASE WHEN b.n < max(b.n) OVER () / 40 THEN '.' ELSE repeat('#', trunc(40 * coalesce(b.n, 0) / max(b.n) OVER ())::int) END,
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
                 WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
@@ -313,10 +314,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
-'counts the durations of a run in buckets of powers of two nanoseconds; note says what the clock is too coarse for';
+'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note says what the clock is too coarse for';
 
 CREATE FUNCTION @extschema@.clock_histogram(source text DEFAULT 'system', duration double precision DEFAULT 3,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -324,7 +325,7 @@ AS $$
     SELECT * FROM @extschema@.clock_histogram(@extschema@.clock_measure(source, duration))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and counts durations in buckets of powers of two nanoseconds; note says that below a microsecond only the mean is known';
+'reads clock_timestamp() for a number of seconds (3) and counts durations in buckets of powers of two nanoseconds, with bars; note says that below a microsecond only the mean is known';
 
 CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
@@ -341,7 +342,7 @@ BEGIN
     ELSIF NOT cutoff BETWEEN 0 AND 100 THEN
         RAISE EXCEPTION 'cutoff must be between 0 and 100 percent' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The cutoff given is %s.', cutoff),
-            HINT = 'Durations are listed until this share of all is reached; 99.99 is the default.';
+            HINT = 'With 99.99, durations are listed until 99.99 percent of all are reached.';
     END IF;
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);

@@ -27,7 +27,6 @@
 PG_FUNCTION_INFO_V1(clock_plan_stats);
 PG_FUNCTION_INFO_V1(clock_node_stats);
 PG_FUNCTION_INFO_V1(internal_clock_node_sums);
-PG_FUNCTION_INFO_V1(clock_stats_info);
 PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(internal_clock_compare_sums);
 PG_FUNCTION_INFO_V1(internal_clock_check_changes);
@@ -269,20 +268,6 @@ internal_clock_node_sums(PG_FUNCTION_ARGS)
 {
 	list_plans(fcinfo, put_plan_sums);
 	return (Datum) 0;
-}
-
-Datum
-clock_stats_info(PG_FUNCTION_ARGS)
-{
-	StoreInfo	info;
-	Row			row;
-
-	require_preloaded(plan_store_ready());
-	info = store_info();
-	row = row_of_result(fcinfo);
-	row_put_counts(&row, info.plans, info.evicted);
-	row_put(&row, TimestampTzGetDatum(info.reset_at));
-	return row_result(&row);
 }
 
 Datum

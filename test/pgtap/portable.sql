@@ -83,7 +83,7 @@ SELECT is((clock_summary(clock_merge(s::clock_sample))).readings, 2 * (SELECT (s
 FROM (SELECT s FROM sample UNION ALL SELECT s FROM sample) AS twice;
 \endif
 
-CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, note, n);
+CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, bar, note, n);
 SELECT cmp_ok(count(*), '>', 9::bigint, 'buckets up to a microsecond at least') FROM histogram;
 SELECT cmp_ok(abs(sum(percent) - 100), '<', 0.01, 'percentages sum to 100') FROM histogram;
 SELECT is(max(running_percent), 100.0000, 'the last of all is 100') FROM histogram;

@@ -8,7 +8,6 @@ SELECT setting LIKE '%clocktiming%' AS preloaded FROM pg_settings WHERE name = '
 SELECT * FROM clock_plan_stats;
 \set VERBOSITY terse
 SELECT * FROM clock_node_stats;
-SELECT clock_stats_info();
 SELECT clock_stats_reset();
 SELECT clock_stats_snapshot();
 SELECT * FROM clock_node_changes();

@@ -38,7 +38,7 @@ SELECT e.key FROM portable.clock_summary('system', 0.3) AS s, jsonb_each(to_json
 WHERE e.value = 'null' AND e.key IN ('warps', 'lags', 'rate_ppm', 'cpus', 'skew') ORDER BY e.key COLLATE "C";
 SELECT count(*) > 5 AS several, sum(h.percent) BETWEEN 99.99 AND 100.01 AS sum, max(h.running_percent) AS most,
        bool_and(h.le_ns = 2 ^ (h.n - 1) - 1) AS le_ns, bool_or(h.note IS NOT NULL) AS note
-FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, note, n);
+FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, bar, note, n);
 SELECT count(*) > 5 AS several, bool_and(length(line) < 120) AS short FROM portable.clock_report(0.1) AS line;
 
 -- what timing costs; how busy the machine is decides whether a duration is used up early, of which there is a WARNING

@@ -41,7 +41,7 @@ my @measuring = (
 	'clock_measure()',
 	q{clock_measure('system', 0.01)},
 	q{clock_histogram('system', 0.01)},
-	q{clock_durations('system', 0.01, 99)},
+	q{clock_histogram('system', 0.01, 99)},
 	q{clock_summary('system', 0.01)},
 	'clock_report(0.01)',
 	q{clock_survey('{system}', 0.01, 'kernel')},
@@ -63,8 +63,8 @@ my @free = (
 	q{clock_explain_json('SELECT 1')},
 	q{clock_query_overhead('SELECT 1', 0.1)},
 	'shown, clock_histogram(s) AS v',
-	'shown, clock_durations(s) AS v',
-	'shown, clock_durations(s, 50) AS v',
+	'shown, clock_histogram(s, 99.99) AS v',
+	'shown, clock_histogram(s, 50) AS v',
 	'shown, clock_summary(s) AS v',
 	'(SELECT (clock_summary(clock_merge(s))).* FROM shown) AS v',
 	'(SELECT clock_merge(s) AS s FROM shown) AS m, clock_histogram(s) AS v');
@@ -143,7 +143,7 @@ my @stable = (
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
 	'SELECT s, timing.clock_summary(s) FROM timing.shown',
 	'SELECT v.* FROM timing.shown, timing.clock_histogram(s) AS v',
-	'SELECT v.* FROM timing.shown, timing.clock_durations(s, 99) AS v',
+	'SELECT v.* FROM timing.shown, timing.clock_histogram(s, 99) AS v',
 	'SELECT timing.clock_merge(s) FROM timing.shown');
 my $honest = 'pg_catalog, timing, public';
 my $malicious = 'evil, pg_catalog, timing, public';
@@ -164,7 +164,7 @@ foreach my $sql (@stable)
 foreach my $call (
 	q{timing.clock_measure('system', 0.02)},
 	q{timing.clock_histogram('system', 0.02)},
-	q{timing.clock_durations('system', 0.02)},
+	q{timing.clock_histogram('system', 0.02, 99.99)},
 	q{timing.clock_summary('system', 0.02)},
 	q{timing.clock_explain('SELECT 1')},
 	q{timing.clock_explain_text('SELECT 1', method => 'full')},

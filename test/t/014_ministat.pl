@@ -1,4 +1,4 @@
-# clock_compare() and clock_compare_plot() beside ministat of the same numbers.
+# clock_compare() and its plot beside ministat of the same numbers.
 # What ministat rounds, by its table of Student's t with three decimals that
 # ends at 100 degrees of freedom and by the digits that it prints, is all that
 # may differ.
@@ -237,8 +237,8 @@ for my $i (0 .. $#pictures)
 	my $separate = $i % 2;
 	my $theirs = ministat('-w', $width - 2, ($separate ? '-s' : ()), 'a', 'b');
 	my $picture = $node->safe_psql('postgres',
-		'SELECT * FROM clock_compare_plot(' . sql_array($a) . ', ' . sql_array($b) .
-		", method => 'student', width => $width, separate => " . ($separate ? 'true' : 'false') . ')');
+		'SELECT plot FROM clock_compare(' . sql_array($a) . ', ' . sql_array($b) .
+		", method => 'student', plot_width => $width, separate => " . ($separate ? 'true' : 'false') . ') WHERE plot IS NOT NULL');
 
 	my %symbols = map { $_ => 0 } qw(x + *);
 	for (grep { /^\|[ x+*]+\|$/ } split /\n/, $picture)
@@ -265,9 +265,9 @@ write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');
 my @picture = split /\n/, $node->safe_psql('postgres',
-	'SELECT * FROM clock_compare_plot(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ')');
-is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot by default');
-is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns by default');
+	'SELECT plot FROM clock_compare(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ', plot_width => 74) WHERE plot IS NOT NULL');
+is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot');
+is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns');
 
 $node->stop;
 done_testing();
