@@ -1,15 +1,14 @@
-/* sql/clocktiming--1.0.sql */
+/* sql/clocktiming--1.0.sql: generated from sql/src by `make generate`, do not edit */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
 
--- What bodies mean is looked up now, in pg_catalog and in the extension's schema, where others may have created objects.  So
--- operators get the types that pg_catalog has them for, functions that take any type are qualified, and of clocktiming's own
--- all arguments are given.
+-- PostgreSQL resolves names in SQL bodies when it creates the function, in pg_catalog and in the extension's schema, where other
+-- users may have created objects.  Therefore operands have the types of pg_catalog's operators, polymorphic functions are
+-- qualified, and calls of clocktiming's own functions pass all arguments.
 
---
--- One run as a value.
---
+-- The type clock_sample: one run of a clock as a value; its casts, operators and aggregate.
+
 CREATE TYPE clock_sample;
 
 CREATE FUNCTION internal_clock_sample_in(cstring) RETURNS clock_sample
@@ -64,6 +63,7 @@ COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
 -- nothing is lost either way, so an INSERT may do it by itself
 CREATE CAST (jsonb AS clock_sample) WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
+
 CREATE CAST (clock_sample AS jsonb) WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
@@ -71,57 +71,71 @@ COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON ob
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
 COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS 'function of the operator =';
+
 CREATE OPERATOR = (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_eq,
     COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (clock_sample, clock_sample) IS 'equal';
+
 CREATE FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
 COMMENT ON FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) IS 'function of the operator <>';
+
 CREATE OPERATOR <> (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ne,
     COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (clock_sample, clock_sample) IS 'not equal';
+
 CREATE FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
 COMMENT ON FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) IS 'function of the operator <';
+
 CREATE OPERATOR < (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_lt,
     COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
 COMMENT ON OPERATOR < (clock_sample, clock_sample) IS 'less than';
+
 CREATE FUNCTION internal_clock_sample_le(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
 COMMENT ON FUNCTION internal_clock_sample_le(clock_sample, clock_sample) IS 'function of the operator <=';
+
 CREATE OPERATOR <= (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_le,
     COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
 COMMENT ON OPERATOR <= (clock_sample, clock_sample) IS 'less than or equal';
+
 CREATE FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
 COMMENT ON FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) IS 'function of the operator >';
+
 CREATE OPERATOR > (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_gt,
     COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
 COMMENT ON OPERATOR > (clock_sample, clock_sample) IS 'greater than';
+
 CREATE FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
 COMMENT ON FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) IS 'function of the operator >=';
+
 CREATE OPERATOR >= (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ge,
     COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR >= (clock_sample, clock_sample) IS 'greater than or equal';
+
 CREATE FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
 COMMENT ON FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) IS 'less than, equal or greater than, for indexes and sorts';
+
 CREATE FUNCTION internal_clock_sample_hash(clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
 COMMENT ON FUNCTION internal_clock_sample_hash(clock_sample) IS 'hash';
+
 CREATE FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) RETURNS bigint
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
 COMMENT ON FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) IS 'hash with a seed';
@@ -131,10 +145,129 @@ CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree
     FUNCTION 1 internal_clock_sample_cmp(clock_sample, clock_sample);
 COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS 'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
+
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
     OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample), FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
 COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS 'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
+
+CREATE FUNCTION internal_clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
+COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
+'internal: transition and combine function of the aggregate clock_merge()';
+
+-- a state is two tables of counters and a table of long durations
+CREATE AGGREGATE clock_merge(clock_sample) (
+    SFUNC = internal_clock_merge_add,
+    STYPE = clock_sample,
+    SSPACE = 400000,
+    COMBINEFUNC = internal_clock_merge_add,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE clock_merge(clock_sample) IS
+'one sample out of many of the same clock';
+
+-- Functions that only the bodies below call.  Their names begin with internal_clock_, so \df clock_* does not list them.
+
+CREATE FUNCTION internal_clock_impact(
+    seconds double precision,
+    cost_ns double precision,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_impact';
+COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
+'internal: the rows of clock_impact() with detail; if the cost of a reading is given, in nanoseconds, measures nothing, and leaves out auto_explain.log_analyze';
+REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_node_sums(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT first_seen timestamptz, OUT total_sums double precision[], OUT self_sums double precision[]
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
+AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
+COMMENT ON FUNCTION internal_clock_node_sums() IS
+'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
+REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
+
+CREATE FUNCTION internal_clock_compare_sums(
+    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
+    OUT before_total_ms double precision, OUT after_total_ms double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
+COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
+'internal: compares the mean times of two sums of internal_clock_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
+REVOKE ALL ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_check_changes(
+    confidence numeric, taken_at timestamptz
+) RETURNS void
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
+COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
+'internal: an error unless that is a confidence, and there is a snapshot';
+
+CREATE FUNCTION internal_clock_page_sources(
+    OUT watched boolean, OUT plans boolean
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
+COMMENT ON FUNCTION internal_clock_page_sources() IS
+'internal: whether this server keeps a history of its clocks, and whether it can keep statistics of plans';
+REVOKE ALL ON FUNCTION internal_clock_page_sources() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_page_sources() TO pg_monitor;
+
+CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
+LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
+COMMENT ON FUNCTION internal_clock_page_escape(text) IS
+'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
+REVOKE ALL ON FUNCTION internal_clock_page_escape(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_page_escape(text) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_fleet_connect(
+    statement text,
+    connection text,
+    server text,
+    seconds integer
+) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
+COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
+'internal: executes dblink''s statement that connects, which fails after some seconds';
+REVOKE ALL ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_outlier_limits(
+    figures double precision[],
+    confidence numeric DEFAULT 95,
+    tolerance double precision DEFAULT 0,
+    comparisons integer DEFAULT NULL,
+    OUT median double precision,
+    OUT low double precision,
+    OUT high double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
+COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
+'internal: the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
+
+-- One clock: runs, and views of a run.  Functions that measure keep a CPU busy for as long as they are told to, so they are
+-- for pg_monitor.
 
 -- A run in one row; NULL stands for what is not known.
 CREATE TYPE clock_summary_row AS (
@@ -265,10 +398,6 @@ COMMENT ON COLUMN clock_summary_row.frequency_hz IS
 COMMENT ON COLUMN clock_summary_row.started_at IS
 'when the run began';
 
---
--- Measuring functions.  They keep a CPU busy for as long as they are told to,
--- so they are not for everybody.
---
 CREATE FUNCTION clock_measure(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
@@ -278,6 +407,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
 'samples a clock for a number of seconds and returns the run as one value';
+REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 
 CREATE FUNCTION clock_histogram(
     source   text             DEFAULT 'instr_time',
@@ -289,6 +420,18 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
 COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
 'samples a clock and counts its durations in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
+REVOKE ALL ON FUNCTION clock_histogram(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precision) TO pg_monitor;
+
+CREATE FUNCTION clock_histogram(
+    sample clock_sample,
+    cutoff double precision DEFAULT NULL,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_histogram_sample';
+COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
+'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -298,6 +441,14 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
 'samples a clock and sums up the run in one row: cost of a reading, spread, quantiles, and what was found';
+REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
+
+CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_summary_sample';
+COMMENT ON FUNCTION clock_summary(clock_sample) IS
+'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
@@ -313,6 +464,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
 'reads a clock at random instants for a number of seconds (3), sleeping in between at about 1 % of a CPU: what a reading costs right after a sleep and when warm, in nanoseconds, and how late it woke, in microseconds';
+REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
 
 CREATE FUNCTION clock_timeline(
     source   text             DEFAULT 'instr_time',
@@ -329,6 +482,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
 'samples a clock for a number of seconds (10) and gives a row an interval (1 s), when the interval ends: mean, quantiles and largest duration in nanoseconds, and what was found';
+REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
@@ -338,6 +493,10 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
 AS 'MODULE_PATHNAME', 'clock_report';
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
 'samples the system clock, RDTSCP and RDTSC, each for a number of seconds (3), and returns the lines that pg_test_timing of PostgreSQL 19 prints';
+REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
+
+-- Several clocks beside each other, or one on several CPUs.
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
@@ -354,46 +513,9 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
 'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading in nanoseconds, undisturbed (cost_ns) and typical (typical_cost_ns, the median), each with its margin; resolution in nanoseconds; and what is wrong with it';
+REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
 
---
--- Views of a run that has been made.
---
-CREATE FUNCTION clock_histogram(
-    sample clock_sample,
-    cutoff double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
-) RETURNS SETOF record
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_histogram_sample';
-COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
-'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
-
-CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
-LANGUAGE C IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_summary_sample';
-COMMENT ON FUNCTION clock_summary(clock_sample) IS
-'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
-
-CREATE FUNCTION internal_clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
-COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
-'transition and combine function of the aggregate clock_merge()';
-
--- a state is two tables of counters and a table of long durations
-CREATE AGGREGATE clock_merge(clock_sample) (
-    SFUNC = internal_clock_merge_add,
-    STYPE = clock_sample,
-    SSPACE = 400000,
-    COMBINEFUNC = internal_clock_merge_add,
-    PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE clock_merge(clock_sample) IS
-'one sample out of many of the same clock';
-
---
--- Whether the clocks of all CPUs agree.
---
 CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
     duration double precision DEFAULT 3,
@@ -405,74 +527,9 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
 'compares the clock of each CPU with that of the first, all of them within a number of seconds (3), by two background workers: offset in nanoseconds with certain bounds, warps, stalls, and the cost of a reading';
+REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
 
---
--- What timing costs queries.
---
-CREATE PROCEDURE clock_executor_overhead(
-    INOUT rows                   bigint           DEFAULT 1000,
-    INOUT workload               text             DEFAULT 'generate_series',
-    IN    duration               double precision DEFAULT 3,
-    INOUT repetitions            bigint           DEFAULT NULL,
-    INOUT plain_ms               numeric          DEFAULT NULL,
-    INOUT analyze_ms             numeric          DEFAULT NULL,
-    INOUT counting_ns            numeric          DEFAULT NULL,
-    INOUT counting_margin_ns      numeric          DEFAULT NULL,
-    INOUT timing_ns              numeric          DEFAULT NULL,
-    INOUT timing_margin_ns        numeric          DEFAULT NULL,
-    INOUT overhead_ns            numeric          DEFAULT NULL,
-    INOUT overhead_margin_ns      numeric          DEFAULT NULL,
-    INOUT typical_overhead_ns         numeric      DEFAULT NULL,
-    INOUT typical_overhead_margin_ns  numeric      DEFAULT NULL,
-    INOUT slowdown_percent       numeric          DEFAULT NULL,
-    INOUT clock                  text             DEFAULT NULL,
-    INOUT reading_ns             numeric          DEFAULT NULL,
-    INOUT reading_margin_ns       numeric          DEFAULT NULL,
-    INOUT predicted_ns           numeric          DEFAULT NULL,
-    INOUT measured_per_predicted numeric          DEFAULT NULL,
-    INOUT parallel               boolean          DEFAULT NULL,
-    INOUT jit                    boolean          DEFAULT NULL
-) LANGUAGE C
-AS 'MODULE_PATHNAME', 'clock_executor_overhead';
-COMMENT ON PROCEDURE clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
-
-CREATE FUNCTION clock_executor_overhead_runs(
-    rows     bigint           DEFAULT 1000,
-    workload text             DEFAULT 'generate_series',
-    duration double precision DEFAULT 3,
-    path     text             DEFAULT 'executor',
-    OUT mode text, OUT clock text, OUT runs bigint,
-    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
-    OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
-    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
-    OUT parallel boolean, OUT jit boolean
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
-AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
-COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
-
-CREATE FUNCTION clock_query_overhead(
-    query         text,
-    duration      double precision DEFAULT 3,
-    allow_writes  boolean          DEFAULT false,
-    clock_sources text[]           DEFAULT NULL,
-    params        text[]           DEFAULT NULL,
-    OUT mode text, OUT clock text, OUT runs bigint,
-    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
-    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
-    OUT parallel boolean, OUT jit boolean
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
-AS 'MODULE_PATHNAME', 'clock_query_overhead';
-COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
-
---
--- Clocks beside each other.
---
 CREATE FUNCTION clock_drift(
     source    text             DEFAULT 'system',
     duration  double precision DEFAULT 1,
@@ -487,6 +544,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
 'looks at a clock beside a reference now and then for a number of seconds (1): by how many parts per million it runs faster, with a 95 % margin, and its steps, which are no part of that';
+REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
 
 CREATE FUNCTION clock_monitor(
     sources   text[]           DEFAULT '{all}',
@@ -500,6 +559,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
 'looks at clocks beside a reference at the end of each interval (1 s) for a number of seconds (5): how far each has advanced in milliseconds, and by how much more than the reference in microseconds';
+REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 
 CREATE FUNCTION clock_compare(
     sources    text[],
@@ -519,6 +580,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
 'what a reading of each clock source costs, and whether and by how much that differs from the first source''s; with plot_width, such as 74, the first row has the picture that ministat draws';
+REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
 
 CREATE FUNCTION clock_compare(
     a          double precision[],
@@ -559,9 +622,8 @@ AS 'MODULE_PATHNAME', 'clock_compare_samples';
 COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
 'whether and by how much the cost of a reading differs between two sets of stored runs; with plot_width, such as 74, the first row has the picture that ministat draws';
 
---
--- What there is to measure.
---
+-- Clock sources, and what the machine says of its clocks.
+
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,
     OUT clock text, OUT frequency_hz double precision, OUT frequency_from text,
@@ -571,12 +633,16 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_sources';
 COMMENT ON FUNCTION clock_sources() IS
 'lists the clock sources known, a row each, as the view clock_sources shows them; takes 50 ms once a session, to calibrate the counter of the processor';
+REVOKE ALL ON FUNCTION clock_sources() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_sources() TO pg_monitor;
 
 CREATE VIEW clock_sources AS
     SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
 'clock sources known: whether each can be read here, or why not, and what this server uses it for; takes 50 ms once a session, to calibrate the counter of the processor';
+REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
+GRANT SELECT ON TABLE clock_sources TO pg_monitor;
 COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions take it';
 COMMENT ON COLUMN clock_sources.available IS 'whether it can be read on this server';
 COMMENT ON COLUMN clock_sources.clock IS 'system call, function or instruction that is read; null if not available';
@@ -592,44 +658,147 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_platform';
 COMMENT ON FUNCTION clock_platform() IS
 'lists what processor, hypervisor, operating system and server say of their clocks, a row each, as the view clock_platform shows it';
+REVOKE ALL ON FUNCTION clock_platform() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_platform() TO pg_monitor;
 
 CREATE VIEW clock_platform AS
     SELECT name, value, note
     FROM clock_platform();
 COMMENT ON VIEW clock_platform IS
 'what processor, hypervisor, operating system and server say of their clocks, with a note where one has to be taken; measures nothing';
+REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
+GRANT SELECT ON TABLE clock_platform TO pg_monitor;
 COMMENT ON COLUMN clock_platform.name IS 'what is told of, such as processor or kernel_clock_source';
 COMMENT ON COLUMN clock_platform.value IS 'what it is on this machine; null if not known';
 COMMENT ON COLUMN clock_platform.note IS 'what has to be considered about the value; null if nothing';
 
---
--- What to think of it.
---
-CREATE FUNCTION clock_advice(
-    duration double precision DEFAULT 1,
-    OUT check_name text, OUT severity text, OUT finding text, OUT action text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
-AS 'MODULE_PATHNAME', 'clock_advice';
-COMMENT ON FUNCTION clock_advice(double precision) IS
-'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning), what was found with the figures, and the commands that help now and for good, or what to ask a provider for';
+-- What timing costs queries, and would cost this server.
 
-CREATE FUNCTION clock_check(
-    duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT NULL,
-    max_skew_ns      double precision DEFAULT NULL,
-    max_drift_ppm    double precision DEFAULT NULL,
-    max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
-AS 'MODULE_PATHNAME', 'clock_check';
-COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: check_name and ok for the expected output of tests, as there are always the same rows; then the figure, its threshold and its unit';
+CREATE PROCEDURE clock_executor_overhead(
+    INOUT rows                   bigint           DEFAULT 1000,
+    INOUT workload               text             DEFAULT 'generate_series',
+    IN    duration               double precision DEFAULT 3,
+    INOUT repetitions            bigint           DEFAULT NULL,
+    INOUT plain_ms               numeric          DEFAULT NULL,
+    INOUT analyze_ms             numeric          DEFAULT NULL,
+    INOUT counting_ns            numeric          DEFAULT NULL,
+    INOUT counting_margin_ns      numeric          DEFAULT NULL,
+    INOUT timing_ns              numeric          DEFAULT NULL,
+    INOUT timing_margin_ns        numeric          DEFAULT NULL,
+    INOUT overhead_ns            numeric          DEFAULT NULL,
+    INOUT overhead_margin_ns      numeric          DEFAULT NULL,
+    INOUT typical_overhead_ns         numeric      DEFAULT NULL,
+    INOUT typical_overhead_margin_ns  numeric      DEFAULT NULL,
+    INOUT slowdown_percent       numeric          DEFAULT NULL,
+    INOUT clock                  text             DEFAULT NULL,
+    INOUT reading_ns             numeric          DEFAULT NULL,
+    INOUT reading_margin_ns       numeric          DEFAULT NULL,
+    INOUT predicted_ns           numeric          DEFAULT NULL,
+    INOUT measured_per_predicted numeric          DEFAULT NULL,
+    INOUT parallel               boolean          DEFAULT NULL,
+    INOUT jit                    boolean          DEFAULT NULL
+) LANGUAGE C
+AS 'MODULE_PATHNAME', 'clock_executor_overhead';
+COMMENT ON PROCEDURE clock_executor_overhead IS
+'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
+GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 
---
--- EXPLAIN ANALYZE without the cost of timing.
---
+CREATE FUNCTION clock_executor_overhead_runs(
+    rows     bigint           DEFAULT 1000,
+    workload text             DEFAULT 'generate_series',
+    duration double precision DEFAULT 3,
+    path     text             DEFAULT 'executor',
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
+    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
+    OUT parallel boolean, OUT jit boolean
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
+AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
+COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
+'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
+REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
+
+CREATE FUNCTION clock_query_overhead(
+    query         text,
+    duration      double precision DEFAULT 3,
+    allow_writes  boolean          DEFAULT false,
+    clock_sources text[]           DEFAULT NULL,
+    params        text[]           DEFAULT NULL,
+    OUT mode text, OUT clock text, OUT runs bigint,
+    OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
+    OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT parallel boolean, OUT jit boolean
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
+AS 'MODULE_PATHNAME', 'clock_query_overhead';
+COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
+'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+
+-- If a part of a sum is unknown, the sum of the others is a lower bound.
+CREATE FUNCTION clock_impact(
+    seconds double precision DEFAULT NULL,
+    detail  boolean          DEFAULT false,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
+BEGIN ATOMIC
+    WITH works AS MATERIALIZED (
+        SELECT d.*
+        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+    )
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
+          UNION ALL
+          SELECT d.setting, d.value, d.in_effect, NULL::text,
+                 sum(d.cpu_percent),
+                 sum(d.cpu_margin_percent),
+                 sum(d.least_cpu_percent),
+                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                      THEN 'estimate'
+                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                      ELSE max(d.bound) END,
+                 sum(d.operations)::bigint,
+                 sum(d.operations_per_s),
+                 NULL::numeric,
+                 NULL::numeric,
+                 max(d.reading_ns),
+                 max(d.period_s),
+                 max(d.period),
+                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 max(d.reading_margin_ns),
+                 max(d.clock),
+                 sum(d.active_percent),
+                 string_agg(DISTINCT d.statistics, ', '),
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
+                 min(d.n)
+          FROM works d
+          WHERE detail IS NOT TRUE
+          GROUP BY d.setting, d.value, d.in_effect) r
+    ORDER BY r.n;
+END;
+COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
+'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
+
+-- EXPLAIN ANALYZE without the cost of timing.  For everybody who may execute the query.
+
 CREATE FUNCTION clock_explain(
     query        text,
     sampling     integer DEFAULT 64,
@@ -697,83 +866,36 @@ AS 'MODULE_PATHNAME', 'clock_explain_json';
 COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
 'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
 
---
--- What timing would cost this server, by what it has been seen to do.
---
-CREATE FUNCTION internal_clock_impact(
-    seconds double precision,
-    cost_ns double precision,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
-    OUT statistics text, OUT reason text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'internal_clock_impact';
-COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-'internal: the rows of clock_impact() with detail; if the cost of a reading is given, in nanoseconds, measures nothing, and leaves out auto_explain.log_analyze';
+-- Judgements of this server's clocks.
 
--- If a part of a sum is unknown, the sum of the others is a lower bound.
-CREATE FUNCTION clock_impact(
-    seconds double precision DEFAULT NULL,
-    detail  boolean          DEFAULT false,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
-    OUT statistics text, OUT reason text
+CREATE FUNCTION clock_advice(
+    duration double precision DEFAULT 1,
+    OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
-BEGIN ATOMIC
-    WITH works AS MATERIALIZED (
-        SELECT d.*
-        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
-    )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
-    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
-          UNION ALL
-          SELECT d.setting, d.value, d.in_effect, NULL::text,
-                 sum(d.cpu_percent),
-                 sum(d.cpu_margin_percent),
-                 sum(d.least_cpu_percent),
-                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
-                      THEN 'estimate'
-                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
-                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                      ELSE max(d.bound) END,
-                 sum(d.operations)::bigint,
-                 sum(d.operations_per_s),
-                 NULL::numeric,
-                 NULL::numeric,
-                 max(d.reading_ns),
-                 max(d.period_s),
-                 max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
-                 max(d.reading_margin_ns),
-                 max(d.clock),
-                 sum(d.active_percent),
-                 string_agg(DISTINCT d.statistics, ', '),
-                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
-                 min(d.n)
-          FROM works d
-          WHERE detail IS NOT TRUE
-          GROUP BY d.setting, d.value, d.in_effect) r
-    ORDER BY r.n;
-END;
-COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
+AS 'MODULE_PATHNAME', 'clock_advice';
+COMMENT ON FUNCTION clock_advice(double precision) IS
+'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning), what was found with the figures, and the commands that help now and for good, or what to ask a provider for';
+REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
 
---
--- Statistics of plans that are timed all the time.
---
+CREATE FUNCTION clock_check(
+    duration         double precision DEFAULT 1,
+    max_cost_ns      double precision DEFAULT NULL,
+    max_skew_ns      double precision DEFAULT NULL,
+    max_drift_ppm    double precision DEFAULT NULL,
+    max_lost_percent double precision DEFAULT NULL,
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
+AS 'MODULE_PATHNAME', 'clock_check';
+COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
+'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: check_name and ok for the expected output of tests, as there are always the same rows; then the figure, its threshold and its unit';
+REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
+
+-- Statistics of plans and nodes.  Everybody sees what he has executed.
+
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint, OUT failed_executions bigint,
@@ -793,8 +915,7 @@ CREATE VIEW clock_plan_stats AS
     FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
 'plans that were executed while clocktiming.track was on, a row for each plan of a query of a user in a database, with how often and how long they were executed, estimated from a random part of the executions';
-COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
-COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree';
+GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
 COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
 COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
 COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
@@ -807,10 +928,6 @@ COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, withou
 COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 until the nodes of an execution that has succeeded were timed';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
-COMMENT ON COLUMN clock_plan_stats.dbname IS 'name of the database; null if it has been dropped';
-COMMENT ON COLUMN clock_plan_stats.username IS 'name of the user who has executed the plan';
-COMMENT ON COLUMN clock_plan_stats.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_plan_stats.userid IS 'OID of the user who has executed the plan';
 
 CREATE FUNCTION clock_node_stats(
     most integer DEFAULT NULL,
@@ -834,18 +951,13 @@ CREATE VIEW clock_node_stats AS
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
 'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
-COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
-COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree';
+GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
 COMMENT ON COLUMN clock_node_stats.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN';
-COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
 COMMENT ON COLUMN clock_node_stats.relation IS 'relation that the node scans or modifies, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.index_name IS 'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS 'estimated time of the node itself in all executions and processes, without the nodes below, in milliseconds; null, as are the other times and the calls, if it was never timed, as one that is executed asynchronously';
-COMMENT ON COLUMN clock_node_stats.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.share_percent IS 'share that a process''s time of the node itself has in the time of all executions of the plan, in percent';
 COMMENT ON COLUMN clock_node_stats.total_ms IS 'estimated time of the node and those below it in all executions and processes, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS 'estimated number of loops in all executions, in the processes in which the node was timed; in all processes if it was timed in none';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS 'mean number of rows that the planner has expected of a loop';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS 'mean number of rows that a loop has returned; null if there was none';
@@ -853,93 +965,6 @@ COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS 'how many times too many 
 COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS 'how many times too many or too few the expected rows were in the execution where they were furthest off; null if there was no loop';
 COMMENT ON COLUMN clock_node_stats.calls IS 'estimated number of calls of the node in all executions';
 COMMENT ON COLUMN clock_node_stats.timed_calls IS 'estimated number of calls that would have been timed, had all executions been';
-COMMENT ON COLUMN clock_node_stats.dbname IS 'name of the database; null if it has been dropped';
-COMMENT ON COLUMN clock_node_stats.username IS 'name of the user who has executed the plan';
-COMMENT ON COLUMN clock_node_stats.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_node_stats.userid IS 'OID of the user who has executed the plan';
-
-CREATE FUNCTION clock_running(
-    OUT pid integer, OUT level integer,
-    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
-    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT estimated_rows double precision,
-    OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision,
-    OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
-    OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
-    OUT elapsed_ms double precision, OUT workers integer,
-    OUT started_at timestamptz, OUT since timestamptz, OUT as_of timestamptz,
-    OUT dbid oid, OUT userid oid, OUT queryid bigint
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
-AS 'MODULE_PATHNAME', 'clock_running';
-COMMENT ON FUNCTION clock_running() IS
-'lists the nodes of plans that are being executed, a row each, as the view clock_running shows them';
-
-CREATE VIEW clock_running AS
-    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type, s.relation, s.state, s.rows, s.estimated_rows,
-           s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
-           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms, s.self_margin_ms, s.workers,
-           a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
-           pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
-    FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
-        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
-    ORDER BY s.started_at, s.pid, s.level, s.node;
-COMMENT ON VIEW clock_running IS
-'plans that are being executed in the cluster, a row for each node, with what has been counted and timed so far; while clocktiming.live is on';
-COMMENT ON COLUMN clock_running.pid IS 'process that executes the plan; the leader of parallel workers, whose counters are added to its own';
-COMMENT ON COLUMN clock_running.level IS 'nesting level: 0 is a statement of the client, 1 one of a function that it calls, and so on';
-COMMENT ON COLUMN clock_running.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN; null, as all that is of a node, if the plan has more than 256 nodes';
-COMMENT ON COLUMN clock_running.node_type IS 'type of the node, as EXPLAIN calls it, indented by its depth';
-COMMENT ON COLUMN clock_running.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_running.state IS 'not started; running: its latest loop goes on; finished: that has returned all its rows; rescanning: that was ended by a rescan';
-COMMENT ON COLUMN clock_running.rows IS 'rows that the node has returned so far, in all loops and processes';
-COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
-COMMENT ON COLUMN clock_running.self_ms IS 'estimated time of the node itself so far, in all processes, without the nodes below, in milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.share_percent IS 'share of the time of the node itself in the time of the processes that have executed it, in percent';
-COMMENT ON COLUMN clock_running.progress_percent IS 'share of the execution''s time that has passed, as far as can be foreseen, in percent; null if it cannot, see reason';
-COMMENT ON COLUMN clock_running.remaining_ms IS 'time that the execution will still take, as far as can be foreseen, in milliseconds; null if it cannot, see reason';
-COMMENT ON COLUMN clock_running.reason IS 'why progress_percent and remaining_ms are unknown; null if they are known';
-COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
-COMMENT ON COLUMN clock_running.innermost IS 'true for the innermost node that was at work when the counters were published';
-COMMENT ON COLUMN clock_running.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_running.index_name IS 'index that the node scans; null if none';
-COMMENT ON COLUMN clock_running.loops IS 'loops that have begun, in all processes';
-COMMENT ON COLUMN clock_running.calls IS 'calls of the node, in all processes; null if they are not counted';
-COMMENT ON COLUMN clock_running.total_ms IS 'estimated time of the node and those below it so far, in all processes, in milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
-COMMENT ON COLUMN clock_running.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
-COMMENT ON COLUMN clock_running.workers IS 'number of parallel workers that execute the plan and whose counters are included';
-COMMENT ON COLUMN clock_running.wait_event_type IS 'what the process waits for, as in pg_stat_activity; null if it does not wait';
-COMMENT ON COLUMN clock_running.wait_event IS 'name of what the process waits for, as in pg_stat_activity; null if it does not wait';
-COMMENT ON COLUMN clock_running.started_at IS 'start of the execution; of one in a function, as of when it was first noticed';
-COMMENT ON COLUMN clock_running.since IS 'start of the counters: later than started_at if nothing said before that the execution would be long';
-COMMENT ON COLUMN clock_running.as_of IS 'time when the process published the counters: it does so every 100 ms, but not during a long call of a single node';
-COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
-COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
-COMMENT ON COLUMN clock_running.queryid IS 'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
-COMMENT ON COLUMN clock_running.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
-
-CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-BEGIN ATOMIC
-    SELECT pg_catalog.string_agg(
-        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END || s.node_type
-        || CASE WHEN s.index_name IS NULL THEN '' WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
-                ELSE ' using ' || pg_catalog.quote_ident(s.index_name) END
-        || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
-        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2), s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
-        || CASE WHEN s.loops = 0 THEN ' (never executed)'
-                WHEN s.total_ms IS NULL THEN pg_catalog.format(' (actual rows=%s loops=%s)', pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops)
-                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)', (s.total_ms / s.loops::double precision)::numeric(100, 3),
-                                       pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops) END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
-        E'\n' ORDER BY s.node)
-    FROM clock_running() s
-    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level AND s.node IS NOT NULL;
-END;
-COMMENT ON FUNCTION clock_running_text(integer, integer) IS
-'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with what has been counted and timed so far and the state of each node; null if it executes none that is shown';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -950,13 +975,11 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
 'forgets the statistics of a user''s, a database''s or a query''s plans, 0 being all of them, and nothing if an argument is null; snapshots remain';
+REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
---
--- What has changed since a snapshot of them.
---
--- They belong to this server's statistics, which a crash ends, too.  So they are in no dump, and no publication for all tables
--- takes them to another server.
---
+-- Snapshots of the statistics of plans, and what has changed since.
+
+-- Unlogged, because a crash ends the server's own statistics, too; in no dump and no publication for all tables.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -976,48 +999,13 @@ CREATE UNLOGGED TABLE clock_node_snapshots (
 );
 COMMENT ON TABLE clock_node_snapshots IS
 'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; empty after a crash, and neither dumped nor replicated';
+GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
-COMMENT ON COLUMN clock_node_snapshots.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_node_snapshots.userid IS 'OID of the user who has executed the plan';
 COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
-COMMENT ON COLUMN clock_node_snapshots.planid IS 'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_node_snapshots.node IS 'number of the node in the plan, from 1; 0 is the whole plan';
-COMMENT ON COLUMN clock_node_snapshots.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_node_snapshots.node_type IS 'type of the node, as EXPLAIN calls it';
-COMMENT ON COLUMN clock_node_snapshots.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_node_snapshots.index_name IS 'index that the node scans; null if none';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS 'time since when the sums are of the same plan without a reset';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS 'weighted sums of the times of the node and those below it, in nanoseconds';
 COMMENT ON COLUMN clock_node_snapshots.self_sums IS 'weighted sums of the times of the node itself, in nanoseconds';
-
-CREATE FUNCTION internal_clock_node_sums(
-    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
-    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
-    OUT first_seen timestamptz, OUT total_sums double precision[], OUT self_sums double precision[]
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
-AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
-COMMENT ON FUNCTION internal_clock_node_sums() IS
-'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
-
-CREATE FUNCTION internal_clock_compare_sums(
-    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
-    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
-    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
-    OUT before_total_ms double precision, OUT after_total_ms double precision
-) RETURNS record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
-COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
-'internal: compares the mean times of two sums of internal_clock_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
-
-CREATE FUNCTION internal_clock_check_changes(
-    confidence numeric, taken_at timestamptz
-) RETURNS void
-LANGUAGE C STABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
-COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-'internal: an error unless that is a confidence, and there is a snapshot';
 
 CREATE FUNCTION clock_stats_snapshot(
     keep interval DEFAULT '30 days'
@@ -1038,6 +1026,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
 'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), deletes snapshots that are older than the interval, unless it is null, and returns the time of the snapshot; null, and none is stored, if there are no plans';
+REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
 
 -- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
 -- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
@@ -1101,10 +1091,91 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
 'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
+REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 
---
--- Clocks that are watched all the time
---
+-- Plans that are being executed.
+
+CREATE FUNCTION clock_running(
+    OUT pid integer, OUT level integer,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT estimated_rows double precision,
+    OUT total_ms double precision, OUT total_margin_ms double precision,
+    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision,
+    OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
+    OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
+    OUT elapsed_ms double precision, OUT workers integer,
+    OUT started_at timestamptz, OUT since timestamptz, OUT as_of timestamptz,
+    OUT dbid oid, OUT userid oid, OUT queryid bigint
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_running';
+COMMENT ON FUNCTION clock_running() IS
+'lists the nodes of plans that are being executed, a row each, as the view clock_running shows them';
+
+CREATE VIEW clock_running AS
+    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type, s.relation, s.state, s.rows, s.estimated_rows,
+           s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
+           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms, s.self_margin_ms, s.workers,
+           a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
+           pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
+    FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
+        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
+    ORDER BY s.started_at, s.pid, s.level, s.node;
+COMMENT ON VIEW clock_running IS
+'plans that are being executed in the cluster, a row for each node, with what has been counted and timed so far; while clocktiming.live is on';
+GRANT SELECT ON TABLE clock_running TO PUBLIC;
+COMMENT ON COLUMN clock_running.pid IS 'process that executes the plan; the leader of parallel workers, whose counters are added to its own';
+COMMENT ON COLUMN clock_running.level IS 'nesting level: 0 is a statement of the client, 1 one of a function that it calls, and so on';
+COMMENT ON COLUMN clock_running.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN; null, as all that is of a node, if the plan has more than 256 nodes';
+COMMENT ON COLUMN clock_running.node_type IS 'type of the node, as EXPLAIN calls it, indented by its depth';
+COMMENT ON COLUMN clock_running.state IS 'not started; running: its latest loop goes on; finished: that has returned all its rows; rescanning: that was ended by a rescan';
+COMMENT ON COLUMN clock_running.rows IS 'rows that the node has returned so far, in all loops and processes';
+COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
+COMMENT ON COLUMN clock_running.self_ms IS 'estimated time of the node itself so far, in all processes, without the nodes below, in milliseconds; null if it was not timed';
+COMMENT ON COLUMN clock_running.share_percent IS 'share of the time of the node itself in the time of the processes that have executed it, in percent';
+COMMENT ON COLUMN clock_running.progress_percent IS 'share of the execution''s time that has passed, as far as can be foreseen, in percent; null if it cannot, see reason';
+COMMENT ON COLUMN clock_running.remaining_ms IS 'time that the execution will still take, as far as can be foreseen, in milliseconds; null if it cannot, see reason';
+COMMENT ON COLUMN clock_running.reason IS 'why progress_percent and remaining_ms are unknown; null if they are known';
+COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
+COMMENT ON COLUMN clock_running.innermost IS 'true for the innermost node that was at work when the counters were published';
+COMMENT ON COLUMN clock_running.loops IS 'loops that have begun, in all processes';
+COMMENT ON COLUMN clock_running.calls IS 'calls of the node, in all processes; null if they are not counted';
+COMMENT ON COLUMN clock_running.total_ms IS 'estimated time of the node and those below it so far, in all processes, in milliseconds; null if it was not timed';
+COMMENT ON COLUMN clock_running.workers IS 'number of parallel workers that execute the plan and whose counters are included';
+COMMENT ON COLUMN clock_running.wait_event_type IS 'what the process waits for, as in pg_stat_activity; null if it does not wait';
+COMMENT ON COLUMN clock_running.wait_event IS 'name of what the process waits for, as in pg_stat_activity; null if it does not wait';
+COMMENT ON COLUMN clock_running.started_at IS 'start of the execution; of one in a function, as of when it was first noticed';
+COMMENT ON COLUMN clock_running.since IS 'start of the counters: later than started_at if nothing said before that the execution would be long';
+COMMENT ON COLUMN clock_running.as_of IS 'time when the process published the counters: it does so every 100 ms, but not during a long call of a single node';
+COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
+COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
+COMMENT ON COLUMN clock_running.queryid IS 'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
+COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
+
+CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_catalog.string_agg(
+        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END || s.node_type
+        || CASE WHEN s.index_name IS NULL THEN '' WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
+                ELSE ' using ' || pg_catalog.quote_ident(s.index_name) END
+        || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
+        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2), s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
+        || CASE WHEN s.loops = 0 THEN ' (never executed)'
+                WHEN s.total_ms IS NULL THEN pg_catalog.format(' (actual rows=%s loops=%s)', pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops)
+                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)', (s.total_ms / s.loops::double precision)::numeric(100, 3),
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops) END
+        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
+        E'\n' ORDER BY s.node)
+    FROM clock_running() s
+    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level AND s.node IS NOT NULL;
+END;
+COMMENT ON FUNCTION clock_running_text(integer, integer) IS
+'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with what has been counted and timed so far and the state of each node; null if it executes none that is shown';
+
+-- History of the clock that EXPLAIN ANALYZE reads.
+
 CREATE FUNCTION clock_history(
     period text DEFAULT NULL,
     OUT per text,
@@ -1138,6 +1209,8 @@ LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
 AS 'MODULE_PATHNAME', 'clock_history';
 COMMENT ON FUNCTION clock_history(text) IS
 'lists what the worker that watches the clocks has measured, a row a minute, a row an hour, or both, as the view clock_history shows it';
+REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
 -- In two parts, so that only what a condition on per wants is made.
 CREATE VIEW clock_history AS
@@ -1148,6 +1221,8 @@ CREATE VIEW clock_history AS
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
 'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days, but for those that are yet to come since the time of day was set back';
+REVOKE ALL ON TABLE clock_history FROM PUBLIC;
+GRANT SELECT ON TABLE clock_history TO pg_monitor;
 COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
@@ -1156,23 +1231,14 @@ COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE has
 COMMENT ON COLUMN clock_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
 COMMENT ON COLUMN clock_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
 COMMENT ON COLUMN clock_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
-COMMENT ON COLUMN clock_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the one before';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
 COMMENT ON COLUMN clock_history.gaps IS 'number of pauses in which both clocks have advanced';
-COMMENT ON COLUMN clock_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
-COMMENT ON COLUMN clock_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
 COMMENT ON COLUMN clock_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
-COMMENT ON COLUMN clock_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
 COMMENT ON COLUMN clock_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
-COMMENT ON COLUMN clock_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
 COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s start; null if not known';
-COMMENT ON COLUMN clock_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if not known';
 COMMENT ON COLUMN clock_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
 
 CREATE FUNCTION clock_events(
@@ -1187,12 +1253,16 @@ LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'clock_events';
 COMMENT ON FUNCTION clock_events() IS
 'lists what has changed of the clocks, the latest 1000 events, as the view clock_events shows them';
+REVOKE ALL ON FUNCTION clock_events() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_events() TO pg_monitor;
 
 CREATE VIEW clock_events AS
     SELECT at, what, before, after, evidence, ended_at
     FROM clock_events();
 COMMENT ON VIEW clock_events IS
 'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
+REVOKE ALL ON TABLE clock_events FROM PUBLIC;
+GRANT SELECT ON TABLE clock_events TO pg_monitor;
 COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation, stolen time and the time of day the time when it was found';
 COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation, stolen time or time of day';
 COMMENT ON COLUMN clock_events.before IS 'what was until then';
@@ -1253,24 +1323,64 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
 'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
+REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
 
---
--- All of it as a page.
---
-CREATE FUNCTION internal_clock_page_sources(
-    OUT watched boolean, OUT plans boolean
-) RETURNS record
-LANGUAGE C VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
-COMMENT ON FUNCTION internal_clock_page_sources() IS
-'internal: whether this server keeps a history of its clocks, and whether it can keep statistics of plans';
+-- What monitoring reads, without measuring.
 
-CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
-LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
-           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
-COMMENT ON FUNCTION internal_clock_page_escape(text) IS
-'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
+CREATE FUNCTION clock_metrics(
+    format text DEFAULT 'prometheus',
+    OUT name text,
+    OUT labels jsonb,
+    OUT value double precision,
+    OUT type text,
+    OUT help text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
+AS 'MODULE_PATHNAME', 'clock_metrics';
+COMMENT ON FUNCTION clock_metrics(text) IS
+'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it, for each format of clock_metrics_text()';
+REVOKE ALL ON FUNCTION clock_metrics(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_metrics(text) TO pg_monitor;
+
+CREATE VIEW clock_metrics AS
+    SELECT name, labels, value, type, help
+    FROM clock_metrics('prometheus'::text);
+COMMENT ON VIEW clock_metrics IS
+'what is known of the clocks, for monitoring: a row for each metric and set of labels, by what the worker of clocktiming.watch has seen, and the ten plan nodes that have taken most time; measures nothing';
+REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
+GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
+COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
+COMMENT ON COLUMN clock_metrics.labels IS 'labels, an object of strings';
+COMMENT ON COLUMN clock_metrics.value IS 'value, in the unit that the name says: seconds, or a ratio from 0 to 1';
+COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, which only grows';
+COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
+
+CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
+LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
+BEGIN ATOMIC
+    WITH metrics AS (
+        SELECT m.n, m.name, m.type, m.help, m.value,
+               CASE WHEN format = 'openmetrics' AND m.type = 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
+               (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
+                FROM jsonb_each_text(m.labels) l) AS labels
+        FROM clock_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
+    ), families AS (
+        SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
+               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
+               || '# HELP ' || m.family || ' ' || m.help || E'\n'
+               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
+        FROM metrics m
+        GROUP BY m.family, m.type, m.help
+    )
+    SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
+END;
+COMMENT ON FUNCTION clock_metrics_text(text) IS
+'the view clock_metrics as text: in the format prometheus, as for the textfile collector of node_exporter, or openmetrics';
+REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
+
+-- One HTML page of what is known of the clocks.
 
 -- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their marks, .x .y labels), .key .k its legend,
 -- .n table of numbers (.t text in it), .h histogram, .ev events, .sr for screen readers.
@@ -1538,59 +1648,11 @@ FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN lis
 END;
 COMMENT ON FUNCTION clock_page() IS
 'one HTML page of what is known of this server''s clocks: whether timings of the last day can be believed, cost of a reading and events over a day and 400 days, what timing costs, and the worst plan nodes; measures nothing';
+REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
---
--- What monitoring reads: nothing of it measures
---
-CREATE FUNCTION clock_metrics(
-    format text DEFAULT 'prometheus',
-    OUT name text,
-    OUT labels jsonb,
-    OUT value double precision,
-    OUT type text,
-    OUT help text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
-AS 'MODULE_PATHNAME', 'clock_metrics';
-COMMENT ON FUNCTION clock_metrics(text) IS
-'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it, for each format of clock_metrics_text()';
+-- Many servers.
 
-CREATE VIEW clock_metrics AS
-    SELECT name, labels, value, type, help
-    FROM clock_metrics('prometheus'::text);
-COMMENT ON VIEW clock_metrics IS
-'what is known of the clocks, for monitoring: a row for each metric and set of labels, by what the worker of clocktiming.watch has seen, and the ten plan nodes that have taken most time; measures nothing';
-COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
-COMMENT ON COLUMN clock_metrics.labels IS 'labels, an object of strings';
-COMMENT ON COLUMN clock_metrics.value IS 'value, in the unit that the name says: seconds, or a ratio from 0 to 1';
-COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, which only grows';
-COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
-
-CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
-LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
-BEGIN ATOMIC
-    WITH metrics AS (
-        SELECT m.n, m.name, m.type, m.help, m.value,
-               CASE WHEN format = 'openmetrics' AND m.type = 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
-               (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
-                FROM jsonb_each_text(m.labels) l) AS labels
-        FROM clock_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
-    ), families AS (
-        SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
-               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
-               || '# HELP ' || m.family || ' ' || m.help || E'\n'
-               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
-        FROM metrics m
-        GROUP BY m.family, m.type, m.help
-    )
-    SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
-END;
-COMMENT ON FUNCTION clock_metrics_text(text) IS
-'the view clock_metrics as text: in the format prometheus, as for the textfile collector of node_exporter, or openmetrics';
-
---
--- Many servers
---
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
@@ -1601,6 +1663,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
 'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
+REVOKE ALL ON FUNCTION internal_clock_state() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_state() TO pg_monitor;
 
 CREATE FUNCTION clock_fleet_add(
     name text,
@@ -1653,17 +1717,7 @@ END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
 'makes a foreign server of dblink_fdw and a user mapping, by which the server is one of clock_fleet; DROP SERVER ... CASCADE takes it away';
-
-CREATE FUNCTION internal_clock_fleet_connect(
-    statement text,
-    connection text,
-    server text,
-    seconds integer
-) RETURNS void
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
-COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
-'internal: executes dblink''s statement that connects, which fails after some seconds';
+REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
 -- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
 -- the server may be mute; 30 s for all servers that fail.  dblink_cancel_query() is not called, because before PostgreSQL 17 it waits for
@@ -1829,6 +1883,8 @@ END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
 'asks all servers of the fleet a query of one column of JSON, by dblink, with clocktiming''s schema as the search_path: a row for each row of the answer, and one for each server without, with the error if there is one';
+REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
 
 CREATE FUNCTION clock_fleet(
     OUT server text,
@@ -1879,12 +1935,16 @@ END
 $$;
 COMMENT ON FUNCTION clock_fleet() IS
 'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
+REVOKE ALL ON FUNCTION clock_fleet() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet() TO pg_monitor;
 
 CREATE VIEW clock_fleet AS
     SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
     FROM clock_fleet();
 COMMENT ON VIEW clock_fleet IS
 'all servers of the fleet, with their latest state; one that is down is a row that says so';
+REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
+GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
 COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
 COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
@@ -1892,33 +1952,10 @@ COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads
 COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a reading among others in that minute, in nanoseconds';
 COMMENT ON COLUMN clock_fleet.cold_ns IS 'cost of a reading after a sleep in that minute, in nanoseconds';
 COMMENT ON COLUMN clock_fleet.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million';
-COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
 COMMENT ON COLUMN clock_fleet.trusted IS 'whether timings of the latest hour can be believed; null if not known';
 COMMENT ON COLUMN clock_fleet.verdict IS 'whether timings of the latest hour can be believed, in words, with what has spoilt them';
-COMMENT ON COLUMN clock_fleet.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_fleet.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_fleet.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_fleet.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_fleet.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if not known';
 COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
 COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection until the answer or the error was read, in milliseconds; null if it was not tried';
-
-CREATE FUNCTION internal_clock_outlier_limits(
-    figures double precision[],
-    confidence numeric DEFAULT 95,
-    tolerance double precision DEFAULT 0,
-    comparisons integer DEFAULT NULL,
-    OUT median double precision,
-    OUT low double precision,
-    OUT high double precision
-) RETURNS record
-LANGUAGE C IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
-COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
-'the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
 
 CREATE FUNCTION clock_fleet_outliers(
     confidence numeric DEFAULT 95,
@@ -1965,100 +2002,55 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
 'which servers of the fleet are odd: by the cost of a reading or the clock''s rate, beyond the limits of internal_clock_outlier_limits(), or by timings that cannot be believed while those of most others can';
-
---
--- Privileges: measuring and looking at the machine is for those who monitor
--- the server.  Functions of values are for everybody, and so are those that
--- execute a query of the caller's, with the caller's privileges.
---
-REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_histogram(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_sources() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_sources() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_platform() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_platform() TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
-REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
-GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
-REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
-GRANT SELECT ON TABLE clock_sources TO pg_monitor;
-REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
-GRANT SELECT ON TABLE clock_platform TO pg_monitor;
--- everybody sees what he has executed
-GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
-GRANT SELECT ON TABLE clock_running TO PUBLIC;
-GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
-REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
-REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
-GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_events() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_events() TO pg_monitor;
-REVOKE ALL ON TABLE clock_history FROM PUBLIC;
-GRANT SELECT ON TABLE clock_history TO pg_monitor;
-REVOKE ALL ON TABLE clock_events FROM PUBLIC;
-GRANT SELECT ON TABLE clock_events TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_page_sources() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_page_sources() TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_page_escape(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_page_escape(text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_metrics(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_metrics(text) TO pg_monitor;
-REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
-GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_state() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_state() TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_fleet() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_fleet() TO pg_monitor;
 REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
-REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
-GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
+
+-- Columns that several views have, each described once.
+
+COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_snapshots.planid IS 'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_plan_stats.dbname IS 'name of the database; null if it has been dropped';
+COMMENT ON COLUMN clock_node_stats.dbname IS 'name of the database; null if it has been dropped';
+COMMENT ON COLUMN clock_plan_stats.username IS 'name of the user who has executed the plan';
+COMMENT ON COLUMN clock_node_stats.username IS 'name of the user who has executed the plan';
+COMMENT ON COLUMN clock_plan_stats.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_node_stats.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_running.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_node_snapshots.dbid IS 'OID of the database';
+COMMENT ON COLUMN clock_plan_stats.userid IS 'OID of the user who has executed the plan';
+COMMENT ON COLUMN clock_node_stats.userid IS 'OID of the user who has executed the plan';
+COMMENT ON COLUMN clock_node_snapshots.userid IS 'OID of the user who has executed the plan';
+COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_running.depth IS 'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_snapshots.depth IS 'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_snapshots.node_type IS 'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_stats.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_running.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
+COMMENT ON COLUMN clock_running.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
+COMMENT ON COLUMN clock_running.relation IS 'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_node_snapshots.relation IS 'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_running.index_name IS 'index that the node scans; null if none';
+COMMENT ON COLUMN clock_node_snapshots.index_name IS 'index that the node scans; null if none';
+COMMENT ON COLUMN clock_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
+COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
+COMMENT ON COLUMN clock_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
+COMMENT ON COLUMN clock_fleet.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
+COMMENT ON COLUMN clock_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_fleet.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
+COMMENT ON COLUMN clock_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
+COMMENT ON COLUMN clock_fleet.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
+COMMENT ON COLUMN clock_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
+COMMENT ON COLUMN clock_fleet.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
+COMMENT ON COLUMN clock_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
+COMMENT ON COLUMN clock_fleet.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
+COMMENT ON COLUMN clock_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
+COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none; null if not known';
+COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if not known';
+COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if not known';
+COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if not known';
