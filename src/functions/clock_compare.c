@@ -283,7 +283,7 @@ pause_test(void)
 static void
 append_line(void *arg, const char *line)
 {
-	StringInfo	text = arg;
+	StringInfo text = arg;
 
 	appendStringInfo(text, text->len > 0 ? "\n%s" : "%s", line);
 }

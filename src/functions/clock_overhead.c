@@ -187,7 +187,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	};
 	const ClockSource *clock = clock_source_get("instr_time");
 	ExecutorTest run = run_executor(fcinfo, modes, lengthof(modes), false, clock, CLOCK_SHARE,
-								   "clock_executor_overhead");
+									"clock_executor_overhead");
 	const PlanRounds *rounds = run.rounds;
 	Estimate	timing = rounds_overhead_ms(rounds, ANALYZE, COUNTING);
 	Estimate	sum = rounds_overhead_ms(rounds, ANALYZE, PLAIN);
@@ -287,7 +287,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
 										  "Paths are executor and statement.");
 	ExecutorTest run = run_executor(fcinfo, all_modes, lengthof(all_modes), by_statement, NULL, 0,
-								   "clock_executor_overhead_runs");
+									"clock_executor_overhead_runs");
 
 	InitMaterializedSRF(fcinfo, 0);
 	put_rounds(fcinfo, run.query, run.rounds, (double) run.rows);
