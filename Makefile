@@ -83,7 +83,7 @@ UNIT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -ffp-contract=off -Wall -Wextra -W
 	-Isrc
 
 .PHONY: help demo test check-all test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \
-	bench unit unit-programs shims indent portable dist release-check deb
+	bench unit unit-programs shims indent generate dist release-check deb
 
 help:
 	@echo 'make, make install, make installcheck  as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -101,7 +101,7 @@ help:
 	@echo 'make test-arm            tests on emulated 64-bit Arm, PostgreSQL 15 and 18                            40 min'
 	@echo 'make deb                 builds Debian packages into build/deb (VERSIONS="15 17")                       2 min'
 	@echo 'make bench               compares it with its peers (BENCH_ARGS=: arguments of bench/run)'
-	@echo 'make portable            writes portable/*.sql, the edition without C, from portable/src'
+	@echo 'make generate            writes the install scripts from sql/src and portable/src, and files of monitoring/'
 	@echo 'make indent              formats src/ with pgindent'
 	@echo 'make dist                writes clocktiming-VERSION.zip for PGXN from the last commit'
 	@echo 'make release-check       checks whether the last commit can be released                                 3 min'
@@ -168,9 +168,10 @@ $(TEST_MODULES): %.so: %.c
 indent:
 	@tools/in-tree 19 tools/indent
 
-# The portable edition's two files, of portable/src.
-portable:
-	@portable/generate
+# Committed files that are made of others.
+generate:
+	@sql/generate
+	@monitoring/generate
 
 # META.json's version has three numbers, as PGXN wants them.
 DISTVERSION = $(shell sed -n '1,/"version"/s/^   "version": "\(.*\)",/\1/p' META.json)

@@ -44,17 +44,6 @@ check_reference(const ClockReference *reference, const ClockSource *source)
 				 errhint("%s, the default, is the kernel's steadiest clock.", REFERENCE_BY_DEFAULT)));
 }
 
-void
-check_plot_width(int64 width)
-{
-	if (width < MIN_PLOT_WIDTH || width > MAX_PLOT_WIDTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
-				 errdetail("The number given is %lld.", (long long) width),
-				 errhint("74, the default, fits a terminal.")));
-}
-
 char *
 arg_text(FunctionCallInfo fcinfo, int argno, const char *name)
 {
@@ -128,7 +117,7 @@ arg_cutoff(FunctionCallInfo fcinfo, int argno)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cutoff must be between 0 and 100 percent"),
 				 errdetail("The cutoff given is %g.", cutoff),
-				 errhint("Durations are listed until this share of all is reached; 99.99 is the default.")));
+				 errhint("With 99.99, durations are listed until 99.99 percent of all are reached.")));
 	return cutoff;
 }
 

@@ -2,7 +2,7 @@
  *
  * clock_impact.c
  *	  What timing would cost on the work that this server has been seen to do:
- *	  clock_impact_detail(), of which clock_impact() is the sum.
+ *	  clock_impact().
  *
  * The server counts most of what it would time.  Each operation is timed by two
  * readings of the clock, before and after; where the statistics count
@@ -27,8 +27,7 @@
 #include "functions/row.h"
 #include "functions/server_statistics.h"
 
-PG_FUNCTION_INFO_V1(clock_impact_detail);
-PG_FUNCTION_INFO_V1(clock_impact_known);
+PG_FUNCTION_INFO_V1(internal_clock_impact);
 
 /* Seconds for a clock's readings, and for a plan's. */
 #define READING_DURATION_S	0.15
@@ -391,8 +390,22 @@ other_works(Work *works, const Statistics *all)
 	return n + work_on_wal(works + n, all);
 }
 
+/* Returns the rows of settings that time, for a known cost of a reading.  Measures nothing. */
+static void
+put_works_of_cost(FunctionCallInfo fcinfo, const Statistics *all, double cost_ns)
+{
+	TimingCost	cost = {NULL, {cost_ns, NAN}, {NAN, NAN}};
+	Work		works[16];
+	int			n = other_works(works, all);
+
+	works[n++] = work_of_plans("auto_explain.log_timing", all);
+	Assert(n <= (int) lengthof(works));
+	for (int i = 0; i < n; i++)
+		put_work(fcinfo, &works[i], &cost, all);
+}
+
 Datum
-clock_impact_detail(PG_FUNCTION_ARGS)
+internal_clock_impact(PG_FUNCTION_ARGS)
 {
 	const ClockSource *of_io = clock_source_get(clock_source_for_other_timing());
 	const ClockSource *of_plans = clock_source_get(clock_source_for_explain());
@@ -418,6 +431,11 @@ clock_impact_detail(PG_FUNCTION_ARGS)
 		statistics_since_reset(&all);
 	else
 		statistics_observe(&all, PG_GETARG_FLOAT8(0));
+	if (!PG_ARGISNULL(1))
+	{
+		put_works_of_cost(fcinfo, &all, PG_GETARG_FLOAT8(1));
+		return (Datum) 0;
+	}
 	n = other_works(works, &all);
 	Assert(n <= (int) lengthof(works));
 	analyze = work_of_plans("auto_explain.log_analyze", &all);
@@ -443,24 +461,5 @@ clock_impact_detail(PG_FUNCTION_ARGS)
 		put_work(fcinfo, &works[i], &io, &all);
 	put_work(fcinfo, &analyze, &counting, &all);
 	put_work(fcinfo, &timing, &plans, &all);
-	return (Datum) 0;
-}
-
-/* The same of settings that time, where a reading is known to cost so much: measures nothing. */
-Datum
-clock_impact_known(PG_FUNCTION_ARGS)
-{
-	TimingCost	cost = {NULL, {PG_GETARG_FLOAT8(0), NAN}, {NAN, NAN}};
-	Statistics	all;
-	Work		works[16];
-	int			n;
-
-	InitMaterializedSRF(fcinfo, 0);
-	statistics_since_reset(&all);
-	n = other_works(works, &all);
-	works[n++] = work_of_plans("auto_explain.log_timing", &all);
-	Assert(n <= (int) lengthof(works));
-	for (int i = 0; i < n; i++)
-		put_work(fcinfo, &works[i], &cost, &all);
 	return (Datum) 0;
 }

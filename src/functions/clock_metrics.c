@@ -41,7 +41,7 @@
 #include "stats/store_read.h"
 #include "watch/watch_observe.h"
 
-PG_FUNCTION_INFO_V1(clock_list_metrics);
+PG_FUNCTION_INFO_V1(clock_metrics);
 
 #define WORST_NODES		10
 
@@ -100,6 +100,12 @@ static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
 "time of the plan node itself in all executions, of the nodes that have taken most"};
 
+static const Metric metric_kept_plans = {"pg_clock_kept_plans", "gauge", "",
+"plans of which statistics are kept"};
+static const Metric metric_evicted_plans = {"pg_clock_evicted_plans_total", "counter", "",
+"plans whose statistics were dropped for lack of room, since all were reset"};
+static const Metric metric_plans_reset = {"pg_clock_plans_reset_timestamp_seconds", "gauge", "",
+"time of the last reset of all statistics of plans, since 1970"};
 static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",
 "statements that are being executed and are in clock_running"};
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
@@ -339,6 +345,17 @@ put_worst_nodes(FunctionCallInfo fcinfo)
 }
 
 static void
+put_plans(FunctionCallInfo fcinfo)
+{
+	StoreInfo	info = store_info();
+
+	put_metric(fcinfo, &metric_kept_plans, (double) info.plans);
+	put_metric(fcinfo, &metric_evicted_plans, (double) info.evicted);
+	put_metric(fcinfo, &metric_plans_reset,
+			   info.reset_at / 1e6 + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (double) SECS_PER_DAY);
+}
+
+static void
 put_running(FunctionCallInfo fcinfo)
 {
 	LongestRunning longest = {NAN, ""};
@@ -348,7 +365,7 @@ put_running(FunctionCallInfo fcinfo)
 }
 
 Datum
-clock_list_metrics(PG_FUNCTION_ARGS)
+clock_metrics(PG_FUNCTION_ARGS)
 {
 	Watched    *watched = palloc0(sizeof(Watched));
 	WatchMachine *machine = &watched->machine;
@@ -375,7 +392,10 @@ clock_list_metrics(PG_FUNCTION_ARGS)
 	if (watch_store != NULL)
 		put_totals(fcinfo, watched);
 	if (plan_store_ready())
+	{
+		put_plans(fcinfo);
 		put_worst_nodes(fcinfo);
+	}
 	if (live_is_on())
 		put_running(fcinfo);
 	return (Datum) 0;

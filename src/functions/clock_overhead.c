@@ -133,6 +133,44 @@ end_workload(const Workload *workload)
 	AtEOXact_GUC(true, workload->nest_level);
 }
 
+/* Measurement of the executor, by the arguments rows, workload and duration. */
+typedef struct ExecutorTest
+{
+	int64		rows;
+	bool		table;
+	ReadingCost reading;
+	PlanQuery  *query;
+	PlanRounds *rounds;
+} ExecutorTest;
+
+/*
+ * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading of
+ * "clock".
+ */
+static ExecutorTest
+run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
+			 const ClockSource *clock, double reading_share, const char *label)
+{
+	ExecutorTest run = {
+		.rows = get_rows(fcinfo),
+		.table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
+							"Workloads are generate_series and table."),
+	};
+	double		duration_s = arg_duration(fcinfo, 2);
+	Workload	workload = begin_workload(run.rows, run.table);
+
+	if (reading_share > 0)
+		run.reading = reading_cost(clock, duration_s * reading_share);
+	run.query = workload.query;
+	run.rounds = plan_rounds(run.query, modes, nmodes, block_of(run.rows),
+							 duration_s * (1 - reading_share), by_statement, label);
+	end_workload(&workload);
+	if (run.rounds->rounds == 0)
+		plan_rounds_warn(run.rounds->executions, run.rounds->elapsed_s, nmodes, duration_s,
+						 1 / (1 - reading_share));
+	return run;
+}
+
 static void
 put_estimate(Row *row, Estimate estimate, double factor, int decimals)
 {
@@ -147,29 +185,18 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	{
 		PLAIN, COUNTING, ANALYZE
 	};
-	int64		rows = get_rows(fcinfo);
-	bool		table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
-								   "Workloads are generate_series and table.");
-	double		duration_s = arg_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
-	Workload	workload = begin_workload(rows, table);
-	ReadingCost reading = reading_cost(clock, duration_s * CLOCK_SHARE);
-	PlanRounds *rounds = plan_rounds(workload.query, modes, lengthof(modes), block_of(rows),
-									 duration_s * (1 - CLOCK_SHARE), false, "clock_executor_overhead");
+	ExecutorTest run = run_executor(fcinfo, modes, lengthof(modes), false, clock, CLOCK_SHARE,
+									"clock_executor_overhead");
+	const PlanRounds *rounds = run.rounds;
 	Estimate	timing = rounds_overhead_ms(rounds, ANALYZE, COUNTING);
 	Estimate	sum = rounds_overhead_ms(rounds, ANALYZE, PLAIN);
-	double		ns = 1e6 / (double) rows;
+	double		ns = 1e6 / (double) run.rows;
 	double		plain_ms = rounds_ms(rounds, PLAIN);
-	Row			row;
+	Row			row = row_of_result(fcinfo);
 
-	end_workload(&workload);
-	if (rounds->rounds == 0)
-		plan_rounds_warn(rounds->executions, rounds->elapsed_s, lengthof(modes),
-						 duration_s, 1 / (1 - CLOCK_SHARE));
-
-	row = row_of_result(fcinfo);
-	row_put_count(&row, rows);
-	row_put_text(&row, table ? "table" : "generate_series");
+	row_put_count(&row, run.rows);
+	row_put_text(&row, run.table ? "table" : "generate_series");
 	row_put_count(&row, rounds->rounds * rounds->block);
 	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
 	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
@@ -178,10 +205,10 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	put_estimate(&row, rounds_typical_ms(rounds, ANALYZE, PLAIN), ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 4);
 	row_put_text(&row, clock->reads(clock));
-	row_put_numbers(&row, 2, reading.ns, reading.margin_ns, 2 * reading.ns,
-					timing.value * ns / (2 * reading.ns));
-	row_put_bool(&row, workload.query->parallel);
-	row_put_bool(&row, workload.query->jit);
+	row_put_numbers(&row, 2, run.reading.ns, run.reading.margin_ns, 2 * run.reading.ns,
+					timing.value * ns / (2 * run.reading.ns));
+	row_put_bool(&row, run.query->parallel);
+	row_put_bool(&row, run.query->jit);
 	return row_result(&row);
 }
 
@@ -257,21 +284,13 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 Datum
 clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 {
-	int64		rows = get_rows(fcinfo);
-	bool		table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
-								   "Workloads are generate_series and table.");
-	double		duration_s = arg_duration(fcinfo, 2);
 	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
 										  "Paths are executor and statement.");
-	Workload	workload = begin_workload(rows, table);
-	PlanRounds *rounds = plan_rounds(workload.query, all_modes, lengthof(all_modes), block_of(rows), duration_s,
-									 by_statement, "clock_executor_overhead_runs");
+	ExecutorTest run = run_executor(fcinfo, all_modes, lengthof(all_modes), by_statement, NULL, 0,
+									"clock_executor_overhead_runs");
 
-	end_workload(&workload);
-	if (rounds->rounds == 0)
-		plan_rounds_warn(rounds->executions, rounds->elapsed_s, lengthof(all_modes), duration_s, 1);
 	InitMaterializedSRF(fcinfo, 0);
-	put_rounds(fcinfo, workload.query, rounds, (double) rows);
+	put_rounds(fcinfo, run.query, run.rounds, (double) run.rows);
 	return (Datum) 0;
 }
 

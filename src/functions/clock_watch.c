@@ -1,6 +1,6 @@
 /*
  * clock_watch.c
- *	  The functions of the views clock_history and clock_events, and clock_page_sources() for
+ *	  The functions of the views clock_history and clock_events, and internal_clock_page_sources() for
  *	  clock_page().
  */
 #include "postgres.h"
@@ -19,9 +19,9 @@
 #include "watch/watch_store.h"
 #include "watch/watch_worker.h"
 
-PG_FUNCTION_INFO_V1(clock_list_history);
-PG_FUNCTION_INFO_V1(clock_list_events);
-PG_FUNCTION_INFO_V1(clock_page_sources);
+PG_FUNCTION_INFO_V1(clock_history);
+PG_FUNCTION_INFO_V1(clock_events);
+PG_FUNCTION_INFO_V1(internal_clock_page_sources);
 
 static void
 check_watched(void)
@@ -122,7 +122,7 @@ put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing 
 }
 
 Datum
-clock_list_history(PG_FUNCTION_ARGS)
+clock_history(PG_FUNCTION_ARGS)
 {
 	WatchMachine *machines;
 
@@ -138,7 +138,7 @@ clock_list_history(PG_FUNCTION_ARGS)
 }
 
 Datum
-clock_list_events(PG_FUNCTION_ARGS)
+clock_events(PG_FUNCTION_ARGS)
 {
 	WatchEvent *events;
 	int			n;
@@ -171,7 +171,7 @@ clock_list_events(PG_FUNCTION_ARGS)
  * otherwise.
  */
 Datum
-clock_page_sources(PG_FUNCTION_ARGS)
+internal_clock_page_sources(PG_FUNCTION_ARGS)
 {
 	Row			row = row_of_result(fcinfo);
 

@@ -7,7 +7,7 @@ SELECT ok(ok, 'clock_check: ' || check_name)
 -- (PostgreSQL 19 calibrates the TSC itself, with an error of about 0.1 percent on a busy machine)
 FROM clock_check(max_cost_ns => 'infinity', max_skew_ns => 1e6, max_drift_ppm => 10000);
 
-CREATE TEMP TABLE detail AS SELECT * FROM clock_check_detail();
+CREATE TEMP TABLE detail AS SELECT * FROM clock_check();
 SELECT is((SELECT array_agg(check_name) FROM detail), (SELECT array_agg(check_name) FROM clock_check(duration => 0.01)),
           'the same checks in the same order');
 SELECT is(ok, threshold IS NULL OR coalesce(figure <= threshold, false), check_name || ': passed if within its threshold') FROM detail;

@@ -3,7 +3,7 @@ SET stats_fetch_consistency = snapshot;
 BEGIN;
 SELECT * FROM no_plan();
 
-CREATE TEMP TABLE detail AS SELECT * FROM clock_impact_detail();
+CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
 SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing', 'auto_explain.log_analyze', 'auto_explain.log_timing'],
@@ -72,7 +72,7 @@ COMMIT;
 
 -- a known amount of work is counted
 RESET stats_fetch_consistency;
-CREATE TEMP TABLE before AS SELECT * FROM clock_impact_detail();
+CREATE TEMP TABLE before AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE after (LIKE before);
 CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000) AS i;
 SET work_mem = '64kB';
@@ -92,7 +92,7 @@ BEGIN
         PERFORM pg_stat_force_next_flush();
         COMMIT;
         DELETE FROM after;
-        INSERT INTO after SELECT * FROM clock_impact_detail();
+        INSERT INTO after SELECT * FROM clock_impact(detail => true);
         EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before AS b USING (setting, work) WHERE work = 'WAL writes') >= 100;
         PERFORM pg_sleep(0.1);
     END LOOP;
@@ -118,19 +118,19 @@ SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE settin
 SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
           'nor is log_analyze');
 SET LOCAL auto_explain.log_analyze = on;
-CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SELECT ok(in_effect, 'in effect') FROM instrumented;
-SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact_detail() WHERE setting = 'auto_explain.log_analyze';
+SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze';
 -- the measured statement is a nested one
 SET LOCAL auto_explain.log_nested_statements = on;
-CREATE TEMP TABLE nested AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;
 SELECT is(round(operation_ns / reading_ns, 1), 2.0, 'a call that cannot be measured is two readings') FROM nested;
 SELECT matches(reason, 'another extension instruments the query', 'and why that is') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
-CREATE TEMP TABLE whole AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0.01;
-CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=', 0.001,
               'a sample of the statements costs a share') FROM sampled AS s, whole AS w;
 SELECT matches(reason, 'sample_rate is 0.01', 'and it says so') FROM sampled;

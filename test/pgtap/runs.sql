@@ -16,7 +16,7 @@ SELECT cmp_ok((SELECT count(*)::int FROM run), '>=', 2, 'at least system and ins
 -- counts add up
 SELECT is((SELECT sum(h.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample) AS h),
           pg_temp.number(run.sample, 'readings')::bigint, source || ': the histogram counts every reading') FROM run;
-SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_durations(run.sample, 100) AS d),
+SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample, 100) AS d),
           pg_temp.number(run.sample, 'readings')::bigint, source || ': so do the durations') FROM run;
 SELECT is((SELECT sum(c)::bigint FROM unnest(pg_temp.numbers(run.sample, 'counts')) AS c) + pg_temp.number(run.sample, 'backward_steps')::bigint,
           pg_temp.number(run.sample, 'readings')::bigint, source || ': and so do the counts in the sample') FROM run;
@@ -24,7 +24,7 @@ SELECT is((SELECT sum(c)::bigint FROM unnest(pg_temp.numbers(run.sample, 'counts
 -- running percent ends at 100, never decreases, and is the sum of percent
 SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1),
           100.0000, source || ': running percent ends at 100') FROM run;
-SELECT is((SELECT d.running_percent FROM clock_durations(run.sample, cutoff) AS d ORDER BY d.duration_ns DESC LIMIT 1),
+SELECT is((SELECT d.running_percent FROM clock_histogram(run.sample, cutoff) AS d ORDER BY d.le_ns DESC LIMIT 1),
           100.0000, format('%s: running percent of the largest is 100, cutoff %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99, 100]) AS cutoff;
 SELECT is((SELECT count(*)::int FROM (SELECT h.running_percent < lag(h.running_percent) OVER (ORDER BY h.le_ns) AS falls
@@ -46,17 +46,17 @@ SELECT cmp_ok((SELECT h.count FROM clock_histogram(run.sample) AS h ORDER BY h.l
 SELECT results_eq(
     format($$SELECT h.le_ns, h.count FROM run, clock_histogram(run.sample) AS h WHERE run.source = %L AND h.count > 0
              ORDER BY 1$$, source),
-    format($$SELECT CASE WHEN d.duration_ns = 0 THEN 0 ELSE (1::bigint << (length(ltrim(d.duration_ns::bit(64)::text, '0')))) - 1 END AS le,
+    format($$SELECT CASE WHEN d.le_ns = 0 THEN 0 ELSE (1::bigint << (length(ltrim(d.le_ns::bit(64)::text, '0')))) - 1 END AS le,
                     sum(d.count)::bigint
-             FROM run, clock_durations(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
+             FROM run, clock_histogram(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
     source || ': each bucket holds the durations that belong to it') FROM run;
 
 -- the cutoff
-SELECT is((SELECT count(*)::int FROM clock_durations(run.sample, 90) AS d
+SELECT is((SELECT count(*)::int FROM clock_histogram(run.sample, 90) AS d
            WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
           0, source || ': no row after the cutoff but the largest') FROM run;
-SELECT is((SELECT max(d.duration_ns) FROM clock_durations(run.sample, cutoff) AS d),
-          (SELECT max(d.duration_ns) FROM clock_durations(run.sample, 100) AS d),
+SELECT is((SELECT max(d.le_ns) FROM clock_histogram(run.sample, cutoff) AS d),
+          (SELECT max(d.le_ns) FROM clock_histogram(run.sample, 100) AS d),
           format('%s: the largest is listed at a cutoff of %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 
@@ -64,7 +64,7 @@ FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns <= p999_ns AND p999_ns <= p9999_ns
           AND p9999_ns <= max_ns, source || ': quantiles are in order') FROM summary;
 SELECT ok(min_ns <= mean_ns AND mean_ns <= max_ns, source || ': the mean is between the extremes') FROM summary;
-SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.duration_ns)::numeric FROM clock_durations(run.sample) AS d)), '<=', 0.505,
+SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.le_ns)::numeric FROM clock_histogram(run.sample, 99.99) AS d)), '<=', 0.505,
               source || ': the largest duration is the maximum, but for rounding') FROM run JOIN summary AS s USING (source);
 SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);

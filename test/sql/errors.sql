@@ -13,7 +13,7 @@ SELECT t.* FROM unnest(ARRAY[
     $$SELECT clock_measure(NULL, 1)$$,
     $$SELECT clock_histogram(NULL)$$,
     $$SELECT clock_histogram('sundial')$$,
-    $$SELECT clock_durations('sundial', 1)$$,
+    $$SELECT clock_histogram('sundial', 1, 99)$$,
     $$SELECT clock_summary('sundial', 1)$$
 ]) AS s, pg_temp.try(s) AS t;
 
@@ -22,19 +22,19 @@ SELECT d, t.* FROM unnest(ARRAY['NULL', '0', '-1', $$'NaN'$$, $$'Infinity'$$, $$
     '-0.0', '5e-324']) AS d,
     pg_temp.try(format($$SELECT clock_measure('system', %s)$$, d)) AS t;
 SELECT f, t.* FROM unnest(ARRAY[
-    $$clock_histogram('system', 'NaN')$$, $$clock_durations('system', -1)$$, $$clock_summary('system', 1e6)$$,
+    $$clock_histogram('system', 'NaN')$$, $$clock_histogram('system', -1, 99)$$, $$clock_summary('system', 1e6)$$,
     $$clock_report(0)$$, $$clock_report(NULL)$$]) AS f,
     pg_temp.try('SELECT ' || f) AS t;
 
 -- cutoffs; they are checked before the run, not after it
-SELECT c, t.* FROM unnest(ARRAY['NULL', '-0.01', '100.01', $$'NaN'$$, $$'Infinity'$$]) AS c,
-    pg_temp.try(format($$SELECT clock_durations('system', 86400, %s)$$, c)) AS t;
+SELECT c, t.* FROM unnest(ARRAY['-0.01', '100.01', $$'NaN'$$, $$'Infinity'$$]) AS c,
+    pg_temp.try(format($$SELECT clock_histogram('system', 86400, %s)$$, c)) AS t;
 SELECT f, t.* FROM unnest(ARRAY['clock_report(86400, 101)', 'clock_report(86400, NULL)']) AS f,
     pg_temp.try('SELECT ' || f) AS t;
 
 -- samples
 SELECT f, t.* FROM unnest(ARRAY[
-    'clock_histogram(NULL::clock_sample)', 'clock_durations(NULL::clock_sample)', 'clock_summary(NULL::clock_sample)'
+    'clock_histogram(NULL::clock_sample)', 'clock_histogram(NULL::clock_sample, 99)', 'clock_summary(NULL::clock_sample)'
 ]) AS f, pg_temp.try('SELECT ' || f) AS t;
 
 CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample LANGUAGE sql AS $$
@@ -74,7 +74,7 @@ SELECT c, t.said FROM unnest(ARRAY[
 ]) AS c, pg_temp.try(format('SELECT clock_summary(pg_temp.sample(%L))', c)) AS t
 WHERE t.said LIKE 'DETAIL%' OR t.state NOT IN ('22P02');
 -- each view checks samples, and so does the aggregate
-SELECT f, t.* FROM unnest(ARRAY['clock_histogram', 'clock_durations', 'clock_summary', 'clock_merge']) AS f,
+SELECT f, t.* FROM unnest(ARRAY['clock_histogram', 'clock_summary', 'clock_merge']) AS f,
     pg_temp.try(format($$SELECT %I(pg_temp.sample('{"counts": [1]}'))$$, f)) AS t;
 SELECT t.* FROM pg_temp.try('SELECT clock_histogram(ROW(1, 2)::clock_sample)') AS t;
 -- each member is mandatory

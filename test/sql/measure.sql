@@ -6,19 +6,19 @@
 SELECT count(*) BETWEEN 1 AND 64 AS ok FROM clock_histogram('system', 0.01);
 SELECT count(*) > 0 AS ok FROM clock_histogram(source => 'system', duration => 0.01);
 SELECT count(*) > 0 AS ok FROM clock_histogram(duration => 0.01);
-SELECT count(*) > 1 AS ok FROM clock_durations('system', 0.01);
-SELECT count(*) > 1 AS ok FROM clock_durations('system', 0.01, 100);
-SELECT count(*) > 0 AS ok FROM clock_durations(cutoff => 50, duration => 0.01);
+SELECT count(*) > 1 AS ok FROM clock_histogram('system', 0.01, 99.99);
+SELECT count(*) > 1 AS ok FROM clock_histogram('system', 0.01, 100);
+SELECT count(*) > 0 AS ok FROM clock_histogram(cutoff => 50, duration => 0.01);
 SELECT source FROM clock_summary('system', 0.01);
 SELECT source FROM clock_summary(duration => 0.01);
 SELECT (clock_summary(clock_measure('System', 0.01))).source;
 SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_histogram(s) AS h;
-SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_durations(s, 50) AS d;
+SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_histogram(s, 50) AS d;
 SELECT c.source FROM clock_measure('system', 0.01) AS s, clock_summary(s) AS c;
 -- the shortest run
 SELECT readings > 0 AS ok FROM clock_summary('system', 0.000001);
 -- in the select list, in a subquery, once for each row
-SELECT count(*) > 1 AS ok FROM (SELECT clock_durations('system', 0.001)) AS t;
+SELECT count(*) > 1 AS ok FROM (SELECT clock_histogram('system', 0.001, 99.99)) AS t;
 SELECT count(DISTINCT s::text) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system', 0.001 + g * 0) AS s;
 
 -- the default source is what EXPLAIN ANALYZE reads

@@ -19,7 +19,7 @@ SET search_path = portable, public;
 
 -- its objects: only functions and procedures
 SELECT p.proname, p.prokind, pg_get_function_identity_arguments(p.oid) ~ '[A-Z]' AS has_outputs, count(*)
-FROM pg_proc AS p WHERE p.pronamespace = 'portable'::regnamespace AND p.proname NOT LIKE 'clock\_portable\_%'
+FROM pg_proc AS p WHERE p.pronamespace = 'portable'::regnamespace AND p.proname NOT LIKE 'internal\_%'
 GROUP BY 1, 2, 3 ORDER BY p.proname COLLATE "C";
 SELECT count(*) FROM pg_class WHERE relnamespace = 'portable'::regnamespace;
 SELECT count(*) FROM pg_type WHERE typnamespace = 'portable'::regnamespace;
@@ -36,7 +36,7 @@ SELECT e.key FROM portable.clock_summary('system', 0.3) AS s, jsonb_each(to_json
 WHERE e.value = 'null' AND e.key IN ('warps', 'lags', 'rate_ppm', 'cpus', 'skew') ORDER BY e.key COLLATE "C";
 SELECT count(*) > 5 AS several, sum(h.percent) BETWEEN 99.99 AND 100.01 AS sum, max(h.running_percent) AS most,
        bool_and(h.le_ns = 2 ^ (h.n - 1) - 1) AS le_ns, bool_or(h.note IS NOT NULL) AS note
-FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, note, n);
+FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, bar, note, n);
 SELECT count(*) > 5 AS several, bool_and(length(line) < 120) AS short FROM portable.clock_report(0.1) AS line;
 
 -- the cost of timing; on a busy machine a duration is used up early, with a WARNING
@@ -53,9 +53,9 @@ SELECT value = 'off' IS TRUE = new AS value, in_effect, cpu_percent >= 0 IS TRUE
        statistics <> '' IS TRUE = new AS statistics, period
 FROM portable.clock_impact(), (SELECT current_setting('server_version_num')::int >= 140000 AS new) AS v WHERE setting = 'track_wal_io_timing';
 SELECT setting, work, clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings, operation_ns >= 0 AS cost
-FROM portable.clock_impact_detail()
+FROM portable.clock_impact(detail => true)
 WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
-SELECT count(*) AS silent FROM portable.clock_impact_detail() WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
+SELECT count(*) AS silent FROM portable.clock_impact(detail => true) WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM portable.clock_impact(0.1)
 WHERE setting <> 'track_wal_io_timing';
 SET track_io_timing = on;
@@ -77,17 +77,17 @@ SELECT * FROM portable_rows;
 DROP TABLE portable_rows;
 
 -- verdicts, with thresholds that every machine meets, and that none can meet
-SELECT * FROM portable.clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100)
+SELECT check_name, ok FROM portable.clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100)
 WHERE check_name NOT LIKE '%tsc%';
 -- (the TSC's cost may be too small to be measured)
 SELECT check_name, ok FROM portable.clock_check(1, 0, 'infinity', 'infinity', 'infinity')
 WHERE NOT ok AND current_setting('timing_clock_source', true) LIKE '%tsc%' IS NOT TRUE
 UNION ALL SELECT 'cost', false WHERE current_setting('timing_clock_source', true) LIKE '%tsc%';
 SELECT check_name, figure IS NOT NULL AS has_figure, ok IS NOT NULL AS has_verdict, threshold, unit, coalesce(ok, detail <> '') AS says_why
-FROM portable.clock_check_detail() WHERE check_name NOT LIKE '%tsc%';
+FROM portable.clock_check() WHERE check_name NOT LIKE '%tsc%';
 -- (the TSC is only known if it is not read)
 SELECT check_name, (ok IS NULL) = coalesce(current_setting('timing_clock_source', true) LIKE '%tsc%', false) AS as_it_should
-FROM portable.clock_check_detail(0.1) WHERE check_name LIKE '%tsc%';
+FROM portable.clock_check(0.1) WHERE check_name LIKE '%tsc%';
 SELECT check_name, coalesce(severity IN ('ok', 'notice', 'warning'), true) AS severity, finding <> '' AS finding,
        (coalesce(severity, 'ok') = 'ok' OR check_name = 'overall') = (action IS NULL) AS action
 FROM portable.clock_advice(2) ORDER BY check_name <> 'overall', check_name COLLATE "C";
@@ -103,9 +103,9 @@ SELECT s, t.* FROM unnest(ARRAY[
     $$clock_explain('VACUUM')$$, $$clock_explain('DELETE FROM pg_class')$$, $$clock_explain('')$$, $$clock_explain(NULL)$$,
     $$clock_explain('SELECT $1')$$, $$clock_explain('SELECT $1', params => '{1,2}')$$, $$clock_explain('SELECT 1', runs => 0)$$,
     $$clock_explain('SELECT no_such_column')$$, $$clock_explain('SELECT 1/0')$$,
-    $$clock_impact(0.09)$$, $$clock_impact(86401)$$, $$clock_impact_detail('NaN')$$,
+    $$clock_impact(0.09)$$, $$clock_impact(86401)$$, $$clock_impact('NaN', true)$$,
     $$clock_check(max_cost_ns => -1)$$, $$clock_check(max_skew_ns => 'NaN')$$, $$clock_check(max_lost_percent => '-infinity')$$,
-    $$clock_check(duration => 0)$$, $$clock_check_detail(duration => NULL)$$, $$clock_advice(0)$$, $$clock_advice(NULL)$$]) AS s,
+    $$clock_check(duration => 0)$$, $$clock_check(duration => NULL)$$, $$clock_advice(0)$$, $$clock_advice(NULL)$$]) AS s,
     pg_temp.try('SELECT * FROM portable.' || s) AS t;
 SELECT s, t.* FROM unnest(ARRAY['0', 'NULL', '100, NULL', $$100, 'sundial'$$, $$100, 'table', -1$$]) AS s,
     pg_temp.try(format('CALL portable.clock_executor_overhead(%s)', s)) AS t;
@@ -114,7 +114,7 @@ SELECT s, t.* FROM unnest(ARRAY['0', 'NULL', '100, NULL', $$100, 'sundial'$$, $$
 
 -- with a short statement_timeout, a message says so, or the call takes less time
 SET statement_timeout = '100ms';
-SELECT * FROM portable.clock_check(2);
+SELECT check_name, ok FROM portable.clock_check(2);
 SET statement_timeout = '3s';
 SET client_min_messages = warning;
 SELECT count(*) FROM portable.clock_check(5);
@@ -184,9 +184,8 @@ SELECT node_type FROM pg_temp.clock_explain('SELECT count(*) FROM generate_serie
 SELECT count(*) > 2 AS several FROM pg_temp.clock_explain_text('SELECT count(*) FROM generate_series(1, 1000)');
 SELECT json_typeof(pg_temp.clock_explain_json('SELECT count(*) FROM generate_series(1, 1000)')) AS type;
 SELECT setting FROM pg_temp.clock_impact();
-SELECT count(*) > 5 AS several FROM pg_temp.clock_impact_detail();
+SELECT count(*) > 5 AS several FROM pg_temp.clock_impact(detail => true);
 SELECT count(*) FROM pg_temp.clock_check(0.1);
-SELECT count(*) FROM pg_temp.clock_check_detail(0.1);
 SELECT check_name FROM pg_temp.clock_advice(0.1) WHERE check_name IN ('overall', 'support_case');
 RESET ROLE;
 SET client_min_messages = warning;

@@ -11,17 +11,17 @@ CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample 
 
 -- each bucket has the durations up to its limit and above the previous one; 0 has its own
 SELECT * FROM clock_histogram(pg_temp.sample());
-SELECT * FROM clock_durations(pg_temp.sample());
+SELECT * FROM clock_histogram(pg_temp.sample(), 99.99);
 -- up to the cutoff, including that row; the largest is always the last row
-SELECT * FROM clock_durations(pg_temp.sample(), 30);
-SELECT * FROM clock_durations(pg_temp.sample(), 30.0001);
-SELECT * FROM clock_durations(pg_temp.sample(), 0);
-SELECT * FROM clock_durations(pg_temp.sample(), cutoff => 100);
-SELECT * FROM clock_durations(pg_temp.sample(), 90);
+SELECT * FROM clock_histogram(pg_temp.sample(), 30);
+SELECT * FROM clock_histogram(pg_temp.sample(), 30.0001);
+SELECT * FROM clock_histogram(pg_temp.sample(), 0);
+SELECT * FROM clock_histogram(pg_temp.sample(), cutoff => 100);
+SELECT * FROM clock_histogram(pg_temp.sample(), 90);
 SELECT * FROM clock_summary(pg_temp.sample()) \gx
 
 -- rounding to nanoseconds comes last: at 2.6 GHz, 25 and 26 ticks are both 10 ns
-SELECT * FROM clock_durations(pg_temp.sample('{"frequency_hz": 2.6e9, "ticks": [25, 26, 27, 52, 104, 260]}'), 100);
+SELECT * FROM clock_histogram(pg_temp.sample('{"frequency_hz": 2.6e9, "ticks": [25, 26, 27, 52, 104, 260]}'), 100);
 SELECT * FROM clock_histogram(pg_temp.sample('{"frequency_hz": 2.6e9, "ticks": [25, 26, 27, 52, 104, 260]}'));
 -- a clock in microseconds
 SELECT * FROM clock_histogram(pg_temp.sample('{"frequency_hz": 1e6, "ticks": [0, 1], "counts": [9, 1]}'))
@@ -40,8 +40,8 @@ SELECT p50_ns, p90_ns FROM clock_summary(pg_temp.sample('{"ticks": [1, 2, 3], "c
 SELECT mean_ns, stddev_ns, min_ns, max_ns
 FROM clock_summary(pg_temp.sample('{"readings": 1, "ticks": [7], "counts": [1]}'));
 -- a pause of a month, and very many readings
-SELECT duration_ns, percent, running_percent, count
-FROM clock_durations(pg_temp.sample('{"readings": 4611686018427387905, "ticks": [20, 2592000000000000],
+SELECT le_ns, percent, running_percent, count
+FROM clock_histogram(pg_temp.sample('{"readings": 4611686018427387905, "ticks": [20, 2592000000000000],
     "counts": [4611686018427387904, 1]}'));
 -- findings
 SELECT readings, stalls, longest_stall, backward_steps, backward_max_ns, warps, warp_max_ns, lags, lag_max_ns,
@@ -58,7 +58,7 @@ FROM clock_summary(pg_temp.sample('{"granularity_ticks": null, "resolution_ns": 
 SELECT readings, mean_ns, stddev_ns, min_ns, p50_ns, max_ns, stalls, backward_steps
 FROM clock_summary(pg_temp.sample('{"readings": 5, "backward_steps": 5, "backward_max_ticks": 9, "ticks": [], "counts": []}'));
 SELECT * FROM clock_histogram(pg_temp.sample('{"readings": 5, "backward_steps": 5, "ticks": [], "counts": []}'));
-SELECT * FROM clock_durations(pg_temp.sample('{"readings": 5, "backward_steps": 5, "ticks": [], "counts": []}'));
+SELECT * FROM clock_histogram(pg_temp.sample('{"readings": 5, "backward_steps": 5, "ticks": [], "counts": []}'));
 
 -- merging
 CREATE TEMP TABLE samples (day int, sample clock_sample);
@@ -138,7 +138,7 @@ SELECT sample FROM fixture;
 SELECT m.* FROM fixture, jsonb_each(sample::jsonb) AS m;
 SELECT s.* FROM fixture, clock_summary(sample) AS s \gx
 \pset format unaligned
-SELECT encode(clock_sample_send(sample), 'hex') AS binary FROM fixture;
+SELECT encode(internal_clock_sample_send(sample), 'hex') AS binary FROM fixture;
 \pset format aligned
 SELECT (sample::jsonb)::clock_sample::text = sample::text AS same FROM fixture;
 -- independent of settings

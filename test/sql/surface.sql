@@ -28,11 +28,19 @@ FROM pg_class c
 WHERE c.relname ~ '^clock_'
 ORDER BY c.relname COLLATE "C";
 
--- every object's name begins with clock_; casts have no name, and operators have usual ones
-SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?clock_') FILTER (WHERE i.type NOT IN ('cast', 'operator')) AS all_begin_with_clock
+-- every object's name begins with clock_, or with internal_clock_ if only other objects use it;
+-- casts have no name, and operators have usual ones
+SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?(internal_)?clock_') FILTER (WHERE i.type NOT IN ('cast', 'operator')) AS all_begin_with_clock
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';
+
+-- few names: what \df clock_* and \dv clock_* list, and visible settings
+SELECT count(DISTINCT p.proname) <= 40 AS functions, count(DISTINCT c.relname) FILTER (WHERE c.relkind = 'v') <= 10 AS views,
+       (SELECT count(*) FROM pg_settings WHERE name LIKE 'clocktiming.%') <= 10 AS settings
+FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'
+LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.proname LIKE 'clock\_%'
+LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relname LIKE 'clock\_%';
 
 -- everything has a comment, each column of a view and attribute of a type, too: no rows
 CREATE TEMP VIEW described AS

@@ -388,7 +388,7 @@ foreach my $size (1e6, 1e9, 1e15, 4e18)
 	foreach my $call (
 		q{clock_measure('system', 0.1)},
 		q{clock_histogram('system', 0.1)},
-		q{clock_durations('system', 0.1)},
+		q{clock_histogram('system', 0.1, 99.99)},
 		q{clock_summary('system', 0.1)},
 		q{clock_timeline('system', 0.2, 0.1)},
 		q{clock_throttled('system', 0.1, 1000)},

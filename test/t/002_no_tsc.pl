@@ -65,8 +65,7 @@ is( $node->safe_psql(
 	'there is no frequency');
 
 my $session = ClockSession->new($node);
-foreach my $call ('clock_measure', 'clock_histogram', 'clock_durations',
-	'clock_summary')
+foreach my $call ('clock_measure', 'clock_histogram', 'clock_summary')
 {
 	foreach my $source ('rdtsc', 'rdtscp')
 	{

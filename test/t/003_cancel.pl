@@ -24,7 +24,7 @@ my @sources = ('system', 'instr_time', $tsc ? ('rdtsc', 'rdtscp') : ());
 my @calls = (
 	(map { "clock_measure('$_', 60)" } @sources),
 	"clock_histogram('system', 60)",
-	"clock_durations('system', 60, 99)",
+	"clock_histogram('system', 60, 99)",
 	"clock_summary('system', 60)",
 	"clock_compare('{system, getrusage}', 60)",
 	'clock_report(60)');

@@ -90,9 +90,9 @@ foreach my $run (@runs)
 		't|t|t|t|100.0000|t|t',
 		"$what: histogram");
 	is( $session->query(
-			q{SELECT min(duration_ns) >= 0, max(duration_ns) > 1100000000, min(percent) >= 0,
+			q{SELECT min(le_ns) >= 0, max(le_ns) > 1100000000, min(percent) >= 0,
 				min(count) > 0, sum(count) = (SELECT (clock_summary(s)).readings FROM run)
-				FROM run, clock_durations(s, 100)}
+				FROM run, clock_histogram(s, 100)}
 		)->{out},
 		't|t|t|t|t',
 		"$what: durations");

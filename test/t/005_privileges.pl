@@ -40,7 +40,7 @@ my @measuring = (
 	'clock_measure()',
 	q{clock_measure('system', 0.01)},
 	q{clock_histogram('system', 0.01)},
-	q{clock_durations('system', 0.01, 99)},
+	q{clock_histogram('system', 0.01, 99)},
 	q{clock_summary('system', 0.01)},
 	'clock_report(0.01)',
 	q{clock_survey('{system}', 0.01, 'kernel')},
@@ -48,13 +48,12 @@ my @measuring = (
 	q{clock_monitor('{system}', 0.01, 0.01)},
 	'clock_cpu_skew(duration => 0.01)',
 	q{clock_check(max_skew_ns => 'infinity', duration => 0.01)},
-	q{clock_check_detail(max_skew_ns => 'infinity', duration => 0.01)},
 	'clock_advice(0.1)',
 	'clock_impact()',
 	'clock_impact(0.1)',
-	'clock_impact_detail()',
-	'clock_list_sources()',
-	'clock_list_platform()',
+	'clock_impact(detail => true)',
+	'clock_sources()',
+	'clock_platform()',
 	'clock_sources',
 	'clock_platform');
 my @free = (
@@ -63,8 +62,8 @@ my @free = (
 	q{clock_explain_json('SELECT 1')},
 	q{clock_query_overhead('SELECT 1', 0.1)},
 	'shown, clock_histogram(s) AS v',
-	'shown, clock_durations(s) AS v',
-	'shown, clock_durations(s, 50) AS v',
+	'shown, clock_histogram(s, 99.99) AS v',
+	'shown, clock_histogram(s, 50) AS v',
 	'shown, clock_summary(s) AS v',
 	'(SELECT (clock_summary(clock_merge(s))).* FROM shown) AS v',
 	'(SELECT clock_merge(s) AS s FROM shown) AS m, clock_histogram(s) AS v');
@@ -114,16 +113,16 @@ $node->safe_psql(
 	CREATE TABLE evil.clock_summary_row (evil int);
 	CREATE FUNCTION evil.trap() RETURNS pg_catalog.text LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_list_sources(OUT source text, OUT description text,
+	CREATE FUNCTION evil.clock_sources(OUT source text, OUT description text,
 		OUT available boolean, OUT reason text, OUT clock text,
 		OUT frequency_hz double precision, OUT frequency_from text,
 		OUT resolution_ns double precision, OUT used_for text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_list_platform(OUT name text, OUT value text, OUT note text)
+	CREATE FUNCTION evil.clock_platform(OUT name text, OUT value text, OUT note text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
+	CREATE FUNCTION evil.internal_clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
 	CREATE FUNCTION evil.traps(double precision, double precision) RETURNS boolean
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
@@ -142,7 +141,7 @@ my @stable = (
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
 	'SELECT s, timing.clock_summary(s) FROM timing.shown',
 	'SELECT v.* FROM timing.shown, timing.clock_histogram(s) AS v',
-	'SELECT v.* FROM timing.shown, timing.clock_durations(s, 99) AS v',
+	'SELECT v.* FROM timing.shown, timing.clock_histogram(s, 99) AS v',
 	'SELECT timing.clock_merge(s) FROM timing.shown');
 my $honest = 'pg_catalog, timing, public';
 my $malicious = 'evil, pg_catalog, timing, public';
@@ -163,7 +162,7 @@ foreach my $sql (@stable)
 foreach my $call (
 	q{timing.clock_measure('system', 0.02)},
 	q{timing.clock_histogram('system', 0.02)},
-	q{timing.clock_durations('system', 0.02)},
+	q{timing.clock_histogram('system', 0.02, 99.99)},
 	q{timing.clock_summary('system', 0.02)},
 	q{timing.clock_explain('SELECT 1')},
 	q{timing.clock_explain_text('SELECT 1', method => 'full')},
@@ -180,7 +179,7 @@ foreach my $call (
 # proves that the traps work, so that this test can fail
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
 	'P0001', 'there is a trap');
-is($monitor->query('SELECT * FROM clock_list_sources()')->{state},
+is($monitor->query('SELECT * FROM clock_sources()')->{state},
 	'P0001', 'and another one');
 
 # A user who may create objects in the extension's schema may have created some before: operators

@@ -242,7 +242,7 @@ $node->safe_psql(
 		v clock_summary_row := clock_summary(s);
 	BEGIN
 		IF v.readings > v.backward_steps THEN
-			PERFORM clock_histogram(s), clock_durations(s, 50), clock_histogram_plot(s);
+			PERFORM clock_histogram(s), clock_histogram(s, 50);
 		END IF;
 		IF s::text::clock_sample::text <> s::text OR s::jsonb::clock_sample::text <> s::text THEN
 			RETURN 'changed';

@@ -73,7 +73,7 @@ my $no_workers = qq{SET $force = off; SET max_parallel_workers_per_gather = 0};
 foreach my $sql (
 	q{SELECT session, (clock_summary(s)).* FROM samples ORDER BY s::jsonb ->> 'source', session},
 	q{SELECT session, v.* FROM samples, clock_histogram(s) AS v ORDER BY s::jsonb ->> 'source', session, le_ns},
-	q{SELECT session, v.* FROM samples, clock_durations(s, 99) AS v ORDER BY s::jsonb ->> 'source', session, duration_ns},
+	q{SELECT session, v.* FROM samples, clock_histogram(s, 99) AS v ORDER BY s::jsonb ->> 'source', session, le_ns},
 	q{SELECT s::jsonb ->> 'source', (clock_summary(clock_merge(s))).readings FROM samples GROUP BY 1 ORDER BY 1})
 {
 	my $serial;

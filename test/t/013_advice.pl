@@ -47,7 +47,7 @@ sub failed
 	return $failed // '';
 }
 
-# Returns the figure of a finding, in the unit of clock_check_detail().
+# Returns the figure of a finding, in the unit of clock_check().
 sub figure
 {
 	my ($check, $finding) = @_;
@@ -91,7 +91,7 @@ sub advice
 	# warnings of clock_advice(), the threshold of clock_check() is raised to the figure of the
 	# warning.
 	my %threshold = map { split /\|/ } split /\n/,
-	  $session->query(q{SELECT check_name, threshold FROM clock_check_detail(0.1) WHERE threshold IS NOT NULL})->{out};
+	  $session->query(q{SELECT check_name, threshold FROM clock_check(0.1) WHERE threshold IS NOT NULL})->{out};
 	%failed = map { $_ => 1 } split /,/, failed($session, '0.5');
 	ok($failed{$fault}, "$what: clock_check does not pass $fault") if $fault;
 	foreach my $check (grep { $rows{$_}{severity} eq 'warning' && $_ ne 'overall' } @order)
@@ -124,7 +124,7 @@ sub advice
 	for (1 .. 20)
 	{
 		last
-		  if $session->query(q{SELECT figure < 300 FROM clock_check_detail(0.05, max_skew_ns => 'infinity')
+		  if $session->query(q{SELECT figure < 300 FROM clock_check(0.05, max_skew_ns => 'infinity')
 			WHERE check_name = 'tsc_frequency'})->{out} eq 't';
 		$session->quit;
 		$node->restart;

@@ -1,6 +1,6 @@
-# clock_compare() and clock_compare_plot() agree with ministat for the same numbers. The only
-# differences are ministat's rounding: its table of Student's t has three decimals and ends at 100
-# degrees of freedom, and it prints few digits.
+# clock_compare() and its plot agree with ministat for the same numbers. The only differences are
+# ministat's rounding: its table of Student's t has three decimals and ends at 100 degrees of
+# freedom, and it prints few digits.
 
 use strict;
 use warnings;
@@ -233,8 +233,8 @@ for my $i (0 .. $#pictures)
 	my $separate = $i % 2;
 	my $theirs = ministat('-w', $width - 2, ($separate ? '-s' : ()), 'a', 'b');
 	my $picture = $node->safe_psql('postgres',
-		'SELECT * FROM clock_compare_plot(' . sql_array($a) . ', ' . sql_array($b) .
-		", method => 'student', width => $width, separate => " . ($separate ? 'true' : 'false') . ')');
+		'SELECT plot FROM clock_compare(' . sql_array($a) . ', ' . sql_array($b) .
+		", method => 'student', plot_width => $width, separate => " . ($separate ? 'true' : 'false') . ') WHERE plot IS NOT NULL');
 
 	my %symbols = map { $_ => 0 } qw(x + *);
 	for (grep { /^\|[ x+*]+\|$/ } split /\n/, $picture)
@@ -261,9 +261,9 @@ write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');
 my @picture = split /\n/, $node->safe_psql('postgres',
-	'SELECT * FROM clock_compare_plot(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ')');
-is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot by default');
-is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns by default');
+	'SELECT plot FROM clock_compare(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ', plot_width => 74) WHERE plot IS NOT NULL');
+is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot');
+is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns');
 
 $node->stop;
 done_testing();

@@ -47,8 +47,8 @@ sub node
 	return $node;
 }
 
-# Returns work of a kind from clock_impact_detail: operations, and the least and largest number of
-# readings for each.
+# Returns work of a kind from clock_impact: operations, and the least and largest number of readings
+# for each.
 sub work
 {
 	my ($session) = @_;
@@ -57,7 +57,7 @@ sub work
 	$session->query('SELECT pg_stat_force_next_flush()');
 	my $rows = $session->query(
 		q{SELECT work, operations, readings_per_operation, coalesce(reason, '')
-		FROM clock_impact_detail() WHERE setting LIKE 'track%'}
+		FROM clock_impact(detail => true) WHERE setting LIKE 'track%'}
 	)->{out};
 	foreach (split(/\n/, $rows))
 	{
@@ -192,7 +192,7 @@ foreach my $method (@methods)
 		$session->send(
 			qq{SELECT work, operations, period, period_s BETWEEN $seconds AND 2 * $seconds,
 				abs(operations_per_s - operations / period_s) <= 0.001 + operations_per_s / 100
-			FROM clock_impact_detail($seconds)
+			FROM clock_impact($seconds, true)
 			WHERE work = 'WAL writes' OR setting = 'auto_explain.log_timing'});
 		$node->poll_query_until('postgres',
 			'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid)
@@ -230,7 +230,7 @@ foreach my $method (@methods)
 	{
 		my $waits = 'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid;
 
-		$session->send(qq{SELECT operations_per_s IS NULL, reason FROM clock_impact_detail($seconds) WHERE work = 'WAL writes'});
+		$session->send(qq{SELECT operations_per_s IS NULL, reason FROM clock_impact($seconds, true) WHERE work = 'WAL writes'});
 		usleep(10_000) until $worker->query($waits)->{out} eq 't';
 		$worker->query(q{SELECT pg_stat_reset_shared('wal')});
 		$worker->query(q{SELECT pg_stat_reset_shared('io')}) if $node->pg_version->major >= 16;
@@ -248,7 +248,7 @@ foreach my $method (@methods)
 {
 	my $node = PostgreSQL::Test::Cluster->new('statements');
 	my $calls = q{SELECT statistics, bound, operations, least_cpu_percent > 0, reason
-		FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing'};
+		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing'};
 	my $row;
 
 	$node->init;
@@ -276,7 +276,7 @@ foreach my $method (@methods)
 		$node->safe_psql('postgres',
 			q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) AS i ORDER BY -i OFFSET 0) AS s});
 		like($node->safe_psql('postgres',
-				q{SELECT statistics, operations FROM clock_impact_detail() WHERE work = 'temporary files'}),
+				q{SELECT statistics, operations FROM clock_impact(detail => true) WHERE work = 'temporary files'}),
 			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'temporary files as they were written and read');
 
 		$node->safe_psql('postgres', q{

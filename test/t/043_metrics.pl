@@ -59,7 +59,7 @@ $node->stop;
 $shim->start($node);
 wait_for('SELECT ' . value('watched') . ' = 1', 'the clock is watched');
 is(query(q{SELECT string_agg(DISTINCT name, E'\n' ORDER BY name) FROM clock_metrics WHERE name !~ 'sync|stolen|node_self'}), join("\n", sort map { "pg_clock_$_" }
-	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice)), 'metrics');
+	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice kept_plans evicted_plans_total plans_reset_timestamp_seconds)), 'metrics');
 is(query(q{SELECT count(*) FROM (SELECT name FROM clock_metrics GROUP BY name HAVING count(DISTINCT (type, help)) > 1 OR count(DISTINCT labels) < count(*)) m}), '0', 'each has one type and help, and different labels');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE (type = 'counter') <> (name LIKE '%\_total') OR type NOT IN ('counter', 'gauge') OR value IS NULL}), '0', 'counters are called so');
 is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h.warm_ns BETWEEN 0.01 AND 100 FROM clock_history h ORDER BY at DESC LIMIT 1}), 't', 'the cost is in seconds');
@@ -122,9 +122,9 @@ is(query(q{SELECT count(*), count(*) FILTER (WHERE s.node IS NOT NULL) FROM (SEL
 	LEFT JOIN (SELECT * FROM clock_node_stats ORDER BY self_ms DESC NULLS LAST LIMIT 10) s ON s.queryid::text = m.queryid AND s.planid::text = m.planid AND s.node::text = m.node AND abs(s.self_ms - m.value * 1e3) < 1e-5}),
 	'10|10', 'the ten nodes that have taken most');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE labels::text ~ '4711|literal'}), '0', 'without literals');
-query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_list_metrics(text) TO regress_other');
+query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_metrics(text) TO regress_other');
 is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_other' ]), 'regress_other', 'who may not see others\' plans sees his own');
-query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_list_metrics(text) FROM regress_other');
+query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_metrics(text) FROM regress_other');
 is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
 
 # Each line of the text agrees with the view; names chosen by other users are escaped.
@@ -172,7 +172,7 @@ sub lint
 lint('postgres', 'the text');
 
 # Privileges, and the number of concurrent calls
-isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_list_metrics('prometheus')});
+isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_metrics('prometheus')});
 is($node->psql('postgres', 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
 append_to_file($script, "SELECT clock_metrics_text();\n");

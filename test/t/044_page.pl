@@ -102,10 +102,10 @@ query($spilled . 'SELECT clock_page()');
 unlike(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'with many plan nodes it writes no temporary file');
 query($spilled . 'SELECT count(*) FROM clock_node_stats');
 like(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'as the view does');
-is( query(q{SELECT string_agg(self_ms::text, ' ') FROM clock_list_node_stats(3)}),
+is( query(q{SELECT string_agg(self_ms::text, ' ') FROM clock_node_stats(3)}),
 	query(q{SELECT string_agg(self_ms::text, ' ' ORDER BY self_ms DESC) FROM (SELECT self_ms FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 3) w}),
 	'the worst nodes');
-is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_list_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'or some of them');
+is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'or some of them');
 query('SELECT clock_stats_reset()');
 query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT * FROM $table");
 
@@ -133,9 +133,9 @@ query(q{
 	DECLARE change text;
 	BEGIN
 		FOR change IN
-			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.%s %s $f$',
+			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.list_%s %s $f$',
 			              proname, pg_get_function_arguments(oid), substr(proname, 7), CASE WHEN pronargs > 0 THEN 'WHERE per = coalesce(period, per)' END)
-			FROM pg_proc WHERE proname IN ('clock_list_history', 'clock_list_events')
+			FROM pg_proc WHERE proname IN ('clock_history', 'clock_events')
 		LOOP EXECUTE change; END LOOP;
 	END $$;
 });

@@ -49,7 +49,7 @@ foreach my $server (@servers)
 }
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 8 AND bool_and(error IS NULL AND warm_ns > 0 AND at > now() - interval '1 hour' AND source IN (SELECT source FROM clock_sources) AND server_version = current_setting('server_version') AND answer_ms > 0) FROM clock_fleet}),
 	'all servers, with their latest state');
-is(query(q{SELECT jsonb_typeof(clock_state()) || ' ' || (clock_state() ? 'warm_ns') || ' ' || (clock_state() ? 'verdict') || ' ' || (clock_state() ? 'sample')}, 's1'), 'object true true false', 'a state is one value');
+is(query(q{SELECT jsonb_typeof(internal_clock_state()) || ' ' || (internal_clock_state() ? 'warm_ns') || ' ' || (internal_clock_state() ? 'verdict') || ' ' || (internal_clock_state() ? 'sample')}, 's1'), 'object true true false', 'a state is one value');
 
 # other queries
 my $history = q{SELECT to_jsonb(h) FROM clock_history h WHERE per = 'minute' AND warm_ns IS NOT NULL};
@@ -105,20 +105,20 @@ is(query(q{SELECT figure || ' ' || (median BETWEEN 25 AND 26) || ' ' || (high BE
 pretend("s$_", 25, 24, 1) foreach 1 .. 7;
 is(query($odd), '', 'what all have in common is not odd');
 fails("SELECT * FROM clock_fleet_outliers($_)", qr/confidence must be/, "confidence $_ is refused") foreach (100, "'NaN'", 49, 'NULL');
-is(query(q{SELECT count(*) FROM clock_outlier_limits(NULL) WHERE median IS NULL AND low IS NULL}), '1', 'of nothing none is odd');
+is(query(q{SELECT count(*) FROM internal_clock_outlier_limits(NULL) WHERE median IS NULL AND low IS NULL}), '1', 'of nothing none is odd');
 
 # A server that returns invalid values, and one without data
-query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"warm_ns": "cheap", "source": "s"}'::jsonb$$}, 's1');
+query(q{CREATE OR REPLACE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"warm_ns": "cheap", "source": "s"}'::jsonb$$}, 's1');
 query(q{DROP EXTENSION clocktiming CASCADE}, 's2');
 is(query(q{SELECT string_agg(server || ': ' || error, '; ' ORDER BY server) FROM clock_fleet WHERE source IS NULL}),
-	's1: unexpected answer: invalid input syntax for type double precision: "cheap"; s2: function clock_state() does not exist', 'one whose answer is wrong, and one without clocktiming');
-query(q{CREATE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"source": "other"}'::jsonb$$}, 's2');
-is(query(q{SELECT error FROM clock_fleet WHERE server = 's2'}), 'function clock_state() does not exist', 'not a function of that name that is not clocktiming\'s');
+	's1: unexpected answer: invalid input syntax for type double precision: "cheap"; s2: function internal_clock_state() does not exist', 'one whose answer is wrong, and one without clocktiming');
+query(q{CREATE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"source": "other"}'::jsonb$$}, 's2');
+is(query(q{SELECT error FROM clock_fleet WHERE server = 's2'}), 'function internal_clock_state() does not exist', 'not a function of that name that is not clocktiming\'s');
 query('DROP SERVER s2 CASCADE');
 
 # A query that does not end is cancelled, also if the reader is cancelled, and no connection
 # remains.
-query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{}'::jsonb FROM pg_sleep(600)$$}, 's1');
+query(q{CREATE OR REPLACE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{}'::jsonb FROM pg_sleep(600)$$}, 's1');
 sub nothing_at_work { my ($what) = @_; return ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE datname ~ '^s\d$'}), $what); }
 is(query(q{SELECT DISTINCT coalesce(error, 'answers') FROM clock_fleet ORDER BY 1}), "answers\ncanceling statement due to statement timeout", 'one that does not end is a row');
 nothing_at_work('and is not at work any more');
@@ -196,7 +196,7 @@ query("DROP SERVER $_ CASCADE") foreach qw(mute1 mute2);
 query(q{SET password_encryption = 'scram-sha-256'; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_asked LOGIN PASSWORD 'secret' IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN});
 my @monitor = (extra_params => [ '-U', 'regress_monitor' ]);
 fails(q{SELECT clock_fleet_add('z', '{}')}, qr/permission denied for function clock_fleet_add/, 'who monitors adds no server', @monitor);
-fails($_, qr/permission denied/, "others do not: $_", extra_params => [ '-U', 'regress_other' ]) foreach 'SELECT * FROM clock_fleet', q{SELECT clock_fleet_ask('SELECT 1')}, q{SELECT clock_fleet_connect('SELECT 1', '', '', 1)};
+fails($_, qr/permission denied/, "others do not: $_", extra_params => [ '-U', 'regress_other' ]) foreach 'SELECT * FROM clock_fleet', q{SELECT clock_fleet_ask('SELECT 1')}, q{SELECT internal_clock_fleet_connect('SELECT 1', '', '', 1)};
 sub seen { my ($server) = @_; my ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT coalesce(error, 'answers') FROM clock_fleet WHERE server = '$server'", @monitor); return $stdout . $stderr; }
 like(seen('s3'), qr/^user mapping not found for/, 'who monitors needs a user mapping');
 query('CREATE USER MAPPING FOR regress_monitor SERVER s3');
@@ -227,7 +227,7 @@ query("DROP SERVER $_ CASCADE") foreach qw(trap mine);
 
 # Names refer to the same objects here and there, whatever the session's settings.
 my $evil = q{CREATE SCHEMA evil; CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_state() RETURNS jsonb LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.dblink_connect(text, text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
+	CREATE FUNCTION evil.internal_clock_state() RETURNS jsonb LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.dblink_connect(text, text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
 	CREATE FUNCTION evil.clock_fleet_ask(text) RETURNS SETOF record LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.format(text, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$};
 query($evil, $_) foreach 'postgres', 's3';
 query('ALTER DATABASE s3 SET search_path = evil, pg_catalog');

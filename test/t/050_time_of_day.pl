@@ -47,7 +47,7 @@ sub is_sound
 	  or diag(query('SELECT * FROM clock_events'));
 	is(query('SELECT per, at FROM clock_history GROUP BY 1, 2 HAVING count(*) > 1'), '', 'no minute and no hour is there twice');
 	is(query('SELECT count(*) FROM clock_history WHERE at > clock_timestamp()'), '0', 'none of the future is shown');
-	is(query(q{SELECT (clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'nor taken for the latest state');
+	is(query(q{SELECT (internal_clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'nor taken for the latest state');
 	is(query(q{SELECT count(*) FROM clock_history WHERE watched_s > least(CASE per WHEN 'minute' THEN 60 ELSE 3600 END, extract(epoch FROM clock_timestamp() - at)) + 1}), '0', 'none was watched for longer than it has lasted')
 	  or diag(query('SELECT per, at, watched_s FROM clock_history ORDER BY 1, 2'));
 	is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1', 'and the clock is watched');

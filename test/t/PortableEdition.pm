@@ -44,7 +44,7 @@ sub calls
 			FROM unnest(proargnames, proargmodes, coalesce(proallargtypes, proargtypes::oid[]))
 				WITH ORDINALITY AS u(name, mode, type, ord)
 			WHERE coalesce(mode, 'i') IN ('i', 'b')) AS a ON true
-		WHERE p.pronamespace = $namespace AND starts_with(p.proname, 'clock_') AND NOT starts_with(p.proname, 'clock_portable_')
+		WHERE p.pronamespace = $namespace AND starts_with(p.proname, 'clock_')
 		ORDER BY p.proname, p.oid, a.n});
 	my (@calls, %call);
 
