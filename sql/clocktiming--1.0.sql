@@ -1441,7 +1441,7 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- (as many as there is room for)
+    -- (as many as fit)
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
@@ -1513,7 +1513,7 @@ samples AS (
     GROUP BY 1, 2
 ), clocks AS (
     SELECT string_agg(pg_catalog.concat(
-        '<article><h3>', internal_clock_page_escape(m.source), '</h3><p>', internal_clock_page_escape(m.reads), ', latest look ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
+        '<article><h3>', internal_clock_page_escape(m.source), '</h3><p>', internal_clock_page_escape(m.reads), ', latest observation ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
         (SELECT string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s ns</dd></div>', v.label, internal_clock_page_escape(v.ns)), '' ORDER BY v.no)
          FROM (VALUES (1, 'warm reading', m.warm_ns::text), (2, 'cold reading', m.cold_ns::text),
                       (3, 'median duration', s.p50_ns::text), (4, '99 % are not above', s.p99_ns::text)) v(no, label, ns)),

@@ -30,23 +30,26 @@ schedstat(void)
 }
 #endif
 
-/* Time in a run queue, by the scheduler; negative if it does not tell. */
+/* Returns the time in a run queue, by the scheduler's counter; negative if it is not available. */
 static double
 delay_ns(void)
 {
 #if defined(__linux__)
-	char		text[128];
+	char		line[128];
 	unsigned long long ran;
 	unsigned long long delay;
 	unsigned long long times;
-	ssize_t		length = pread(schedstat(), text, sizeof(text) - 1, 0);
+	ssize_t		length = pread(schedstat(), line, sizeof(line) - 1, 0);
 
 	if (length <= 0)
 		return -1;
-	text[		length] = '\0';
+	line[length] = '\0';
 
-	/* a kernel that does not keep them shows zeros, but we have run before */
-	if (sscanf(text, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
+	/*
+	 * zeros mean that the kernel does not count, because this thread has run
+	 * before
+	 */
+	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
 	return -1;
@@ -103,9 +106,9 @@ cpu_usage_after(void)
 }
 
 /*
- * Without a single wait all time off the CPU was other processes', also that of a
- * hypervisor's other guests, which are in no run queue of this system.  Where the
- * kernel does not tell, a part of it was, by the numbers of preemptions and waits.
+ * If the thread has not waited, all time off the CPU was that of other processes.  This includes
+ * other virtual machines, which are in no run queue of this system.  Otherwise, without the
+ * scheduler's counter, it was a part of this time, by the numbers of preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

@@ -32,7 +32,8 @@ static InputReading
 setop_inputs(const PlanState *node, const PlanState *input)
 {
 	(void) input;
-	return ((const SetOp *) node->plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END : INPUT_MAY_STOP;
+	return ((const SetOp *) node->plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END :
+		INPUT_MAY_STOP;
 }
 
 /* With RETURNING, the reader of the rows may stop. */
@@ -40,7 +41,8 @@ static InputReading
 modify_table_inputs(const PlanState *node, const PlanState *input)
 {
 	(void) input;
-	return ((const ModifyTable *) node->plan)->returningLists == NIL ? INPUT_READ_TO_END : INPUT_MAY_STOP;
+	return ((const ModifyTable *) node->plan)->returningLists == NIL ? INPUT_READ_TO_END :
+		INPUT_MAY_STOP;
 }
 
 /* A run condition ends one partition, or all of them. */
@@ -106,7 +108,8 @@ static const PlanShape shapes[] = {
 	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
 	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
 	{.plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
-	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
+	.calls_vary = true},
 
 	/* nodes whose reading depends on the plan */
 	{.plan = T_Agg, .name = "Aggregate", .inputs_of = agg_inputs},
@@ -190,7 +193,8 @@ plan_works_between(const PlanState *node, double rows)
 			return table != NULL && table->nbatch > 1;
 		case T_AggState:
 			return ((const Agg *) node->plan)->aggstrategy == AGG_HASHED ||
-				((const Agg *) node->plan)->aggstrategy == AGG_MIXED || agg_sorts((const AggState *) node);
+				((const Agg *) node->plan)->aggstrategy == AGG_MIXED ||
+				agg_sorts((const AggState *) node);
 		case T_SetOpState:
 		case T_ModifyTableState:
 			return true;

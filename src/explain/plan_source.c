@@ -149,7 +149,8 @@ read_params(ArrayType *values, const Oid *types, int ntypes)
 		param->ptype = types[i];
 		param->pflags = PARAM_FLAG_CONST;
 		param->isnull = nulls[i];
-		param->value = OidInputFunctionCall(input, nulls[i] ? NULL : TextDatumGetCString(elements[i]),
+		param->value = OidInputFunctionCall(input,
+											nulls[i] ? NULL : TextDatumGetCString(elements[i]),
 											io_param, -1);
 	}
 	error_context_stack = callback.previous;
@@ -171,7 +172,8 @@ read_parameters(void *arg)
 {
 	Parameters *parameters = arg;
 
-	parameters->params = read_params(parameters->planning->values, parameters->types, parameters->n);
+	parameters->params =
+		read_params(parameters->planning->values, parameters->types, parameters->n);
 }
 
 /* Analyzes the query.  Parameters have the types that PREPARE finds; text if nothing is known. */
@@ -235,7 +237,8 @@ only_statement(List *statements)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a statement that rules turn into %d statements",
 						list_length(statements))));
-	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL : ((PlannedStmt *) only)->utilityStmt != NULL)
+	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL :
+		((PlannedStmt *) only)->utilityStmt != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure utility statements: %s", CreateCommandName(only))));
@@ -247,9 +250,10 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
 	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
 
-	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)), planning->query->text,
-										  cursor_options,
-										  generic ? NULL : planning->query->params));
+	take_plan(planning,
+			  compat_plan_query(only_statement(pg_rewrite_query(query)), planning->query->text,
+								cursor_options,
+								generic ? NULL : planning->query->params));
 }
 
 /* Evaluates the arguments of EXECUTE as the server does. */
@@ -273,7 +277,8 @@ evaluate_arguments(void *arg)
 		Node	   *given = transformExpr(pstate, copyObject(lfirst(cell)),
 										  EXPR_KIND_EXECUTE_PARAMETER);
 		Node	   *expression = coerce_to_target_type(pstate, given, exprType(given), type, -1,
-													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
+													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST,
+													   -1);
 
 		if (expression == NULL)
 			ereport(ERROR,

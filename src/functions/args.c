@@ -169,7 +169,10 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 	return level;
 }
 
-/* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */
+/*
+ * Returns the value of shared_preload_libraries with clocktiming added, in the form that ALTER
+ * SYSTEM accepts: each library is a literal of its own.
+ */
 static const char *
 libraries_to_set(void)
 {

@@ -98,8 +98,10 @@ add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 	}
 	if (!isfinite(node->total_ns) || !isfinite(node->self_ns))
 		return;
-	weighted_add(&slot->total, w, factor * node->total_ns, variance_of(factor * node->total_margin_ns));
-	weighted_add(&slot->self, w, factor * node->self_ns, variance_of(factor * node->self_margin_ns));
+	weighted_add(&slot->total, w, factor * node->total_ns,
+				 variance_of(factor * node->total_margin_ns));
+	weighted_add(&slot->self, w, factor * node->self_ns,
+				 variance_of(factor * node->self_margin_ns));
 	slot->share_ns += w * factor * node->self_ns / Max(node->processes, 1);
 	slot->calls += w * (double) node->calls;
 	slot->timed_calls += w * (double) node->timed;
@@ -155,7 +157,8 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 	if (execution->estimate == NULL || execution->weight <= 1)
 		add_to_sums(entry, execution->failed ? &entry->failed : &entry->whole, execution);
 	plain = plain_factor(entry);
-	for (int32 slot = entry->first_node; execution->estimate != NULL && slot != NO_SLOT && i < execution->tree->nkept;
+	for (int32 slot = entry->first_node; execution->estimate != NULL && slot != NO_SLOT &&
+		 i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
 }
@@ -193,7 +196,8 @@ subplan_parent(const Execution *execution, int i)
 	/* the parent comes before the subplan in the tree */
 	for (int k = 0; k < i; k++)
 	{
-		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) == estimate->nodes[place].parent)
+		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) ==
+			estimate->nodes[place].parent)
 			return k;
 	}
 	return -1;
@@ -245,7 +249,8 @@ new_nodes(const Execution *execution, const List *rtable)
 		copy_name(&nodes[i].relation, OidIsValid(relation) ? get_rel_name(relation) : NULL);
 		copy_name(&nodes[i].index, OidIsValid(index) ? get_rel_name(index) : NULL);
 		nodes[i].place = -1;
-		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) : tree->nodes[i].parent;
+		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) :
+			tree->nodes[i].parent;
 	}
 	put_at_place(tree, nodes, 0, 0, &place);
 
@@ -306,7 +311,8 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, tree == NULL ? 0 : tree->nkept);
 	/* an entry without nodes has been timed as a whole only */
-	if (tree != NULL && entry != NULL && entry->nnodes == 0 && store_allocate_slots(entry, tree->nkept))
+	if (tree != NULL && entry != NULL && entry->nnodes == 0 &&
+		store_allocate_slots(entry, tree->nkept))
 	{
 		entry->nnodes = tree->n;
 		entry->encoding = GetDatabaseEncoding();
@@ -338,7 +344,8 @@ plan_store_add(QueryDesc *desc, const PlanKey *key, const PlanEstimate *estimate
 void
 plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
 {
-	Execution	execution = {.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
+	Execution	execution =
+	{.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
 
 	if (plan_store_ready())
 		add(key, &execution, NIL);
