@@ -35,7 +35,7 @@ static double
 delay_ns(void)
 {
 #if defined(__linux__)
-	char		text[128];
+	char text[	128];
 	unsigned long long ran;
 	unsigned long long delay;
 	unsigned long long times;
