@@ -38,7 +38,7 @@ typedef struct CheckedReader
 } CheckedReader;
 
 /*
- * Reads a file of at most max_size bytes by restore(), which returns whether its contents are valid.
+ * Reads a file of at most max_size bytes by restore(), which returns whether it is valid.
  * "consequence" is the translated DETAIL of messages about an unreadable or invalid file.
  */
 extern CheckedStatus checked_load(const char *path, Size max_size, const char *consequence,

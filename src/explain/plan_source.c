@@ -235,7 +235,7 @@ only_statement(List *statements)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a statement that rules turn into %d statements",
 						list_length(statements))));
-	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL : ((PlannedStmt *) only)->utilityStmt != NULL)
+	if ((IsA(only, Query) ? ((Query *) only)->utilityStmt : ((PlannedStmt *) only)->utilityStmt) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure utility statements: %s", CreateCommandName(only))));
@@ -247,8 +247,8 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
 	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
 
-	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)), planning->query->text,
-										  cursor_options,
+	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)),
+										  planning->query->text, cursor_options,
 										  generic ? NULL : planning->query->params));
 }
 

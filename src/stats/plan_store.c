@@ -154,8 +154,10 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		add_to_sums(entry, &entry->with_nodes, execution);
 	if (execution->estimate == NULL || execution->weight <= 1)
 		add_to_sums(entry, execution->failed ? &entry->failed : &entry->whole, execution);
+	if (execution->tree == NULL)
+		return;
 	plain = plain_factor(entry);
-	for (int32 slot = entry->first_node; execution->estimate != NULL && slot != NO_SLOT && i < execution->tree->nkept;
+	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
 }
@@ -306,7 +308,8 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, tree == NULL ? 0 : tree->nkept);
 	/* an entry without nodes has been timed as a whole only */
-	if (tree != NULL && entry != NULL && entry->nnodes == 0 && store_allocate_slots(entry, tree->nkept))
+	if (tree != NULL && entry != NULL && entry->nnodes == 0 &&
+		store_allocate_slots(entry, tree->nkept))
 	{
 		entry->nnodes = tree->n;
 		entry->encoding = GetDatabaseEncoding();

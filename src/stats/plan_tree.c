@@ -63,7 +63,8 @@ add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 	char		type[NODE_TYPE_LENGTH];
 
 	plan_node_type(plan, type);
-	walk->hash = hash_combine64(walk->hash, hash_bytes_extended((const unsigned char *) type, (int) strlen(type), depth));
+	walk->hash = hash_combine64(walk->hash, hash_bytes_extended((const unsigned char *) type,
+																(int) strlen(type), depth));
 	walk->hash = hash_combine64(walk->hash, name_hash(explain_relation(plan, walk->stmt->rtable)));
 	walk->hash = hash_combine64(walk->hash, name_hash(plan_node_index(plan)));
 }
