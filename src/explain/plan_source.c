@@ -21,7 +21,6 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
@@ -441,28 +440,7 @@ plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
 	planning->query->role = relation->rd_rel->relowner;
 	table_close(relation, NoLock);
 
-	plan_query_as_role(planning->query->role, plan_view, &view);
-}
-
-void
-plan_query_as_role(Oid role, void (*work) (void *arg), void *arg)
-{
-	Oid			user;
-	int			context;
-	int			nest_level;
-
-	if (!OidIsValid(role))
-	{
-		work(arg);
-		return;
-	}
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
-	nest_level = NewGUCNestLevel();
-	compat_RestrictSearchPath();
-	work(arg);
-	AtEOXact_GUC(false, nest_level);
-	SetUserIdAndSecContext(user, context);
+	work_as_role(planning->query->role, plan_view, &view);
 }
 
 /* Plans the statement; called under the guard, because the planner executes functions, too. */
@@ -514,7 +492,7 @@ plan_query_params(const char *text, ArrayType *params, bool allow_writes)
 
 	query->text = query->source_text = text;
 
-	guarded_work(text, allow_writes, false, plan_it, &planning);
+	guarded_work(text, allow_writes, false, InvalidOid, plan_it, &planning);
 	return query;
 }
 
