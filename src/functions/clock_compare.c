@@ -24,9 +24,7 @@
 StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPARE_MAX_WIDTH,
 				 "widths of all plots are those of compare_plot()");
 
-/*
- * Number of samples per source, by default of 10 ms each.  On a busy machine, most are undisturbed.
- */
+/* Number of samples per source, of 10 ms each by default: most are undisturbed. */
 #define SAMPLES			100
 
 /* Maximum number of values, because sorting cannot be cancelled. */
@@ -131,10 +129,7 @@ get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/*
- * Gets the costs of a reading in samples.  Each array must be of one clock; the two arrays may be
- * of different clocks.
- */
+/* Gets the costs of a reading in samples.  All of an array must be of one clock. */
 static void
 get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {

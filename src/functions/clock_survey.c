@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_survey.c
- *	  All clocks side by side: clock_survey().
- *
- *-------------------------------------------------------------------------
- */
+/* All clocks side by side: clock_survey(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -23,10 +17,7 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/*
- * What reading costs: so many batches of each clock, but no more than half of
- * the survey's time goes into them.
- */
+/* Batches of each clock for its cost, in at most half of the survey's time. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
@@ -76,10 +67,7 @@ typedef struct StepWatch
 	bool		as_reported;	/* one was as large as the resolution */
 } StepWatch;
 
-/*
- * A reading that was taken since after_ns, as the one before was.  Returns by
- * how much the clock has advanced in between, in ns, 0 if it has not.
- */
+/* Returns the advance since the previous reading in ns, or 0.  Both were taken since after_ns. */
 static double
 look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
@@ -114,10 +102,7 @@ look_between_blocks(void *arg, double elapsed_s)
 	watch->before_ns[1] = now_ns;
 }
 
-/*
- * Waits for steps.  The shortest advance known so far, which may be several of
- * them, says how often to look.
- */
+/* Waits for steps, for a time that the shortest advance known so far determines. */
 static void
 wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 {
@@ -142,10 +127,7 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 	}
 }
 
-/*
- * The smallest step that is no stray, NAN if none was seen.  Larger ones are
- * those of an interrupt that came late.
- */
+/* Returns the smallest step that is no stray, as late interrupts make larger ones; or NAN. */
 static double
 smallest_step(StepWatch *watch)
 {
@@ -164,10 +146,7 @@ smallest_step(StepWatch *watch)
 	return NAN;
 }
 
-/*
- * By how much the clock advances at a time, NAN if it does in every reading or
- * if that is not known.
- */
+/* Returns the step of a clock that does not advance in every reading; NAN if not known. */
 static double
 observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 {

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_survey.h
- *	  All clocks side by side.
- *
- *-------------------------------------------------------------------------
- */
+/* All clocks side by side. */
 #ifndef CLOCKTIMING_CLOCK_SURVEY_H
 #define CLOCKTIMING_CLOCK_SURVEY_H
 
