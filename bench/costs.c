@@ -251,10 +251,12 @@ main(int argc, char **argv)
 					return 1;
 		}
 		for (int c = 0; c < nclocks; c++)
-			clocks[c].ns[rounds] = batch(clocks[c].loops[unrolled], clocks[c].readings) / clocks[c].readings;
+			clocks[c].ns[rounds] = batch(clocks[c].loops[unrolled], clocks[c].readings) /
+				clocks[c].readings;
 		rounds++;
 		clock_gettime(TIMER, &now);
-	} while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) / 1e9 < seconds || rounds < AT_LEAST);
+	} while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) / 1e9 < seconds ||
+			 rounds < AT_LEAST);
 
 	for (int c = 0; c < nclocks; c++)
 	{

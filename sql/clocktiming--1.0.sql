@@ -1019,7 +1019,7 @@ CREATE FUNCTION clock_stats_info(
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_info';
 COMMENT ON FUNCTION clock_stats_info() IS
-'of how many plans there are statistics, how many plans were given up for lack of room (see clocktiming.track_max), and since when: the last reset of all';
+'number of plans with statistics, number of plans evicted because there were more than clocktiming.track_max, and the time of the last reset of all';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -1425,7 +1425,7 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- (as many as there is room for)
+    -- (as many as fit)
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, clock_page_escape(m.title)),
@@ -1497,7 +1497,7 @@ samples AS (
     GROUP BY 1, 2
 ), clocks AS (
     SELECT string_agg(pg_catalog.concat(
-        '<article><h3>', clock_page_escape(m.source), '</h3><p>', clock_page_escape(m.reads), ', latest look ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
+        '<article><h3>', clock_page_escape(m.source), '</h3><p>', clock_page_escape(m.reads), ', latest observation ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
         (SELECT string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s ns</dd></div>', v.label, clock_page_escape(v.ns)), '' ORDER BY v.no)
          FROM (VALUES (1, 'warm reading', m.warm_ns::text), (2, 'cold reading', m.cold_ns::text),
                       (3, 'median duration', s.p50_ns::text), (4, '99 % are not above', s.p99_ns::text)) v(no, label, ns)),

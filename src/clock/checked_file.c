@@ -79,7 +79,8 @@ checked_read(CheckedReader *reader, const char *path, Size max_size, const char 
 		return CHECKED_MISSING;
 	if (file == NULL || fstat(fileno(file), &info) != 0)
 		error = errno;
-	else if (S_ISREG(info.st_mode) && info.st_size > (off_t) sizeof(pg_crc32c) && (Size) info.st_size <= max_size)
+	else if (S_ISREG(info.st_mode) && info.st_size > (off_t) sizeof(pg_crc32c) &&
+			 (Size) info.st_size <= max_size)
 	{
 		reader->data = palloc_extended(info.st_size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 		reader->next = reader->data;

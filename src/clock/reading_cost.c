@@ -68,7 +68,7 @@ cost_ns(const CostSeries *series, double bracket_ns)
 	return batch_ns(series->source, series->batch, bracket_ns) / series->batch;
 }
 
-/* Finds the size of the batches; room for "most" figures of each.  Returns the bracket. */
+/* Finds the size of the batches; allocates memory for "most" figures of each.  Returns the bracket. */
 static double
 begin_series(CostSeries *series, int n, int most)
 {
@@ -137,7 +137,8 @@ reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
 				int			i = (round + turn) % n;
 
 				/* of a long sample, the last ones count */
-				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] = cost_ns(&series[i], bracket_ns);
+				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] =
+					cost_ns(&series[i], bracket_ns);
 				CHECK_FOR_INTERRUPTS();
 			}
 			round = (round + 1) % n;
@@ -145,7 +146,8 @@ reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
 			elapsed_s = progress_elapsed_s(&progress);
 		} while (elapsed_s < until_s);
 		for (int i = 0; i < n; i++)
-			series[i].ns[sample] = stats_median(&batches[i * SAMPLE_BATCHES], Min(rounds, SAMPLE_BATCHES));
+			series[i].ns[sample] =
+				stats_median(&batches[i * SAMPLE_BATCHES], Min(rounds, SAMPLE_BATCHES));
 	}
 	pfree(batches);
 }

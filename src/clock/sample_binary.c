@@ -57,7 +57,9 @@ sample_encode(StringInfo buf, const ClockSample *sample, bool wire)
 				break;
 			default:
 				/* equal samples must have equal bytes: one 0, and one NaN */
-				pq_sendfloat8(buf, isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 : double_of(member));
+				pq_sendfloat8(buf,
+							  isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 :
+							  double_of(member));
 		}
 	}
 }

@@ -166,7 +166,8 @@ carry_out(SkewShared *shared, const ClockSource *source)
 {
 	if (shared->cpu == NO_CPU)
 		return;
-	shared->failure = clock_source_why_unreadable(source) == NULL ? pin(shared->cpu) : CLOCK_FORBIDDEN;
+	shared->failure = clock_source_why_unreadable(source) == NULL ? pin(shared->cpu) :
+		CLOCK_FORBIDDEN;
 	if (shared->failure == 0)
 		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
 }

@@ -10,8 +10,8 @@
 #define MIN_TIMED		16
 
 /*
- * The prior distribution of a node's share of long gaps.  As a rule they are those of one node, so that
- * the share is 1, with the probability p, or 0.  That it is between, at one of so many values,
+ * The prior distribution of a node's share of long gaps.  As a rule they are those of one node, so
+ * that the share is 1, with the probability p, or 0.  That it is between, at one of so many values,
  * has a weight of p (1 - p).
  */
 #define SHARE_STEPS		20

@@ -170,7 +170,8 @@ shift_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, 
 		double		high;
 
 		sets.a_factor = ratio;
-		test.margin_percent = number_or_nan(rank_margin(&sets, ranks.k, &low, &high) * 100 / fabs(a->median));
+		test.margin_percent =
+			number_or_nan(rank_margin(&sets, ranks.k, &low, &high) * 100 / fabs(a->median));
 	}
 	return test;
 }
@@ -379,7 +380,8 @@ put_table(const ComparePlot *plot)
 	for (int i = 0; i < plot->nsets; i++)
 	{
 		const CompareSet *set = &plot->sets[i];
-		const double values[TABLE_COLUMNS] = {set->min, set->max, set->median, set->mean, set->stddev};
+		const double values[TABLE_COLUMNS] =
+		{set->min, set->max, set->median, set->mean, set->stddev};
 		char		line[256];
 		int			length = sprintf(line, "%c %*d", symbols[i + 1], n_width, set->n);
 

@@ -54,7 +54,8 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpus = CPU_COUNT_S(sizeof(all), all);
 	hop->home = sched_getcpu();
-	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS || !CPU_ISSET_S(hop->home, sizeof(all), all))
+	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS ||
+		!CPU_ISSET_S(hop->home, sizeof(all), all))
 		return false;
 	hop->cpu = other_cpu(all, sizeof(all), hop->home, turn % (hop->cpus - 1));
 

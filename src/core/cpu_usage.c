@@ -35,18 +35,18 @@ static double
 delay_ns(void)
 {
 #if defined(__linux__)
-	char text[	128];
+	char		line[128];
 	unsigned long long ran;
 	unsigned long long delay;
 	unsigned long long times;
-	ssize_t		length = pread(schedstat(), text, sizeof(text) - 1, 0);
+	ssize_t		length = pread(schedstat(), line, sizeof(line) - 1, 0);
 
 	if (length <= 0)
 		return -1;
-	text[		length] = '\0';
+	line[length] = '\0';
 
 	/* a kernel that does not keep them shows zeros, but we have run before */
-	if (sscanf(text, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
+	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
 	return -1;

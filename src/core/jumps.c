@@ -193,7 +193,8 @@ judge(Jumps *jumps, int i)
 		}
 		if (n == 1 ||
 			(odd && !(agreed == 2 &&
-					  fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt + rates[1].doubt &&
+					  fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt +
+					  rates[1].doubt &&
 					  fabs(nominal.ns) > nominal.tolerance_ns)))
 			excess = smaller(excess, nominal);
 	}

@@ -177,7 +177,8 @@ take_off_costs(PlanEstimate *plan, int n)
 			 * the whole is later in the order: what is below it is taken off
 			 * by now
 			 */
-			node->below_ns = whole->below_ns * ratio(node->total_ns, whole->total_ns + whole->below_ns);
+			node->below_ns = whole->below_ns *
+				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *
 				ratio(node->leader_ns, whole->leader_ns + whole->leader_below_ns);
 			above_ns += node->below_ns;
@@ -336,7 +337,8 @@ reconcile(PlanEstimate *plan, int n)
 			else if (parent->full && within_parent(plan, node))
 			{
 				if (parent->sum_variance > 0)
-					node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance / parent->sum_variance;
+					node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance /
+						parent->sum_variance;
 				else if (parent->sum_ns > 0)
 					node->total_ns *= parent->total_ns / parent->sum_ns;
 			}
@@ -412,7 +414,8 @@ estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 	share = node->self_ns / whole_ns;
 	node->share_percent = 100 * share;
 	node->share_margin_percent = 100 * hypot(node->self_margin_ns / whole_ns,
-											 COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns * share);
+											 COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns *
+											 share);
 }
 
 bool
@@ -506,7 +509,8 @@ plan_estimate(PlanEstimate *plan)
 		NodeEstimate *node = &plan->nodes[i];
 
 		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
-		node->total_cost_margin_ns = hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
+		node->total_cost_margin_ns =
+			hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
 		node->variance = node->own_variance + squared_error(node->total_cost_margin_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);

@@ -94,7 +94,8 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 	class->counting = counting_ticks;
 	class->least = vary ? policy->least : 0;
 	class->gap = 1;
-	class->batch = (int) clamp(remaining_ticks(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW, POLICY_BATCH);
+	class->batch = (int) clamp(remaining_ticks(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW,
+							   POLICY_BATCH);
 }
 
 /*
@@ -137,7 +138,8 @@ static double
 deviation_of(const SamplingPolicy *policy, const SamplingClass *class)
 {
 	double		tail = TAIL * class->mean;
-	double		typical = TAIL * fmin(policy->elapsed, policy->seen) / fmax(policy->calls, 1) / class->n;
+	double		typical = TAIL * fmin(policy->elapsed, policy->seen) / fmax(policy->calls, 1) /
+		class->n;
 
 	return sqrt((fmax(class->square, 0) + tail * tail) / (class->n + 1) + typical * typical) + 1e-3;
 }

@@ -1,12 +1,11 @@
 /*
  * Which share of a plan node's calls is timed.
  *
- * Counting and timing calls may add a share of the elapsed time to a query.  What
- * counting leaves of it is spent where timing lowers the variance of the nodes' times most: calls of a class (those that begin
- * a node's loops, or its others) are timed with a probability proportional to the
- * standard deviation of their times, which is Neyman's allocation where each
- * timed call costs as much (Cochran, Sampling Techniques, 1977, 5.5).  Times are
- * in ticks of any clock.
+ * Counting and timing calls may add a share of the elapsed time to a query.  What counting leaves
+ * of it is spent where timing lowers the variance of the nodes' times most: calls of a class (those
+ * that begin a node's loops, or its others) are timed with a probability proportional to the
+ * standard deviation of their times, which is Neyman's allocation where each timed call costs as
+ * much (Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H

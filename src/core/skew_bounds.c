@@ -62,7 +62,8 @@ judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
 			found->round_trip = MIN_OF(found->round_trip, (int64_t) (limit - found->pending_echo));
 		if (found->pending)
 		{
-			found->batch_least = MIN_OF(found->batch_least, (int64_t) (limit - found->pending_seen));
+			found->batch_least =
+				MIN_OF(found->batch_least, (int64_t) (limit - found->pending_seen));
 			found->batch++;
 			(*bounds)++;
 		}

@@ -287,7 +287,8 @@ stats_low_mean_half_width(const double *a, double limit_a,
 double
 stats_undisturbed(double *x, int n, double *margin, double *work)
 {
-	int			k = n / UNDISTURBED_SHARE > UNDISTURBED_LEAST ? n / UNDISTURBED_SHARE : UNDISTURBED_LEAST;
+	int			k = n / UNDISTURBED_SHARE > UNDISTURBED_LEAST ? n / UNDISTURBED_SHARE :
+		UNDISTURBED_LEAST;
 	double		limit;
 	double		mean = stats_low_mean(x, n, k, &limit);
 

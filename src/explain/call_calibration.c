@@ -130,7 +130,8 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 	measured[UNSEEN][i] = ticks_of_calls(&dummy, call_wrapper(true), CALLS) / CALLS;
 
 	init_dummy(&dummy, gap);
-	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false), CALLS) - measured[COUNTED][i] * CALLS;
+	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false), CALLS) -
+		measured[COUNTED][i] * CALLS;
 	measured[INSIDE][i] = mean_ticks(&dummy, &n);
 	measured[TIMED][i] /= n;
 	measured[OUTSIDE_ALL][i] = mean_outside_ticks(&dummy, 1);

@@ -123,8 +123,8 @@ execution_of(const QueryDesc *desc)
 /*
  * Returns whether an unfinished execution was ended by an error, not by ROLLBACK or by the end of
  * the session, which close cursors.  The error may have been raised between two calls of
- * ExecutorRun(), as in the body of a PL/pgSQL loop.  The ROLLBACK of a procedure cannot be told from
- * an error.
+ * ExecutorRun(), as in the body of a PL/pgSQL loop.  The ROLLBACK of a procedure cannot be told
+ * from an error.
  */
 static bool
 ended_by_error(const TimedExecution *execution)
@@ -160,7 +160,8 @@ expected_calls(const Plan *plan, double loops)
 	if (calls <= FEW_CALLS && outerPlan(plan) != NULL)
 		calls += expected_calls(outerPlan(plan), loops);
 	if (calls <= FEW_CALLS && innerPlan(plan) != NULL)
-		calls += expected_calls(innerPlan(plan), IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
+		calls += expected_calls(innerPlan(plan),
+								IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
 	return calls;
 }
 
@@ -196,7 +197,8 @@ static bool
 is_replaced(const QueryDesc *desc, bool explained)
 {
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
-		return sampled_timing == SAMPLED_ON || (sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
+		return sampled_timing == SAMPLED_ON ||
+			(sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
 	return sampled_counting && desc->instrument_options != 0;
 }
 
@@ -250,7 +252,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	{
 		execution->run.options.sampling = SAMPLING_DEFAULT;
 		execution->run.options.only_node = -1;
-		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT : execution_sampler->max_overhead;
+		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT :
+			execution_sampler->max_overhead;
 	}
 	execution->run.options.may_stop = !whole;
 	execution->run.options.no_workers = !workers;
@@ -358,17 +361,19 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count
 #define EXECUTE_ONCE false		/* the server checks the count */
 #else
-#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
 #define EXECUTE_ONCE execute_once
 #endif
 
 /*
- * Handles all cases but the most frequent one, that the execution is not timed.  A plan has parallel
- * workers only if it is executed to its end, or once.
+ * Handles all cases but the most frequent one, that the execution is not timed.  A plan has
+ * parallel workers only if it is executed to its end, or once.
  */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, bool *is_short)
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
+		   bool *is_short)
 {
 	TimedExecution *execution;
 
@@ -398,7 +403,8 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 		return NULL;
 	/* a scrollable cursor may continue after its end */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
-						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
+						   (desc->estate->es_top_eflags &
+							(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
 						   count == 0 || execute_once, is_short);
 }
 
@@ -460,7 +466,8 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	}
 	else if (desc->instrument_options == 0 && !desc->already_executed && plan_run_desc == NULL &&
 			 ScanDirectionIsForward(direction) &&
-			 (execution_sampler == NULL || (explain_at_work == NULL && execution_sampler->passes(desc))))
+			 (execution_sampler == NULL ||
+			  (explain_at_work == NULL && execution_sampler->passes(desc))))
 	{
 		run_next(EXECUTOR_RUN_ARGUMENTS);
 		return;

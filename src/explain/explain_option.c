@@ -80,7 +80,8 @@ option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 										   opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt));
 	else
 		options->max_overhead = max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD",
-												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT : defGetNumeric(opt));
+												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT :
+												   defGetNumeric(opt));
 	cancel_parser_errposition_callback(&position);
 }
 

@@ -112,7 +112,8 @@ explain_series(ExplainedQuery *explained)
 			plain_ms += run_plain_ms(explained);
 			explained->plain_ms = plain_ms / run;
 		}
-		run_last(explained, explained->options.sampling, last ? series_finished : series_run_finished);
+		run_last(explained, explained->options.sampling,
+				 last ? series_finished : series_run_finished);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}

@@ -126,7 +126,8 @@ node_timing_detach(QueryTiming *query)
 
 	triggers_show(query);
 	if (query->root->kind != NODE_SAMPLED || query->root->begun)
-		plan = node_timing_record(query, parallel_timing_workers(query), parallel_timing_estimate, NULL);
+		plan = node_timing_record(query, parallel_timing_workers(query), parallel_timing_estimate,
+								  NULL);
 	parallel_timing_release(query);
 	return plan;
 }

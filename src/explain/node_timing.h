@@ -46,7 +46,8 @@ typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
  * Returns the estimates of all nodes, in CurrentMemoryContext, by what the recorder says of each.
  * "nworkers" is the number of workers whose reports count.
  */
-extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void *arg);
+extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder,
+										void *arg);
 
 /*
  * Returns the result in CurrentMemoryContext, and releases all resources; an error releases them,

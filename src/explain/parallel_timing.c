@@ -154,7 +154,8 @@ parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan)
 
 	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
 		record_part_estimate(use, plan->nworkers,
-							 shared == NULL ? NULL : &shared->records[shared->nnodes + use->place - query->nplaces],
+							 shared == NULL ? NULL :
+							 &shared->records[shared->nnodes + use->place - query->nplaces],
 							 shared == NULL ? 0 : records_of_worker(shared),
 							 plan, &plan->nodes[use->place]);
 }
@@ -213,7 +214,8 @@ attach_in_worker(QueryDesc *desc)
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
 {
-	const NodeTiming *subplan = shared->subplan < query->nnodes ? query->nodes[shared->subplan] : NULL;
+	const NodeTiming *subplan = shared->subplan < query->nnodes ? query->nodes[shared->subplan] :
+		NULL;
 	const SubplanUse *use = query->uses;
 
 	if (subplan == NULL || subplan->kind != NODE_SAMPLED)

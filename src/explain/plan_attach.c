@@ -10,8 +10,8 @@
 #include "explain/timing_clock.h"
 
 /*
- * So many nodes find room for what is timed without allocating memory while the
- * query is being timed, which would be seen in a short one.
+ * Number of nodes whose samples are allocated in advance.  Allocating memory while a short query is
+ * being timed would distort its times.
  */
 #define SPARE_SAMPLES	32
 

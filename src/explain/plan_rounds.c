@@ -137,7 +137,8 @@ take_contexts(MemoryContext parent, int n, bool spread)
 	{
 		if (spread)
 			(void) MemoryContextAlloc(parent, PAD_STEP *
-									  (1 + pg_prng_uint64_range(&pg_global_prng_state, 0, PAD_STEPS - 1)));
+									  (1 + pg_prng_uint64_range(&pg_global_prng_state, 0,
+																PAD_STEPS - 1)));
 		(void) AllocSetContextCreate(parent, "clocktiming pad", ALLOCSET_DEFAULT_SIZES);
 	}
 }
@@ -154,7 +155,8 @@ call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	volatile char *pad = __builtin_alloca(STACK_STEP *
-										  pg_prng_uint64_range(&pg_global_prng_state, 1, STACK_STEPS));
+										  pg_prng_uint64_range(&pg_global_prng_state, 1,
+															   STACK_STEPS));
 
 	*pad = 0;
 	take_contexts(context, (int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
@@ -321,7 +323,8 @@ warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
 	call_at_random_place(execute_once, execution, context);
 	execution->heap_keeper = NULL;
 	rounds->executions++;
-	rounds->block = Max(1, Min(rounds->block, duration_s * 1e3 / (CALM_ROUNDS * rounds->nmodes * execution->ms)));
+	rounds->block = Max(1, Min(rounds->block,
+							   duration_s * 1e3 / (CALM_ROUNDS * rounds->nmodes * execution->ms)));
 }
 
 PlanRounds *
@@ -332,7 +335,8 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 	int			capacity = 64;
 	int			next_check = MIN_ROUNDS;
 	double		round_s = 0;
-	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
+	Execution	execution =
+	{.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext heap_keeper = AllocSetContextCreate(CurrentMemoryContext, "clocktiming heap keeper",
@@ -366,7 +370,8 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		/* only the first round may remain incomplete */
 		if (rounds->rounds > 0 && before_s + round_s > duration_s)
 			break;
-		if (!execute_round(rounds, &execution, context, progress.start_ns + (uint64) (Max(duration_s, 0) * 1e9)))
+		if (!execute_round(rounds, &execution, context,
+						   progress.start_ns + (uint64) (Max(duration_s, 0) * 1e9)))
 			break;
 		elapsed_s = progress_elapsed_s(&progress);
 		round_s = elapsed_s - before_s;

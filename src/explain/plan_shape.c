@@ -49,14 +49,15 @@ static const PlanShape shapes[] = {
 	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
 	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
 	{.plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
-	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
+	.calls_vary = true},
 
-	/* nodes whose reading depends on the plan */
-	{.plan = T_Agg, .name = "Aggregate"},
-	{.plan = T_SetOp, .name = "SetOp"},
-	{.plan = T_ModifyTable, .name = "ModifyTable"},
-	{.plan = T_WindowAgg, .name = "WindowAgg", .calls_vary = true},
-	{.plan = T_NestLoop, .name = "Nested Loop"},
+	/* nodes with exceptions, see plan_input_reading() */
+	{.plan = T_Agg, .name = "Aggregate", .inputs = INPUT_READ_TO_END},
+	{.plan = T_SetOp, .name = "SetOp", .inputs = INPUT_READ_TO_END},
+	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs = INPUT_READ_TO_END},
+	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_NestLoop, .name = "Nested Loop", .inputs = INPUT_AS_NODE},
 
 	/* may stop after the first outer call if the inner side is empty */
 	{.plan = T_HashJoin, .name = "Hash Join", .inputs = INPUT_IF_BEGUN},
@@ -90,28 +91,36 @@ plan_input_reading(const PlanState *node, const PlanState *input)
 {
 	const Plan *plan = node->plan;
 	const JoinState *join = (const JoinState *) node;
+	bool		may_stop = false;
 
 	switch (nodeTag(plan))
 	{
 		case T_Agg:
+			/* the others but AGG_MIXED read all input in one call */
 			if (((const Agg *) plan)->aggstrategy == AGG_SORTED)
 				return INPUT_AS_NODE;
-			/* others but AGG_MIXED read all input in one call */
-			return ((const Agg *) plan)->aggstrategy == AGG_MIXED ? INPUT_MAY_STOP : INPUT_READ_TO_END;
+			may_stop = ((const Agg *) plan)->aggstrategy == AGG_MIXED;
+			break;
 		case T_SetOp:
-			return ((const SetOp *) plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END : INPUT_MAY_STOP;
+			may_stop = ((const SetOp *) plan)->strategy != SETOP_HASHED;
+			break;
 		case T_ModifyTable:
 			/* the reader of its rows may stop */
-			return ((const ModifyTable *) plan)->returningLists == NIL ? INPUT_READ_TO_END : INPUT_MAY_STOP;
+			may_stop = ((const ModifyTable *) plan)->returningLists != NIL;
+			break;
 		case T_WindowAgg:
 			/* a run condition ends one partition, or all of them */
-			return ((const WindowAggState *) node)->runcondition == NULL ? INPUT_AS_NODE : INPUT_MAY_STOP;
+			may_stop = ((const WindowAggState *) node)->runcondition != NULL;
+			break;
 		case T_NestLoop:
-			return outerPlanState(node) == input || (!join->single_match && join->jointype != JOIN_ANTI) ?
-				INPUT_AS_NODE : INPUT_ENDED_BY_MATCH;
+			if (outerPlanState(node) != input &&
+				(join->single_match || join->jointype == JOIN_ANTI))
+				return INPUT_ENDED_BY_MATCH;
+			break;
 		default:
-			return plan_shape_of(plan)->inputs;
+			break;
 	}
+	return may_stop ? INPUT_MAY_STOP : plan_shape_of(plan)->inputs;
 }
 
 bool
@@ -153,7 +162,8 @@ plan_works_between(const PlanState *node, double rows)
 			return table != NULL && table->nbatch > 1;
 		case T_AggState:
 			return ((const Agg *) node->plan)->aggstrategy == AGG_HASHED ||
-				((const Agg *) node->plan)->aggstrategy == AGG_MIXED || agg_sorts((const AggState *) node);
+				((const Agg *) node->plan)->aggstrategy == AGG_MIXED ||
+				agg_sorts((const AggState *) node);
 		case T_SetOpState:
 		case T_ModifyTableState:
 			return true;

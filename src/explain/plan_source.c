@@ -159,7 +159,8 @@ read_parameters(void *arg)
 		param->pflags = PARAM_FLAG_CONST;
 		param->isnull = nulls[i];
 		getTypeInputInfo(param->ptype, &input, &io_param);
-		param->value = OidInputFunctionCall(input, nulls[i] ? NULL : TextDatumGetCString(elements[i]),
+		param->value = OidInputFunctionCall(input,
+											nulls[i] ? NULL : TextDatumGetCString(elements[i]),
 											io_param, -1);
 	}
 	error_context_stack = callback.previous;
@@ -226,7 +227,8 @@ only_statement(List *statements)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure a statement that rules turn into %d statements",
 						list_length(statements))));
-	if ((IsA(only, Query) ? ((Query *) only)->utilityStmt : ((PlannedStmt *) only)->utilityStmt) != NULL)
+	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL :
+		((PlannedStmt *) only)->utilityStmt != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot measure utility statements: %s", CreateCommandName(only))));
@@ -264,7 +266,8 @@ evaluate_arguments(void *arg)
 		Node	   *given = transformExpr(pstate, copyObject(lfirst(cell)),
 										  EXPR_KIND_EXECUTE_PARAMETER);
 		Node	   *expression = coerce_to_target_type(pstate, given, exprType(given), type, -1,
-													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
+													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST,
+													   -1);
 
 		if (expression == NULL)
 			ereport(ERROR,

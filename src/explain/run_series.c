@@ -57,7 +57,8 @@ add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node
 
 	if (plan->whole_ns > 0)
 		add_time(series, node->self_ns * percent,
-				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent : node->share_margin_percent,
+				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
+				 node->share_margin_percent,
 				 node->self_cost_margin_ns * percent);
 }
 

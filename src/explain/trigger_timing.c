@@ -59,7 +59,8 @@ may_fire(const ModifyTable *plan, const Trigger *trigger)
 	{
 		case CMD_INSERT:
 			return TRIGGER_FOR_INSERT(trigger->tgtype) ||
-				(plan->onConflictAction == ONCONFLICT_UPDATE && TRIGGER_FOR_UPDATE(trigger->tgtype));
+				(plan->onConflictAction == ONCONFLICT_UPDATE &&
+				 TRIGGER_FOR_UPDATE(trigger->tgtype));
 		case CMD_DELETE:
 			return TRIGGER_FOR_DELETE(trigger->tgtype);
 		default:

@@ -49,27 +49,27 @@ PG_FUNCTION_INFO_V1(clock_survey);
 #define FREQUENT_SHARE	0.1
 #define STEP_TOLERANCE	0.01
 
-/* Enough of them, unless one is what the system says that it is. */
+/* Number of steps that suffices, unless one has the size that the system reports. */
 #define ENOUGH_STEPS	3
 
-/* The shortest nap between two looks at a clock that is waited for, in us. */
+/* Shortest sleep between two observations of a clock whose step is waited for, in us. */
 #define SHORTEST_NAP_US	50.0
 
-/* Looks at a clock for single steps that it makes. */
+/* Observes single steps of a clock. */
 typedef struct StepWatch
 {
 	const SamplerRun *run;
-	uint64		before_ns[2];	/* the last two looks, on reference_ns() */
+	uint64		before_ns[2];	/* last two observations, by reference_ns() */
 	bool		has_reading;
-	uint64		reading;		/* at the last look */
-	int64		nsteps;			/* seen; of these the last MAX_STEPS ... */
-	double		steps_ns[MAX_STEPS];	/* ... were these */
+	uint64		reading;		/* at the last observation */
+	int64		nsteps;			/* number of steps; the last MAX_STEPS ... */
+	double		steps_ns[MAX_STEPS];	/* ... had these sizes */
 	bool		as_reported;	/* one was as large as the resolution */
 } StepWatch;
 
 /* Returns the advance since the previous reading in ns, or 0.  Both were taken since after_ns. */
 static double
-look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
+check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
 	double		step_ns = 0;
 	double		passed_ns = (double) (reference_ns() - after_ns);
@@ -87,17 +87,17 @@ look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns
 	return step_ns;
 }
 
-/* Between blocks: the sampler's own latest reading, lest it miss one. */
+/* Called between blocks: checks the sampler's own latest reading, so that no step is missed. */
 static void
-look_between_blocks(void *arg, double elapsed_s)
+check_between_blocks(void *arg, double elapsed_s)
 {
 	StepWatch  *watch = arg;
 	uint64		now_ns = reference_ns();
 
 	(void) elapsed_s;
 	CHECK_FOR_INTERRUPTS();
-	/* the reading of the last look was taken after the look before that */
-	(void) look_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
+	/* the reading of the last observation was taken after the one before that */
+	(void) check_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
 	watch->before_ns[0] = watch->before_ns[1];
 	watch->before_ns[1] = now_ns;
 }
@@ -120,7 +120,7 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 		/* a sleep takes longer than it is told to: none is better then */
 		wait_briefly(nap_us >= SHORTEST_NAP_US ? nap_us / 1e6 : 0);
 		now_ns = reference_ns();
-		step_ns = look_for_step(watch, watch->run->reader->read(), before_ns, 0);
+		step_ns = check_for_step(watch, watch->run->reader->read(), before_ns, 0);
 		if (step_ns > 0)
 			shortest_ns = Min(shortest_ns, step_ns);
 		before_ns = now_ns;
@@ -182,7 +182,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	run->duration_s = duration_s;
 	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
-	run->between_blocks = look_between_blocks;
+	run->between_blocks = check_between_blocks;
 	run->arg = &watch;
 	watch.before_ns[0] = watch.before_ns[1] = reference_ns();
 	sampler_run(run);

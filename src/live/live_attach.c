@@ -209,7 +209,7 @@ attach_now(PlanState *node)
  * begun when the statement has; others when they are seen first.
  */
 static void
-look_at_executions(void)
+check_executions(void)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
@@ -237,7 +237,7 @@ start_timeout(void)
 {
 	if (timeout_pid != MyProcPid)
 	{
-		live_timeout = RegisterTimeout(USER_TIMEOUT, look_at_executions);
+		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
 	enable_timeout_after(live_timeout, timeout_ms());

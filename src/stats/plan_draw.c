@@ -186,7 +186,8 @@ draw_next(DrawSlot *slot)
 	if (gap <= 1 || track_everything)
 		slot->remaining = 1;
 	else
-		slot->remaining = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
+		slot->remaining = 1 +
+			(int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
 }
 
 /* Returns the gap of a class that no backend knows. */
@@ -272,7 +273,8 @@ choose_gap(DrawSlot *slot)
 {
 	const DrawHistory *history = history_of(slot);
 	double		run_ns = Max((double) history->run.mean, 1);
-	double		cost_ns = (double) history->nodes_cost.mean + WHOLE_PER_NODES * (double) history->whole_cost.mean;
+	double		cost_ns = (double) history->nodes_cost.mean +
+		WHOLE_PER_NODES * (double) history->whole_cost.mean;
 	double		share = max_overhead / 100;
 	double		gap;
 
@@ -314,7 +316,8 @@ finished(TimedExecution *execution)
 	else
 		plan_store_add_whole(&key, false, drawn->weight, run_ns);
 
-	cost_ns = AFTER_EFFECT * (drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
+	cost_ns = AFTER_EFFECT *
+		(drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
 	if (plan != NULL)
 		cost_ns += plan->overhead_ns;
 	if (history->nodes_cost.n == 0 && drawn->weight <= 1)

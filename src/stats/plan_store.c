@@ -98,8 +98,10 @@ add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 	}
 	if (!isfinite(node->total_ns) || !isfinite(node->self_ns))
 		return;
-	weighted_add(&slot->total, w, factor * node->total_ns, variance_of(factor * node->total_margin_ns));
-	weighted_add(&slot->self, w, factor * node->self_ns, variance_of(factor * node->self_margin_ns));
+	weighted_add(&slot->total, w, factor * node->total_ns,
+				 variance_of(factor * node->total_margin_ns));
+	weighted_add(&slot->self, w, factor * node->self_ns,
+				 variance_of(factor * node->self_margin_ns));
 	slot->share_ns += w * factor * node->self_ns / Max(node->processes, 1);
 	slot->calls += w * (double) node->calls;
 	slot->timed_calls += w * (double) node->timed;
@@ -195,7 +197,8 @@ subplan_parent(const Execution *execution, int i)
 	/* the parent comes before the subplan in the tree */
 	for (int k = 0; k < i; k++)
 	{
-		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) == estimate->nodes[place].parent)
+		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) ==
+			estimate->nodes[place].parent)
 			return k;
 	}
 	return -1;
@@ -247,7 +250,8 @@ new_nodes(const Execution *execution, const List *rtable)
 		copy_name(&nodes[i].relation, OidIsValid(relation) ? get_rel_name(relation) : NULL);
 		copy_name(&nodes[i].index, OidIsValid(index) ? get_rel_name(index) : NULL);
 		nodes[i].place = -1;
-		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) : tree->nodes[i].parent;
+		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) :
+			tree->nodes[i].parent;
 	}
 	put_at_place(tree, nodes, 0, 0, &place);
 
@@ -341,7 +345,8 @@ plan_store_add(QueryDesc *desc, const PlanKey *key, const PlanEstimate *estimate
 void
 plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
 {
-	Execution	execution = {.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
+	Execution	execution =
+	{.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
 
 	if (plan_store_ready())
 		add(key, &execution, NIL);

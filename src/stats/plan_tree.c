@@ -57,10 +57,11 @@ static void
 add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 {
 	char		type[NODE_TYPE_LENGTH];
+	uint64		hash;
 
 	plan_node_type(plan, type);
-	walk->hash = hash_combine64(walk->hash, hash_bytes_extended((const unsigned char *) type,
-																(int) strlen(type), depth));
+	hash = hash_bytes_extended((const unsigned char *) type, (int) strlen(type), depth);
+	walk->hash = hash_combine64(walk->hash, hash);
 	walk->hash = hash_combine64(walk->hash, name_hash(explain_relation(plan, walk->stmt->rtable)));
 	walk->hash = hash_combine64(walk->hash, name_hash(plan_node_index(plan)));
 }
@@ -223,8 +224,10 @@ name_of(const char *const *names, size_t n, int i)
 static bool
 is_backward(const Plan *plan)
 {
-	return (IsA(plan, IndexScan) && ScanDirectionIsBackward(((const IndexScan *) plan)->indexorderdir)) ||
-		(IsA(plan, IndexOnlyScan) && ScanDirectionIsBackward(((const IndexOnlyScan *) plan)->indexorderdir));
+	return (IsA(plan, IndexScan) &&
+			ScanDirectionIsBackward(((const IndexScan *) plan)->indexorderdir)) ||
+		(IsA(plan, IndexOnlyScan) &&
+		 ScanDirectionIsBackward(((const IndexOnlyScan *) plan)->indexorderdir));
 }
 
 void

@@ -5,7 +5,10 @@
 /* Percentage of the plans that are evicted at a time, because sorting them is slow. */
 #define EVICTED_PERCENT	5
 
-/* Factor by which each eviction reduces the value of the plans that remain, so that old ones are evicted in the end. */
+/*
+ * Factor by which each eviction reduces the value of the plans that remain, so that old ones are
+ * evicted in the end.
+ */
 #define AGEING			0.99
 
 PlanStore  *plan_store = NULL;
@@ -68,7 +71,8 @@ store_evict(int nslots)
 	int			n,
 				least;
 
-	if (hash_get_num_entries(plan_store_hash) < plan_store->max_plans && plan_store->nfree >= nslots)
+	if (hash_get_num_entries(plan_store_hash) < plan_store->max_plans &&
+		plan_store->nfree >= nslots)
 		return;
 	n = store_sort_by_value();
 	least = Max(n * EVICTED_PERCENT / 100, 1);

@@ -131,7 +131,8 @@ restore_entry(CheckedReader *reader)
 	if (slots == NULL || !slots_are_valid(slots, entry.nslots))
 		return false;
 
-	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans || plan_store->nfree < entry.nslots)
+	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans ||
+		plan_store->nfree < entry.nslots)
 		return true;
 	to = store_new_entry(&entry.key);
 	if (to == NULL || !store_allocate_slots(to, entry.nslots))
@@ -164,7 +165,8 @@ restore(CheckedReader *reader)
 	if (from == NULL)
 		return false;
 	memcpy(&header, from, sizeof(header));
-	if (header.magic != mine.magic || header.layout != mine.layout || header.server != mine.server ||
+	if (header.magic != mine.magic || header.layout != mine.layout ||
+		header.server != mine.server ||
 		header.entry_size != mine.entry_size || header.slot_size != mine.slot_size)
 		return false;
 	for (uint32 i = 0; i < header.nentries; i++)
@@ -220,7 +222,8 @@ store_size(Size *slots, Size *candidates)
 	Size		size = MAXALIGN(sizeof(PlanStore));
 
 	*slots = size;
-	size = add_size(size, MAXALIGN(mul_size(sizeof(NodeSlot), mul_size(track_max, SLOTS_PER_PLAN))));
+	size = add_size(size,
+					MAXALIGN(mul_size(sizeof(NodeSlot), mul_size(track_max, SLOTS_PER_PLAN))));
 	*candidates = size;
 	return add_size(size, mul_size(sizeof(EvictionCandidate), track_max));
 }

@@ -78,7 +78,8 @@ state_is_valid(const WatchState *state)
 	{
 		const WatchEvent *event = &state->event[i];
 
-		valid = valid && event->what >= 0 && event->what < WATCH_WHATS && IS_TERMINATED(event->before) &&
+		valid = valid && event->what >= 0 && event->what < WATCH_WHATS &&
+			IS_TERMINATED(event->before) &&
 			IS_TERMINATED(event->after) && IS_TERMINATED(event->evidence);
 	}
 	for (int i = 0; i < WATCH_MACHINES; i++)

@@ -99,7 +99,8 @@ watch_find_machine(WatchMachine *machine)
 	strlcpy(machine->kernel_source, kernel_source, sizeof(machine->kernel_source));
 	strlcpy(machine->processor, id.brand, sizeof(machine->processor));
 	if (id.readable)
-		strlcpy(machine->hypervisor, !id.hypervisor ? "none" : id.hypervisor_name[0] ? id.hypervisor_name : "yes",
+		strlcpy(machine->hypervisor,
+				!id.hypervisor ? "none" : id.hypervisor_name[0] ? id.hypervisor_name : "yes",
 				sizeof(machine->hypervisor));
 	machine->cpus = platform_cpus_online();
 	strlcpy(machine->source, source_in_use()->name, sizeof(machine->source));
@@ -128,7 +129,8 @@ report_step(WatchStep *step, bool ahead, WatchStep *report)
 
 	if (!step->seen)
 		return;
-	if (watching.step_number > 0 && jumps->event_number == watching.step_number && (jumps->event_ns > 0) == ahead)
+	if (watching.step_number > 0 && jumps->event_number == watching.step_number &&
+		(jumps->event_ns > 0) == ahead)
 	{
 		step->ns = fabs(jumps->event_ns);
 		return;
@@ -213,7 +215,8 @@ cost_of_reading(void)
 
 	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < COST_NS; i++)
 	{
-		int			n = watching.warm_ns > 0 ? (int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH) : LEAST_BATCH;
+		int			n = watching.warm_ns > 0 ?
+			(int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH) : LEAST_BATCH;
 		uint64		start = reference_ns();
 		double		ns;
 
@@ -231,13 +234,15 @@ set_rate(WatchObservation *observed)
 {
 	double		sorted[RATE_OBSERVATIONS];
 
-	observed->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
+	observed->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM :
+		STEERED_PPM;
 	if (watching.nrates < RATE_OBSERVATIONS)
 		return;
 	memcpy(sorted, watching.rates, sizeof(sorted));
 	observed->rate_ppm = stats_median(sorted, RATE_OBSERVATIONS);
 	observed->rate_known = sorted[RATE_OBSERVATIONS - 1] - sorted[0] < RATE_AGREES_PPM;
-	observed->rate_since = watching.observed_at[(watching.number - RATE_OBSERVATIONS) % PAST_OBSERVATIONS];
+	observed->rate_since =
+		watching.observed_at[(watching.number - RATE_OBSERVATIONS) % PAST_OBSERVATIONS];
 }
 
 /* Compares the advance of the clock since the previous observation with the reference clock's. */
@@ -259,7 +264,8 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.number = watching.number,
 			.passed_ns = passed_ns,
 			.lead_ns = advance_ns - passed_ns,
-			.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 + watching.sampler.resolution_ns,
+			.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 +
+			watching.sampler.resolution_ns,
 			.backward_ns = (double) backward * backward_ns
 		};
 
@@ -272,7 +278,8 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 		{
 			double		rate_ppm = interval.lead_ns / interval.passed_ns * 1e6;
 
-			memmove(&watching.rates[1], &watching.rates[0], sizeof(double) * (RATE_OBSERVATIONS - 1));
+			memmove(&watching.rates[1], &watching.rates[0],
+					sizeof(double) * (RATE_OBSERVATIONS - 1));
 			watching.rates[0] = rate_ppm;
 			watching.nrates = Min(watching.nrates + 1, RATE_OBSERVATIONS);
 			if (watching.ninterval_rates < (int) lengthof(watching.interval_rates))
@@ -371,7 +378,8 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	row->assumed_ppm = server_hz > 0 && clock_source_is_instruction(watching.source) ?
 		((1 + row->rate_ppm / 1e6) * watching.sampler.frequency_hz / server_hz - 1) * 1e6 : NAN;
 	row->stolen_percent = stolen_percent();
-	row->off_cpu_percent = watching.wall_ns > 0 ? Max(1 - watching.cpu_ns / watching.wall_ns, 0) * 100 : NAN;
+	row->off_cpu_percent = watching.wall_ns > 0 ?
+		Max(1 - watching.cpu_ns / watching.wall_ns, 0) * 100 : NAN;
 	row->sync_known = sync.known;
 	row->synchronised = sync.synchronised;
 	row->offset_us = sync.offset_us;

@@ -178,7 +178,8 @@ merge(WatchRow *into, const WatchRow *from)
 	into->skew_ns = fmax(into->skew_ns, from->skew_ns);
 	if (from->sync_known > 0)
 	{
-		into->max_error_us = into->sync_known > 0 ? Max(into->max_error_us, from->max_error_us) : from->max_error_us;
+		into->max_error_us = into->sync_known > 0 ? Max(into->max_error_us, from->max_error_us) :
+			from->max_error_us;
 		into->offset_us = from->offset_us;
 		into->frequency_ppm = from->frequency_ppm;
 	}
@@ -244,7 +245,8 @@ put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 un
 		rows[i].at = at;
 	}
 	/* no more time can have been watched than has passed */
-	rows[i].watched_s = Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
+	rows[i].watched_s =
+		Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
 }
 
 static void

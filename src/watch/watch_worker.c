@@ -134,7 +134,8 @@ sleep_ms(long ms)
 		left_ns = (int64) (until - reference_ns());
 		if (left_ns <= 0)
 			return true;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left_ns / NS_PER_MS + 1, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 left_ns / NS_PER_MS + 1, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 }

@@ -73,7 +73,8 @@ custom_recheck(CustomScanState *node, TupleTableSlot *slot)
 static TupleTableSlot *
 custom_exec(CustomScanState *node)
 {
-	return ExecScan(&node->ss, (ExecScanAccessMtd) custom_next, (ExecScanRecheckMtd) custom_recheck);
+	return ExecScan(&node->ss, (ExecScanAccessMtd) custom_next,
+					(ExecScanRecheckMtd) custom_recheck);
 }
 
 static void
@@ -111,7 +112,8 @@ custom_state(CustomScan *plan)
 static const CustomScanMethods scan_methods = {"custom", custom_state};
 
 static Plan *
-custom_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses, List *children)
+custom_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+			List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
 

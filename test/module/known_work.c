@@ -192,7 +192,8 @@ requested_ns(int64 progress)
 			return -log(u) * mean_ns;
 		case KIND_LOGNORMAL:
 			return mean_ns * exp(1.5 * sqrt(-2 * log(u)) *
-								 cos(2 * M_PI * pg_prng_double(&pg_global_prng_state)) - 1.5 * 1.5 / 2);
+								 cos(2 * M_PI * pg_prng_double(&pg_global_prng_state)) -
+								 1.5 * 1.5 / 2);
 		case KIND_RARE:
 			return mean_ns * (u <= 0.001 ? 300 : 1);
 		case KIND_BEGINNING:

@@ -27,7 +27,7 @@ SELECT cmp_ok(abs(drift_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RD
 WHERE NOT cpu_time AND source <> 'time';
 SELECT cmp_ok(drift_ppm, '<=', drift_margin_ppm, source || ': no more CPU time than time') FROM drift WHERE cpu_time;
 SELECT is((SELECT sum(backward_steps + warps + lags)::int FROM drift WHERE source NOT LIKE 'realtime%' AND source NOT IN ('gettimeofday', 'time', 'tai')),
-          0, 'honest clocks do not step');
+          0, 'correct clocks do not step');
 SELECT ok((backward_steps > 0) = (backward_max_ns > 0) AND (warps > 0) = (warp_max_ns > 0) AND (lags > 0) = (lag_max_ns > 0),
           source || ': steps have a size') FROM drift;
 -- the margin includes the resolution

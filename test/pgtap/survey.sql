@@ -15,7 +15,7 @@ SELECT ok(cost_ns > 0 AND cost_margin_ns >= 0, source || ': a cost and its margi
 SELECT ok(typical_cost_ns >= cost_ns AND typical_cost_margin_ns >= 0, source || ': the typical cost is not below the undisturbed one') FROM available;
 SELECT ok(fails >= 0 AND warps >= 0 AND backward_steps >= 0 AND gaps >= 0 AND fails <= stalls, source || ': counts') FROM available;
 SELECT is(strictly_monotonic, stalls = 0 AND backward_steps = 0 AND warps = 0, source || ': strictly monotonic') FROM available;
-SELECT is(warps + backward_steps, 0::bigint, source || ': an honest clock') FROM available;
+SELECT is(warps + backward_steps, 0::bigint, source || ': a correct clock') FROM available;
 SELECT ok(abs(observed_hz * observed_ns / 1e9 - 1) < 0.01, source || ': rate and size of a tick') FROM available
 WHERE observed_hz >= 100;
 SELECT ok(observed_ns IS NULL, source || ': no tick where every reading advances') FROM available WHERE stalls = 0;

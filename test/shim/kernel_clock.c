@@ -42,7 +42,8 @@ redirect(const char *path, char *other)
 	}
 	for (int i = 0; i < 2; i++)
 	{
-		snprintf(other, PATH_MAX, "%s%s", directory, strrchr(path, '/') == NULL ? path : strrchr(path, '/'));
+		snprintf(other, PATH_MAX, "%s%s", directory,
+				 strrchr(path, '/') == NULL ? path : strrchr(path, '/'));
 		if (strcmp(path, proc[i]) == 0 && access(other, R_OK) == 0)
 			return other;
 	}

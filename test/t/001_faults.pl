@@ -273,15 +273,15 @@ foreach my $fault (
 # The clock runs 0.1 % fast. NTP steers the system clock against the reference clock, so a run
 # without a fault is the comparison.
 {
-	my $honest = $session->row(summary_of('system', 0.5));
+	my $correct = $session->row(summary_of('system', 0.5));
 	my ($row, $warnings, $done) =
 	  measure('system', 0.5, 'fast', first => 2, times => 1, size => 1000);
 
 	cmp_ok(
-		abs($row->{rate_ppm} - $honest->{rate_ppm} - 1000),
+		abs($row->{rate_ppm} - $correct->{rate_ppm} - 1000),
 		'<',
-		$row->{rate_bound_ppm} + $honest->{rate_bound_ppm} + 30,
-		"fast: rate_ppm, now $row->{rate_ppm}, before $honest->{rate_ppm}");
+		$row->{rate_bound_ppm} + $correct->{rate_bound_ppm} + 30,
+		"fast: rate_ppm, now $row->{rate_ppm}, before $correct->{rate_ppm}");
 	is($row->{warps}, 0, 'fast: no warp');
 	is($row->{backward_steps}, 0, 'fast: no step back');
 	like(

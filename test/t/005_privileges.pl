@@ -144,7 +144,7 @@ my @stable = (
 	'SELECT v.* FROM timing.shown, timing.clock_histogram(s) AS v',
 	'SELECT v.* FROM timing.shown, timing.clock_durations(s, 99) AS v',
 	'SELECT timing.clock_merge(s) FROM timing.shown');
-my $honest = 'pg_catalog, timing, public';
+my $ordinary = 'pg_catalog, timing, public';
 my $malicious = 'evil, pg_catalog, timing, public';
 
 foreach my $sql (@stable)
@@ -152,9 +152,9 @@ foreach my $sql (@stable)
 	my @results = map {
 		$monitor->query("SET search_path = $_");
 		$monitor->query($sql)
-	} ($honest, $malicious);
+	} ($ordinary, $malicious);
 
-	is($results[0]{state}, '00000', "under an honest search_path: $sql");
+	is($results[0]{state}, '00000', "with an ordinary search_path: $sql");
 	is_deeply(
 		[ @{ $results[1] }{ 'state', 'out', 'err' } ],
 		[ @{ $results[0] }{ 'state', 'out', 'err' } ],

@@ -136,7 +136,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 			'0 0 0 0 0 0', "$source at $ppm ppm: a rate is no step");
 	}
 	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', $duration),
-		0, "an honest clock beside one at $ppm ppm");
+		0, "a correct clock compared with one at $ppm ppm");
 
 	# with the wrong clock as reference, correct clocks drift
 	my $seen = (1 / (1 + $ppm / 1e6) - 1) * 1e6;

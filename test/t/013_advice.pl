@@ -116,7 +116,7 @@ sub advice
 
 # A correct clock. The time of other processes is unknown.
 {
-	my $node = start('honest', '');
+	my $node = start('correct', '');
 	my $session = ClockSession->new($node);
 
 	# PostgreSQL 19 calibrates the TSC at its start. On a busy machine the result may be wrong by
@@ -130,14 +130,14 @@ sub advice
 		$node->restart;
 		$session = ClockSession->new($node);
 	}
-	my $rows = advice($session, 'honest');
+	my $rows = advice($session, 'correct');
 
 	foreach my $check (qw(cost backward_steps warps lags drift skew))
 	{
-		is($rows->{$check}{severity}, 'ok', "honest: $check")
+		is($rows->{$check}{severity}, 'ok', "correct: $check")
 		  or diag $rows->{$check}{finding};
 	}
-	is(failed($session, ''), '', 'honest: every check is passed');
+	is(failed($session, ''), '', 'correct: every check passes');
 	is(failed($session, q{0.1, 0, 'infinity', 'infinity', 'infinity'}),
 		'cost', 'no reading is free');
 	$session->quit;

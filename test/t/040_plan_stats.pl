@@ -362,7 +362,7 @@ foreach my $max (100, 6000)
 my $most = query('SELECT queryid FROM clock_plan_stats ORDER BY total_ms DESC LIMIT 1');
 $node->append_conf('postgresql.conf', 'clocktiming.track_max = 100');
 $node->restart;
-is(query(qq{SELECT count(*) BETWEEN 50 AND 100, bool_or(queryid = $most) FROM clock_plan_stats}), 't|t', 'with less room those are kept that have taken most');
+is(query(qq{SELECT count(*) BETWEEN 50 AND 100, bool_or(queryid = $most) FROM clock_plan_stats}), 't|t', 'with less memory, the plans with the longest times are kept');
 
 $node->stop;
 done_testing();

@@ -91,7 +91,7 @@ sub is_ended
 
 wait_for(q{SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0 AND cold_ns > 0 AND source = 'system'}, 'the clock is watched');
 intervals(12);
-is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a clock that is honest') or diag(query("SELECT * FROM clock_events"));
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a correct clock') or diag(query("SELECT * FROM clock_events"));
 is(query(q{SELECT bool_and(abs(rate_ppm) < 600 AND (sample -> 'readings')::bigint > 0) FROM (SELECT rate_ppm, sample::jsonb AS sample FROM clock_history) h}), 't', 'its rate, and a sample');
 is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_history) s WHERE readings > 0}) > 0, 1, 'which functions take');
 is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');

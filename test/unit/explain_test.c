@@ -206,7 +206,8 @@ test_strata(void)
 		}
 		call_series_end(&s);
 		direct(x, 32, 77, &total[0], &variance[0]);
-		ok(s.calls == 77 && s.timed == 32 && near(s.total, total[0], 1e-12) && near(s.variance, variance[0], 1e-9),
+		ok(s.calls == 77 && s.timed == 32 && near(s.total, total[0], 1e-12) &&
+		   near(s.variance, variance[0], 1e-9),
 		   "none timed %s: like those beside it", last ? "at last" : "at first");
 	}
 
@@ -250,9 +251,12 @@ test_gaps(void)
 	for (int i = 0; i < LENGTH(cases); i++)
 	{
 		double		error;
-		double		share = long_gap_share(cases[i].prior, cases[i].seen, cases[i].certain, cases[i].expected, &error);
+		double		share =
+			long_gap_share(cases[i].prior, cases[i].seen, cases[i].certain, cases[i].expected,
+						   &error);
 
-		ok(share >= cases[i].least && share <= cases[i].most && error >= 0 && error <= cases[i].error,
+		ok(share >= cases[i].least && share <= cases[i].most && error >= 0 &&
+		   error <= cases[i].error,
 		   "%d long calls seen, %g + %g expected, prior %g: %.3f +/- %.3f of the gaps", cases[i].seen,
 		   cases[i].certain, cases[i].expected, cases[i].prior, share, error);
 	}
@@ -614,7 +618,8 @@ test_below(void)
 	ok(near(regressed(20000, 0, &nothing, &s), 1, 1e-9), "times that follow from what is done below are known exactly");
 	ok(NORMAL_975 * sqrt(s.variance) < 1e-6 * s.total, "and the margin is next to nothing: %g", sqrt(s.variance));
 	ok(near(regressed(20000, 0, &much, &s), 1, 1e-9), "those of a long last call as well");
-	ok(s.variance > 0 && NORMAL_975 * sqrt(s.variance) < 0.5 * s.total, "whose margin is no larger than half of it: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
+	ok(s.variance > 0 && NORMAL_975 * sqrt(s.variance) < 0.5 * s.total,
+	   "whose margin is no larger than half of it: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
 
 	for (int i = 0; i < REPEATS; i++)
 	{
@@ -624,7 +629,8 @@ test_below(void)
 		sum_sq += ratio * ratio;
 		contained += fabs(s.total / ratio - s.total) <= NORMAL_975 * sqrt(s.variance);
 	}
-	ok(fabs(sum / REPEATS - 1) < 4 * sqrt((sum_sq / REPEATS - pow(sum / REPEATS, 2)) / REPEATS) + 2e-4,
+	ok(fabs(sum / REPEATS - 1) < 4 * sqrt((sum_sq / REPEATS - pow(sum / REPEATS, 2)) / REPEATS) +
+	   2e-4,
 	   "with noise: %.5f of the truth on average", sum / REPEATS);
 	ok(contained > 0.90 * REPEATS && contained < 0.99 * REPEATS, "within the margin in %.1f of 100", 100.0 * contained / REPEATS);
 
@@ -728,7 +734,8 @@ test_below(void)
 	call_series_join(&s, &other);
 	all.n[BELOW_LATER] = 7000;
 	call_series_regress(&s, &known, &all);
-	ok(s.calls == 1200 && s.timed == 200 && near(s.total, 1000 * 100 + 200 * 500 + 80 * 7000, 1e-12),
+	ok(s.calls == 1200 && s.timed == 200 &&
+	   near(s.total, 1000 * 100 + 200 * 500 + 80 * 7000, 1e-12),
 	   "first calls and others differ in all but that: %.17g", s.total);
 }
 
@@ -766,7 +773,8 @@ static const CallCost some_cost = {
 static double
 inside_margin(const NodeEstimate *node, const NodeRecord *record)
 {
-	return COST_UNCERTAINTY * record->calls * (node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
+	return COST_UNCERTAINTY * record->calls *
+		(node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
 }
 
 /* Arrays have no spare elements, so that ASan detects accesses beyond their end. */
@@ -934,7 +942,8 @@ test_truth(void)
 		plan.outside_variance = 100;
 		plan_estimate(&plan);
 
-		runs &= near(plan.overhead_ns, overhead, 1e-10) && near(plan.root_estimate_ns, plan.run_ns, 1e-10) &&
+		runs &= near(plan.overhead_ns, overhead, 1e-10) &&
+			near(plan.root_estimate_ns, plan.run_ns, 1e-10) &&
 			near(plan.whole_ns, total[0] + outside, 1e-10) && near(plan.outside_ns, outside, 1e-6);
 		for (int i = 0; i < n; i++)
 		{
@@ -963,8 +972,10 @@ test_truth(void)
 				/*
 				 * variance of the measured time, without what is outside and the cost
 				 */
-				double		prior = node->leader.variance + (inside * inside + cost * cost) / pow(NORMAL_975, 2);
-				double		less = variance - fmin(variance, pow(NORMAL_975, 2) * prior * 100 / (prior + 100));
+				double		prior = node->leader.variance + (inside * inside + cost * cost) /
+					pow(NORMAL_975, 2);
+				double		less = variance -
+					fmin(variance, pow(NORMAL_975, 2) * prior * 100 / (prior + 100));
 
 				variance -= less;
 				self_variance -= less;
@@ -977,17 +988,21 @@ test_truth(void)
 			/* the true times violate no condition, so nothing is reconciled */
 			totals &= near(node->total_ns, total[i], 1e-8) && fabs(node->adjusted_ns) < 1e-3;
 			firsts &= near(node->first_ns, fmin(fmax(node->leader.first_ns - node->leader.loops *
-													 (node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns), 0),
+													 (node->kind == NODE_WHOLE ?
+													  some_cost.whole_ns : some_cost.inside_ns), 0),
 												node->total_ns), 1e-9);
 			if (node->kind != NODE_UNTIMED)
 			{
 				selfs &= near(node->self_ns, self[i], 1e-7);
 				double		most = plan.run_ns * fmax(node->processes, 1);
 
-				errors &= near(node->total_margin_ns, fmin(sqrt(variance + cost * cost), most), 1e-9);
-				errors &= near(node->self_margin_ns, fmin(sqrt(self_variance + self_cost * self_cost), most), 1e-9);
+				errors &= near(node->total_margin_ns, fmin(sqrt(variance + cost * cost), most),
+							   1e-9);
+				errors &= near(node->self_margin_ns,
+							   fmin(sqrt(self_variance + self_cost * self_cost), most), 1e-9);
 			}
-			counts &= node->processes == (node->leader.loops > 0) && node->calls == node->leader.calls &&
+			counts &= node->processes == (node->leader.loops > 0) &&
+				node->calls == node->leader.calls &&
 				node->timed == node->leader.timed && node->rows == node->leader.rows &&
 				node->loops == node->leader.loops;
 		}
@@ -1059,7 +1074,8 @@ test_shared(void)
 	plan.nodes[3].leader.first_ns = 50000;
 	plan.as_it_is = true;
 	plan_estimate(&plan);
-	ok(near(plan.nodes[5].total_ns, 25000 + 10000 * 25 / 90.0, 1e-9) && near(plan.nodes[6].total_ns, 5000 + 10000 * 49 / 90.0, 1e-9),
+	ok(near(plan.nodes[5].total_ns, 25000 + 10000 * 25 / 90.0, 1e-9) &&
+	   near(plan.nodes[6].total_ns, 5000 + 10000 * 49 / 90.0, 1e-9),
 	   "shared by calls alone, first calls apart: %.1f, %.1f", plan.nodes[5].total_ns, plan.nodes[6].total_ns);
 	free_plan(&plan);
 
@@ -1124,7 +1140,8 @@ test_workers(void)
 			r->timed = i == 4 ? 1 : 10 + p;
 			r->rows = r->calls - 1;
 			r->variance = 100 + 10 * i + p;
-			r->total_ns = total[p][i] + r->calls * (i == 4 ? some_cost.whole_ns : some_cost.inside_ns);
+			r->total_ns = total[p][i] + r->calls *
+				(i == 4 ? some_cost.whole_ns : some_cost.inside_ns);
 			r->first_ns = r->total_ns / 2;
 		}
 		for (int i = p == 0 ? 0 : 2; i < 5; i++)
@@ -1132,7 +1149,8 @@ test_workers(void)
 			const NodeRecord *r = p == 0 ? &plan.nodes[i].leader : &plan.nodes[i].workers[p - 1];
 
 			for (int a = parents[i]; a >= (p == 0 ? 0 : 2); a = parents[a])
-				(p == 0 ? &plan.nodes[a].leader : &plan.nodes[a].workers[p - 1])->total_ns += own_cost(&plan, i, r);
+				(p == 0 ? &plan.nodes[a].leader : &plan.nodes[a].workers[p - 1])->total_ns +=
+					own_cost(&plan, i, r);
 			if (p == 0)
 				overhead += own_cost(&plan, i, r);
 		}
@@ -1147,7 +1165,8 @@ test_workers(void)
 	ok(near(plan.nodes[0].self_ns, 10000, 1e-9) && near(plan.nodes[1].self_ns, 60000, 1e-9) &&
 	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did: %.3f", plan.nodes[1].self_ns);
 	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "processes");
-	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 && plan.nodes[3].loops == 3, "counts");
+	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 &&
+	   plan.nodes[3].loops == 3, "counts");
 	ok(near(plan.nodes[2].total_margin_ns,
 			sqrt(pow(NORMAL_975, 2) * 363 + pow(903 * 5.5, 2) +
 				 pow(0.5 * (33 * 37 + 1170 * 1.25 + 3 * 52), 2)), 1e-9),
@@ -1310,7 +1329,8 @@ holds(const PlanEstimate *plan, double tolerance)
 		if (!(left >= -tolerance))
 			return false;
 	}
-	return fabs(plan->nodes[0].total_ns + plan->outside_ns - plan->whole_ns) <= tolerance && plan->outside_ns >= 0;
+	return fabs(plan->nodes[0].total_ns + plan->outside_ns - plan->whole_ns) <= tolerance &&
+		plan->outside_ns >= 0;
 }
 
 static void
@@ -1331,7 +1351,8 @@ test_one_condition(void)
 	ok(plan.nodes[0].total_ns == 1000 && plan.nodes[1].total_ns == 300, "those that violate nothing are as they were");
 	ok(near(plan.nodes[2].total_ns, 245, 1e-12) && near(plan.nodes[3].total_ns, 245, 1e-12),
 	   "a node below its child: both are moved, by their variances: %.9f, %.9f", plan.nodes[2].total_ns, plan.nodes[3].total_ns);
-	ok(near(plan.nodes[2].adjusted_ns, 45, 1e-12) && near(plan.nodes[3].adjusted_ns, -15, 1e-12), "by how much is said");
+	ok(near(plan.nodes[2].adjusted_ns, 45, 1e-12) && near(plan.nodes[3].adjusted_ns, -15, 1e-12),
+	   "by how much is said");
 	ok(plan.nodes[2].self_ns == 0 && near(plan.nodes[0].self_ns, 455, 1e-9), "self times");
 	ok(near(plan.outside_ns, 500, 1e-12), "what is left of the run is outside");
 	free_plan(&plan);
@@ -1344,8 +1365,10 @@ test_one_condition(void)
 	plan.run_ns = 50;
 	plan.as_it_is = true;
 	plan_estimate(&plan);
-	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 && plan.nodes[0].adjusted_ns == 0 &&
-	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130, "as it is");
+	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 &&
+	   plan.nodes[0].adjusted_ns == 0 &&
+	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130,
+	   	"as it is");
 	free_plan(&plan);
 
 	/* the root and the time outside */
@@ -1377,7 +1400,8 @@ test_one_condition(void)
 		plan.nodes[0].leader.variance = i == 1 ? 0 : 3;
 		plan.run_ns = run;
 		plan_estimate(&plan);
-		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 && plan.whole_ns == fmax(run, 0) &&
+		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 &&
+		   plan.whole_ns == fmax(run, 0) &&
 		   plan.root_estimate_ns == 150, "no root takes longer than its run, of %g", run);
 		free_plan(&plan);
 	}
@@ -1542,7 +1566,8 @@ test_others(void)
 	ok(preempted_ns(&before, &after, 1e9) == 0, "more CPU time than time: no others");
 	before = cpu_usage_before();
 	after = cpu_usage_after();
-	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions && after.delay_ns >= before.delay_ns,
+	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions &&
+	   after.delay_ns >= before.delay_ns,
 	   "the system's figures do not decrease");
 }
 
@@ -1559,7 +1584,8 @@ test_unknown(void)
 		double		margin;
 		bool		unknown;
 	}			cases[] = {
-		{50, 49, false}, {50, 51, true}, {0, 30, true}, {0, 0, false}, {0, 0.9, false}, {0, 1.1, true},
+		{50, 49, false}, {50, 51, true}, {0, 30, true}, {0, 0, false}, {0, 0.9, false},
+			{0, 1.1, true},
 		{0.3, 0.4, false}, {0.8, 0.9, true}, {0.9, 0.8, false},
 	};
 
@@ -1622,8 +1648,10 @@ test_share(void)
 		plan.nodes[0].leader.variance = pow(1e4 * cases[i].sampling / NORMAL_975, 2);
 		plan.as_it_is = true;
 		plan_estimate(&plan);
-		ok(isnan(cases[i].margin) ? isnan(root->share_percent) && isnan(root->share_margin_percent) :
-		   near(root->share_percent, cases[i].self, 1e-9) && near(root->share_margin_percent, cases[i].margin, 1e-9),
+		ok(isnan(cases[i].margin) ? isnan(root->share_percent) &&
+		   isnan(root->share_margin_percent) :
+		   near(root->share_percent, cases[i].self, 1e-9) &&
+		   	near(root->share_margin_percent, cases[i].margin, 1e-9),
 		   "self time %g %% of the whole: %g +/- %g, expected %g", cases[i].self, root->share_percent,
 		   root->share_margin_percent, cases[i].margin);
 		free_plan(&plan);
@@ -1648,7 +1676,8 @@ test_share(void)
 		plan.as_it_is = given;
 		plan.whole_ns = given ? 200e3 : 0;
 		plan_estimate(&plan);
-		ok(near(root->share_percent, given ? 25 : 50, 1e-9) && near(root->share_margin_percent, given ? 1.25 : hypot(10, 5), 1e-9),
+		ok(near(root->share_percent, given ? 25 : 50, 1e-9) &&
+		   near(root->share_margin_percent, given ? 1.25 : hypot(10, 5), 1e-9),
 		   "the doubt about the whole: %g +/- %g", root->share_percent, root->share_margin_percent);
 		free_plan(&plan);
 	}
@@ -1680,7 +1709,8 @@ test_anything(void)
 			if (!plain)
 			{
 				node->gathers = below(10) == 0;
-				node->kind = below(10) == 0 ? NODE_UNTIMED : below(5) == 0 ? NODE_WHOLE : NODE_SAMPLED;
+				node->kind = below(10) == 0 ? NODE_UNTIMED : below(5) == 0 ? NODE_WHOLE :
+					NODE_SAMPLED;
 			}
 			for (int p = -1; p < nworkers; p++)
 			{
@@ -1711,17 +1741,22 @@ test_anything(void)
 		{
 			NodeEstimate *node = &plan.nodes[i];
 
-			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) && isfinite(node->total_margin_ns) &&
-				isfinite(node->self_margin_ns) && isfinite(node->first_ns) && isfinite(node->adjusted_ns) &&
+			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) &&
+				isfinite(node->total_margin_ns) &&
+				isfinite(node->self_margin_ns) && isfinite(node->first_ns) &&
+					isfinite(node->adjusted_ns) &&
 				isfinite(node->leader_ns);
-			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 && node->total_margin_ns >= 0 &&
+			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 &&
+				node->total_margin_ns >= 0 &&
 				node->self_margin_ns >= 0 && node->first_ns >= 0;
 			self += node->self_ns;
 		}
-		finite &= isfinite(plan.overhead_ns) && isfinite(plan.root_estimate_ns) && isfinite(plan.whole_ns);
+		finite &= isfinite(plan.overhead_ns) && isfinite(plan.root_estimate_ns) &&
+			isfinite(plan.whole_ns);
 		if (!plan.as_it_is)
 		{
-			conditions &= plan.outside_ns >= 0 && plan.nodes[0].total_ns <= plan.whole_ns + tolerance;
+			conditions &= plan.outside_ns >= 0 &&
+				plan.nodes[0].total_ns <= plan.whole_ns + tolerance;
 			if (plain)
 			{
 				conditions &= holds(&plan, tolerance);

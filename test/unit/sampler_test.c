@@ -230,7 +230,8 @@ jumps(uint64_t tick_ns)
 	 * block with a gap
 	 */
 	missed = (int64_t) fake.injected - (int64_t) run.warps.count;
-	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 && fake.injected > 10,
+	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 &&
+	   fake.injected > 10,
 	   "ticks of %d ns, jumps of 5 us: %d of %d found, %d gaps", (int) tick_ns, (int) run.warps.count, (int) fake.injected,
 	   (int) run.gaps.count);
 	ok(run.warps.max_ns > 4000 && run.warps.max_ns < 6500, "of about 5 us");

@@ -161,9 +161,11 @@ typedef struct OldRules
 } OldRules;
 
 static int
-old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t calls, double elapsed)
+old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t calls,
+		  double elapsed)
 {
-	static const double many[] = {[LEAF] = 4096,[INNER] = 8192,[UNEVEN] = INFINITY,[GATHER] = 32768};
+	static const double many[] =
+		{[LEAF] = 4096,[INNER] = 8192,[UNEVEN] = INFINITY,[GATHER] = 32768};
 	double		most = node->kind == GATHER ? 8 : SAMPLING;
 	double		expensive = COST / 0.001;
 	double		next;
@@ -222,7 +224,8 @@ skip(Run *run)
 	double		f = ((double) run->over + (double) n / 2) / (double) node->calls;
 
 	if (n > 8)
-		run->truth += (double) n * mean_at(node, f) + sqrt((double) n * variance_at(node, f)) * normal();
+		run->truth += (double) n * mean_at(node, f) + sqrt((double) n * variance_at(node, f)) *
+			normal();
 	else
 		for (; n > 0; n--)
 			run->truth += draw_ticks(node, f);
@@ -287,7 +290,8 @@ typedef struct Plan
 {
 	const char *name;
 	Node		nodes[8];
-	int			nodes_at_once;	/* number of nodes from the first one on whose calls alternate; the next nodes follow */
+	/* number of nodes from the first one on whose calls alternate; the next nodes follow */
+	int			nodes_at_once;
 	int			copies;			/* number of repetitions of these nodes, in succession */
 	int			repeats;
 	double		coverage;		/* least coverage of the new policy's margins, in percent */
@@ -306,7 +310,8 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 	for (int i = 0; i < n; i++)
 	{
 		if (policy != NULL)
-			policy_class_init(policy, &stage[i].class, counting, stage[i].node->kind == UNEVEN || stage[i].node->kind == GATHER);
+			policy_class_init(policy, &stage[i].class, counting, stage[i].node->kind == UNEVEN ||
+							  stage[i].node->kind == GATHER);
 		stage[i].gap = 1;
 		stage[i].batch = policy != NULL ? stage[i].class.batch : POLICY_BATCH;
 		draw_gap(&stage[i]);
@@ -351,7 +356,8 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 				sum += samples[i];
 			add_batch(run);
 			if (policy != NULL)
-				gap = policy_see_batch(policy, &run->class, samples, nsamples, run->over, (uint64_t) now);
+				gap = policy_see_batch(policy, &run->class, samples, nsamples, run->over,
+									   (uint64_t) now);
 			else
 				gap = old_rules(rules, run->node, run->gap, sum / nsamples, run->over, now);
 			if (policy != NULL)
@@ -436,22 +442,28 @@ simulate(const Plan *plan, double share)
 
 static const Plan plans[] = {
 	{"short: 5 nodes of 50 calls", {
-		{50, ALIKE, 200, 0, 0, LEAF}, {50, ALIKE, 500, 0, 0, LEAF}, {50, EXPONENTIAL, 1000, 0, 0, INNER},
+		{50, ALIKE, 200, 0, 0, LEAF}, {50, ALIKE, 500, 0, 0, LEAF},
+			{50, EXPONENTIAL, 1000, 0, 0, INNER},
 		{50, ALIKE, 100, 0, 0, INNER}, {50, EXPONENTIAL, 300, 0, 0, INNER}}, 5, 1, 400, 90},
 	{"5 nodes of 2000 calls", {
-		{2000, ALIKE, 200, 0, 0, LEAF}, {2000, ALIKE, 500, 0, 0, LEAF}, {2000, EXPONENTIAL, 1000, 0, 0, INNER},
+		{2000, ALIKE, 200, 0, 0, LEAF}, {2000, ALIKE, 500, 0, 0, LEAF},
+			{2000, EXPONENTIAL, 1000, 0, 0, INNER},
 		{2000, ALIKE, 100, 0, 0, INNER}, {2000, EXPONENTIAL, 300, 0, 0, INNER}}, 5, 1, 400, 90},
 	{"6 nodes of 200,000 calls", {
-		{200000, ALIKE, 50, 0, 0, LEAF}, {200000, ALIKE, 80, 0, 0, LEAF}, {200000, EXPONENTIAL, 100, 0, 0, INNER},
-		{200000, ALIKE, 30, 0, 0, INNER}, {20000, EXPONENTIAL, 300, 0, 0, INNER}, {2000, ALIKE, 300, 0, 0, INNER}},
+		{200000, ALIKE, 50, 0, 0, LEAF}, {200000, ALIKE, 80, 0, 0, LEAF},
+			{200000, EXPONENTIAL, 100, 0, 0, INNER},
+		{200000, ALIKE, 30, 0, 0, INNER}, {20000, EXPONENTIAL, 300, 0, 0, INNER},
+			{2000, ALIKE, 300, 0, 0, INNER}},
 	6, 1, 200, 90},
 	{"10^7 cheap calls", {
 		{10000000, ALIKE, 10, 0, 0, LEAF}, {10000000, EXPONENTIAL, 60, 0, 0, INNER}}, 2, 1, 40, 85},
 	{"cheap calls beside those of ms", {
-		{1000000, ALIKE, 10, 0, 0, LEAF}, {100, EXPONENTIAL, 1e6, 0, 0, INNER}, {2000, LOGNORMAL, 30000, 0.5, 0, INNER},
+		{1000000, ALIKE, 10, 0, 0, LEAF}, {100, EXPONENTIAL, 1e6, 0, 0, INNER},
+			{2000, LOGNORMAL, 30000, 0.5, 0, INNER},
 		{100000, EXPONENTIAL, 200, 0, 0, INNER}}, 4, 1, 200, 85},
 	{"lognormal", {
-		{100000, LOGNORMAL, 200, 1, 0, LEAF}, {100000, ALIKE, 100, 0, 0, LEAF}, {100000, LOGNORMAL, 50, 1.2, 0, INNER}},
+		{100000, LOGNORMAL, 200, 1, 0, LEAF}, {100000, ALIKE, 100, 0, 0, LEAF},
+			{100000, LOGNORMAL, 50, 1.2, 0, INNER}},
 	3, 1, 200, 85},
 	{"one in 1000 takes 100 times as long", {
 		{1000000, RARE, 100, 100, 1000, INNER}, {1000000, ALIKE, 100, 0, 0, LEAF}}, 2, 1, 200, 80},
@@ -466,8 +478,10 @@ static const Plan plans[] = {
 	{"300 nodes of 1000 calls", {
 		{1000, ALIKE, 80, 0, 0, LEAF}}, 1, 300, 40, 80},
 	{"three stages of two nodes", {
-		{300000, ALIKE, 50, 0, 0, LEAF}, {300000, EXPONENTIAL, 60, 0, 0, INNER}, {20000, EXPONENTIAL, 1000, 0, 0, INNER},
-		{20000, ALIKE, 80, 0, 0, INNER}, {300000, ALIKE, 30, 0, 0, INNER}, {300000, EXPONENTIAL, 50, 0, 0, INNER}}, 2, 1, 200, 85},
+		{300000, ALIKE, 50, 0, 0, LEAF}, {300000, EXPONENTIAL, 60, 0, 0, INNER},
+			{20000, EXPONENTIAL, 1000, 0, 0, INNER},
+		{20000, ALIKE, 80, 0, 0, INNER}, {300000, ALIKE, 30, 0, 0, INNER},
+			{300000, EXPONENTIAL, 50, 0, 0, INNER}}, 2, 1, 200, 85},
 	{"a node of few long calls at last", {
 		{1000000, ALIKE, 50, 0, 0, LEAF}, {60, EXPONENTIAL, 300000, 0, 0, INNER}}, 1, 1, 200, 85},
 	{"waits: one in 500 takes a ms", {
@@ -533,7 +547,8 @@ main(void)
 		Outcome		little = simulate(p, POLICY_SHARE / 5);
 		Outcome		old = simulate(p, 0);
 		Outcome		alike = simulate(p, fmax(0.75 * old.overhead / 100, 1e-9));
-		double		budget = POLICY_SHARE * o.ticks + (POLICY_ALLOWANCE + POLICY_FEW * o.nodes) * COST;
+		double		budget = POLICY_SHARE * o.ticks + (POLICY_ALLOWANCE + POLICY_FEW * o.nodes) *
+			COST;
 
 		printf("# %-37s", p->name);
 		show(&o);

@@ -65,7 +65,7 @@ unusual(void)
 	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 5000, "the window remembers a jump");
 	for (uint64_t i = 0; i < 40; i++)
 		tally_unusual(tally, 0, 6000 + i);
-	ok(tally->window.njumps == TALLY_JUMPS, "but no more than it has room for");
+	ok(tally->window.njumps == TALLY_JUMPS, "but no more than fit");
 	{
 		bool		all_large = true;
 
