@@ -296,7 +296,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* a finding, or an interrupted pair, needs an accurate pair or two */
+	/* accurate pairs replace an interrupted one, and confirm a finding */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{

@@ -30,7 +30,7 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
-/* Executions timed as a whole that show what timing nodes adds, and the smallest correction. */
+/* Least executions timed as a whole before nodes' times are corrected, and the least factor. */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
