@@ -34,7 +34,6 @@ arm_counter_judge(const ArmEvidence *evidence)
 #include <sys/prctl.h>
 #endif
 
-#include "core/probe.h"
 #include "core/reading_fence.h"
 #include "core/reference.h"
 #include "core/system_clock.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "core/counter_frequency.h"
+#include "core/counter.h"
 
 #if defined(__aarch64__)
 #define CLOCKTIMING_HAVE_ARM_COUNTER 1

@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "core/reading_fence.h"
 #include "core/sampler.h"
+#include "core/stats.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
@@ -38,6 +39,15 @@
 #define RATE_PRIOR_NS	1e6
 #define RATE_TOLERANCE	100e-6
 #define UNKNOWN_RATE	1500e-6
+
+/* Shortest block that counts, in ns; in shorter ones, reading the reference clock matters. */
+#define COST_BLOCK_NS	40000.0
+
+/* One in COST_BLOCKS blocks is timed, because that takes another reading of the reference. */
+#define COST_BLOCKS		8
+
+/* smallest number of blocks for an estimate */
+#define LEAST_BLOCKS	30
 
 /* Largest share of stalls with a cost of a reading; counting them adds to the cost. */
 #define COST_STALLS		0.01
@@ -286,7 +296,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* a finding, or an interrupted pair, needs an accurate pair or two */
+	/* accurate pairs replace an interrupted one, and confirm a finding */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -323,6 +333,30 @@ count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 	run->blocks.weight += durations;
 	run->blocks.mean += delta * durations / run->blocks.weight;
 	run->blocks.squares += durations * delta * (mean - run->blocks.mean);
+}
+
+void
+block_costs_add(BlockCosts *costs, double ns)
+{
+	uint64_t	place = costs->seen++;
+
+	/* Vitter's algorithm R */
+	if (place >= BLOCK_COSTS)
+		place = random_next(&costs->random) % costs->seen;
+	else if (place == 0)
+		costs->random = UINT64_C(0x9E3779B97F4A7C15);
+	if (place < BLOCK_COSTS)
+		costs->ns[place] = ns;
+}
+
+double
+block_costs_least(BlockCosts *costs, double *margin_ns)
+{
+	double		work[BLOCK_COSTS];
+	int			n = costs->seen < BLOCK_COSTS ? (int) costs->seen : BLOCK_COSTS;
+
+	*margin_ns = NAN;
+	return n < LEAST_BLOCKS ? NAN : stats_undisturbed(costs->ns, n, margin_ns, work);
 }
 
 static void

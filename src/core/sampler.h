@@ -2,7 +2,6 @@
 #ifndef CLOCKTIMING_SAMPLER_H
 #define CLOCKTIMING_SAMPLER_H
 
-#include "core/block_costs.h"
 #include "core/reference.h"
 #include "core/sampler_loop.h"
 
@@ -34,6 +33,21 @@ typedef struct Events
 	double		max_ns;
 	double		total_ns;
 } Events;
+
+#define BLOCK_COSTS		2048
+
+/* Costs of a reading in some of the blocks of a run.  Must be initialised with zeros. */
+typedef struct BlockCosts
+{
+	uint64_t	seen;
+	uint64_t	random;
+	double		ns[BLOCK_COSTS];	/* mean cost of a reading in the block */
+} BlockCosts;
+
+extern void block_costs_add(BlockCosts *costs, double ns);
+
+/* Returns the undisturbed cost and half of its 95 % interval; NAN if blocks are too few.  Sorts. */
+extern double block_costs_least(BlockCosts *costs, double *margin_ns);
 
 typedef struct SamplerRun
 {

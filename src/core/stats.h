@@ -107,7 +107,7 @@ extern double stats_t_p_value(double t, double df);
  */
 extern double stats_t_critical(double inside, double outside, double df);
 
-/* Limits of outliers, by the median and the median absolute deviation of up to half outliers. */
+/* Values outside of these limits are outliers, by median and MAD; up to half may be outliers. */
 typedef struct OutlierLimits
 {
 	double		median;

@@ -127,7 +127,6 @@ tsc_why_not_trusted(void)
 #include <unistd.h>
 #endif
 
-#include "core/probe.h"
 
 /* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011

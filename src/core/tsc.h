@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/counter_frequency.h"
+#include "core/counter.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #define CLOCKTIMING_HAVE_TSC 1

@@ -1,14 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * call_wrapper.c
- *	  What stands before a node's function: it counts calls, and times some.
+/*
+ * What stands before a node's function: it counts calls, and times some.
  *
  * A node's "instrument" points into a NodeTiming, to what the server expects
  * there, and its ExecProcNode is one of two functions below.  In the common case
  * these count the call and pass it on.  A call that begins a loop, or that is to
  * be timed, comes to due_call().
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * executor_hooks.c
- *	  Executor hooks: decides which executions of the server are timed by sampling.
+/*
+ * Executor hooks: decides which executions of the server are timed by sampling.
  *
  * The first ExecutorRun() of an execution decides, because by then all hooks of ExecutorStart,
  * before and after ours, have set instrument_options.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -23,7 +23,7 @@ typedef struct ExplainedQuery
 	ExplainMethod method;
 	NodeTimingOptions options;	/* for METHOD_SAMPLING */
 	bool		verify;			/* also execute without counting and timing */
-	int			runs;			/* for METHOD_SAMPLING: mean of so many */
+	int			runs;			/* for METHOD_SAMPLING: number of runs */
 
 	/* called when the plan is known, before ExecutorEnd() */
 	void		(*finished) (QueryDesc *desc, void *arg);

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_attach.c
- *	  Finds a plan's nodes, and installs a wrapper before each.
- *
- *-------------------------------------------------------------------------
- */
+/* Finds a plan's nodes, and installs a wrapper before each. */
 #include "postgres.h"
 
 #include "access/parallel.h"

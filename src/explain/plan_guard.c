@@ -5,6 +5,7 @@
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "clock/subtransaction.h"
@@ -14,6 +15,7 @@
 typedef struct QueryWork
 {
 	bool		may_write;
+	Oid			role;
 	void		(*work) (void *arg);
 	void	   *arg;
 } QueryWork;
@@ -64,6 +66,27 @@ refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 				 errhint("Those of the transaction, such as by pg_advisory_xact_lock, are.")));
 }
 
+void
+work_as_role(Oid role, void (*work) (void *arg), void *arg)
+{
+	Oid			user;
+	int			context;
+	int			nest_level;
+
+	if (!OidIsValid(role))
+	{
+		work(arg);
+		return;
+	}
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	compat_RestrictSearchPath();
+	work(arg);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, context);
+}
+
 /*
  * Calls work(), and refuses writes unless they are allowed.  A read-only transaction may still
  * write large objects and temporary tables, and assign a transaction ID; that is checked
@@ -81,7 +104,7 @@ guard_writes(void *arg)
 
 	if (work->may_write)
 	{
-		work->work(work->arg);
+		work_as_role(work->role, work->work, work->arg);
 		return;
 	}
 	PG_TRY();
@@ -93,7 +116,7 @@ guard_writes(void *arg)
 			previous_object_access = hook;
 			object_access_hook = refuse_session_locks;
 		}
-		work->work(work->arg);
+		work_as_role(work->role, work->work, work->arg);
 	}
 	PG_FINALLY();
 	{
@@ -111,9 +134,10 @@ guard_writes(void *arg)
 }
 
 void
-guarded_work(const char *text, bool may_write, bool undone, void (*work) (void *arg), void *arg)
+guarded_work(const char *text, bool may_write, bool undone, Oid role,
+			 void (*work) (void *arg), void *arg)
 {
-	QueryWork	query_work = {may_write, work, arg};
+	QueryWork	query_work = {may_write, role, work, arg};
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
 		.callback = query_error_callback,

@@ -128,25 +128,8 @@ plan_run(const PlanQuery *query, const PlanObserver *observer)
 	return run.ms;
 }
 
-typedef struct RoleWork
-{
-	const PlanQuery *query;
-	void		(*work) (void *arg);
-	void	   *arg;
-} RoleWork;
-
-static void
-work_as_role(void *arg)
-{
-	const RoleWork *work = arg;
-
-	plan_query_as_role(work->query->role, work->work, work->arg);
-}
-
 void
 plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg)
 {
-	RoleWork	role_work = {query, work, arg};
-
-	guarded_work(query->text, query->writes, true, work_as_role, &role_work);
+	guarded_work(query->text, query->writes, true, query->role, work, arg);
 }

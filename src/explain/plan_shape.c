@@ -10,65 +10,6 @@
 /* Upper limit of the bytes that a sort needs for a row in addition to its columns. */
 #define SORT_ROW_OVERHEAD	64
 
-/* Plain and hashed aggregates read all input in one call. */
-static InputReading
-agg_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	switch (((const Agg *) node->plan)->aggstrategy)
-	{
-		case AGG_PLAIN:
-		case AGG_HASHED:
-			return INPUT_READ_TO_END;
-		case AGG_SORTED:
-			return INPUT_AS_NODE;
-		case AGG_MIXED:
-			break;
-	}
-	return INPUT_MAY_STOP;
-}
-
-static InputReading
-setop_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	return ((const SetOp *) node->plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END :
-		INPUT_MAY_STOP;
-}
-
-/* With RETURNING, the reader of the rows may stop. */
-static InputReading
-modify_table_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	return ((const ModifyTable *) node->plan)->returningLists == NIL ? INPUT_READ_TO_END :
-		INPUT_MAY_STOP;
-}
-
-/* A run condition ends one partition, or all of them. */
-static InputReading
-window_agg_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	return ((const WindowAggState *) node)->runcondition == NULL ? INPUT_AS_NODE : INPUT_MAY_STOP;
-}
-
-static InputReading
-nest_loop_inputs(const PlanState *node, const PlanState *input)
-{
-	const JoinState *join = &((const NestLoopState *) node)->js;
-
-	if (outerPlanState(node) == input || (!join->single_match && join->jointype != JOIN_ANTI))
-		return INPUT_AS_NODE;
-	return INPUT_ENDED_BY_MATCH;
-}
-
-static bool
-append_varies(const PlanState *node)
-{
-	return ((const AppendState *) node)->as_nasyncplans > 0;
-}
-
 static const PlanShape shapes[] = {
 	/* scans and other nodes without an input */
 	{.plan = T_SeqScan, .name = "Seq Scan"},
@@ -95,7 +36,7 @@ static const PlanShape shapes[] = {
 	{.plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
 
 	/* nodes that read an input as they are read themselves */
-	{.plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE, .varies = append_varies},
+	{.plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE},
 	{.plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
 	{.plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
 	{.plan = T_Result, .name = "Result", .inputs = INPUT_AS_NODE},
@@ -111,12 +52,12 @@ static const PlanShape shapes[] = {
 	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
 	.calls_vary = true},
 
-	/* nodes whose reading depends on the plan */
-	{.plan = T_Agg, .name = "Aggregate", .inputs_of = agg_inputs},
-	{.plan = T_SetOp, .name = "SetOp", .inputs_of = setop_inputs},
-	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs_of = modify_table_inputs},
-	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs_of = window_agg_inputs, .calls_vary = true},
-	{.plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
+	/* nodes with exceptions, see plan_input_reading() */
+	{.plan = T_Agg, .name = "Aggregate", .inputs = INPUT_READ_TO_END},
+	{.plan = T_SetOp, .name = "SetOp", .inputs = INPUT_READ_TO_END},
+	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs = INPUT_READ_TO_END},
+	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_NestLoop, .name = "Nested Loop", .inputs = INPUT_AS_NODE},
 
 	/* may stop after the first outer call if the inner side is empty */
 	{.plan = T_HashJoin, .name = "Hash Join", .inputs = INPUT_IF_BEGUN},
@@ -148,17 +89,45 @@ plan_shape(const PlanState *node)
 InputReading
 plan_input_reading(const PlanState *node, const PlanState *input)
 {
-	const PlanShape *shape = plan_shape(node);
+	const Plan *plan = node->plan;
+	const JoinState *join = (const JoinState *) node;
+	bool		may_stop = false;
 
-	return shape->inputs_of != NULL ? shape->inputs_of(node, input) : shape->inputs;
+	switch (nodeTag(plan))
+	{
+		case T_Agg:
+			/* the others but AGG_MIXED read all input in one call */
+			if (((const Agg *) plan)->aggstrategy == AGG_SORTED)
+				return INPUT_AS_NODE;
+			may_stop = ((const Agg *) plan)->aggstrategy == AGG_MIXED;
+			break;
+		case T_SetOp:
+			may_stop = ((const SetOp *) plan)->strategy != SETOP_HASHED;
+			break;
+		case T_ModifyTable:
+			/* the reader of its rows may stop */
+			may_stop = ((const ModifyTable *) plan)->returningLists != NIL;
+			break;
+		case T_WindowAgg:
+			/* a run condition ends one partition, or all of them */
+			may_stop = ((const WindowAggState *) node)->runcondition != NULL;
+			break;
+		case T_NestLoop:
+			if (outerPlanState(node) != input &&
+				(join->single_match || join->jointype == JOIN_ANTI))
+				return INPUT_ENDED_BY_MATCH;
+			break;
+		default:
+			break;
+	}
+	return may_stop ? INPUT_MAY_STOP : plan_shape_of(plan)->inputs;
 }
 
 bool
 plan_calls_vary(const PlanState *node)
 {
-	const PlanShape *shape = plan_shape(node);
-
-	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
+	return plan_shape(node)->calls_vary ||
+		(IsA(node, AppendState) && ((const AppendState *) node)->as_nasyncplans > 0);
 }
 
 static bool

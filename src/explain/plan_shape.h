@@ -34,10 +34,6 @@ typedef struct PlanShape
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
 								 * many rows, or wait */
-
-	/* in place of "inputs" and its like, if the plan's fields decide */
-	InputReading (*inputs_of) (const PlanState *node, const PlanState *input);
-	bool		(*varies) (const PlanState *node);
 } PlanShape;
 
 /* Return the entry of a node's type, or one that says that nothing is known. */

@@ -21,7 +21,6 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
@@ -112,11 +111,21 @@ param_error_callback(void *arg)
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
-/* Converts each element of "values" to the type of its parameter. */
-static ParamListInfo
-read_params(ArrayType *values, const Oid *types, int ntypes)
+/* Types of parameters, and the resulting values. */
+typedef struct Parameters
 {
+	const Planning *planning;
+	Oid		   *types;
+	int			n;
+	const ExecuteStmt *execute; /* EXECUTE with the arguments, or NULL */
 	ParamListInfo params;
+} Parameters;
+
+/* Converts each of the planning's values to the type of its parameter. */
+static void
+read_parameters(void *arg)
+{
+	Parameters *parameters = arg;
 	int			number = 0;
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
@@ -127,53 +136,34 @@ read_params(ArrayType *values, const Oid *types, int ntypes)
 	bool	   *nulls;
 	int			n;
 
-	deconstruct_array(values, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
-	if (n != ntypes)
+	deconstruct_array(parameters->planning->values, TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, &nulls, &n);
+	if (n != parameters->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("wrong number of values in params"),
-				 errdetail("Expected %d values but got %d.", ntypes, n),
-				 ntypes == 0 ? errhint("Leave params out.") :
+				 errdetail("Expected %d values but got %d.", parameters->n, n),
+				 parameters->n == 0 ? errhint("Leave params out.") :
 				 errhint("Give one value for each parameter, in order, for example params => '{42,abc}'.")));
 
-	params = makeParamList(ntypes);
+	parameters->params = makeParamList(n);
 	error_context_stack = &callback;
 	for (int i = 0; i < n; i++)
 	{
-		ParamExternData *param = &params->params[i];
+		ParamExternData *param = &parameters->params->params[i];
 		Oid			input;
 		Oid			io_param;
 
 		number = i + 1;
-		getTypeInputInfo(types[i], &input, &io_param);
-		param->ptype = types[i];
+		param->ptype = parameters->types[i];
 		param->pflags = PARAM_FLAG_CONST;
 		param->isnull = nulls[i];
+		getTypeInputInfo(param->ptype, &input, &io_param);
 		param->value = OidInputFunctionCall(input,
 											nulls[i] ? NULL : TextDatumGetCString(elements[i]),
 											io_param, -1);
 	}
 	error_context_stack = callback.previous;
-	return params;
-}
-
-/* Arguments of read_parameters(): types of parameters, and the resulting values. */
-typedef struct Parameters
-{
-	const Planning *planning;
-	Oid		   *types;
-	int			n;
-	const ExecuteStmt *execute; /* EXECUTE with the arguments, or NULL */
-	ParamListInfo params;
-} Parameters;
-
-static void
-read_parameters(void *arg)
-{
-	Parameters *parameters = arg;
-
-	parameters->params =
-		read_params(parameters->planning->values, parameters->types, parameters->n);
 }
 
 /* Analyzes the query.  Parameters have the types that PREPARE finds; text if nothing is known. */
@@ -250,10 +240,9 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
 	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
 
-	take_plan(planning,
-			  compat_plan_query(only_statement(pg_rewrite_query(query)), planning->query->text,
-								cursor_options,
-								generic ? NULL : planning->query->params));
+	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)),
+										  planning->query->text, cursor_options,
+										  generic ? NULL : planning->query->params));
 }
 
 /* Evaluates the arguments of EXECUTE as the server does. */
@@ -454,28 +443,7 @@ plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
 	planning->query->role = relation->rd_rel->relowner;
 	table_close(relation, NoLock);
 
-	plan_query_as_role(planning->query->role, plan_view, &view);
-}
-
-void
-plan_query_as_role(Oid role, void (*work) (void *arg), void *arg)
-{
-	Oid			user;
-	int			context;
-	int			nest_level;
-
-	if (!OidIsValid(role))
-	{
-		work(arg);
-		return;
-	}
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
-	nest_level = NewGUCNestLevel();
-	compat_RestrictSearchPath();
-	work(arg);
-	AtEOXact_GUC(false, nest_level);
-	SetUserIdAndSecContext(user, context);
+	work_as_role(planning->query->role, plan_view, &view);
 }
 
 /* Plans the statement; called under the guard, because the planner executes functions, too. */
@@ -527,7 +495,7 @@ plan_query_params(const char *text, ArrayType *params, bool allow_writes)
 
 	query->text = query->source_text = text;
 
-	guarded_work(text, allow_writes, false, plan_it, &planning);
+	guarded_work(text, allow_writes, false, InvalidOid, plan_it, &planning);
 	return query;
 }
 

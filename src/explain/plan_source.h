@@ -30,11 +30,4 @@ extern PlanQuery *plan_query(const char *text, bool allow_writes);
 /* The same, with the values of $1, $2 and so on as text; NULL: none. */
 extern PlanQuery *plan_query_params(const char *text, ArrayType *params, bool allow_writes);
 
-/*
- * Calls work(arg) as this role, with the restrictions that the server has for functions in a
- * materialized view's query.  InvalidOid: the current role, without restrictions.  After an error,
- * the abort of the (sub)transaction removes the restrictions.
- */
-extern void plan_query_as_role(Oid role, void (*work) (void *arg), void *arg);
-
 #endif							/* CLOCKTIMING_PLAN_SOURCE_H */

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * query_timing.c
- *	  What is kept of a plan while it is timed: the run as a whole.
- *
- *-------------------------------------------------------------------------
- */
+/* What is kept of a plan while it is timed: the run as a whole. */
 #include "postgres.h"
 
 #include "access/parallel.h"

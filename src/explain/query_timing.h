@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * query_timing.h
- *	  What is kept of a plan while it is timed: its nodes' calls and loops.
+/*
+ * What is kept of a plan while it is timed: its nodes' calls and loops.
  *
  * A loop of a node is what the server calls so: from its first call, or from a
  * rescan, to the call that returns no tuple, or to the next rescan.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_QUERY_TIMING_H
 #define CLOCKTIMING_QUERY_TIMING_H

@@ -69,7 +69,7 @@ extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *coun
 /* Returns the rows that the node has counted by itself, in ended loops and in the current one. */
 extern double instr_own_rows(const NodeInstr *instr);
 
-/* Removes the latest call from the current loop; returns if it was a tuple, and sets its time. */
+/* Removes the latest call from the current loop; returns whether it was a tuple; sets its time. */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 
 /* Sets the counts and times of a node.  Times below 0 become 0; first_ns is at most total_ns. */

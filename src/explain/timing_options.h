@@ -12,7 +12,7 @@ typedef struct NodeTimingOptions
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * may add, in percent of the elapsed time;
 								 * calls are timed more rarely to keep it */
-	bool		may_stop;		/* may pause, or leave out rows */
+	bool		may_stop;		/* the reader may pause, or skip rows */
 	bool		no_workers;		/* no worker is started for a Gather */
 	bool		late;			/* attached while ExecutorRun() is active */
 } NodeTimingOptions;

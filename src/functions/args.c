@@ -1,9 +1,4 @@
-/*
- * args.c
- *	  See args.h.
- *
- * Comparisons are written such that NaN is out of range.
- */
+/* Comparisons are written such that NaN is out of range. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * args.h
- *	  Checks arguments of SQL functions.
- *
- *-------------------------------------------------------------------------
- */
+/* Checks arguments of SQL functions. */
 #ifndef CLOCKTIMING_ARGS_H
 #define CLOCKTIMING_ARGS_H
 

@@ -128,10 +128,7 @@ get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/*
- * Gets the costs of a reading in samples.  Each array must be of one clock; the two arrays may be
- * of different clocks.
- */
+/* Gets the costs of a reading in samples.  All of an array must be of one clock. */
 static void
 get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {

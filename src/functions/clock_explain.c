@@ -1,11 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_explain.c
- *	  clock_explain(), clock_explain_text() and clock_explain_json(): EXPLAIN ANALYZE without the
- *	  cost of timing.
- *
- *-------------------------------------------------------------------------
- */
+/* clock_explain(), clock_explain_text() and clock_explain_json(): EXPLAIN ANALYZE by sampling. */
 #include "postgres.h"
 
 #include <math.h>

@@ -79,10 +79,7 @@ typedef struct Work
 	const char *reason;			/* what is not known, and why */
 } Work;
 
-/*
- * Work of which so much was done in a period: operations, or blocks of which so
- * many may be done at a time.
- */
+/* Work done in a period: operations, or blocks of which some may be done at a time. */
 static Work
 counted(const char *setting, const char *name, const Statistics *all, const char *statistics,
 		const Counts *counts, int i, int max_blocks)
@@ -145,10 +142,7 @@ work_on_relations(Work *works, const Statistics *all)
 	return lengthof(kinds);
 #else
 
-	/*
-	 * only reads and writes, and counted together with extensions, which are
-	 * not
-	 */
+	/* only reads and writes; extensions are not counted apart */
 	works[0] = counted(setting, "relation reads", all, "pg_stat_database",
 					   &all->databases, BLOCKS_READ, 1);
 	works[0].least_operations_per_s = 0;

@@ -1,7 +1,4 @@
-/*
- * clock_measure.c
- *	  clock_measure(), the views of a sample, which is measured or given, and clock_throttled().
- */
+/* clock_measure(), the views of a sample, which is measured or given, and clock_throttled(). */
 #include "postgres.h"
 
 #include <math.h>

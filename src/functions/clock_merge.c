@@ -1,7 +1,4 @@
-/*
- * clock_merge.c
- *	  clock_merge(): merges samples.
- */
+/* clock_merge(): merges samples. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * clock_metrics.c
- *	  What is behind the view clock_metrics and clock_metrics_text().
+/*
+ * What is behind the view clock_metrics and clock_metrics_text().
  *
  * Nothing is measured here: it is what the worker that watches the clocks has
  * found, what statistics of plans there are, and what is being executed.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * clock_overhead.c
- *	  What EXPLAIN ANALYZE really costs: clock_executor_overhead(),
- *	  clock_executor_overhead_runs() and clock_query_overhead().
- *
- *-------------------------------------------------------------------------
+/*
+ * What EXPLAIN ANALYZE really costs: clock_executor_overhead(), clock_executor_overhead_runs() and
+ * clock_query_overhead().
  */
 #include "postgres.h"
 
@@ -35,10 +31,7 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 /* What a tuplestore needs for a row of generate_series, growth included. */
 #define BYTES_PER_ROW		112
 
-/*
- * Rows in a block of executions, whose times are compared for the typical
- * overhead: some 20 ms, several time slices of the scheduler.
- */
+/* Rows in a block of executions, some 20 ms: several time slices of the scheduler. */
 #define BLOCK_ROWS			500000
 
 /* The share of the time that reading the clock back to back may take. */
@@ -265,10 +258,7 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 			put_estimate(&row, typical, 1, 4);
 			row_put_number(&row, typical.value / plain_ms * 100, 4);
 
-			/*
-			 * there are some, if one of the modes was executed that counts
-			 * them
-			 */
+			/* known if one of the executed modes counts them */
 			if (rounds->node_calls > 0)
 				row_put_count(&row, (int64) rint(rounds->node_calls));
 			else

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_running.c
- *	  What is behind the view clock_running.
- *
- *-------------------------------------------------------------------------
- */
+/* What is behind the view clock_running. */
 #include "postgres.h"
 
 #include <math.h>

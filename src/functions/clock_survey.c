@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_survey.c
- *	  clock_survey(): compares all clocks.
- *
- *-------------------------------------------------------------------------
- */
+/* clock_survey(): compares all clocks. */
 #include "postgres.h"
 
 #include <math.h>
@@ -79,10 +73,7 @@ typedef struct StepWatch
 	bool		as_reported;	/* one was as large as the resolution */
 } StepWatch;
 
-/*
- * Checks a reading for a step.  It and the previous one were taken since after_ns.  Returns the
- * clock's advance between both in ns; 0 if there is none.
- */
+/* Returns the advance since the previous reading in ns, or 0.  Both were taken since after_ns. */
 static double
 check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
@@ -117,10 +108,7 @@ check_between_blocks(void *arg, double elapsed_s)
 	watch->before_ns[1] = now_ns;
 }
 
-/*
- * Waits for steps.  The distance of observations is derived from the smallest advance so far, which
- * may be that of several steps.
- */
+/* Waits for steps, for a time that the shortest advance known so far determines. */
 static void
 wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 {

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_survey.h
- *	  Compares all clocks.
- *
- *-------------------------------------------------------------------------
- */
+/* Compares all clocks. */
 #ifndef CLOCKTIMING_CLOCK_SURVEY_H
 #define CLOCKTIMING_CLOCK_SURVEY_H
 

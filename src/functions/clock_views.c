@@ -1,7 +1,4 @@
-/*
- * clock_views.c
- *	  The functions of the views clock_sources and clock_platform.
- */
+/* The functions of the views clock_sources and clock_platform. */
 #include "postgres.h"
 
 #include <math.h>

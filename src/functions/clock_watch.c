@@ -166,10 +166,7 @@ clock_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * Returns whether there are a history and statistics of plans, since their views raise errors
- * otherwise.
- */
+/* Returns whether there are a history and statistics of plans; else their views raise errors. */
 Datum
 internal_clock_page_sources(PG_FUNCTION_ARGS)
 {

@@ -1,8 +1,4 @@
-/*
- * plan_stats.c
- *	  The functions of the views clock_plan_stats and clock_node_stats, and of
- *	  clock_node_changes().
- */
+/* The functions of the views clock_plan_stats and clock_node_stats, and of clock_node_changes(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -95,10 +91,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_to_set(&row, fcinfo);
 }
 
-/*
- * Returns the user whose plans the caller may see; InvalidOid: all, for members of
- * pg_read_all_stats.
- */
+/* Returns the user whose plans the caller may see; InvalidOid: all (pg_read_all_stats). */
 static Oid
 seen_user(void)
 {
@@ -294,10 +287,7 @@ sums_of(ArrayType *array)
 	};
 }
 
-/*
- * Compares the times before a snapshot with those after it.  The second sums either continue the
- * first ones or were reset.
- */
+/* Compares the times before a snapshot with those after it, whose sums go on or were reset. */
 Datum
 internal_clock_compare_sums(PG_FUNCTION_ARGS)
 {

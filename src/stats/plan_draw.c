@@ -52,7 +52,7 @@
  */
 #define AFTER_EFFECT		2.5
 
-/* Cost of a skipped execution in ns (bench/turns), and least share of the overhead for others. */
+/* Cost of a skipped execution in ns, by bench/turns; least share of the overhead for timed ones. */
 #define SKIPPED_NS	60
 #define LEAST_PART		0.1
 

@@ -30,7 +30,7 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
-/* Executions timed as a whole that show what timing nodes adds, and the smallest correction. */
+/* Least executions timed as a whole before nodes' times are corrected, and the least factor. */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
@@ -156,9 +156,10 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		add_to_sums(entry, &entry->with_nodes, execution);
 	if (execution->estimate == NULL || execution->weight <= 1)
 		add_to_sums(entry, execution->failed ? &entry->failed : &entry->whole, execution);
+	if (execution->tree == NULL)
+		return;
 	plain = plain_factor(entry);
-	for (int32 slot = entry->first_node; execution->estimate != NULL && slot != NO_SLOT &&
-		 i < execution->tree->nkept;
+	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
 		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
 }

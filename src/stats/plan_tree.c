@@ -1,12 +1,10 @@
 /* The tree is that of the plan, not of an execution, which may prune other partitions each time. */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_class.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
-#include "utils/syscache.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "explain/explain_output.h"
@@ -41,16 +39,13 @@ plan_node_index(const Plan *plan)
 static uint64
 name_hash(Oid relation)
 {
-	HeapTuple	tuple = OidIsValid(relation) ? SearchSysCache1(RELOID, ObjectIdGetDatum(relation)) :
-		NULL;
-	const char *name;
+	char	   *name = OidIsValid(relation) ? get_rel_name(relation) : NULL;
 	uint64		hash;
 
-	if (!HeapTupleIsValid(tuple))
+	if (name == NULL)
 		return 0;
-	name = NameStr(((Form_pg_class) GETSTRUCT(tuple))->relname);
 	hash = hash_bytes_extended((const unsigned char *) name, (int) strlen(name), 0);
-	ReleaseSysCache(tuple);
+	pfree(name);
 	return hash;
 }
 

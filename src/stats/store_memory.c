@@ -182,7 +182,8 @@ restore(CheckedReader *reader)
 static void
 store_load(void)
 {
-	CheckedStatus status = checked_load(STORE_FILE, MaxAllocHugeSize, _("Statistics of plans start empty."), restore);
+	CheckedStatus status = checked_load(STORE_FILE, MaxAllocHugeSize,
+										_("Statistics of plans start empty."), restore);
 
 	if (status == CHECKED_INVALID)
 	{

@@ -95,12 +95,6 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 	LWLockRelease(watch_store->lock);
 }
 
-static uint32
-sum_of_counts(uint32 a, uint64 b)
-{
-	return (uint32) Min((uint64) a + b, PG_UINT32_MAX);
-}
-
 /*
  * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair with the
  * least count times relative distance, and keeps the ticks of the more frequent one.
@@ -157,7 +151,7 @@ watch_add_durations(WatchRow *into, const TallyEntry *entries, int n)
 	for (i = 0; i < into->n; i++)
 	{
 		into->ticks[i] = (uint32) all[i].ticks;
-		into->counts[i] = sum_of_counts(0, all[i].count);
+		into->counts[i] = (uint32) Min(all[i].count, PG_UINT32_MAX);
 	}
 	pfree(all);
 }

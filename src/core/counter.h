@@ -1,8 +1,23 @@
-/* The frequency of a processor's counter. */
-#ifndef CLOCKTIMING_COUNTER_FREQUENCY_H
-#define CLOCKTIMING_COUNTER_FREQUENCY_H
+/* The counters of processors: whether they can be read, and their frequency. */
+#ifndef CLOCKTIMING_COUNTER_H
+#define CLOCKTIMING_COUNTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+typedef struct Probe
+{
+	uint64_t	(*read) (void);
+	bool		done;
+	bool		survived;
+} Probe;
+
+/*
+ * Executes "read" once, with signal handlers installed; returns whether it raised no signal.  An
+ * instruction may fault unexpectedly, for example because a hypervisor intercepts it, and an
+ * unhandled signal in one backend ends every session of the server.
+ */
+extern bool probe(Probe *probe);
 
 /* Must be initialised with zeros. */
 typedef struct CounterFrequency
@@ -24,4 +39,4 @@ extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (voi
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 
-#endif							/* CLOCKTIMING_COUNTER_FREQUENCY_H */
+#endif							/* CLOCKTIMING_COUNTER_H */
