@@ -129,6 +129,7 @@ describe_node(PlanState *node, void *context)
 	n->depth = (int16) d->depth;
 	n->tag = (int16) nodeTag(plan);
 	n->is_subplan = t->subplan != NULL;
+	n->spills = IsA(plan, Sort) && plan_works_between(node, plan->plan_rows);
 	n->width = plan->plan_width;
 	n->rows = (float) plan->plan_rows;
 	n->startup_cost = (float) plan->startup_cost;
