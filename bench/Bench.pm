@@ -229,7 +229,7 @@ sub make_schema
 	psql("\\set directory '$directory'\nSET client_min_messages = warning;\nCREATE EXTENSION IF NOT EXISTS clocktiming;\n"
 		  . "DROP SCHEMA IF EXISTS $schema CASCADE;\nCREATE SCHEMA $schema;\nSET search_path = $schema;\n"
 		  . "CREATE FUNCTION bench_execute(text, text, boolean, OUT run_ms double precision,"
-		  . " OUT root_ms double precision, OUT calls double precision) LANGUAGE c AS '$library';\n"
+		  . " OUT root_ms double precision, OUT calls double precision, OUT cpu_ms double precision) LANGUAGE c AS '$library';\n"
 		  . "CREATE FUNCTION bench_apart(text, boolean) RETURNS text LANGUAGE c AS '$library';\n"
 		  . "CREATE FUNCTION bench_keep_heap() RETURNS void LANGUAGE c AS '$library';\n$tables");
 	return;

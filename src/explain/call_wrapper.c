@@ -293,8 +293,19 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	if (t->is_root)
 		record_root_call(t, start, stop);
 	if (unlikely(query->watcher != NULL && stop >= query->publish_due))
-		query->watcher->publish(query, t);
+		query->watcher->publish(query, t, false);
 	return slot;
+}
+
+/* Publishes the counters while a call of t begins, which need not be timed. */
+static pg_noinline void
+watch_call(NodeTiming *t)
+{
+	QueryTiming *query = t->query;
+
+	query->publish_now = false;
+	(void) query_reading(query, t, false);
+	query->watcher->publish(query, t, true);
 }
 
 static pg_noinline TupleTableSlot *
@@ -314,6 +325,8 @@ first_call(PlanState *node, NodeTiming *t)
 	t->calls_again += t->ended && instr_in_loop(&t->instr) && !(t->is_root && query->rewound);
 	t->ended = t->in_loop = false;
 	query->rewound &= !t->is_root;
+	if (unlikely(query->publish_now))
+		watch_call(t);
 	if (t->first_skip < 0)
 	{
 		if (t->samples->first.policy.gap > 0)
@@ -367,7 +380,12 @@ due_call(PlanState *node)
 		record_time_between_calls(t);
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
+	/* 0: a call that shall publish, see live_remind() */
+	else if (next_due(t) == 0)
+		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
+	if (unlikely(t->query->publish_now))
+		watch_call(t);
 	if (t->calls > next_due(t))
 		return timed_call(node, t, &t->samples->later);
 	slot = node->ExecProcNodeReal(node);
@@ -386,7 +404,7 @@ static inline bool
 count_first_call(NodeTiming *t)
 {
 	if (t->first_skip <= 0 || instr_in_loop(&t->instr) || t->reading == INPUT_IF_BEGUN ||
-		query_was_read(t->query))
+		query_needs_attention(t->query))
 		return false;
 	t->calls++;
 	t->first_calls++;

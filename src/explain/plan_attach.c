@@ -430,7 +430,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
 		/* see counted_call() */
-		t->seen = query->watcher != NULL || !is_read_to_end(t) || t->rescanned ||
+		t->seen = !is_read_to_end(t) || t->rescanned || (query->watcher != NULL && !plan_end_shows(t->node)) ||
 			(t->parent != NULL && IsA(t->parent->node, NestLoopState) && outerPlanState(t->parent->node) == t->node);
 		install_wrapper(t);
 	}

@@ -173,6 +173,45 @@ plan_works_between(const PlanState *node, double rows)
 }
 
 bool
+plan_end_shows(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_SeqScanState:
+		case T_IndexScanState:
+		case T_IndexOnlyScanState:
+		case T_BitmapHeapScanState:
+		case T_FunctionScanState:
+		case T_ValuesScanState:
+		case T_CteScanState:
+		case T_SortState:
+		case T_MaterialState:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Scans and sorts clear the slot that they return. */
+bool
+plan_is_at_end(const PlanState *node)
+{
+	const MaterialState *material = (const MaterialState *) node;
+
+	switch (nodeTag(node))
+	{
+		case T_SortState:
+			return TupIsNull(node->ps_ResultTupleSlot);
+		case T_MaterialState:
+			return material->eof_underlying &&
+				(material->tuplestorestate == NULL || tuplestore_ateof(material->tuplestorestate));
+		default:
+			return TupIsNull(node->ps_ProjInfo != NULL ? node->ps_ProjInfo->pi_state.resultslot :
+							 ((const ScanState *) node)->ss_ScanTupleSlot);
+	}
+}
+
+bool
 plan_subplan_is_read_to_end(const SubPlanState *subplan)
 {
 	switch (subplan->subplan->subLinkType)

@@ -52,6 +52,13 @@ extern bool plan_calls_vary(const PlanState *node);
 extern bool plan_works_after(const PlanState *node, double rows);
 extern bool plan_works_between(const PlanState *node, double rows);
 
+/*
+ * Whether a node's state shows that its latest call has returned no tuple, and whether that was
+ * so.  The node must not be called at the moment, and its loop must not have been ended by a rescan.
+ */
+extern bool plan_end_shows(const PlanState *node);
+extern bool plan_is_at_end(const PlanState *node);
+
 /* Returns whether each evaluation reads the subplan to the end.  Not for CTEs. */
 extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);
 

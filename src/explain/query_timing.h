@@ -232,6 +232,8 @@ typedef struct QueryTiming
 	uint64		publish_due;	/* publish() is due from this reading of the
 								 * clock on */
 	struct LiveExecution *live; /* for the watcher; or NULL */
+	volatile bool publish_now;	/* the next call publishes, see
+										 * watch_call() */
 
 	int			nnodes;			/* plan_node_ids are below */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
@@ -293,8 +295,9 @@ typedef struct ExecutionWatcher
 	int			(*enter) (QueryDesc *desc);
 	void		(*leave) (QueryDesc *desc, int entered, bool failed);
 	void		(*attached) (QueryTiming *query);	/* wrappers are installed */
-	void		(*publish) (QueryTiming *query, NodeTiming *t); /* a timed call of the
-																 * node has ended */
+
+	/* A call of the node begins, or a timed one has ended. */
+	void		(*publish) (QueryTiming *query, NodeTiming *t, bool begins);
 	void		(*ended) (QueryTiming *query);	/* its memory is freed, also
 												 * after an error */
 } ExecutionWatcher;
@@ -386,6 +389,13 @@ static inline bool
 query_was_read(const QueryTiming *query)
 {
 	return query->has_sentinel && !instr_in_loop(&query->root->instr);
+}
+
+/* Whether a call has more to do than to be counted, although it is not due. */
+static inline bool
+query_needs_attention(const QueryTiming *query)
+{
+	return query_was_read(query) || query->publish_now;
 }
 
 /*

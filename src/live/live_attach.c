@@ -44,10 +44,17 @@
 #define MOST_DEPTH		200
 
 /* Longest interval of the timeout, in ms. */
-#define TIMEOUT_MS		50
+#define TIMEOUT_MS		25
 
 /* Cost that the planner expects of a millisecond: a page that is in memory takes some 10 us. */
 #define COST_PER_MS		100
+
+/*
+ * Of calls that vary, one in so many is timed; and timing may add this share of the time, in
+ * percent.  Nobody may look at the result.
+ */
+#define LIVE_SAMPLING	1000
+#define LIVE_OVERHEAD	0.2
 
 /* Number of statements that are remembered because an execution was long. */
 #define LONG_STATEMENTS	1024
@@ -55,6 +62,7 @@
 typedef struct RunningExecution
 {
 	QueryDesc  *desc;
+	QueryTiming *query;			/* NULL: not published */
 	TimestampTz seen_at;		/* by the timeout first; 0: not yet */
 	bool		attached;
 } RunningExecution;
@@ -68,6 +76,7 @@ static volatile int nrunning = 0;
 
 static double long_cost;
 static uint64 long_statements[LONG_STATEMENTS];
+static bool any_long = false;	/* one is remembered */
 static int	live_timeout = -1;
 static int	timeout_pid = 0;
 
@@ -163,9 +172,9 @@ static void
 attach(QueryDesc *desc, bool late)
 {
 	NodeTimingOptions options = {
-		.sampling = live_interval_ms == 0 ? 1 : SAMPLING_DEFAULT,
+		.sampling = live_interval_ms == 0 ? 1 : LIVE_SAMPLING,
 		.only_node = -1,
-		.max_overhead = MAX_OVERHEAD_DEFAULT,
+		.max_overhead = LIVE_OVERHEAD,
 		.may_stop = true,
 		.no_workers = true,
 		.late = late
@@ -196,6 +205,7 @@ attach_now(PlanState *node)
 		{
 			known = long_statement(desc, &key);
 			*known = key;
+			any_long = true;
 			attach(desc, true);
 			elog(DEBUG1, "wrappers installed during ExecutorRun()");
 		}
@@ -221,6 +231,8 @@ check_executions(void)
 	{
 		RunningExecution *r = &running[i];
 
+		if (r->query != NULL)
+			live_remind(r->query);
 		if (r->attached)
 			continue;
 		if (r->seen_at == 0)
@@ -253,6 +265,7 @@ enter_published(QueryDesc *desc, RunningExecution *r)
 	if (query != NULL)
 	{
 		r->attached = true;
+		r->query = query;
 		if (own && desc->already_executed)
 			query_timing_resume(query, true);
 	}
@@ -270,7 +283,8 @@ is_expected_long(const QueryDesc *desc)
 {
 	uint64		key;
 
-	return desc->plannedstmt->planTree->total_cost >= long_cost || (*long_statement(desc, &key) == key && !late_only);
+	return desc->plannedstmt->planTree->total_cost >= long_cost ||
+		(unlikely(any_long) && *long_statement(desc, &key) == key && !late_only);
 }
 
 static int
@@ -285,13 +299,14 @@ enter(QueryDesc *desc)
 		return level;
 	}
 	r->desc = desc;
+	r->query = NULL;
 	r->seen_at = 0;
 	r->attached = desc->instrument_options != 0;
 	pg_compiler_barrier();
 	nrunning = level + 1;
 	if (unlikely(is_expected_long(desc) || r->attached || desc->already_executed))
 		enter_published(desc, r);
-	else if (unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
+	if (unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
 		start_timeout();
 	return level;
 }
@@ -311,7 +326,7 @@ leave(QueryDesc *desc, int level, bool failed)
 	if (own)
 		query_timing_ran(query);
 	if (query->publish_due != PG_UINT64_MAX)
-		live_publish(query, NULL);
+		live_publish(query, NULL, false);
 }
 
 static void
@@ -333,6 +348,8 @@ attached(QueryTiming *query)
 			started_at = GetCurrentTimestamp();
 	}
 	live_begin(query, level, started_at, own);
+	if (own)
+		running[level].query = query;
 }
 
 static const ExecutionWatcher watcher = {

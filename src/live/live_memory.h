@@ -42,6 +42,7 @@ typedef struct LiveNode
 	int16		relation;		/* 0: none */
 	int16		index;
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
+	bool		spills;			/* a sort that is expected to write to disk */
 	int32		width;
 	float		rows;			/* per loop, as the planner expects */
 	float		startup_cost;

@@ -36,9 +36,6 @@
 #include "live/live_publish.h"
 #include "stats/plan_tree.h"
 
-/* A publication takes at most one in so many parts of the time. */
-#define PUBLISH_PART	500
-
 /* A node's call that was under way at the latest publication. */
 typedef struct NodeCall
 {
@@ -132,6 +129,7 @@ describe_node(PlanState *node, void *context)
 	n->depth = (int16) d->depth;
 	n->tag = (int16) nodeTag(plan);
 	n->is_subplan = t->subplan != NULL;
+	n->spills = IsA(plan, Sort) && plan_works_between(node, plan->plan_rows);
 	n->width = plan->plan_width;
 	n->rows = (float) plan->plan_rows;
 	n->startup_cost = (float) plan->startup_cost;
@@ -197,8 +195,9 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	else if (!live_claim(image))
 		return;
 	live_write(image, true);
+	/* the first one soon: calls may become long */
 	query->publish_due = query->late ? 0 :
-		now_ticks() + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
+		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
 
 void
@@ -219,12 +218,14 @@ live_end(QueryTiming *query)
 	}
 }
 
-/* Marks the nodes that are being called while a call of t has just ended. */
+/* Marks the nodes that are being called while a call of t begins, or has just ended. */
 static bool *
-nodes_in_call(const QueryTiming *query, const NodeTiming *t)
+nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 {
 	bool	   *in_call = palloc0(sizeof(bool) * query->nnodes);
 
+	if (begins)
+		in_call[t->id] = true;
 	while (t != NULL && (t = caller_of(t)) != NULL && !in_call[t->id])
 		in_call[t->id] = true;
 	return in_call;
@@ -366,6 +367,29 @@ put_batches(const PlanState *node, LiveCounts *counts)
 	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
 }
 
+/* Whether a node's latest loop has returned all its rows. */
+static bool
+loop_is_over(const NodeTiming *t, bool in_call)
+{
+	if (t->ended || t->seen || in_call)
+		return t->ended;
+	if (!instr_in_loop(&t->instr))
+		return t->reading == INPUT_READ_TO_END || t->calls - t->calls_before >= 2;
+	return plan_is_at_end(t->node);
+}
+
+/* Calls that have returned no row, or have not ended. */
+static int64
+calls_without_row(const NodeTiming *t, bool in_call)
+{
+	bool		over = !in_call && !t->seen && loop_is_over(t, false);
+
+	/* each loop before was read to its end */
+	if (!t->seen && t->reading == INPUT_READ_TO_END)
+		return t->first_calls - (!in_call && !over);
+	return t->ends + in_call + (over && !t->ended);
+}
+
 static LiveState
 node_state(const NodeTiming *t, bool in_call, double loops)
 {
@@ -373,7 +397,7 @@ node_state(const NodeTiming *t, bool in_call, double loops)
 		return LIVE_RUNNING;
 	if (t->kind != NODE_SAMPLED || !t->begun)
 		return loops > 0 ? LIVE_FINISHED : LIVE_NOT_STARTED;
-	if (t->ended)
+	if (loop_is_over(t, in_call))
 		return LIVE_FINISHED;
 	return t->in_loop && instr_in_loop(&t->instr) ? LIVE_RUNNING : LIVE_RESCANNING;
 }
@@ -386,7 +410,7 @@ put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, Live
 	if (t->kind == NODE_SAMPLED && t->begun)
 	{
 		/* the call that is under way has not returned a row */
-		counts->rows = (double) (t->calls - t->ends - in_call);
+		counts->rows = (double) (t->calls - calls_without_row(t, in_call));
 		if (plan_shape(t->node)->counts_rows)
 			counts->rows += instr_own_rows(&t->instr) - t->shown_rows;
 		counts->loops = (double) t->first_calls - t->calls_again;
@@ -410,18 +434,30 @@ put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, Live
 }
 
 void
-live_publish(QueryTiming *query, NodeTiming *t)
+live_remind(QueryTiming *query)
+{
+	if (live_interval_ms == 0 || (int64) (now_ticks() - query->off_ticks - query->publish_due) < 0 ||
+		query->publish_due == PG_UINT64_MAX)
+		return;
+	query->publish_now = true;
+	for (int i = 0; i < query->nnodes; i++)
+	{
+		if (query->nodes[i] != NULL && query->nodes[i]->begun)
+			next_due(query->nodes[i]) = 0;
+	}
+}
+
+void
+live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 {
 	LiveExecution *live = query->live;
 	LiveHeader *header = &live->image->header;
-	uint64		start = now_ticks();
-	uint64		took;
 	MemoryContext old = MemoryContextSwitchTo(live->scratch);
-	const NodeTiming *innermost = t == NULL || (t->in_loop && !t->ended) ? t : caller_of(t);
+	const NodeTiming *innermost = t == NULL || begins || (t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
 
 	if (live_shown(header) > 0)
 	{
-		bool	   *in_call = nodes_in_call(query, t);
+		bool	   *in_call = nodes_in_call(query, t, begins);
 		PlanEstimate *plan;
 
 		query->stop_ticks = now_ticks();
@@ -444,9 +480,8 @@ live_publish(QueryTiming *query, NodeTiming *t)
 	live_write(live->image, false);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(live->scratch);
-	took = now_ticks() - start;
 	query_take_off(query);
 	/* readings of timed calls are without off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
-		start + took - query->off_ticks + Max((uint64) (live_interval_ms * 1e6 * query->ticks_per_ns), PUBLISH_PART * took);
+		query->last_reading - query->off_ticks + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
 }

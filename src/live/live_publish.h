@@ -22,8 +22,11 @@ extern int	live_interval_ms;
 extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
 
 /* Callbacks of ExecutionWatcher. */
-extern void live_publish(QueryTiming *query, NodeTiming *t);
+extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
 extern void live_end(QueryTiming *query);
+
+/* In a signal handler: has the next call publish if that is due. */
+extern void live_remind(QueryTiming *query);
 
 /* Returns the execution of this process that is published, or NULL; and whether it is "own". */
 extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
