@@ -15,26 +15,26 @@ CREATE FUNCTION internal_clock_sample_in(cstring) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_in';
 COMMENT ON FUNCTION internal_clock_sample_in(cstring) IS
-'input function of the type clock_sample: reads a JSON object';
+    'internal: input function of the type clock_sample: reads a JSON object';
 
 CREATE FUNCTION internal_clock_sample_out(clock_sample) RETURNS cstring
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
-'output function of the type clock_sample: writes a JSON object';
+    'internal: output function of the type clock_sample: writes a JSON object';
 
 -- texts are in the encoding of the client, which is a setting
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
 COMMENT ON FUNCTION internal_clock_sample_recv(internal) IS
-'binary input function of the type clock_sample';
+    'internal: binary input function of the type clock_sample';
 
 CREATE FUNCTION internal_clock_sample_send(clock_sample) RETURNS bytea
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_send';
 COMMENT ON FUNCTION internal_clock_sample_send(clock_sample) IS
-'binary output function of the type clock_sample';
+    'internal: binary output function of the type clock_sample';
 
 CREATE TYPE clock_sample (
     INPUT          = internal_clock_sample_in,
@@ -46,19 +46,19 @@ CREATE TYPE clock_sample (
     STORAGE        = extended
 );
 COMMENT ON TYPE clock_sample IS
-'one run of a clock: its exact durations in ticks with their counts, and what was found';
+    'a run of a clock: exact durations in ticks with their counts, and findings';
 
 CREATE FUNCTION internal_clock_sample_from_jsonb(jsonb) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_from_jsonb';
 COMMENT ON FUNCTION internal_clock_sample_from_jsonb(jsonb) IS
-'makes a clock_sample of the JSON object that is its text';
+    'internal: converts the JSON object of a sample to a clock_sample';
 
 CREATE FUNCTION internal_clock_sample_to_jsonb(clock_sample) RETURNS jsonb
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
 COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
-'gives all members of a clock_sample as a JSON object';
+    'internal: converts a clock_sample to a JSON object with all members';
 
 -- nothing is lost either way, so an INSERT may do it by itself
 CREATE CAST (jsonb AS clock_sample) WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
@@ -70,7 +70,8 @@ COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON ob
 -- Equal is what is stored as the same bytes, in which there is one way to write a run; the order is theirs, too.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
-COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS 'function of the operator =';
+COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS
+    'internal: function of the operator =';
 
 CREATE OPERATOR = (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_eq,
@@ -80,7 +81,8 @@ COMMENT ON OPERATOR = (clock_sample, clock_sample) IS 'equal';
 
 CREATE FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
-COMMENT ON FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) IS 'function of the operator <>';
+COMMENT ON FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) IS
+    'internal: function of the operator <>';
 
 CREATE OPERATOR <> (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ne,
@@ -90,7 +92,8 @@ COMMENT ON OPERATOR <> (clock_sample, clock_sample) IS 'not equal';
 
 CREATE FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
-COMMENT ON FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) IS 'function of the operator <';
+COMMENT ON FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) IS
+    'internal: function of the operator <';
 
 CREATE OPERATOR < (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_lt,
@@ -100,7 +103,8 @@ COMMENT ON OPERATOR < (clock_sample, clock_sample) IS 'less than';
 
 CREATE FUNCTION internal_clock_sample_le(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
-COMMENT ON FUNCTION internal_clock_sample_le(clock_sample, clock_sample) IS 'function of the operator <=';
+COMMENT ON FUNCTION internal_clock_sample_le(clock_sample, clock_sample) IS
+    'internal: function of the operator <=';
 
 CREATE OPERATOR <= (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_le,
@@ -110,7 +114,8 @@ COMMENT ON OPERATOR <= (clock_sample, clock_sample) IS 'less than or equal';
 
 CREATE FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
-COMMENT ON FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) IS 'function of the operator >';
+COMMENT ON FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) IS
+    'internal: function of the operator >';
 
 CREATE OPERATOR > (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_gt,
@@ -120,7 +125,8 @@ COMMENT ON OPERATOR > (clock_sample, clock_sample) IS 'greater than';
 
 CREATE FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
-COMMENT ON FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) IS 'function of the operator >=';
+COMMENT ON FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) IS
+    'internal: function of the operator >=';
 
 CREATE OPERATOR >= (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ge,
@@ -130,32 +136,37 @@ COMMENT ON OPERATOR >= (clock_sample, clock_sample) IS 'greater than or equal';
 
 CREATE FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
-COMMENT ON FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) IS 'less than, equal or greater than, for indexes and sorts';
+COMMENT ON FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) IS
+    'internal: compares two samples, for indexes and sorts';
 
 CREATE FUNCTION internal_clock_sample_hash(clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
-COMMENT ON FUNCTION internal_clock_sample_hash(clock_sample) IS 'hash';
+COMMENT ON FUNCTION internal_clock_sample_hash(clock_sample) IS
+    'internal: returns the hash of a sample';
 
 CREATE FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) RETURNS bigint
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
-COMMENT ON FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) IS 'hash with a seed';
+COMMENT ON FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) IS
+    'internal: returns the hash of a sample with a seed';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 internal_clock_sample_cmp(clock_sample, clock_sample);
-COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS 'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
+COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
+    'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
     OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample), FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
-COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS 'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
+COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS
+    'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
 
 CREATE FUNCTION internal_clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
 COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
-'internal: transition and combine function of the aggregate clock_merge()';
+    'internal: transition and combine function of the aggregate clock_merge()';
 
 -- a state is two tables of counters and a table of long durations
 CREATE AGGREGATE clock_merge(clock_sample) (
@@ -165,8 +176,7 @@ CREATE AGGREGATE clock_merge(clock_sample) (
     COMBINEFUNC = internal_clock_merge_add,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE clock_merge(clock_sample) IS
-'one sample out of many of the same clock';
+COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
 
 -- Functions that only the bodies below call.  Their names begin with internal_clock_, so \df clock_* does not list them.
 
@@ -183,7 +193,8 @@ CREATE FUNCTION internal_clock_impact(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_impact';
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-'internal: the rows of clock_impact() with detail; if the cost of a reading is given, in nanoseconds, measures nothing, and leaves out auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
+    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
@@ -195,7 +206,7 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
+    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
 REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
 
@@ -208,7 +219,8 @@ CREATE FUNCTION internal_clock_compare_sums(
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
-'internal: compares the mean times of two sums of internal_clock_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
+    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
+    'test; if the second continues the first, subtracts the first';
 REVOKE ALL ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
 
@@ -218,7 +230,7 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-'internal: an error unless that is a confidence, and there is a snapshot';
+    'internal: raises an error unless the confidence is valid and there is a snapshot';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -226,7 +238,8 @@ CREATE FUNCTION internal_clock_page_sources(
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
 COMMENT ON FUNCTION internal_clock_page_sources() IS
-'internal: whether this server keeps a history of its clocks, and whether it can keep statistics of plans';
+    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
+    'statistics of plans';
 REVOKE ALL ON FUNCTION internal_clock_page_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_page_sources() TO pg_monitor;
 
@@ -235,7 +248,7 @@ LANGUAGE SQL IMMUTABLE PARALLEL SAFE
 RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
            '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
 COMMENT ON FUNCTION internal_clock_page_escape(text) IS
-'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
+    'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
 REVOKE ALL ON FUNCTION internal_clock_page_escape(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_page_escape(text) TO pg_monitor;
 
@@ -248,7 +261,7 @@ CREATE FUNCTION internal_clock_fleet_connect(
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
 COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
-'internal: executes dblink''s statement that connects, which fails after some seconds';
+    'internal: executes the statement by which dblink connects, with a timeout in seconds';
 REVOKE ALL ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) TO pg_monitor;
 
@@ -264,7 +277,9 @@ CREATE FUNCTION internal_clock_outlier_limits(
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
-'internal: the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
+    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
+    'by the median absolute deviation; the limits are at least the tolerance away from the '
+    'median, and the confidence is that of all comparisons together';
 
 -- One clock: runs, and views of a run.  Functions that measure keep a CPU busy for as long as they are told to, so they are
 -- for pg_monitor.
@@ -313,90 +328,64 @@ CREATE TYPE clock_summary_row AS (
     frequency_hz      double precision,
     started_at        timestamp with time zone
 );
-COMMENT ON TYPE clock_summary_row IS
-'one run of a clock in one row: what clock_summary() returns';
-COMMENT ON COLUMN clock_summary_row.source IS
-'clock source that was read';
-COMMENT ON COLUMN clock_summary_row.clock IS
-'clock that the source stood for, such as RDTSC';
-COMMENT ON COLUMN clock_summary_row.cost_ns IS
-'what a reading costs when nothing disturbs it, in nanoseconds';
+COMMENT ON TYPE clock_summary_row IS 'a run of a clock in one row, as clock_summary() returns it';
+COMMENT ON COLUMN clock_summary_row.source IS 'name of the clock source';
+COMMENT ON COLUMN clock_summary_row.clock IS 'clock that was read, such as RDTSC';
+COMMENT ON COLUMN clock_summary_row.cost_ns IS 'undisturbed cost of a reading, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
-'half of the 95 % confidence interval of cost_ns, in nanoseconds';
+    'half of the 95 % confidence interval of cost_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.duration_s IS
-'how long the run took on the reference clock, in seconds';
+    'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-'readings that were compared with the one before: durations counted plus backward steps';
+    'number of readings that were compared with the previous one: durations and backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-'elapsed time per reading with the work of sampling included, in nanoseconds';
+    'elapsed time per reading, including the work of sampling, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
-'mean duration of a reading, interruptions included, in nanoseconds';
+    'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
-'half of the 95 % confidence interval of mean_ns, in nanoseconds';
+    'half of the 95 % confidence interval of mean_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stddev_ns IS
-'standard deviation of the durations, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.min_ns IS
-'shortest duration, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p50_ns IS
-'median of the durations, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p90_ns IS
-'duration that 90 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p99_ns IS
-'duration that 99 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p999_ns IS
-'duration that 99.9 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p9999_ns IS
-'duration that 99.99 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.max_ns IS
-'longest duration, in nanoseconds';
+    'standard deviation of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.min_ns IS 'shortest duration, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p50_ns IS 'median of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p90_ns IS '90 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p99_ns IS '99 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p999_ns IS '99.9 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p9999_ns IS '99.99 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.max_ns IS 'longest duration, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
-'step that the clock was seen to advance by, in ticks';
+    'smallest step that the clock was observed to advance by, in ticks';
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
-'step that the clock was seen to advance by, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.stalls IS
-'durations of 0: readings that repeated the one before';
+    'smallest step that the clock was observed to advance by, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.longest_stall IS
-'largest number of readings in a row that repeated the one before';
-COMMENT ON COLUMN clock_summary_row.backward_steps IS
-'readings that were below the one before';
-COMMENT ON COLUMN clock_summary_row.backward_max_ns IS
-'largest backward step, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.warps IS
-'times that the clock jumped ahead of the reference clock';
-COMMENT ON COLUMN clock_summary_row.warp_max_ns IS
-'largest warp, in nanoseconds';
+    'largest number of successive readings equal to the previous one';
+COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
+COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_summary_row.warp_max_ns IS 'largest warp, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lags IS
-'times that the clock fell behind the reference clock';
-COMMENT ON COLUMN clock_summary_row.lag_max_ns IS
-'largest lag, in nanoseconds';
+    'number of times that the clock fell behind the reference clock';
+COMMENT ON COLUMN clock_summary_row.lag_max_ns IS 'largest lag, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.gaps IS
-'times of 10 microseconds or more that the process was kept from running';
-COMMENT ON COLUMN clock_summary_row.gap_max_ns IS
-'longest gap, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.lost_ms IS
-'time that all gaps took, in milliseconds';
-COMMENT ON COLUMN clock_summary_row.lost_percent IS
-'share of the run that all gaps took, in percent';
+    'number of times that the process was off the CPU for 10 microseconds or more';
+COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
+COMMENT ON COLUMN clock_summary_row.lost_percent IS 'share of the gaps in the run, in percent';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
-'by how many parts per million the clock advanced more than the reference clock';
+    'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
-'largest possible error of rate_ppm, in parts per million';
-COMMENT ON COLUMN clock_summary_row.cpus IS
-'CPUs that the run was seen on; empty where the system does not say';
-COMMENT ON COLUMN clock_summary_row.migrations IS
-'changes of CPU that were seen';
-COMMENT ON COLUMN clock_summary_row.warp_total_ns IS
-'sum of all warps, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.lag_total_ns IS
-'sum of all lags, in nanoseconds';
+    'largest possible error of rate_ppm, in parts per million';
+COMMENT ON COLUMN clock_summary_row.cpus IS 'CPUs on which the run was observed; empty if unknown';
+COMMENT ON COLUMN clock_summary_row.migrations IS 'number of observed changes of CPU';
+COMMENT ON COLUMN clock_summary_row.warp_total_ns IS 'sum of all warps, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
-'resolution that the system reports for the clock, in nanoseconds';
+    'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-'significant bits kept of durations of 4096 ticks and more; 64 if all are exact';
-COMMENT ON COLUMN clock_summary_row.frequency_hz IS
-'ticks of the clock per second';
-COMMENT ON COLUMN clock_summary_row.started_at IS
-'when the run began';
+    'significant bits of durations of 4096 ticks or more; 64 if all are exact';
+COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
+COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 
 CREATE FUNCTION clock_measure(
     source   text             DEFAULT 'instr_time',
@@ -406,7 +395,8 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-'samples a clock for a number of seconds and returns the run as one value';
+    'samples a clock for some seconds (3) and returns the run as one value; with a rate, samples '
+    'at random instants, so many per second';
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 
@@ -419,7 +409,8 @@ CREATE FUNCTION clock_histogram(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
 COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
-'samples a clock and counts its durations in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
+    'samples a clock for some seconds (3) and counts the durations in buckets of powers of two '
+    'nanoseconds, with bars; with a cutoff in percent, counts each duration up to the cutoff';
 REVOKE ALL ON FUNCTION clock_histogram(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precision) TO pg_monitor;
 
@@ -431,7 +422,8 @@ CREATE FUNCTION clock_histogram(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
 COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
-'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
+    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a '
+    'cutoff in percent, counts each duration up to the cutoff';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -440,7 +432,8 @@ CREATE FUNCTION clock_summary(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
-'samples a clock and sums up the run in one row: cost of a reading, spread, quantiles, and what was found';
+    'samples a clock for some seconds (3) and summarizes the run in one row: cost of a reading, '
+    'spread, quantiles and findings';
 REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
 
@@ -448,7 +441,7 @@ CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_summary_sample';
 COMMENT ON FUNCTION clock_summary(clock_sample) IS
-'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
+    'summarizes a run in one row: cost of a reading, spread, quantiles and findings';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
@@ -463,7 +456,9 @@ CREATE FUNCTION clock_throttled(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
-'reads a clock at random instants for a number of seconds (3), sleeping in between at about 1 % of a CPU: what a reading costs right after a sleep and when warm, in nanoseconds, and how late it woke, in microseconds';
+    'reads a clock at random instants for some seconds (3), with about 1 % of a CPU: cost of a '
+    'reading after a sleep and of a warm reading, in nanoseconds, and delay of the wake-ups, in '
+    'microseconds';
 REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
 
@@ -481,7 +476,8 @@ CREATE FUNCTION clock_timeline(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
-'samples a clock for a number of seconds (10) and gives a row an interval (1 s), when the interval ends: mean, quantiles and largest duration in nanoseconds, and what was found';
+    'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
+    'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
 REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
 
@@ -492,7 +488,8 @@ CREATE FUNCTION clock_report(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
 AS 'MODULE_PATHNAME', 'clock_report';
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
-'samples the system clock, RDTSCP and RDTSC, each for a number of seconds (3), and returns the lines that pg_test_timing of PostgreSQL 19 prints';
+    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
+    'of pg_test_timing of PostgreSQL 19';
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
 
@@ -512,7 +509,9 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading in nanoseconds, undisturbed (cost_ns) and typical (typical_cost_ns, the median), each with its margin; resolution in nanoseconds; and what is wrong with it';
+    'samples all clocks in turn, for some seconds together (1.5), and returns a row for each: '
+    'undisturbed and typical (median) cost of a reading, with margins, and resolution, in '
+    'nanoseconds, and findings';
 REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
 
@@ -526,7 +525,9 @@ CREATE FUNCTION clock_cpu_skew(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
-'compares the clock of each CPU with that of the first, all of them within a number of seconds (3), by two background workers: offset in nanoseconds with certain bounds, warps, stalls, and the cost of a reading';
+    'compares the clock of each CPU with that of the first one, by two background workers, for '
+    'some seconds together (3): offset in nanoseconds with certain bounds, warps, stalls, and '
+    'cost of a reading';
 REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
 
@@ -543,7 +544,8 @@ CREATE FUNCTION clock_drift(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
-'looks at a clock beside a reference now and then for a number of seconds (1): by how many parts per million it runs faster, with a 95 % margin, and its steps, which are no part of that';
+    'compares a clock with a reference for some seconds (1): difference of the rates in parts per '
+    'million, with a 95 % margin, and steps, which are not part of the rate';
 REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
 
@@ -558,7 +560,8 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-'looks at clocks beside a reference at the end of each interval (1 s) for a number of seconds (5): how far each has advanced in milliseconds, and by how much more than the reference in microseconds';
+    'compares clocks with a reference at the end of each interval (1 s) for some seconds (5): '
+    'advance of each clock in milliseconds, and its excess over the reference in microseconds';
 REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
 
@@ -579,7 +582,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
-'what a reading of each clock source costs, and whether and by how much that differs from the first source''s; with plot_width, such as 74, the first row has the picture that ministat draws';
+    'compares the cost of a reading of each clock source with that of the first one; with '
+    'plot_width, such as 74, the first row has the plot of ministat';
 REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
 
@@ -601,7 +605,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric, integer, boolean) IS
-'whether and by how much two sets of figures differ; with plot_width, such as 74, the first row has the picture that ministat draws';
+    'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
+    'ministat';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],
@@ -620,7 +625,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
 COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
-'whether and by how much the cost of a reading differs between two sets of stored runs; with plot_width, such as 74, the first row has the picture that ministat draws';
+    'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
+    'the first row has the plot of ministat';
 
 -- Clock sources, and what the machine says of its clocks.
 
@@ -632,7 +638,8 @@ CREATE FUNCTION clock_sources(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_sources';
 COMMENT ON FUNCTION clock_sources() IS
-'lists the clock sources known, a row each, as the view clock_sources shows them; takes 50 ms once a session, to calibrate the counter of the processor';
+    'lists the known clock sources, as the view clock_sources shows them; once per session, takes '
+    '50 ms to calibrate the processor''s counter';
 REVOKE ALL ON FUNCTION clock_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_sources() TO pg_monitor;
 
@@ -640,24 +647,30 @@ CREATE VIEW clock_sources AS
     SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
-'clock sources known: whether each can be read here, or why not, and what this server uses it for; takes 50 ms once a session, to calibrate the counter of the processor';
+    'known clock sources: availability, with the reason if unavailable, and use by this server; '
+    'once per session, takes 50 ms to calibrate the processor''s counter';
 REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
 GRANT SELECT ON TABLE clock_sources TO pg_monitor;
-COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions take it';
-COMMENT ON COLUMN clock_sources.available IS 'whether it can be read on this server';
-COMMENT ON COLUMN clock_sources.clock IS 'system call, function or instruction that is read; null if not available';
-COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks a second; null if not available';
-COMMENT ON COLUMN clock_sources.frequency_from IS 'where frequency_hz is known from';
-COMMENT ON COLUMN clock_sources.resolution_ns IS 'nanoseconds of a step, as the system reports it, or of a tick of a counter; null if not available';
-COMMENT ON COLUMN clock_sources.used_for IS 'what this server reads it for at present; null for nothing';
-COMMENT ON COLUMN clock_sources.reason IS 'why it is not available; null if it is';
-COMMENT ON COLUMN clock_sources.description IS 'what the source is';
+COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
+COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the source';
+COMMENT ON COLUMN clock_sources.clock IS
+    'system call, function or instruction that reads the clock; null if unavailable';
+COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second; null if unavailable';
+COMMENT ON COLUMN clock_sources.frequency_from IS 'origin of frequency_hz';
+COMMENT ON COLUMN clock_sources.resolution_ns IS
+    'resolution that the system reports, or length of a counter''s tick, in nanoseconds; null if '
+    'unavailable';
+COMMENT ON COLUMN clock_sources.used_for IS 'current use by this server; null if none';
+COMMENT ON COLUMN clock_sources.reason IS
+    'reason why the source is unavailable; null if it is available';
+COMMENT ON COLUMN clock_sources.description IS 'description of the source';
 
 CREATE FUNCTION clock_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_platform';
 COMMENT ON FUNCTION clock_platform() IS
-'lists what processor, hypervisor, operating system and server say of their clocks, a row each, as the view clock_platform shows it';
+    'lists properties of the clocks that processor, hypervisor, operating system and server '
+    'report, as the view clock_platform shows them';
 REVOKE ALL ON FUNCTION clock_platform() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_platform() TO pg_monitor;
 
@@ -665,12 +678,14 @@ CREATE VIEW clock_platform AS
     SELECT name, value, note
     FROM clock_platform();
 COMMENT ON VIEW clock_platform IS
-'what processor, hypervisor, operating system and server say of their clocks, with a note where one has to be taken; measures nothing';
+    'properties of the clocks that processor, hypervisor, operating system and server report, '
+    'with remarks; measures nothing';
 REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
 GRANT SELECT ON TABLE clock_platform TO pg_monitor;
-COMMENT ON COLUMN clock_platform.name IS 'what is told of, such as processor or kernel_clock_source';
-COMMENT ON COLUMN clock_platform.value IS 'what it is on this machine; null if not known';
-COMMENT ON COLUMN clock_platform.note IS 'what has to be considered about the value; null if nothing';
+COMMENT ON COLUMN clock_platform.name IS
+    'name of the property, such as processor or kernel_clock_source';
+COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
+COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
 
 -- What timing costs queries, and would cost this server.
 
@@ -700,7 +715,9 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
 REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
 GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 
@@ -718,7 +735,9 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
+    'executes count(*) over some rows (1000) at each level of instrumentation, alternating for '
+    'some seconds (3): a row per level, with times in milliseconds, and overhead in nanoseconds '
+    'per row, undisturbed and typical (median), with margins';
 REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 
@@ -737,7 +756,8 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';
 
 -- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION clock_impact(
@@ -793,7 +813,10 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
@@ -834,7 +857,8 @@ CREATE FUNCTION clock_explain(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
 COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what each node of its plan takes, a row a node, estimated from a few of its calls';
+    'executes a query and returns a row per plan node, with times estimated from a random sample '
+    'of its calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
@@ -849,7 +873,8 @@ CREATE FUNCTION clock_explain_text(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
 COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN ANALYZE would print, with times estimated from a few calls of each plan node';
+    'executes a query and returns the output of EXPLAIN ANALYZE, with times estimated from a '
+    'random sample of the calls of each plan node';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
@@ -864,7 +889,8 @@ CREATE FUNCTION clock_explain_json(
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
 COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
+    'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
+    'estimated from a random sample of the calls of each plan node';
 
 -- Judgements of this server's clocks.
 
@@ -875,7 +901,9 @@ CREATE FUNCTION clock_advice(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
 AS 'MODULE_PATHNAME', 'clock_advice';
 COMMENT ON FUNCTION clock_advice(double precision) IS
-'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning), what was found with the figures, and the commands that help now and for good, or what to ask a provider for';
+    'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
+    'each check, worst first: severity (ok, notice or warning), finding with figures, and the '
+    'commands that help';
 REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
 
@@ -890,7 +918,9 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: check_name and ok for the expected output of tests, as there are always the same rows; then the figure, its threshold and its unit';
+    'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
+    'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
+    'unit';
 REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
 
@@ -906,7 +936,7 @@ CREATE FUNCTION clock_plan_stats(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000
 AS 'MODULE_PATHNAME', 'clock_plan_stats';
 COMMENT ON FUNCTION clock_plan_stats() IS
-'lists the plans of which statistics are kept, a row each, as the view clock_plan_stats shows them';
+    'lists the plans that have statistics, as the view clock_plan_stats shows them';
 
 CREATE VIEW clock_plan_stats AS
     SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions, s.failed_executions,
@@ -914,18 +944,32 @@ CREATE VIEW clock_plan_stats AS
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
-'plans that were executed while clocktiming.track was on, a row for each plan of a query of a user in a database, with how often and how long they were executed, estimated from a random part of the executions';
+    'plans that were executed while clocktiming.track was on, a row for each plan of a query of a '
+    'user in a database: number and time of the executions, estimated from a random sample';
 GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
-COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
-COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
-COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
-COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error; their times are not counted';
-COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions, in milliseconds, without what timing them has cost';
-COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
-COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';
-COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS 'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than two timed executions';
-COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions; null until the nodes of an execution that has succeeded were timed';
-COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 until the nodes of an execution that has succeeded were timed';
+COMMENT ON COLUMN clock_plan_stats.executions IS
+    'estimated number of successful executions: a timed one counts 1/p, where p was its '
+    'probability of being timed';
+COMMENT ON COLUMN clock_plan_stats.executions_margin IS
+    'half of a 95 % confidence interval of the number of executions';
+COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
+COMMENT ON COLUMN clock_plan_stats.failed_executions IS
+    'estimated number of executions that ended with an error, whose times are not included';
+COMMENT ON COLUMN clock_plan_stats.total_ms IS
+    'estimated time of all executions, without the cost of timing them, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of all executions, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.mean_ms IS
+    'mean time of an execution, in milliseconds; null if none succeeded';
+COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
+    'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
+    'two timed executions';
+COMMENT ON COLUMN clock_plan_stats.plan IS
+    'plan as EXPLAIN shows it, without figures and conditions; null until a successful execution '
+    'had timed nodes';
+COMMENT ON COLUMN clock_plan_stats.nodes IS
+    'number of nodes of the plan, of which the first 200 have statistics; 0 until a successful '
+    'execution had timed nodes';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
 
@@ -941,7 +985,8 @@ CREATE FUNCTION clock_node_stats(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
 COMMENT ON FUNCTION clock_node_stats(integer) IS
-'lists the nodes of plans of which statistics are kept, a row each, as the view clock_node_stats shows them; with an argument only so many, up to 1000, that have taken most time themselves';
+    'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
+    'argument, up to 1000, only so many nodes with the longest times of their own';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
@@ -950,21 +995,42 @@ CREATE VIEW clock_node_stats AS
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
-'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
+    'nodes of the plans in clock_plan_stats: times of all executions together, and errors of the '
+    'planner''s estimates of rows';
 GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
-COMMENT ON COLUMN clock_node_stats.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN';
-COMMENT ON COLUMN clock_node_stats.relation IS 'relation that the node scans or modifies, by its name when the plan was first seen; null if none';
-COMMENT ON COLUMN clock_node_stats.index_name IS 'index that the node scans, by its name when the plan was first seen; null if none';
-COMMENT ON COLUMN clock_node_stats.self_ms IS 'estimated time of the node itself in all executions and processes, without the nodes below, in milliseconds; null, as are the other times and the calls, if it was never timed, as one that is executed asynchronously';
-COMMENT ON COLUMN clock_node_stats.share_percent IS 'share that a process''s time of the node itself has in the time of all executions of the plan, in percent';
-COMMENT ON COLUMN clock_node_stats.total_ms IS 'estimated time of the node and those below it in all executions and processes, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.loops IS 'estimated number of loops in all executions, in the processes in which the node was timed; in all processes if it was timed in none';
-COMMENT ON COLUMN clock_node_stats.estimated_rows IS 'mean number of rows that the planner has expected of a loop';
-COMMENT ON COLUMN clock_node_stats.actual_rows IS 'mean number of rows that a loop has returned; null if there was none';
-COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS 'how many times too many or too few the expected rows were, on the geometric mean of the executions, neither number being taken for less than 1; null if there was no loop';
-COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS 'how many times too many or too few the expected rows were in the execution where they were furthest off; null if there was no loop';
-COMMENT ON COLUMN clock_node_stats.calls IS 'estimated number of calls of the node in all executions';
-COMMENT ON COLUMN clock_node_stats.timed_calls IS 'estimated number of calls that would have been timed, had all executions been';
+COMMENT ON COLUMN clock_node_stats.node IS
+    'number of the node in the plan, from 1, in the order of EXPLAIN';
+COMMENT ON COLUMN clock_node_stats.relation IS
+    'relation that the node scans or modifies, by its name when the plan was first seen; null if '
+    'none';
+COMMENT ON COLUMN clock_node_stats.index_name IS
+    'index that the node scans, by its name when the plan was first seen; null if none';
+COMMENT ON COLUMN clock_node_stats.self_ms IS
+    'estimated time of the node itself, without its children, in all executions and processes, in '
+    'milliseconds; null, like the other times and the calls, if the node was never timed, such as '
+    'an asynchronous one';
+COMMENT ON COLUMN clock_node_stats.share_percent IS
+    'share of the node itself, averaged over the processes, in the time of all executions of the '
+    'plan, in percent';
+COMMENT ON COLUMN clock_node_stats.total_ms IS
+    'estimated time of the node and its children in all executions and processes, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.loops IS
+    'estimated number of loops in all executions, in the processes in which the node was timed, '
+    'or in all processes if there are none';
+COMMENT ON COLUMN clock_node_stats.estimated_rows IS
+    'mean number of rows per loop that the planner estimated';
+COMMENT ON COLUMN clock_node_stats.actual_rows IS
+    'mean number of rows per loop; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
+    'factor by which the planner''s estimate of rows was too high or too low, as a geometric mean '
+    'over the executions, where fewer than 1 row counts as 1; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
+    'factor by which the planner''s estimate of rows was too high or too low in the worst '
+    'execution; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.calls IS
+    'estimated number of calls of the node in all executions';
+COMMENT ON COLUMN clock_node_stats.timed_calls IS
+    'estimated number of timed calls if all executions had been timed';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -974,7 +1040,8 @@ CREATE FUNCTION clock_stats_reset(
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-'forgets the statistics of a user''s, a database''s or a query''s plans, 0 being all of them, and nothing if an argument is null; snapshots remain';
+    'deletes the statistics of plans of a user, a database and a query, where 0 means all; '
+    'deletes nothing if an argument is null; keeps snapshots';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
 -- Snapshots of the statistics of plans, and what has changed since.
@@ -998,14 +1065,19 @@ CREATE UNLOGGED TABLE clock_node_snapshots (
     CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
 COMMENT ON TABLE clock_node_snapshots IS
-'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; empty after a crash, and neither dumped nor replicated';
+    'snapshots of the statistics of plans and nodes, which clock_stats_snapshot() stores and '
+    'clock_node_changes() compares; empty after a crash, neither dumped nor replicated';
 GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
 COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
-COMMENT ON COLUMN clock_node_snapshots.node IS 'number of the node in the plan, from 1; 0 is the whole plan';
-COMMENT ON COLUMN clock_node_snapshots.first_seen IS 'time since when the sums are of the same plan without a reset';
-COMMENT ON COLUMN clock_node_snapshots.total_sums IS 'weighted sums of the times of the node and those below it, in nanoseconds';
-COMMENT ON COLUMN clock_node_snapshots.self_sums IS 'weighted sums of the times of the node itself, in nanoseconds';
+COMMENT ON COLUMN clock_node_snapshots.node IS
+    'number of the node in the plan, from 1; 0 is the whole plan';
+COMMENT ON COLUMN clock_node_snapshots.first_seen IS
+    'time since when the sums are of the same plan without a reset';
+COMMENT ON COLUMN clock_node_snapshots.total_sums IS
+    'weighted sums of the times of the node and those below it, in nanoseconds';
+COMMENT ON COLUMN clock_node_snapshots.self_sums IS
+    'weighted sums of the times of the node itself, in nanoseconds';
 
 CREATE FUNCTION clock_stats_snapshot(
     keep interval DEFAULT '30 days'
@@ -1025,7 +1097,9 @@ BEGIN ATOMIC
     SELECT max(i.taken_at) FROM i;
 END;
 COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
-'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), deletes snapshots that are older than the interval, unless it is null, and returns the time of the snapshot; null, and none is stored, if there are no plans';
+    'stores a snapshot of the statistics of all plans and nodes, deletes snapshots that are older '
+    'than the interval, unless it is null, and returns the time of the snapshot; stores nothing '
+    'and returns null if there are no plans';
 REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
 
@@ -1090,7 +1164,9 @@ BEGIN ATOMIC
     ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
+    'compares the mean times of plans (node 0) and of nodes themselves with the latest snapshot '
+    'of a time or before: significant changes by Welch''s test, with p-values adjusted for the '
+    'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 
@@ -1111,7 +1187,7 @@ CREATE FUNCTION clock_running(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_running';
 COMMENT ON FUNCTION clock_running() IS
-'lists the nodes of plans that are being executed, a row each, as the view clock_running shows them';
+    'lists the nodes of running plans, as the view clock_running shows them';
 
 CREATE VIEW clock_running AS
     SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type, s.relation, s.state, s.rows, s.estimated_rows,
@@ -1123,34 +1199,66 @@ CREATE VIEW clock_running AS
         LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
     ORDER BY s.started_at, s.pid, s.level, s.node;
 COMMENT ON VIEW clock_running IS
-'plans that are being executed in the cluster, a row for each node, with what has been counted and timed so far; while clocktiming.live is on';
+    'nodes of the plans that are being executed in the cluster, with counters and times so far, '
+    'while clocktiming.live is on';
 GRANT SELECT ON TABLE clock_running TO PUBLIC;
-COMMENT ON COLUMN clock_running.pid IS 'process that executes the plan; the leader of parallel workers, whose counters are added to its own';
-COMMENT ON COLUMN clock_running.level IS 'nesting level: 0 is a statement of the client, 1 one of a function that it calls, and so on';
-COMMENT ON COLUMN clock_running.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN; null, as all that is of a node, if the plan has more than 256 nodes';
-COMMENT ON COLUMN clock_running.node_type IS 'type of the node, as EXPLAIN calls it, indented by its depth';
-COMMENT ON COLUMN clock_running.state IS 'not started; running: its latest loop goes on; finished: that has returned all its rows; rescanning: that was ended by a rescan';
-COMMENT ON COLUMN clock_running.rows IS 'rows that the node has returned so far, in all loops and processes';
+COMMENT ON COLUMN clock_running.pid IS
+    'process that executes the plan; the leader of parallel workers, whose counters are added to '
+    'its own';
+COMMENT ON COLUMN clock_running.level IS
+    'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
+    'calls, and so on';
+COMMENT ON COLUMN clock_running.node IS
+    'number of the node in the plan, from 1, in the order of EXPLAIN; null, like all columns of '
+    'nodes, if the plan has more than 256 nodes';
+COMMENT ON COLUMN clock_running.node_type IS
+    'type of the node, as EXPLAIN calls it, indented by its depth';
+COMMENT ON COLUMN clock_running.state IS
+    'not started; running: its latest loop goes on; finished: that has returned all its rows; '
+    'rescanning: that was ended by a rescan';
+COMMENT ON COLUMN clock_running.rows IS
+    'rows that the node has returned so far, in all loops and processes';
 COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
-COMMENT ON COLUMN clock_running.self_ms IS 'estimated time of the node itself so far, in all processes, without the nodes below, in milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.share_percent IS 'share of the time of the node itself in the time of the processes that have executed it, in percent';
-COMMENT ON COLUMN clock_running.progress_percent IS 'share of the execution''s time that has passed, as far as can be foreseen, in percent; null if it cannot, see reason';
-COMMENT ON COLUMN clock_running.remaining_ms IS 'time that the execution will still take, as far as can be foreseen, in milliseconds; null if it cannot, see reason';
-COMMENT ON COLUMN clock_running.reason IS 'why progress_percent and remaining_ms are unknown; null if they are known';
+COMMENT ON COLUMN clock_running.self_ms IS
+    'estimated time of the node itself so far, without its children, in all processes, in '
+    'milliseconds; null if it was not timed';
+COMMENT ON COLUMN clock_running.share_percent IS
+    'share of the time of the node itself in the time of the processes that have executed it, in '
+    'percent';
+COMMENT ON COLUMN clock_running.progress_percent IS
+    'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
+    'reason';
+COMMENT ON COLUMN clock_running.remaining_ms IS
+    'estimated time until the end of the execution, in milliseconds; null if unknown, see reason';
+COMMENT ON COLUMN clock_running.reason IS
+    'reason why progress_percent and remaining_ms are unknown; null if they are known';
 COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
-COMMENT ON COLUMN clock_running.innermost IS 'true for the innermost node that was at work when the counters were published';
-COMMENT ON COLUMN clock_running.loops IS 'loops that have begun, in all processes';
-COMMENT ON COLUMN clock_running.calls IS 'calls of the node, in all processes; null if they are not counted';
-COMMENT ON COLUMN clock_running.total_ms IS 'estimated time of the node and those below it so far, in all processes, in milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.workers IS 'number of parallel workers that execute the plan and whose counters are included';
-COMMENT ON COLUMN clock_running.wait_event_type IS 'what the process waits for, as in pg_stat_activity; null if it does not wait';
-COMMENT ON COLUMN clock_running.wait_event IS 'name of what the process waits for, as in pg_stat_activity; null if it does not wait';
-COMMENT ON COLUMN clock_running.started_at IS 'start of the execution; of one in a function, as of when it was first noticed';
-COMMENT ON COLUMN clock_running.since IS 'start of the counters: later than started_at if nothing said before that the execution would be long';
-COMMENT ON COLUMN clock_running.as_of IS 'time when the process published the counters: it does so every 100 ms, but not during a long call of a single node';
+COMMENT ON COLUMN clock_running.innermost IS
+    'true for the innermost node that was active when the counters were published';
+COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
+COMMENT ON COLUMN clock_running.calls IS
+    'number of calls of the node, in all processes; null if they are not counted';
+COMMENT ON COLUMN clock_running.total_ms IS
+    'estimated time of the node and its children so far, in all processes, in milliseconds; null '
+    'if it was not timed';
+COMMENT ON COLUMN clock_running.workers IS
+    'number of parallel workers that execute the plan and whose counters are included';
+COMMENT ON COLUMN clock_running.wait_event_type IS
+    'type of the event for which the process waits, as in pg_stat_activity; null if it does not '
+    'wait';
+COMMENT ON COLUMN clock_running.wait_event IS
+    'event for which the process waits, as in pg_stat_activity; null if it does not wait';
+COMMENT ON COLUMN clock_running.started_at IS
+    'start of the execution; in a function, the time when the execution was first noticed';
+COMMENT ON COLUMN clock_running.since IS
+    'start of the counters: later than started_at if the execution was not expected to be long';
+COMMENT ON COLUMN clock_running.as_of IS
+    'time when the process published the counters: it does so every 100 ms, but not during a long '
+    'call of a single node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
-COMMENT ON COLUMN clock_running.queryid IS 'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
+COMMENT ON COLUMN clock_running.queryid IS
+    'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
 COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
@@ -1172,7 +1280,8 @@ BEGIN ATOMIC
     WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
-'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with what has been counted and timed so far and the state of each node; null if it executes none that is shown';
+    'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '
+    'times and state of each node so far; null if clock_running does not show the process';
 
 -- History of the clock that EXPLAIN ANALYZE reads.
 
@@ -1208,7 +1317,8 @@ CREATE FUNCTION clock_history(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
 AS 'MODULE_PATHNAME', 'clock_history';
 COMMENT ON FUNCTION clock_history(text) IS
-'lists what the worker that watches the clocks has measured, a row a minute, a row an hour, or both, as the view clock_history shows it';
+    'lists the history of the clock that EXPLAIN ANALYZE reads, by minute, by hour or both, as '
+    'the view clock_history shows it';
 REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
@@ -1220,26 +1330,41 @@ CREATE VIEW clock_history AS
     SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
-'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days, but for those that are yet to come since the time of day was set back';
+    'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
+    'minute of the latest day and per hour of the latest 400 days, except rows of the future, '
+    'which exist after the time of day was set back';
 REVOKE ALL ON TABLE clock_history FROM PUBLIC;
 GRANT SELECT ON TABLE clock_history TO pg_monitor;
-COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
+COMMENT ON COLUMN clock_history.per IS
+    'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
+    'merges its minutes';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
-COMMENT ON COLUMN clock_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_history.intervals IS
+    'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
-COMMENT ON COLUMN clock_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
-COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the one before';
+COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end';
+COMMENT ON COLUMN clock_history.cold_ns IS
+    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.warm_ns IS
+    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
+    'the medians of the intervals';
+COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
-COMMENT ON COLUMN clock_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
-COMMENT ON COLUMN clock_history.gaps IS 'number of pauses in which both clocks have advanced';
-COMMENT ON COLUMN clock_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
-COMMENT ON COLUMN clock_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
-COMMENT ON COLUMN clock_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
-COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s start; null if not known';
-COMMENT ON COLUMN clock_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
+COMMENT ON COLUMN clock_history.lags IS
+    'number of times that the clock fell behind the reference clock, without backward steps';
+COMMENT ON COLUMN clock_history.gaps IS 'number of pauses during which both clocks advanced';
+COMMENT ON COLUMN clock_history.cpu_skew_ns IS
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
+    'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
+COMMENT ON COLUMN clock_history.sync_offset_us IS
+    'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
+    'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
+COMMENT ON COLUMN clock_history.sample IS
+    'durations between readings, at most 24 distinct ones, as a clock_sample';
 
 CREATE FUNCTION clock_events(
     OUT at timestamptz,
@@ -1252,7 +1377,7 @@ CREATE FUNCTION clock_events(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'clock_events';
 COMMENT ON FUNCTION clock_events() IS
-'lists what has changed of the clocks, the latest 1000 events, as the view clock_events shows them';
+    'lists the latest 1000 changes of the clocks, as the view clock_events shows them';
 REVOKE ALL ON FUNCTION clock_events() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_events() TO pg_monitor;
 
@@ -1260,15 +1385,20 @@ CREATE VIEW clock_events AS
     SELECT at, what, before, after, evidence, ended_at
     FROM clock_events();
 COMMENT ON VIEW clock_events IS
-'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
+    'changes of the clocks while clocktiming.watch was on, the latest 1000';
 REVOKE ALL ON TABLE clock_events FROM PUBLIC;
 GRANT SELECT ON TABLE clock_events TO pg_monitor;
-COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation, stolen time and the time of day the time when it was found';
-COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.before IS 'what was until then';
-COMMENT ON COLUMN clock_events.after IS 'what is since then';
-COMMENT ON COLUMN clock_events.evidence IS 'what the event was found by';
-COMMENT ON COLUMN clock_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
+COMMENT ON COLUMN clock_events.at IS
+    'start of the change; for the kernel''s and the server''s clock source, the machine, '
+    'synchronisation, stolen time and the time of day, the time of its detection';
+COMMENT ON COLUMN clock_events.what IS
+    'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
+    'skew, machine, resume, synchronisation, stolen time or time of day';
+COMMENT ON COLUMN clock_events.before IS 'value before the change';
+COMMENT ON COLUMN clock_events.after IS 'value after the change';
+COMMENT ON COLUMN clock_events.evidence IS 'observation by which the change was detected';
+COMMENT ON COLUMN clock_events.ended_at IS
+    'time when the former value returned or another change followed; null if the change is ongoing';
 
 CREATE FUNCTION clock_trust(
     "from" timestamptz,
@@ -1322,7 +1452,8 @@ BEGIN ATOMIC
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
-'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
+    'returns whether timings of a period, such as those of pg_stat_statements, auto_explain and '
+    'track_io_timing, are reliable, and which events make them unreliable';
 REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
 
@@ -1339,7 +1470,8 @@ CREATE FUNCTION clock_metrics(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
 AS 'MODULE_PATHNAME', 'clock_metrics';
 COMMENT ON FUNCTION clock_metrics(text) IS
-'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it, for each format of clock_metrics_text()';
+    'lists metrics of the clocks, as the view clock_metrics shows them, for a format of '
+    'clock_metrics_text(); measures nothing';
 REVOKE ALL ON FUNCTION clock_metrics(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_metrics(text) TO pg_monitor;
 
@@ -1347,14 +1479,16 @@ CREATE VIEW clock_metrics AS
     SELECT name, labels, value, type, help
     FROM clock_metrics('prometheus'::text);
 COMMENT ON VIEW clock_metrics IS
-'what is known of the clocks, for monitoring: a row for each metric and set of labels, by what the worker of clocktiming.watch has seen, and the ten plan nodes that have taken most time; measures nothing';
+    'metrics of the clocks and of the ten plan nodes with the longest times, for monitoring; '
+    'measures nothing';
 REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
 GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
-COMMENT ON COLUMN clock_metrics.labels IS 'labels, an object of strings';
-COMMENT ON COLUMN clock_metrics.value IS 'value, in the unit that the name says: seconds, or a ratio from 0 to 1';
-COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, which only grows';
-COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
+COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';
+COMMENT ON COLUMN clock_metrics.value IS
+    'value, in the unit that the name tells: seconds, or a ratio from 0 to 1';
+COMMENT ON COLUMN clock_metrics.type IS 'gauge or counter';
+COMMENT ON COLUMN clock_metrics.help IS 'description of the metric';
 
 CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -1376,7 +1510,8 @@ BEGIN ATOMIC
     SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
 END;
 COMMENT ON FUNCTION clock_metrics_text(text) IS
-'the view clock_metrics as text: in the format prometheus, as for the textfile collector of node_exporter, or openmetrics';
+    'returns the view clock_metrics as text in the format prometheus, as for the textfile '
+    'collector of node_exporter, or openmetrics';
 REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
 
@@ -1647,7 +1782,9 @@ FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN lis
      (SELECT internal_clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
 END;
 COMMENT ON FUNCTION clock_page() IS
-'one HTML page of what is known of this server''s clocks: whether timings of the last day can be believed, cost of a reading and events over a day and 400 days, what timing costs, and the worst plan nodes; measures nothing';
+    'returns an HTML page about this server''s clocks: whether timings of the last day are '
+    'reliable, cost of a reading and events of the last day and the last 400 days, cost of '
+    'timing, and the plan nodes with the longest times; measures nothing';
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
@@ -1662,7 +1799,8 @@ BEGIN ATOMIC
                FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
-'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
+    'internal: returns the latest minute of clock_history, without its sample, and the result of '
+    'clock_trust() for the latest hour';
 REVOKE ALL ON FUNCTION internal_clock_state() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_state() TO pg_monitor;
 
@@ -1716,7 +1854,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-'makes a foreign server of dblink_fdw and a user mapping, by which the server is one of clock_fleet; DROP SERVER ... CASCADE takes it away';
+    'adds a server to clock_fleet: creates a foreign server of dblink_fdw and a user mapping; '
+    'DROP SERVER ... CASCADE removes it';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
 -- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
@@ -1882,7 +2021,9 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-'asks all servers of the fleet a query of one column of JSON, by dblink, with clocktiming''s schema as the search_path: a row for each row of the answer, and one for each server without, with the error if there is one';
+    'executes a query with one column of JSON on all servers of the fleet by dblink, with '
+    'clocktiming''s schema as search_path: a row for each row of the answers, and one for each '
+    'server without an answer, with the error if there is one';
 REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
 
@@ -1934,7 +2075,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet() IS
-'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
+    'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
 REVOKE ALL ON FUNCTION clock_fleet() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet() TO pg_monitor;
 
@@ -1942,20 +2083,27 @@ CREATE VIEW clock_fleet AS
     SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
     FROM clock_fleet();
 COMMENT ON VIEW clock_fleet IS
-'all servers of the fleet, with their latest state; one that is down is a row that says so';
+    'servers of the fleet with their latest state, or the error if a server did not answer';
 REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
 GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
-COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
-COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
+COMMENT ON COLUMN clock_fleet.server IS 'name of the foreign server';
+COMMENT ON COLUMN clock_fleet.error IS
+    'reason why the server did not report its state; null if it did';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
 COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
-COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a reading among others in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.cold_ns IS 'cost of a reading after a sleep in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million';
-COMMENT ON COLUMN clock_fleet.trusted IS 'whether timings of the latest hour can be believed; null if not known';
-COMMENT ON COLUMN clock_fleet.verdict IS 'whether timings of the latest hour can be believed, in words, with what has spoilt them';
+COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a warm reading in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.cold_ns IS
+    'cost of a reading after a sleep in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million';
+COMMENT ON COLUMN clock_fleet.trusted IS
+    'true if timings of the latest hour are reliable; null if unknown';
+COMMENT ON COLUMN clock_fleet.verdict IS
+    'reliability of the timings of the latest hour in words, with the events that impair it';
 COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
-COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection until the answer or the error was read, in milliseconds; null if it was not tried';
+COMMENT ON COLUMN clock_fleet.answer_ms IS
+    'time from the start of the connection until the answer or the error was read, in '
+    'milliseconds; null if the server was not asked';
 
 CREATE FUNCTION clock_fleet_outliers(
     confidence numeric DEFAULT 95,
@@ -2001,56 +2149,104 @@ BEGIN ATOMIC
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
-'which servers of the fleet are odd: by the cost of a reading or the clock''s rate, beyond the limits of internal_clock_outlier_limits(), or by timings that cannot be believed while those of most others can';
+    'returns the servers of the fleet that are outliers by the cost of a reading or by the rate '
+    'of the clock, or whose timings are unreliable while those of most servers are reliable';
 REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
 
 -- Columns that several views have, each described once.
 
-COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
-COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
-COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree';
-COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree';
-COMMENT ON COLUMN clock_node_snapshots.planid IS 'identifier of the plan: a hash of its tree';
-COMMENT ON COLUMN clock_plan_stats.dbname IS 'name of the database; null if it has been dropped';
-COMMENT ON COLUMN clock_node_stats.dbname IS 'name of the database; null if it has been dropped';
-COMMENT ON COLUMN clock_plan_stats.username IS 'name of the user who has executed the plan';
-COMMENT ON COLUMN clock_node_stats.username IS 'name of the user who has executed the plan';
-COMMENT ON COLUMN clock_plan_stats.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_node_stats.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_running.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_node_snapshots.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_plan_stats.userid IS 'OID of the user who has executed the plan';
-COMMENT ON COLUMN clock_node_stats.userid IS 'OID of the user who has executed the plan';
-COMMENT ON COLUMN clock_node_snapshots.userid IS 'OID of the user who has executed the plan';
-COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_running.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_node_snapshots.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
-COMMENT ON COLUMN clock_node_snapshots.node_type IS 'type of the node, as EXPLAIN calls it';
-COMMENT ON COLUMN clock_node_stats.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
-COMMENT ON COLUMN clock_running.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
-COMMENT ON COLUMN clock_running.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
-COMMENT ON COLUMN clock_running.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_node_snapshots.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_running.index_name IS 'index that the node scans; null if none';
-COMMENT ON COLUMN clock_node_snapshots.index_name IS 'index that the node scans; null if none';
-COMMENT ON COLUMN clock_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
-COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
-COMMENT ON COLUMN clock_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_fleet.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_fleet.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_fleet.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_fleet.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_fleet.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if not known';
-COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_plan_stats.queryid IS
+    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+COMMENT ON COLUMN clock_node_stats.queryid IS
+    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+COMMENT ON COLUMN clock_plan_stats.planid IS
+    'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_stats.planid IS
+    'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_snapshots.planid IS
+    'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_plan_stats.dbname IS
+    'name of the database; null if it was dropped';
+COMMENT ON COLUMN clock_node_stats.dbname IS
+    'name of the database; null if it was dropped';
+COMMENT ON COLUMN clock_plan_stats.username IS
+    'name of the user who executed the plan';
+COMMENT ON COLUMN clock_node_stats.username IS
+    'name of the user who executed the plan';
+COMMENT ON COLUMN clock_plan_stats.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_node_stats.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_running.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_node_snapshots.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_plan_stats.userid IS
+    'OID of the user who executed the plan';
+COMMENT ON COLUMN clock_node_stats.userid IS
+    'OID of the user who executed the plan';
+COMMENT ON COLUMN clock_node_snapshots.userid IS
+    'OID of the user who executed the plan';
+COMMENT ON COLUMN clock_node_stats.depth IS
+    'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_running.depth IS
+    'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_snapshots.depth IS
+    'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_stats.node_type IS
+    'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_snapshots.node_type IS
+    'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_stats.self_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_running.self_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node and its children, in milliseconds';
+COMMENT ON COLUMN clock_running.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node and its children, in milliseconds';
+COMMENT ON COLUMN clock_running.relation IS
+    'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_node_snapshots.relation IS
+    'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_running.index_name IS
+    'index that the node scans; null if none';
+COMMENT ON COLUMN clock_node_snapshots.index_name IS
+    'index that the node scans; null if none';
+COMMENT ON COLUMN clock_history.assumed_rate_ppm IS
+    'excess of the TSC''s rate over the frequency that the server assumes, in parts per million; '
+    'null if the server times by another clock';
+COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS
+    'excess of the TSC''s rate over the frequency that the server assumes, in parts per million; '
+    'null if the server times by another clock';
+COMMENT ON COLUMN clock_history.stolen_percent IS
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
+    'if unknown';
+COMMENT ON COLUMN clock_fleet.stolen_percent IS
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
+    'if unknown';
+COMMENT ON COLUMN clock_history.off_cpu_percent IS
+    'share of the observations'' time during which other processes had the CPU, in percent';
+COMMENT ON COLUMN clock_fleet.off_cpu_percent IS
+    'share of the observations'' time during which other processes had the CPU, in percent';
+COMMENT ON COLUMN clock_history.synchronised IS
+    'true if the kernel''s clock was synchronised all the time; null if unknown';
+COMMENT ON COLUMN clock_fleet.synchronised IS
+    'true if the kernel''s clock was synchronised all the time; null if unknown';
+COMMENT ON COLUMN clock_history.sync_error_us IS
+    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_fleet.sync_error_us IS
+    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_history.kernel_clock_source IS
+    'clock source of the kernel; null if unknown';
+COMMENT ON COLUMN clock_fleet.kernel_clock_source IS
+    'clock source of the kernel; null if unknown';
+COMMENT ON COLUMN clock_history.hypervisor IS
+    'name of the hypervisor, or none; null if unknown';
+COMMENT ON COLUMN clock_fleet.hypervisor IS
+    'name of the hypervisor, or none; null if unknown';
+COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if unknown';
+COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if unknown';
+COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if unknown';
+COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if unknown';

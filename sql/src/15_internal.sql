@@ -13,7 +13,8 @@ CREATE FUNCTION internal_clock_impact(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_impact';
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-'internal: the rows of clock_impact() with detail; if the cost of a reading is given, in nanoseconds, measures nothing, and leaves out auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
+    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
 CREATE FUNCTION internal_clock_node_sums(
@@ -24,7 +25,7 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
+    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
@@ -36,7 +37,8 @@ CREATE FUNCTION internal_clock_compare_sums(
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
-'internal: compares the mean times of two sums of internal_clock_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
+    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
+    'test; if the second continues the first, subtracts the first';
 \only_for pg_monitor FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision)
 
 CREATE FUNCTION internal_clock_check_changes(
@@ -45,7 +47,7 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-'internal: an error unless that is a confidence, and there is a snapshot';
+    'internal: raises an error unless the confidence is valid and there is a snapshot';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -53,7 +55,8 @@ CREATE FUNCTION internal_clock_page_sources(
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
 COMMENT ON FUNCTION internal_clock_page_sources() IS
-'internal: whether this server keeps a history of its clocks, and whether it can keep statistics of plans';
+    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
+    'statistics of plans';
 \only_for pg_monitor FUNCTION internal_clock_page_sources()
 
 CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
@@ -61,7 +64,7 @@ LANGUAGE SQL IMMUTABLE PARALLEL SAFE
 RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
            '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
 COMMENT ON FUNCTION internal_clock_page_escape(text) IS
-'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
+    'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
 \only_for pg_monitor FUNCTION internal_clock_page_escape(text)
 
 CREATE FUNCTION internal_clock_fleet_connect(
@@ -73,7 +76,7 @@ CREATE FUNCTION internal_clock_fleet_connect(
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
 COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
-'internal: executes dblink''s statement that connects, which fails after some seconds';
+    'internal: executes the statement by which dblink connects, with a timeout in seconds';
 \only_for pg_monitor FUNCTION internal_clock_fleet_connect(text, text, text, integer)
 
 CREATE FUNCTION internal_clock_outlier_limits(
@@ -88,4 +91,6 @@ CREATE FUNCTION internal_clock_outlier_limits(
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
-'internal: the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
+    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
+    'by the median absolute deviation; the limits are at least the tolerance away from the '
+    'median, and the confidence is that of all comparisons together';

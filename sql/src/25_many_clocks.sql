@@ -14,7 +14,9 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading in nanoseconds, undisturbed (cost_ns) and typical (typical_cost_ns, the median), each with its margin; resolution in nanoseconds; and what is wrong with it';
+    'samples all clocks in turn, for some seconds together (1.5), and returns a row for each: '
+    'undisturbed and typical (median) cost of a reading, with margins, and resolution, in '
+    'nanoseconds, and findings';
 \only_for pg_monitor FUNCTION clock_survey(text[], double precision, text)
 
 CREATE FUNCTION clock_cpu_skew(
@@ -27,7 +29,9 @@ CREATE FUNCTION clock_cpu_skew(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
-'compares the clock of each CPU with that of the first, all of them within a number of seconds (3), by two background workers: offset in nanoseconds with certain bounds, warps, stalls, and the cost of a reading';
+    'compares the clock of each CPU with that of the first one, by two background workers, for '
+    'some seconds together (3): offset in nanoseconds with certain bounds, warps, stalls, and '
+    'cost of a reading';
 \only_for pg_monitor FUNCTION clock_cpu_skew(text, double precision)
 
 CREATE FUNCTION clock_drift(
@@ -43,7 +47,8 @@ CREATE FUNCTION clock_drift(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_drift';
 COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
-'looks at a clock beside a reference now and then for a number of seconds (1): by how many parts per million it runs faster, with a 95 % margin, and its steps, which are no part of that';
+    'compares a clock with a reference for some seconds (1): difference of the rates in parts per '
+    'million, with a 95 % margin, and steps, which are not part of the rate';
 \only_for pg_monitor FUNCTION clock_drift(text, double precision, text)
 
 CREATE FUNCTION clock_monitor(
@@ -57,7 +62,8 @@ CREATE FUNCTION clock_monitor(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'clock_monitor';
 COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-'looks at clocks beside a reference at the end of each interval (1 s) for a number of seconds (5): how far each has advanced in milliseconds, and by how much more than the reference in microseconds';
+    'compares clocks with a reference at the end of each interval (1 s) for some seconds (5): '
+    'advance of each clock in milliseconds, and its excess over the reference in microseconds';
 \only_for pg_monitor FUNCTION clock_monitor(text[], double precision, double precision, text)
 
 CREATE FUNCTION clock_compare(
@@ -77,7 +83,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
-'what a reading of each clock source costs, and whether and by how much that differs from the first source''s; with plot_width, such as 74, the first row has the picture that ministat draws';
+    'compares the cost of a reading of each clock source with that of the first one; with '
+    'plot_width, such as 74, the first row has the plot of ministat';
 \only_for pg_monitor FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean)
 
 CREATE FUNCTION clock_compare(
@@ -98,7 +105,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric, integer, boolean) IS
-'whether and by how much two sets of figures differ; with plot_width, such as 74, the first row has the picture that ministat draws';
+    'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
+    'ministat';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],
@@ -117,4 +125,5 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
 COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
-'whether and by how much the cost of a reading differs between two sets of stored runs; with plot_width, such as 74, the first row has the picture that ministat draws';
+    'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
+    'the first row has the plot of ministat';

@@ -26,7 +26,9 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
 \only_for pg_monitor PROCEDURE clock_executor_overhead
 
 CREATE FUNCTION clock_executor_overhead_runs(
@@ -43,7 +45,9 @@ CREATE FUNCTION clock_executor_overhead_runs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
+    'executes count(*) over some rows (1000) at each level of instrumentation, alternating for '
+    'some seconds (3): a row per level, with times in milliseconds, and overhead in nanoseconds '
+    'per row, undisturbed and typical (median), with margins';
 \only_for pg_monitor FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text)
 
 CREATE FUNCTION clock_query_overhead(
@@ -61,7 +65,8 @@ CREATE FUNCTION clock_query_overhead(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';
 
 -- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION clock_impact(
@@ -117,5 +122,8 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -35,7 +35,8 @@ CREATE FUNCTION clock_explain(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
 COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what each node of its plan takes, a row a node, estimated from a few of its calls';
+    'executes a query and returns a row per plan node, with times estimated from a random sample '
+    'of its calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
@@ -50,7 +51,8 @@ CREATE FUNCTION clock_explain_text(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
 COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN ANALYZE would print, with times estimated from a few calls of each plan node';
+    'executes a query and returns the output of EXPLAIN ANALYZE, with times estimated from a '
+    'random sample of the calls of each plan node';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
@@ -65,4 +67,5 @@ CREATE FUNCTION clock_explain_json(
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
 COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
+    'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
+    'estimated from a random sample of the calls of each plan node';

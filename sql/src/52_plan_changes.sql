@@ -19,14 +19,19 @@ CREATE UNLOGGED TABLE clock_node_snapshots (
     CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
 COMMENT ON TABLE clock_node_snapshots IS
-'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; empty after a crash, and neither dumped nor replicated';
+    'snapshots of the statistics of plans and nodes, which clock_stats_snapshot() stores and '
+    'clock_node_changes() compares; empty after a crash, neither dumped nor replicated';
 GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
 COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
-COMMENT ON COLUMN clock_node_snapshots.node IS 'number of the node in the plan, from 1; 0 is the whole plan';
-COMMENT ON COLUMN clock_node_snapshots.first_seen IS 'time since when the sums are of the same plan without a reset';
-COMMENT ON COLUMN clock_node_snapshots.total_sums IS 'weighted sums of the times of the node and those below it, in nanoseconds';
-COMMENT ON COLUMN clock_node_snapshots.self_sums IS 'weighted sums of the times of the node itself, in nanoseconds';
+COMMENT ON COLUMN clock_node_snapshots.node IS
+    'number of the node in the plan, from 1; 0 is the whole plan';
+COMMENT ON COLUMN clock_node_snapshots.first_seen IS
+    'time since when the sums are of the same plan without a reset';
+COMMENT ON COLUMN clock_node_snapshots.total_sums IS
+    'weighted sums of the times of the node and those below it, in nanoseconds';
+COMMENT ON COLUMN clock_node_snapshots.self_sums IS
+    'weighted sums of the times of the node itself, in nanoseconds';
 
 CREATE FUNCTION clock_stats_snapshot(
     keep interval DEFAULT '30 days'
@@ -46,7 +51,9 @@ BEGIN ATOMIC
     SELECT max(i.taken_at) FROM i;
 END;
 COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
-'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), deletes snapshots that are older than the interval, unless it is null, and returns the time of the snapshot; null, and none is stored, if there are no plans';
+    'stores a snapshot of the statistics of all plans and nodes, deletes snapshots that are older '
+    'than the interval, unless it is null, and returns the time of the snapshot; stores nothing '
+    'and returns null if there are no plans';
 \only_for pg_monitor FUNCTION clock_stats_snapshot(interval)
 
 -- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
@@ -110,5 +117,7 @@ BEGIN ATOMIC
     ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
+    'compares the mean times of plans (node 0) and of nodes themselves with the latest snapshot '
+    'of a time or before: significant changes by Welch''s test, with p-values adjusted for the '
+    'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
 \only_for pg_monitor FUNCTION clock_node_changes(timestamptz, numeric)

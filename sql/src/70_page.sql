@@ -265,5 +265,7 @@ FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN lis
      (SELECT internal_clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
 END;
 COMMENT ON FUNCTION clock_page() IS
-'one HTML page of what is known of this server''s clocks: whether timings of the last day can be believed, cost of a reading and events over a day and 400 days, what timing costs, and the worst plan nodes; measures nothing';
+    'returns an HTML page about this server''s clocks: whether timings of the last day are '
+    'reliable, cost of a reading and events of the last day and the last 400 days, cost of '
+    'timing, and the plan nodes with the longest times; measures nothing';
 \only_for pg_monitor FUNCTION clock_page()

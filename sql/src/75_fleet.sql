@@ -9,7 +9,8 @@ BEGIN ATOMIC
                FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
-'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
+    'internal: returns the latest minute of clock_history, without its sample, and the result of '
+    'clock_trust() for the latest hour';
 \only_for pg_monitor FUNCTION internal_clock_state()
 
 CREATE FUNCTION clock_fleet_add(
@@ -62,7 +63,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-'makes a foreign server of dblink_fdw and a user mapping, by which the server is one of clock_fleet; DROP SERVER ... CASCADE takes it away';
+    'adds a server to clock_fleet: creates a foreign server of dblink_fdw and a user mapping; '
+    'DROP SERVER ... CASCADE removes it';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
 -- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
@@ -228,7 +230,9 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-'asks all servers of the fleet a query of one column of JSON, by dblink, with clocktiming''s schema as the search_path: a row for each row of the answer, and one for each server without, with the error if there is one';
+    'executes a query with one column of JSON on all servers of the fleet by dblink, with '
+    'clocktiming''s schema as search_path: a row for each row of the answers, and one for each '
+    'server without an answer, with the error if there is one';
 \only_for pg_monitor FUNCTION clock_fleet_ask(text, double precision)
 
 CREATE FUNCTION clock_fleet(
@@ -279,26 +283,33 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet() IS
-'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
+    'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
 \only_for pg_monitor FUNCTION clock_fleet()
 
 CREATE VIEW clock_fleet AS
     SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
     FROM clock_fleet();
 COMMENT ON VIEW clock_fleet IS
-'all servers of the fleet, with their latest state; one that is down is a row that says so';
+    'servers of the fleet with their latest state, or the error if a server did not answer';
 \only_for pg_monitor TABLE clock_fleet
-COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
-COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
+COMMENT ON COLUMN clock_fleet.server IS 'name of the foreign server';
+COMMENT ON COLUMN clock_fleet.error IS
+    'reason why the server did not report its state; null if it did';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
 COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
-COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a reading among others in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.cold_ns IS 'cost of a reading after a sleep in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million';
-COMMENT ON COLUMN clock_fleet.trusted IS 'whether timings of the latest hour can be believed; null if not known';
-COMMENT ON COLUMN clock_fleet.verdict IS 'whether timings of the latest hour can be believed, in words, with what has spoilt them';
+COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a warm reading in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.cold_ns IS
+    'cost of a reading after a sleep in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million';
+COMMENT ON COLUMN clock_fleet.trusted IS
+    'true if timings of the latest hour are reliable; null if unknown';
+COMMENT ON COLUMN clock_fleet.verdict IS
+    'reliability of the timings of the latest hour in words, with the events that impair it';
 COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
-COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection until the answer or the error was read, in milliseconds; null if it was not tried';
+COMMENT ON COLUMN clock_fleet.answer_ms IS
+    'time from the start of the connection until the answer or the error was read, in '
+    'milliseconds; null if the server was not asked';
 
 CREATE FUNCTION clock_fleet_outliers(
     confidence numeric DEFAULT 95,
@@ -344,5 +355,6 @@ BEGIN ATOMIC
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
-'which servers of the fleet are odd: by the cost of a reading or the clock''s rate, beyond the limits of internal_clock_outlier_limits(), or by timings that cannot be believed while those of most others can';
+    'returns the servers of the fleet that are outliers by the cost of a reading or by the rate '
+    'of the clock, or whose timings are unreliable while those of most servers are reliable';
 \only_for pg_monitor FUNCTION clock_fleet_outliers(numeric)
