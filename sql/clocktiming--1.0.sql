@@ -3,9 +3,10 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
 
--- PostgreSQL resolves names in SQL bodies when it creates the function, in pg_catalog and in the extension's schema, where other
--- users may have created objects.  Therefore operands have the types of pg_catalog's operators, polymorphic functions are
--- qualified, and calls of clocktiming's own functions pass all arguments.
+-- PostgreSQL resolves names in SQL bodies when it creates the function, in pg_catalog and in the
+-- extension's schema, where other users may have created objects.  Therefore operands have the
+-- types of pg_catalog's operators, polymorphic functions are qualified, and calls of clocktiming's
+-- own functions pass all arguments.
 
 -- The type clock_sample: one run of a clock as a value; its casts, operators and aggregate.
 
@@ -23,7 +24,7 @@ AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
     'internal: output function of the type clock_sample: writes a JSON object';
 
--- texts are in the encoding of the client, which is a setting
+-- STABLE, because texts are in the client's encoding, which is a setting
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
@@ -60,14 +61,16 @@ AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
 COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
     'internal: converts a clock_sample to a JSON object with all members';
 
--- nothing is lost either way, so an INSERT may do it by itself
-CREATE CAST (jsonb AS clock_sample) WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+-- Assignment casts, because no conversion loses anything.
+CREATE CAST (jsonb AS clock_sample)
+    WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
 
-CREATE CAST (clock_sample AS jsonb) WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+CREATE CAST (clock_sample AS jsonb)
+    WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
--- Equal is what is stored as the same bytes, in which there is one way to write a run; the order is theirs, too.
+-- Operators compare the stored bytes, because each run has exactly one stored form.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
 COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS
@@ -157,7 +160,8 @@ COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
-    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample), FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
+    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample),
+    FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
 COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS
     'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
@@ -168,7 +172,7 @@ AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
 COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
     'internal: transition and combine function of the aggregate clock_merge()';
 
--- a state is two tables of counters and a table of long durations
+-- The state has two tables of counters and a table of long durations.
 CREATE AGGREGATE clock_merge(clock_sample) (
     SFUNC = internal_clock_merge_add,
     STYPE = clock_sample,
@@ -178,16 +182,20 @@ CREATE AGGREGATE clock_merge(clock_sample) (
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
 
--- Functions that only the bodies below call.  Their names begin with internal_clock_, so \df clock_* does not list them.
+-- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
@@ -211,18 +219,21 @@ REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
 
 CREATE FUNCTION internal_clock_compare_sums(
-    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
-    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
-    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
+    "before" double precision[], "after" double precision[], continues boolean,
+    confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision,
+    OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision,
+    OUT p_value double precision,
     OUT before_total_ms double precision, OUT after_total_ms double precision
 ) RETURNS record
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
-COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
+COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
     'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
     'test; if the second continues the first, subtracts the first';
-REVOKE ALL ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) TO pg_monitor;
 
 CREATE FUNCTION internal_clock_check_changes(
     confidence numeric, taken_at timestamptz
@@ -245,8 +256,10 @@ GRANT EXECUTE ON FUNCTION internal_clock_page_sources() TO pg_monitor;
 
 CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
 LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
-           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
+RETURN coalesce(replace(replace(replace(replace(replace(
+           regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'),
+           '<i>not known</i>');
 COMMENT ON FUNCTION internal_clock_page_escape(text) IS
     'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
 REVOKE ALL ON FUNCTION internal_clock_page_escape(text) FROM PUBLIC;
@@ -276,15 +289,15 @@ CREATE FUNCTION internal_clock_outlier_limits(
 ) RETURNS record
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
-COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
+COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of figures and the limits outside which a figure is an outlier, '
     'by the median absolute deviation; the limits are at least the tolerance away from the '
     'median, and the confidence is that of all comparisons together';
 
--- One clock: runs, and views of a run.  Functions that measure keep a CPU busy for as long as they are told to, so they are
--- for pg_monitor.
+-- One clock: runs, and views of a run.  Functions that measure keep a CPU busy, so they are for
+-- pg_monitor.
 
--- A run in one row; NULL stands for what is not known.
+-- NULL means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -404,7 +417,8 @@ CREATE FUNCTION clock_histogram(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
@@ -417,7 +431,8 @@ GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precisi
 CREATE FUNCTION clock_histogram(
     sample clock_sample,
     cutoff double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
@@ -447,10 +462,14 @@ CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     rate     double precision DEFAULT 200,
-    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT instants_per_s numeric,
-    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric, OUT cold_max_ns numeric,
-    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric, OUT warm_max_ns numeric,
-    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric, OUT late_max_us numeric,
+    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint,
+    OUT instants_per_s numeric,
+    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric,
+    OUT cold_max_ns numeric,
+    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric,
+    OUT warm_max_ns numeric,
+    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric,
+    OUT late_max_us numeric,
     OUT cpu_percent numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
@@ -478,8 +497,8 @@ AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
     'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
     'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
-REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_timeline(text, float8, float8, float8) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_timeline(text, float8, float8, float8) TO pg_monitor;
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
@@ -500,10 +519,13 @@ CREATE FUNCTION clock_survey(
     duration  double precision DEFAULT 1.5,
     reference text             DEFAULT 'kernel',
     OUT source text,
-    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric, OUT typical_cost_margin_ns numeric, OUT read_by text,
-    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric, OUT granularity_ticks numeric,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
+    OUT typical_cost_margin_ns numeric, OUT read_by text,
+    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric,
+    OUT granularity_ticks numeric,
     OUT strictly_monotonic boolean,
-    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint, OUT gaps bigint,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint,
+    OUT gaps bigint,
     OUT clock text, OUT judged_by text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
@@ -519,8 +541,10 @@ CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
     duration double precision DEFAULT 3,
     OUT cpu integer, OUT clock text, OUT reading_ns numeric,
-    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric, OUT round_trip_ns numeric,
-    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint, OUT longest_stall bigint
+    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric,
+    OUT round_trip_ns numeric,
+    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint,
+    OUT longest_stall bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
@@ -538,7 +562,8 @@ CREATE FUNCTION clock_drift(
     OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
     OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_margin_ppm numeric,
     OUT residual_max_ns numeric, OUT bracket_ns numeric,
-    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric,
+    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint,
+    OUT warp_max_ns numeric,
     OUT lags bigint, OUT lag_max_ns numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
@@ -575,8 +600,10 @@ CREATE FUNCTION clock_compare(
     OUT source text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
     OUT verdict text, OUT p_value double precision,
-    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric,
+    OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT pooled_stddev_ns numeric,
     OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
@@ -584,8 +611,8 @@ AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
     'compares the cost of a reading of each clock source with that of the first one; with '
     'plot_width, such as 74, the first row has the plot of ministat';
-REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean) TO pg_monitor;
 
 CREATE FUNCTION clock_compare(
     a          double precision[],
@@ -595,16 +622,18 @@ CREATE FUNCTION clock_compare(
     plot_width integer DEFAULT NULL,
     separate   boolean DEFAULT false,
     OUT data text, OUT n integer, OUT median double precision,
-    OUT difference double precision, OUT difference_margin double precision, OUT difference_percent double precision,
+    OUT difference double precision, OUT difference_margin double precision,
+    OUT difference_percent double precision,
     OUT verdict text, OUT p_value double precision,
     OUT difference_low double precision, OUT difference_high double precision,
     OUT difference_margin_percent double precision,
-    OUT min double precision, OUT max double precision, OUT mean double precision, OUT stddev double precision,
+    OUT min double precision, OUT max double precision, OUT mean double precision,
+    OUT stddev double precision,
     OUT pooled_stddev double precision, OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
-COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric, integer, boolean) IS
+COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
     'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
     'ministat';
 
@@ -618,13 +647,15 @@ CREATE FUNCTION clock_compare(
     OUT data text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
     OUT verdict text, OUT p_value double precision,
-    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric,
+    OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT pooled_stddev_ns numeric,
     OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
-COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
+COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, int, boolean) IS
     'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
     'the first row has the plot of ministat';
 
@@ -644,7 +675,8 @@ REVOKE ALL ON FUNCTION clock_sources() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_sources() TO pg_monitor;
 
 CREATE VIEW clock_sources AS
-    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
+    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason,
+           description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
     'known clock sources: availability, with the reason if unavailable, and use by this server; '
@@ -729,7 +761,8 @@ CREATE FUNCTION clock_executor_overhead_runs(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
-    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
+    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric,
+    OUT slowdown_percent numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
@@ -750,7 +783,8 @@ CREATE FUNCTION clock_query_overhead(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric,
+    OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
@@ -764,10 +798,13 @@ CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
@@ -775,20 +812,28 @@ BEGIN ATOMIC
     WITH works AS MATERIALIZED (
         SELECT d.*
         FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
-                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
@@ -800,7 +845,8 @@ BEGIN ATOMIC
                  max(d.reading_ns),
                  max(d.period_s),
                  max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
                  sum(d.active_percent),
@@ -856,7 +902,7 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, float8, text[], integer) IS
     'executes a query and returns a row per plan node, with times estimated from a random sample '
     'of its calls';
 
@@ -872,7 +918,7 @@ CREATE FUNCTION clock_explain_text(
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+COMMENT ON FUNCTION clock_explain_text(text, int, text, boolean, boolean, float8, text[], int) IS
     'executes a query and returns the output of EXPLAIN ANALYZE, with times estimated from a '
     'random sample of the calls of each plan node';
 
@@ -888,7 +934,7 @@ CREATE FUNCTION clock_explain_json(
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
+COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8, text[], int) IS
     'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
     'estimated from a random sample of the calls of each plan node';
 
@@ -913,22 +959,24 @@ CREATE FUNCTION clock_check(
     max_skew_ns      double precision DEFAULT NULL,
     max_drift_ppm    double precision DEFAULT NULL,
     max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
-COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
     'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
     'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
     'unit';
-REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
+REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
 -- Statistics of plans and nodes.  Everybody sees what he has executed.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
-    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint, OUT failed_executions bigint,
+    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint,
+    OUT failed_executions bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT mean_ms double precision, OUT mean_margin_ms double precision,
     OUT first_seen timestamptz, OUT last_seen timestamptz, OUT nodes integer, OUT plan text
@@ -939,8 +987,10 @@ COMMENT ON FUNCTION clock_plan_stats() IS
     'lists the plans that have statistics, as the view clock_plan_stats shows them';
 
 CREATE VIEW clock_plan_stats AS
-    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions, s.failed_executions,
-           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes, s.first_seen, s.last_seen,
+    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions,
+           s.failed_executions,
+           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes,
+           s.first_seen, s.last_seen,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
@@ -978,9 +1028,11 @@ CREATE FUNCTION clock_node_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
     OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
-    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint, OUT timed_calls bigint,
+    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
+    OUT timed_calls bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
@@ -991,7 +1043,8 @@ COMMENT ON FUNCTION clock_node_stats(integer) IS
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
-           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor, s.calls, s.timed_calls,
+           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
+           s.calls, s.timed_calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
@@ -1046,7 +1099,8 @@ REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
 -- Snapshots of the statistics of plans, and what has changed since.
 
--- Unlogged, because a crash ends the server's own statistics, too; in no dump and no publication for all tables.
+-- Unlogged, because a crash ends the server's own statistics, too.  No dump and no publication for
+-- all tables includes it.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -1089,7 +1143,8 @@ BEGIN ATOMIC
         SELECT clock_timestamp() AS now
     ), i AS (
         INSERT INTO clock_node_snapshots
-            SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
+            SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type,
+                   s.relation, s.index_name,
                    s.first_seen, s.total_sums, s.self_sums
             FROM t, internal_clock_node_sums() s
             RETURNING taken_at
@@ -1103,14 +1158,17 @@ COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
 REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
 
--- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
--- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
+-- Controls the false discovery rate by the procedure of Benjamini and Hochberg (Journal of the
+-- Royal Statistical Society B 57, 1995): multiplies each p-value by the number of p-values, and
+-- divides it by its rank.
 CREATE FUNCTION clock_node_changes(
     since      timestamptz DEFAULT NULL,
     confidence numeric     DEFAULT 95
 ) RETURNS TABLE (
-    change text, queryid bigint, planid bigint, node integer, depth integer, node_type text, relation text,
-    before_ms double precision, after_ms double precision, difference_ms double precision, difference_margin_ms double precision,
+    change text, queryid bigint, planid bigint, node integer, depth integer, node_type text,
+    relation text,
+    before_ms double precision, after_ms double precision, difference_ms double precision,
+    difference_margin_ms double precision,
     p_value double precision, before_timed bigint, after_timed bigint, before_planid bigint,
     index_name text, dbid oid, userid oid, snapshot timestamptz
 )
@@ -1121,47 +1179,68 @@ BEGIN ATOMIC
                                 WHERE s.taken_at <= coalesce(since, 'infinity')));
     WITH was AS MATERIALIZED (
         SELECT s.* FROM clock_node_snapshots s
-        WHERE s.taken_at = (SELECT max(l.taken_at) FROM clock_node_snapshots l WHERE l.taken_at <= coalesce(since, 'infinity'))
+        WHERE s.taken_at = (SELECT max(l.taken_at) FROM clock_node_snapshots l
+                            WHERE l.taken_at <= coalesce(since, 'infinity'))
     ), compared AS MATERIALIZED (
-        SELECT i.dbid, i.userid, i.queryid, i.planid, i.node, i.depth, i.node_type, i.relation, i.index_name, w.taken_at, c.*
+        SELECT i.dbid, i.userid, i.queryid, i.planid, i.node, i.depth, i.node_type, i.relation,
+               i.index_name, w.taken_at, c.*
         FROM internal_clock_node_sums() i
-        LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid AND w.queryid = i.queryid AND w.planid = i.planid
+        LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid
+                           AND w.queryid = i.queryid AND w.planid = i.planid
                            AND w.node = i.node AND w.node_type = i.node_type,
-             LATERAL internal_clock_compare_sums(coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
-                                        coalesce(w.first_seen = i.first_seen, false), (confidence / 100::numeric)::double precision) c
+             LATERAL internal_clock_compare_sums(
+                 coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
+                 coalesce(w.first_seen = i.first_seen, false),
+                 (confidence / 100::numeric)::double precision) c
     ), ranked AS (
-        SELECT c.*, c.p_value * (count(*) OVER ())::double precision / (count(*) OVER (ORDER BY c.p_value))::double precision AS scaled
+        SELECT c.*,
+               c.p_value * (count(*) OVER ())::double precision
+               / (count(*) OVER (ORDER BY c.p_value))::double precision AS scaled
         FROM compared c WHERE c.p_value IS NOT NULL
     ), adjusted AS (
-        SELECT r.*, least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted FROM ranked r
+        SELECT r.*,
+               least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted
+        FROM ranked r
     ), mostly_before AS (
-        -- (a plan that has been given up since then is compared by its snapshot alone)
-        SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid, w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
-        FROM was w, LATERAL internal_clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, (confidence / 100::numeric)::double precision) c
+        -- A plan that was evicted since then is compared by its snapshot alone.
+        SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid,
+            w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
+        FROM was w,
+            LATERAL internal_clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false,
+                                                (confidence / 100::numeric)::double precision) c
         WHERE w.node = 0 AND c.after_timed > 0::bigint
         ORDER BY w.dbid, w.userid, w.queryid, c.after_total_ms DESC, w.planid
     ), mostly_after AS (
-        SELECT DISTINCT ON (c.dbid, c.userid, c.queryid) c.dbid, c.userid, c.queryid, c.planid, c.node_type, c.after_ms AS mean_ms, c.after_timed AS timed
+        SELECT DISTINCT ON (c.dbid, c.userid, c.queryid) c.dbid, c.userid, c.queryid, c.planid,
+            c.node_type, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM compared c
         WHERE c.node = 0 AND c.after_timed > 0::bigint
         ORDER BY c.dbid, c.userid, c.queryid, c.after_total_ms DESC, c.planid
     )
     SELECT v.change, v.queryid, v.planid, v.node, v.depth, v.node_type, v.relation,
-           v.before_ms, v.after_ms, v.difference_ms, v.difference_margin_ms, v.adjusted, v.before_timed, v.after_timed, v.before_planid,
+           v.before_ms, v.after_ms, v.difference_ms, v.difference_margin_ms, v.adjusted,
+           v.before_timed, v.after_timed, v.before_planid,
            v.index_name, v.dbid, v.userid, v.taken_at
-    FROM (SELECT 'other plan' AS change, a.queryid, a.planid, 0 AS node, 0 AS depth, a.node_type, NULL::text AS relation,
-                 b.mean_ms AS before_ms, a.mean_ms AS after_ms, a.mean_ms - b.mean_ms AS difference_ms,
+    FROM (SELECT 'other plan' AS change, a.queryid, a.planid, 0 AS node, 0 AS depth, a.node_type,
+                 NULL::text AS relation,
+                 b.mean_ms AS before_ms, a.mean_ms AS after_ms,
+                 a.mean_ms - b.mean_ms AS difference_ms,
                  NULL::double precision AS difference_margin_ms, NULL::double precision AS adjusted,
                  b.timed AS before_timed, a.timed AS after_timed,
                  b.planid AS before_planid, NULL::text AS index_name, a.dbid, a.userid, b.taken_at
-          FROM mostly_before b JOIN mostly_after a ON a.dbid = b.dbid AND a.userid = b.userid AND a.queryid = b.queryid
+          FROM mostly_before b
+          JOIN mostly_after a ON a.dbid = b.dbid AND a.userid = b.userid AND a.queryid = b.queryid
           WHERE a.planid <> b.planid
           UNION ALL
-          SELECT CASE WHEN d.difference_ms > 0::double precision THEN 'slower' ELSE 'faster' END, d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
-                 d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted, d.before_timed, d.after_timed,
+          SELECT CASE WHEN d.difference_ms > 0::double precision THEN 'slower' ELSE 'faster' END,
+                 d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
+                 d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted,
+                 d.before_timed, d.after_timed,
                  d.planid, d.index_name, d.dbid, d.userid, d.taken_at
-          FROM adjusted d WHERE d.adjusted < (1::numeric - confidence / 100::numeric)::double precision) v
-    ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
+          FROM adjusted d
+          WHERE d.adjusted < (1::numeric - confidence / 100::numeric)::double precision) v
+    ORDER BY v.change = 'other plan' DESC,
+        abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
     'compares the mean times of plans (node 0) and of nodes themselves with the latest snapshot '
@@ -1175,9 +1254,11 @@ GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor
 CREATE FUNCTION clock_running(
     OUT pid integer, OUT level integer,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
-    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT estimated_rows double precision,
+    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint,
+    OUT estimated_rows double precision,
     OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision,
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision,
     OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
     OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
     OUT elapsed_ms double precision, OUT workers integer,
@@ -1190,9 +1271,11 @@ COMMENT ON FUNCTION clock_running() IS
     'lists the nodes of running plans, as the view clock_running shows them';
 
 CREATE VIEW clock_running AS
-    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type, s.relation, s.state, s.rows, s.estimated_rows,
+    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
+           s.relation, s.state, s.rows, s.estimated_rows,
            s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
-           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms, s.self_margin_ms, s.workers,
+           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
+           s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
     FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
@@ -1265,19 +1348,30 @@ CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
     SELECT pg_catalog.string_agg(
-        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END || s.node_type
-        || CASE WHEN s.index_name IS NULL THEN '' WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
+        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END
+        || s.node_type
+        || CASE WHEN s.index_name IS NULL THEN ''
+                WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
                 ELSE ' using ' || pg_catalog.quote_ident(s.index_name) END
         || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
-        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2), s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
+        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2),
+                             s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
         || CASE WHEN s.loops = 0 THEN ' (never executed)'
-                WHEN s.total_ms IS NULL THEN pg_catalog.format(' (actual rows=%s loops=%s)', pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops)
-                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)', (s.total_ms / s.loops::double precision)::numeric(100, 3),
-                                       pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops) END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
+                WHEN s.total_ms IS NULL
+                THEN pg_catalog.format(' (actual rows=%s loops=%s)',
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric),
+                                       s.loops)
+                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)',
+                                       (s.total_ms / s.loops::double precision)::numeric(100, 3),
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric),
+                                       s.loops)
+           END
+        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state
+        || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
         E'\n' ORDER BY s.node)
     FROM clock_running() s
-    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level AND s.node IS NOT NULL;
+    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level
+        AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
     'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '
@@ -1322,12 +1416,18 @@ COMMENT ON FUNCTION clock_history(text) IS
 REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
--- In two parts, so that only what a condition on per wants is made.
+-- Two parts, so that a condition on per excludes one of them.
 CREATE VIEW clock_history AS
-    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('hour')
     UNION ALL
-    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
     'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
@@ -1415,40 +1515,60 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- these end when they are over
-                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume', 'stolen time') THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- these may go on for ever, but times of before and after are of two kinds
-                WHEN e.what IN ('clock source', 'kernel clock source') THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- likewise, unless it is more
+                -- These affect timings while they last.
+                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
+                                'stolen time')
+                THEN coalesce(e.ended_at, 'infinity') >= "from"
+                -- These may last for ever, but timings before and after cannot be compared.
+                WHEN e.what IN ('clock source', 'kernel clock source')
+                THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                -- Likewise, and a higher cost affects timings while it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                  OR coalesce(e.ended_at, 'infinity') >= "from" AND split_part(e.after, ' ', 1)::double precision > split_part(e.before, ' ', 1)::double precision
+                  OR coalesce(e.ended_at, 'infinity') >= "from"
+                     AND split_part(e.after, ' ', 1)::double precision
+                         > split_part(e.before, ' ', 1)::double precision
               END
     ), minutes AS MATERIALIZED (
         SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- hours before there are minutes; none are read for a period after that
+        -- Hours before the first minute; not read for a period after it.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- (no infinity is subtracted from a time, which is an error before 17)
-        -- the part of a piece that is in the period; of a minute all that was watched may be
-        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60::double precision THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
-               * 100::double precision / (extract(epoch FROM "to") - extract(epoch FROM "from"))::double precision) END AS percent
+        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
+        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        SELECT CASE WHEN "from" < "to"
+                    THEN least(100, coalesce(sum(CASE p.length_s
+                                                 WHEN 60::double precision
+                                                 THEN least(p.watched_s, o.overlap_s)
+                                                 ELSE least(p.watched_s, p.length_s)
+                                                      * o.overlap_s / p.length_s
+                                                 END), 0)
+                                    * 100::double precision
+                                    / (extract(epoch FROM "to")
+                                       - extract(epoch FROM "from"))::double precision)
+               END AS percent
         FROM pieces p,
-             LATERAL (SELECT (extract(epoch FROM least("to", p.at + p.length_s * interval '1 second')) - extract(epoch FROM greatest("from", p.at)))::double precision AS overlap_s) o
+             LATERAL (SELECT (extract(epoch FROM
+                                      least("to", p.at + p.length_s * interval '1 second'))
+                              - extract(epoch FROM greatest("from", p.at)))::double precision
+                             AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
-    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false WHEN w.percent >= 90::double precision THEN true END,
+    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
+                WHEN w.percent >= 90::double precision THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
-           CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
+           CASE WHEN pg_catalog.cardinality(s.by) > 0
+                THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
                 WHEN w.percent >= 90::double precision THEN 'to be believed'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
-                ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+                ELSE 'not known: the clock was watched for '
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
@@ -1495,19 +1615,27 @@ LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
     WITH metrics AS (
         SELECT m.n, m.name, m.type, m.help, m.value,
-               CASE WHEN format = 'openmetrics' AND m.type = 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
-               (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
+               CASE WHEN format = 'openmetrics' AND m.type = 'counter'
+                    THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
+               (SELECT '{' || string_agg(l.key || '="'
+                                         || replace(replace(replace(l.value, E'\\', E'\\\\'),
+                                                            '"', E'\\"'), E'\n', E'\\n')
+                                         || '"', ',') || '}'
                 FROM jsonb_each_text(m.labels) l) AS labels
         FROM clock_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
     ), families AS (
         SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
-               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
+               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' '
+                           || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
                || '# HELP ' || m.family || ' ' || m.help || E'\n'
-               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
+               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n',
+                             '' ORDER BY m.n) AS lines
         FROM metrics m
         GROUP BY m.family, m.type, m.help
     )
-    SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
+    SELECT string_agg(f.lines, '' ORDER BY f.n)
+           || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END
+    FROM families f;
 END;
 COMMENT ON FUNCTION clock_metrics_text(text) IS
     'returns the view clock_metrics as text in the format prometheus, as for the textfile '
@@ -1515,17 +1643,18 @@ COMMENT ON FUNCTION clock_metrics_text(text) IS
 REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
 
--- One HTML page of what is known of the clocks.
+-- An HTML page about the clocks.
 
--- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their marks, .x .y labels), .key .k its legend,
--- .n table of numbers (.t text in it), .h histogram, .ev events, .sr for screen readers.
+-- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
+-- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
+-- .ev events, .sr for screen readers.
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- (what is in FROM is not read where a condition without its columns is false)
+    -- PostgreSQL does not read FROM if a condition without its columns is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -1536,7 +1665,7 @@ WITH knows AS MATERIALIZED (
     FROM clock_events e WHERE (SELECT k.watched FROM knows k)
 ),
 
--- charts: x is in buckets, y in percent from above
+-- Charts: x in buckets, y in percent from the top
 spans AS MATERIALIZED (
     SELECT s.*, now() - s.length AS began
     FROM (VALUES (1, 'last day', 'minute', interval '1 day', 288.0, 300.0, '5 minutes', 'day', interval '6 hours'),
@@ -1576,7 +1705,7 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- (as many as there is room for)
+    -- At most one mark per 30th of the chart's width
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
@@ -1609,7 +1738,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- figures: a column a span
+-- Figures: a column per span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -1635,7 +1764,7 @@ totals AS (
           FROM totals t GROUP BY t.no, t.label) r
 ),
 
--- clocks, and the machine
+-- Clocks and machine
 samples AS (
     SELECT h.at, h.warm_ns, h.cold_ns, h.sample, internal_clock_sample_to_jsonb(h.sample) AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
@@ -1643,12 +1772,12 @@ samples AS (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- (others have no durations)
+    -- Other samples have no durations.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
     SELECT string_agg(pg_catalog.concat(
-        '<article><h3>', internal_clock_page_escape(m.source), '</h3><p>', internal_clock_page_escape(m.reads), ', latest look ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
+        '<article><h3>', internal_clock_page_escape(m.source), '</h3><p>', internal_clock_page_escape(m.reads), ', latest observation ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
         (SELECT string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s ns</dd></div>', v.label, internal_clock_page_escape(v.ns)), '' ORDER BY v.no)
          FROM (VALUES (1, 'warm reading', m.warm_ns::text), (2, 'cold reading', m.cold_ns::text),
                       (3, 'median duration', s.p50_ns::text), (4, '99 % are not above', s.p99_ns::text)) v(no, label, ns)),
@@ -1793,10 +1922,15 @@ GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
-    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
+    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t)
+           || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
     FROM clock_trust(now() - interval '1 hour', now()) t
-    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
-               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
+    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+                      assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+                      off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+                      sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
+               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL
+               ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
     'internal: returns the latest minute of clock_history, without its sample, and the result of '
@@ -1822,30 +1956,40 @@ DECLARE
     hint text;
 BEGIN
     IF name IS NULL OR octet_length(name) NOT BETWEEN 1 AND 63 THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_name', MESSAGE = 'the name of a server must have between 1 and 63 bytes';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_name',
+            MESSAGE = 'the name of a server must have between 1 and 63 bytes';
     END IF;
     IF options IS NULL OR role IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'options and role must not be null';
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = 'options and role must not be null';
     END IF;
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'dblink') THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'extension dblink is not installed in this database',
             HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
     END IF;
-    SELECT string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
-           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
+    SELECT string_agg(format('%I %L', o.key, o.value), ', ')
+               FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
+           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ')
+                               FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
            min(o.key) FILTER (WHERE o.value IS NULL)
     INTO of_server, of_mapping, missing
-    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}' || options) o;
+    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}'
+                         || options) o;
     IF missing IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = format('option "%s" must not be null', missing);
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = format('option "%s" must not be null', missing);
     END IF;
     BEGIN
-        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (%s)', name, of_server);
+        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw '
+                       'OPTIONS (%s)', name, of_server);
         EXECUTE format('CREATE USER MAPPING FOR %I SERVER %I%s', role, name, of_mapping);
-        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name, CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
+        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
+                       CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raised anew, without the context, which has the statement and so the password.
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        -- Raises the error again without its context, which has the statement and the password.
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+            hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
             RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message;
         END IF;
@@ -1858,9 +2002,11 @@ COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
     'DROP SERVER ... CASCADE removes it';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
--- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
--- the server may be mute; 30 s for all servers that fail.  dblink_cancel_query() is not called, because before PostgreSQL 17 it waits for
--- a mute server without limit.  The server ends the query of a client that has disconnected, by client_connection_check_interval.
+-- Timeouts: connect_timeout for a connection; the server's statement_timeout for an answer, and one
+-- second more here, because the server may not respond; 30 s for all servers that fail.
+-- dblink_cancel_query() is not called, because before PostgreSQL 17 it waits without limit for a
+-- server that does not respond.  The server ends the query of a client that has disconnected, by
+-- client_connection_check_interval.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -1884,20 +2030,20 @@ DECLARE
     script text;
     own_schema name;
     dblink_schema name;
-    -- of each server
+    -- Of each server:
     servers text[];
     timeouts integer[];         -- connect_timeout in seconds; null: none
     began timestamptz[];
     results integer[];          -- results of the script that have come; null: not connected
     sent_at double precision[]; -- by "slept"
-    -- of the one server
+    -- Of the current server:
     connection text;
     rows text[];
     answers jsonb[];
     state text;
     detail text;
     context text;
-    -- of all
+    -- Of all servers:
     asked integer[] := '{}';
     last integer := 0;
     i integer;
@@ -1907,38 +2053,54 @@ DECLARE
     lost interval := '0';
 BEGIN
     IF query IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'query must not be null';
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = 'query must not be null';
     END IF;
     IF (seconds >= 0.001 AND seconds <= 3600) IS NOT TRUE THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'seconds must be between 0.001 and 3600';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Servers of other users are left out, because their owners could have the reader connect to any host.
+    -- Skips servers of other users, because their owners could direct the reader to any host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
-    FROM (SELECT s.srvname::text, (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
-                                   FROM pg_options_to_table(s.srvoptions) o WHERE o.option_name = 'connect_timeout') AS timeout
+    FROM (SELECT s.srvname::text,
+                 (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
+                  FROM pg_options_to_table(s.srvoptions) o
+                  WHERE o.option_name = 'connect_timeout') AS timeout
           FROM pg_foreign_server s JOIN pg_roles r ON r.oid = s.srvowner
           WHERE s.srvtype = 'clocktiming'
-            AND (r.rolsuper OR r.rolname = current_user OR r.oid IN (SELECT e.extowner FROM pg_extension e WHERE e.extname = 'clocktiming'))
+            AND (r.rolsuper OR r.rolname = current_user
+                 OR r.oid IN (SELECT e.extowner FROM pg_extension e
+                              WHERE e.extname = 'clocktiming'))
           ORDER BY random()) f;
     IF servers IS NULL THEN
         RETURN;
     END IF;
-    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'), min(p.nspname) FILTER (WHERE e.extname = 'dblink')
+    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'),
+           min(p.nspname) FILTER (WHERE e.extname = 'dblink')
     INTO own_schema, dblink_schema
     FROM pg_extension e JOIN pg_namespace p ON p.oid = e.extnamespace;
     IF dblink_schema IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'extension dblink is not installed in this database',
             HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
     END IF;
     connect := format('SELECT %I.internal_clock_fleet_connect($1, $2, $3, $4)', own_schema);
     send := format('SELECT %I.dblink_send_query($1, $2)', dblink_schema);
     is_busy := format('SELECT %I.dblink_is_busy($1)', dblink_schema);
-    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)', dblink_schema);
-    disconnect := format('SELECT %1$I.dblink_disconnect(c) FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1', dblink_schema);
-    script := format('SELECT pg_catalog.concat(pg_catalog.set_config(''statement_timeout'', %L, true), pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
-                  || 'pg_catalog.set_config(''search_path'', coalesce((SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text FROM pg_catalog.pg_extension e '
-                  || 'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), ''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
+    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)',
+                         dblink_schema);
+    disconnect := format('SELECT %1$I.dblink_disconnect(c) '
+                         'FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1',
+                         dblink_schema);
+    script := format('SELECT pg_catalog.concat('
+                     'pg_catalog.set_config(''statement_timeout'', %L, true), '
+                     'pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
+                     'pg_catalog.set_config(''search_path'', coalesce('
+                     '(SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text '
+                     'FROM pg_catalog.pg_extension e '
+                     'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), '
+                     '''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
     EXECUTE disconnect USING 'clocktiming %';
     LOOP
         WHILE cardinality(asked) < at_once AND last < cardinality(servers) LOOP
@@ -1955,12 +2117,15 @@ BEGIN
                 IF results[i] IS NULL THEN
                     idle := false;
                     IF timeouts[i] IS NULL THEN
-                        RAISE EXCEPTION '%', format('no connect_timeout: ALTER SERVER %I OPTIONS (ADD connect_timeout ''3'')', servers[i]);
+                        RAISE EXCEPTION '%',
+                            format('no connect_timeout: ALTER SERVER %I OPTIONS '
+                                   '(ADD connect_timeout ''3'')', servers[i]);
                     ELSIF lost >= '30 s' THEN
                         RAISE EXCEPTION 'not asked, since servers that fail have cost 30 s';
                     END IF;
                     began[i] := clock_timestamp();
-                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema), connection, servers[i], timeouts[i];
+                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema),
+                    connection, servers[i], timeouts[i];
                     EXECUTE send USING connection, script;
                     results[i] := 0;
                     sent_at[i] := slept;
@@ -1972,7 +2137,9 @@ BEGIN
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
                             -- convert_to() checks the encoding.
-                            SELECT array_agg(convert_from(convert_to(r.value, encoding), encoding)::jsonb) INTO answers FROM unnest(rows) r(value);
+                            SELECT array_agg(convert_from(convert_to(r.value, encoding),
+                                                          encoding)::jsonb)
+                            INTO answers FROM unnest(rows) r(value);
                             answers := coalesce(answers, ARRAY[NULL::jsonb]);
                         ELSIF rows IS NULL THEN
                             RAISE EXCEPTION 'unexpected answer';
@@ -1982,21 +2149,26 @@ BEGIN
                     END IF;
                 END IF;
             EXCEPTION WHEN OTHERS OR query_canceled THEN
-                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The context of an error of the other server names the connection; without it this session is cancelled.
+                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
+                    detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
+                -- The context of the other server's error names the connection.  Any other
+                -- cancellation is of this session.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- A server that refuses a connection may say so in any encoding.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
-                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error) WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, '')) ELSE error END;
+                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
+                                        WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
+                                        ELSE error END;
                     error := split_part(error, chr(10), 1);
                 EXCEPTION WHEN OTHERS THEN
                     error := 'SQLSTATE ' || state || ', and a message in another encoding';
                 END;
                 answers := ARRAY[NULL::jsonb];
-                lost := lost + greatest(clock_timestamp() - began[i], '0') / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
+                lost := lost + greatest(clock_timestamp() - began[i], '0')
+                               / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
             END;
             IF answers IS NOT NULL THEN
                 EXECUTE disconnect USING connection;
@@ -2057,14 +2229,22 @@ DECLARE
     answer jsonb;
 BEGIN
     FOR server, error, answer, answer_ms IN
-        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask(''SELECT internal_clock_state()'')', e.extnamespace::regnamespace) FROM pg_extension e WHERE e.extname = 'clocktiming')
+        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask('
+                               '''SELECT internal_clock_state()'')', e.extnamespace::regnamespace)
+                 FROM pg_extension e WHERE e.extname = 'clocktiming')
     LOOP
         LOOP
             BEGIN
                 RETURN QUERY SELECT server, error, s.*, answer_ms
-                FROM jsonb_to_record(answer) AS s(at timestamptz, source text, warm_ns double precision, cold_ns double precision, rate_ppm double precision, assumed_rate_ppm double precision,
-                     trusted boolean, verdict text, stolen_percent double precision, off_cpu_percent double precision, synchronised boolean, sync_error_us double precision,
-                     kernel_clock_source text, hypervisor text, processor text, cpus integer, server_version text);
+                FROM jsonb_to_record(answer)
+                     AS s(at timestamptz, source text, warm_ns double precision,
+                     cold_ns double precision, rate_ppm double precision,
+                     assumed_rate_ppm double precision,
+                     trusted boolean, verdict text, stolen_percent double precision,
+                     off_cpu_percent double precision, synchronised boolean,
+                     sync_error_us double precision,
+                     kernel_clock_source text, hypervisor text, processor text, cpus integer,
+                     server_version text);
                 EXIT;
             EXCEPTION WHEN OTHERS THEN
                 error := 'unexpected answer: ' || sqlerrm;
@@ -2080,7 +2260,9 @@ REVOKE ALL ON FUNCTION clock_fleet() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet() TO pg_monitor;
 
 CREATE VIEW clock_fleet AS
-    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
+    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted,
+           verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us,
+           kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
     FROM clock_fleet();
 COMMENT ON VIEW clock_fleet IS
     'servers of the fleet with their latest state, or the error if a server did not answer';
@@ -2119,21 +2301,30 @@ CREATE FUNCTION clock_fleet_outliers(
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     WITH fleet AS MATERIALIZED (
-        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted, f.verdict
+        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted,
+               f.verdict
         FROM clock_fleet f WHERE f.error IS NULL
     ), sums AS (
-        SELECT pg_catalog.array_agg(ln(f.warm_ns)) FILTER (WHERE f.warm_ns > 0::double precision) AS costs, pg_catalog.array_agg(f.rate_ppm) AS rates,
+        SELECT pg_catalog.array_agg(ln(f.warm_ns))
+                   FILTER (WHERE f.warm_ns > 0::double precision) AS costs,
+               pg_catalog.array_agg(f.rate_ppm) AS rates,
                (pg_catalog.count(f.warm_ns) + pg_catalog.count(f.rate_ppm))::integer AS comparisons,
-               count(*) FILTER (WHERE f.trusted) > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
+               count(*) FILTER (WHERE f.trusted)
+                   > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
         FROM fleet f
     ), cost AS (
         SELECT exp(l.median) AS median, exp(l.low) AS low, exp(l.high) AS high
-        FROM sums s, internal_clock_outlier_limits(s.costs, clock_fleet_outliers.confidence, ln(1.2::double precision), s.comparisons) l
+        FROM sums s,
+            internal_clock_outlier_limits(s.costs, clock_fleet_outliers.confidence,
+                                          ln(1.2::double precision), s.comparisons) l
     ), rate AS (
         SELECT l.median, l.low, l.high
-        FROM sums s, internal_clock_outlier_limits(s.rates, clock_fleet_outliers.confidence, 100::double precision, s.comparisons) l
+        FROM sums s,
+            internal_clock_outlier_limits(s.rates, clock_fleet_outliers.confidence,
+                                          100::double precision, s.comparisons) l
     ), odd AS (
-        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit, NULL::text AS finding
+        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit,
+               NULL::text AS finding
         FROM fleet f, cost l WHERE f.warm_ns < l.low OR f.warm_ns > l.high
         UNION ALL
         SELECT f.server, 'rate', f.rate_ppm, l.*, 'ppm', NULL
@@ -2143,9 +2334,12 @@ BEGIN ATOMIC
         FROM fleet f, sums s WHERE NOT f.trusted AND s.mostly_trusted
     )
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
-           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision, o.unit,
-           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
-                                      o.figure::numeric, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
+           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision,
+           o.unit,
+           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, '
+                                                 'and %s to %s would not be odd',
+                                      o.figure::numeric, o.unit, round(o.median::numeric, 2),
+                                      round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS

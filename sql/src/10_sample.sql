@@ -14,7 +14,7 @@ AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
     'internal: output function of the type clock_sample: writes a JSON object';
 
--- texts are in the encoding of the client, which is a setting
+-- STABLE, because texts are in the client's encoding, which is a setting
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
@@ -51,14 +51,16 @@ AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
 COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
     'internal: converts a clock_sample to a JSON object with all members';
 
--- nothing is lost either way, so an INSERT may do it by itself
-CREATE CAST (jsonb AS clock_sample) WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+-- Assignment casts, because no conversion loses anything.
+CREATE CAST (jsonb AS clock_sample)
+    WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
 
-CREATE CAST (clock_sample AS jsonb) WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+CREATE CAST (clock_sample AS jsonb)
+    WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
--- Equal is what is stored as the same bytes, in which there is one way to write a run; the order is theirs, too.
+-- Operators compare the stored bytes, because each run has exactly one stored form.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
 COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS
@@ -148,7 +150,8 @@ COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
-    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample), FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
+    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample),
+    FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
 COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS
     'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
@@ -159,7 +162,7 @@ AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
 COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
     'internal: transition and combine function of the aggregate clock_merge()';
 
--- a state is two tables of counters and a table of long durations
+-- The state has two tables of counters and a table of long durations.
 CREATE AGGREGATE clock_merge(clock_sample) (
     SFUNC = internal_clock_merge_add,
     STYPE = clock_sample,

@@ -1,13 +1,17 @@
--- Functions that only the bodies below call.  Their names begin with internal_clock_, so \df clock_* does not list them.
+-- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
@@ -29,17 +33,20 @@ COMMENT ON FUNCTION internal_clock_node_sums() IS
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
-    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
-    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
-    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
+    "before" double precision[], "after" double precision[], continues boolean,
+    confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision,
+    OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision,
+    OUT p_value double precision,
     OUT before_total_ms double precision, OUT after_total_ms double precision
 ) RETURNS record
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
-COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
+COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
     'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
     'test; if the second continues the first, subtracts the first';
-\only_for pg_monitor FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision)
+\only_for pg_monitor FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8)
 
 CREATE FUNCTION internal_clock_check_changes(
     confidence numeric, taken_at timestamptz
@@ -61,8 +68,10 @@ COMMENT ON FUNCTION internal_clock_page_sources() IS
 
 CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
 LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
-           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
+RETURN coalesce(replace(replace(replace(replace(replace(
+           regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'),
+           '<i>not known</i>');
 COMMENT ON FUNCTION internal_clock_page_escape(text) IS
     'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
 \only_for pg_monitor FUNCTION internal_clock_page_escape(text)
@@ -90,7 +99,7 @@ CREATE FUNCTION internal_clock_outlier_limits(
 ) RETURNS record
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
-COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
+COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of figures and the limits outside which a figure is an outlier, '
     'by the median absolute deviation; the limits are at least the tolerance away from the '
     'median, and the confidence is that of all comparisons together';

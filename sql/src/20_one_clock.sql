@@ -1,7 +1,7 @@
--- One clock: runs, and views of a run.  Functions that measure keep a CPU busy for as long as they are told to, so they are
--- for pg_monitor.
+-- One clock: runs, and views of a run.  Functions that measure keep a CPU busy, so they are for
+-- pg_monitor.
 
--- A run in one row; NULL stands for what is not known.
+-- NULL means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -120,7 +120,8 @@ CREATE FUNCTION clock_histogram(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
@@ -132,7 +133,8 @@ COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
 CREATE FUNCTION clock_histogram(
     sample clock_sample,
     cutoff double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
@@ -161,10 +163,14 @@ CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     rate     double precision DEFAULT 200,
-    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT instants_per_s numeric,
-    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric, OUT cold_max_ns numeric,
-    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric, OUT warm_max_ns numeric,
-    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric, OUT late_max_us numeric,
+    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint,
+    OUT instants_per_s numeric,
+    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric,
+    OUT cold_max_ns numeric,
+    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric,
+    OUT warm_max_ns numeric,
+    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric,
+    OUT late_max_us numeric,
     OUT cpu_percent numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
@@ -191,7 +197,7 @@ AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
     'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
     'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
-\only_for pg_monitor FUNCTION clock_timeline(text, double precision, double precision, double precision)
+\only_for pg_monitor FUNCTION clock_timeline(text, float8, float8, float8)
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,

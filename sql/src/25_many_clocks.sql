@@ -5,10 +5,13 @@ CREATE FUNCTION clock_survey(
     duration  double precision DEFAULT 1.5,
     reference text             DEFAULT 'kernel',
     OUT source text,
-    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric, OUT typical_cost_margin_ns numeric, OUT read_by text,
-    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric, OUT granularity_ticks numeric,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
+    OUT typical_cost_margin_ns numeric, OUT read_by text,
+    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric,
+    OUT granularity_ticks numeric,
     OUT strictly_monotonic boolean,
-    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint, OUT gaps bigint,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint,
+    OUT gaps bigint,
     OUT clock text, OUT judged_by text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
@@ -23,8 +26,10 @@ CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
     duration double precision DEFAULT 3,
     OUT cpu integer, OUT clock text, OUT reading_ns numeric,
-    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric, OUT round_trip_ns numeric,
-    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint, OUT longest_stall bigint
+    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric,
+    OUT round_trip_ns numeric,
+    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint,
+    OUT longest_stall bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
@@ -41,7 +46,8 @@ CREATE FUNCTION clock_drift(
     OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
     OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_margin_ppm numeric,
     OUT residual_max_ns numeric, OUT bracket_ns numeric,
-    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric,
+    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint,
+    OUT warp_max_ns numeric,
     OUT lags bigint, OUT lag_max_ns numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
@@ -76,8 +82,10 @@ CREATE FUNCTION clock_compare(
     OUT source text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
     OUT verdict text, OUT p_value double precision,
-    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric,
+    OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT pooled_stddev_ns numeric,
     OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
@@ -85,7 +93,7 @@ AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
     'compares the cost of a reading of each clock source with that of the first one; with '
     'plot_width, such as 74, the first row has the plot of ministat';
-\only_for pg_monitor FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean)
+\only_for pg_monitor FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean)
 
 CREATE FUNCTION clock_compare(
     a          double precision[],
@@ -95,16 +103,18 @@ CREATE FUNCTION clock_compare(
     plot_width integer DEFAULT NULL,
     separate   boolean DEFAULT false,
     OUT data text, OUT n integer, OUT median double precision,
-    OUT difference double precision, OUT difference_margin double precision, OUT difference_percent double precision,
+    OUT difference double precision, OUT difference_margin double precision,
+    OUT difference_percent double precision,
     OUT verdict text, OUT p_value double precision,
     OUT difference_low double precision, OUT difference_high double precision,
     OUT difference_margin_percent double precision,
-    OUT min double precision, OUT max double precision, OUT mean double precision, OUT stddev double precision,
+    OUT min double precision, OUT max double precision, OUT mean double precision,
+    OUT stddev double precision,
     OUT pooled_stddev double precision, OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
-COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric, integer, boolean) IS
+COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
     'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
     'ministat';
 
@@ -118,12 +128,14 @@ CREATE FUNCTION clock_compare(
     OUT data text, OUT n integer, OUT median_ns numeric,
     OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
     OUT verdict text, OUT p_value double precision,
-    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric,
+    OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT pooled_stddev_ns numeric,
     OUT plot text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
-COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
+COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, int, boolean) IS
     'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
     'the first row has the plot of ministat';

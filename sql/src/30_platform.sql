@@ -13,7 +13,8 @@ COMMENT ON FUNCTION clock_sources() IS
 \only_for pg_monitor FUNCTION clock_sources()
 
 CREATE VIEW clock_sources AS
-    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
+    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason,
+           description
     FROM clock_sources();
 COMMENT ON VIEW clock_sources IS
     'known clock sources: availability, with the reason if unavailable, and use by this server; '

@@ -39,7 +39,8 @@ CREATE FUNCTION clock_executor_overhead_runs(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
-    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
+    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric,
+    OUT slowdown_percent numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
@@ -59,7 +60,8 @@ CREATE FUNCTION clock_query_overhead(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric,
+    OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
@@ -73,10 +75,13 @@ CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
@@ -84,20 +89,28 @@ BEGIN ATOMIC
     WITH works AS MATERIALIZED (
         SELECT d.*
         FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
-                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
@@ -109,7 +122,8 @@ BEGIN ATOMIC
                  max(d.reading_ns),
                  max(d.period_s),
                  max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
                  sum(d.active_percent),

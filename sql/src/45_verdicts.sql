@@ -18,12 +18,13 @@ CREATE FUNCTION clock_check(
     max_skew_ns      double precision DEFAULT NULL,
     max_drift_ppm    double precision DEFAULT NULL,
     max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
-COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
     'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
     'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
     'unit';
-\only_for pg_monitor FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision)
+\only_for pg_monitor FUNCTION clock_check(float8, float8, float8, float8, float8)

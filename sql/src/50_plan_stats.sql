@@ -2,7 +2,8 @@
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
-    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint, OUT failed_executions bigint,
+    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint,
+    OUT failed_executions bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT mean_ms double precision, OUT mean_margin_ms double precision,
     OUT first_seen timestamptz, OUT last_seen timestamptz, OUT nodes integer, OUT plan text
@@ -13,8 +14,10 @@ COMMENT ON FUNCTION clock_plan_stats() IS
     'lists the plans that have statistics, as the view clock_plan_stats shows them';
 
 CREATE VIEW clock_plan_stats AS
-    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions, s.failed_executions,
-           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes, s.first_seen, s.last_seen,
+    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions,
+           s.failed_executions,
+           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes,
+           s.first_seen, s.last_seen,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
@@ -52,9 +55,11 @@ CREATE FUNCTION clock_node_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
     OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
-    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint, OUT timed_calls bigint,
+    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
+    OUT timed_calls bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
@@ -65,7 +70,8 @@ COMMENT ON FUNCTION clock_node_stats(integer) IS
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
-           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor, s.calls, s.timed_calls,
+           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
+           s.calls, s.timed_calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
     FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS

@@ -3,9 +3,11 @@
 CREATE FUNCTION clock_running(
     OUT pid integer, OUT level integer,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
-    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT estimated_rows double precision,
+    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint,
+    OUT estimated_rows double precision,
     OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision,
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision,
     OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
     OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
     OUT elapsed_ms double precision, OUT workers integer,
@@ -18,9 +20,11 @@ COMMENT ON FUNCTION clock_running() IS
     'lists the nodes of running plans, as the view clock_running shows them';
 
 CREATE VIEW clock_running AS
-    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type, s.relation, s.state, s.rows, s.estimated_rows,
+    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
+           s.relation, s.state, s.rows, s.estimated_rows,
            s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
-           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms, s.self_margin_ms, s.workers,
+           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
+           s.self_margin_ms, s.workers,
            a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
            pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
     FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
@@ -93,19 +97,30 @@ CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 BEGIN ATOMIC
     SELECT pg_catalog.string_agg(
-        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END || s.node_type
-        || CASE WHEN s.index_name IS NULL THEN '' WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
+        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END
+        || s.node_type
+        || CASE WHEN s.index_name IS NULL THEN ''
+                WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
                 ELSE ' using ' || pg_catalog.quote_ident(s.index_name) END
         || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
-        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2), s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
+        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2),
+                             s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
         || CASE WHEN s.loops = 0 THEN ' (never executed)'
-                WHEN s.total_ms IS NULL THEN pg_catalog.format(' (actual rows=%s loops=%s)', pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops)
-                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)', (s.total_ms / s.loops::double precision)::numeric(100, 3),
-                                       pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops) END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
+                WHEN s.total_ms IS NULL
+                THEN pg_catalog.format(' (actual rows=%s loops=%s)',
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric),
+                                       s.loops)
+                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)',
+                                       (s.total_ms / s.loops::double precision)::numeric(100, 3),
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric),
+                                       s.loops)
+           END
+        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state
+        || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
         E'\n' ORDER BY s.node)
     FROM clock_running() s
-    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level AND s.node IS NOT NULL;
+    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level
+        AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
     'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '

@@ -36,12 +36,18 @@ COMMENT ON FUNCTION clock_history(text) IS
     'the view clock_history shows it';
 \only_for pg_monitor FUNCTION clock_history(text)
 
--- In two parts, so that only what a condition on per wants is made.
+-- Two parts, so that a condition on per excludes one of them.
 CREATE VIEW clock_history AS
-    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('hour')
     UNION ALL
-    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
     'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
@@ -126,40 +132,60 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- these end when they are over
-                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume', 'stolen time') THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- these may go on for ever, but times of before and after are of two kinds
-                WHEN e.what IN ('clock source', 'kernel clock source') THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- likewise, unless it is more
+                -- These affect timings while they last.
+                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
+                                'stolen time')
+                THEN coalesce(e.ended_at, 'infinity') >= "from"
+                -- These may last for ever, but timings before and after cannot be compared.
+                WHEN e.what IN ('clock source', 'kernel clock source')
+                THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                -- Likewise, and a higher cost affects timings while it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                  OR coalesce(e.ended_at, 'infinity') >= "from" AND split_part(e.after, ' ', 1)::double precision > split_part(e.before, ' ', 1)::double precision
+                  OR coalesce(e.ended_at, 'infinity') >= "from"
+                     AND split_part(e.after, ' ', 1)::double precision
+                         > split_part(e.before, ' ', 1)::double precision
               END
     ), minutes AS MATERIALIZED (
         SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- hours before there are minutes; none are read for a period after that
+        -- Hours before the first minute; not read for a period after it.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- (no infinity is subtracted from a time, which is an error before 17)
-        -- the part of a piece that is in the period; of a minute all that was watched may be
-        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60::double precision THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
-               * 100::double precision / (extract(epoch FROM "to") - extract(epoch FROM "from"))::double precision) END AS percent
+        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
+        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        SELECT CASE WHEN "from" < "to"
+                    THEN least(100, coalesce(sum(CASE p.length_s
+                                                 WHEN 60::double precision
+                                                 THEN least(p.watched_s, o.overlap_s)
+                                                 ELSE least(p.watched_s, p.length_s)
+                                                      * o.overlap_s / p.length_s
+                                                 END), 0)
+                                    * 100::double precision
+                                    / (extract(epoch FROM "to")
+                                       - extract(epoch FROM "from"))::double precision)
+               END AS percent
         FROM pieces p,
-             LATERAL (SELECT (extract(epoch FROM least("to", p.at + p.length_s * interval '1 second')) - extract(epoch FROM greatest("from", p.at)))::double precision AS overlap_s) o
+             LATERAL (SELECT (extract(epoch FROM
+                                      least("to", p.at + p.length_s * interval '1 second'))
+                              - extract(epoch FROM greatest("from", p.at)))::double precision
+                             AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
-    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false WHEN w.percent >= 90::double precision THEN true END,
+    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
+                WHEN w.percent >= 90::double precision THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
-           CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
+           CASE WHEN pg_catalog.cardinality(s.by) > 0
+                THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
                 WHEN w.percent >= 90::double precision THEN 'to be believed'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
-                ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+                ELSE 'not known: the clock was watched for '
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS

@@ -34,19 +34,27 @@ LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
     WITH metrics AS (
         SELECT m.n, m.name, m.type, m.help, m.value,
-               CASE WHEN format = 'openmetrics' AND m.type = 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
-               (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
+               CASE WHEN format = 'openmetrics' AND m.type = 'counter'
+                    THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
+               (SELECT '{' || string_agg(l.key || '="'
+                                         || replace(replace(replace(l.value, E'\\', E'\\\\'),
+                                                            '"', E'\\"'), E'\n', E'\\n')
+                                         || '"', ',') || '}'
                 FROM jsonb_each_text(m.labels) l) AS labels
         FROM clock_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
     ), families AS (
         SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
-               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
+               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' '
+                           || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
                || '# HELP ' || m.family || ' ' || m.help || E'\n'
-               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
+               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n',
+                             '' ORDER BY m.n) AS lines
         FROM metrics m
         GROUP BY m.family, m.type, m.help
     )
-    SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
+    SELECT string_agg(f.lines, '' ORDER BY f.n)
+           || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END
+    FROM families f;
 END;
 COMMENT ON FUNCTION clock_metrics_text(text) IS
     'returns the view clock_metrics as text in the format prometheus, as for the textfile '
