@@ -1,7 +1,3 @@
-/*
- * reading_cost.c
- *	  See reading_cost.h.
- */
 #include "postgres.h"
 
 #include <float.h>
@@ -14,10 +10,7 @@
 #include "core/reference.h"
 #include "core/stats.h"
 
-/*
- * A batch takes so long: enough for the reference clock not to matter, and
- * little enough to check for interrupts after.
- */
+/* Duration of a batch: the reference clock does not matter, and interrupts are soon noticed. */
 #define BATCH_NS		40000.0
 #define MAX_BATCH		65536
 #define MIN_BATCHES		10
@@ -90,10 +83,7 @@ begin_series(CostSeries *series, int n, int most)
 	return bracket_ns;
 }
 
-/*
- * By turns, as others may disturb the processor for tenths of a second.  The
- * order rotates, for each follows every other then.
- */
+/* Measures in turns, because disturbances last for tenths of a second.  The order rotates. */
 static int
 cost_series(CostSeries *series, int n, int most, double duration_s)
 {

@@ -1,4 +1,3 @@
-/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -15,7 +14,6 @@
 #define WHOLE_NUMBER	"a whole number of 64 bits"
 #define WHOLE_NUMBERS	"an array of whole numbers of 64 bits"
 
-/* Returns ISO 8601 in UTC. */
 static char *
 time_to_text(TimestampTz at)
 {
@@ -124,7 +122,6 @@ sample_to_json(const ClockSample *sample)
 	return buf.data;
 }
 
-/* Raises an error for JSON of a wrong type. */
 pg_noreturn static void
 bad_json(const char *name, const char *what)
 {
@@ -175,7 +172,6 @@ json_text(const char *name, const JsonbValue *value)
 	return pnstrdup(value->val.string.val, value->val.string.len);
 }
 
-/* Returns an array of at most "most" integers. */
 static int64 *
 json_array(const char *name, const JsonbValue *value, int most, int *n)
 {

@@ -1,4 +1,3 @@
-/* See arm_counter.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +47,6 @@ arm_counter_judge(const ArmEvidence *evidence)
 #define BATCHES				20
 #define BATCH_READINGS		20
 
-/* Returns the frequency that the firmware states; 0: none. */
 static double
 stated_hz(void)
 {

@@ -1,11 +1,9 @@
-/* See block_costs.h. */
 #include <math.h>
 
 #include "core/block_costs.h"
 #include "core/random.h"
 #include "core/stats.h"
 
-/* smallest number of blocks for an estimate */
 #define LEAST_BLOCKS	30
 
 void

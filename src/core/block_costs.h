@@ -1,27 +1,15 @@
-/*-------------------------------------------------------------------------
- *
- * block_costs.h
- *	  The cost of an undisturbed reading, from the blocks of a run.
- *
- *-------------------------------------------------------------------------
- */
+/* The cost of an undisturbed reading, from the blocks of a run. */
 #ifndef CLOCKTIMING_BLOCK_COSTS_H
 #define CLOCKTIMING_BLOCK_COSTS_H
 
 #include <stdint.h>
 
-/*
- * Shortest block that counts, in ns: in shorter ones the cost of reading the reference clock
- * matters.
- */
+/* Shortest block that counts, in ns; in shorter ones, reading the reference clock matters. */
 #define COST_BLOCK_NS	40000.0
 
-/*
- * One in COST_BLOCKS blocks is timed, because that needs one more reading of the reference clock.
- */
+/* One in COST_BLOCKS blocks is timed, because that takes another reading of the reference. */
 #define COST_BLOCKS		8
 
-/* Size of the random sample of blocks. */
 #define BLOCK_COSTS		2048
 
 /* Must be initialised with zeros. */
@@ -34,10 +22,7 @@ typedef struct BlockCosts
 
 extern void block_costs_add(BlockCosts *costs, double ns);
 
-/*
- * Returns the cost of an undisturbed reading, and half of its 95 % confidence interval; NAN if
- * there are too few blocks.  Reorders the blocks.
- */
+/* Returns the undisturbed cost and half of its 95 % interval; NAN if blocks are too few.  Sorts. */
 extern double block_costs_least(BlockCosts *costs, double *margin_ns);
 
 #endif							/* CLOCKTIMING_BLOCK_COSTS_H */

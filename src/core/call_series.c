@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_series.c
- *	  From the calls of a plan node that were timed to the time of all.
- *
- *-------------------------------------------------------------------------
- */
+/* From the calls of a plan node that were timed to the time of all. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>

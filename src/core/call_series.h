@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * call_series.h
- *	  From the calls of a plan node that were timed to the time of all.
+/*
+ * From the calls of a plan node that were timed to the time of all.
  *
  * Times are in any unit, nanoseconds or ticks.  How the formulas come about is
  * in doc/plans.md.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_CALL_SERIES_H
 #define CLOCKTIMING_CALL_SERIES_H

@@ -1,4 +1,3 @@
-/* See counter_frequency.h. */
 #include <math.h>
 #include <stddef.h>
 

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * counter_frequency.h
- *	  The frequency of a processor's counter.
- *
- *-------------------------------------------------------------------------
- */
+/* The frequency of a processor's counter. */
 #ifndef CLOCKTIMING_COUNTER_FREQUENCY_H
 #define CLOCKTIMING_COUNTER_FREQUENCY_H
 
@@ -19,10 +13,7 @@ typedef struct CounterFrequency
 	double		calibrated_bound_ppm;	/* bound of its error */
 } CounterFrequency;
 
-/*
- * Compares the counter with the reference clock for 50 ms.  Calls wait() with the remaining time in
- * seconds; wait() may leave by longjmp().
- */
+/* Compares the counter with the reference for 50 ms.  wait() gets the rest in s; may longjmp(). */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));
 

@@ -1,14 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.c
- *	  For how long others have had the processor.
- *
- * Linux counts how long a thread was ready to run, but did not: exactly what is
- * wanted.  Elsewhere, and where the kernel does not tell, time off the CPU is
- * known, but not whether the thread waited for something meanwhile, other than
- * by how often either happened.
- *
- *-------------------------------------------------------------------------
+/*
+ * Linux counts how long a thread was ready to run, but did not.  Elsewhere, time off the CPU is
+ * known, but not whether the thread waited for something else meanwhile.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -20,10 +12,7 @@
 #include "core/cpu_usage.h"
 
 #if defined(__linux__)
-/*
- * What the scheduler says of this thread.  It stays open, as opening it takes six times as
- * long as reading it; unless another process has opened it, before a fork.
- */
+/* Opens the scheduler's counters of this thread once per process, because opening is slow. */
 static int
 schedstat(void)
 {
@@ -46,7 +35,7 @@ static double
 delay_ns(void)
 {
 #if defined(__linux__)
-	char text[	128];
+	char		text[128];
 	unsigned long long ran;
 	unsigned long long delay;
 	unsigned long long times;

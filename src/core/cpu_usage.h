@@ -1,13 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.h
- *	  CPU time of this thread, and for how long other processes had the
- *	  processor instead.
- *
- * Knows nothing of PostgreSQL.
- *
- *-------------------------------------------------------------------------
- */
+/* CPU time of this thread, and time that other processes had the processor instead. */
 #ifndef CLOCKTIMING_CPU_USAGE_H
 #define CLOCKTIMING_CPU_USAGE_H
 
@@ -21,10 +12,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* how often it was taken away */
 } CpuUsage;
 
-/*
- * One before what is to be looked at, and one after it: what these take
- * themselves is not in cpu_ns between them, as far as it can be avoided.
- */
+/* Read the usage before and after the work; their own CPU time is left out as far as possible. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

@@ -1,7 +1,3 @@
-/* See os_clocks.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>

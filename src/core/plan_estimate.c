@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_estimate.c
- *	  From calls that were counted and timed to the times of plan nodes.
- *
- *-------------------------------------------------------------------------
- */
+/* From calls that were counted and timed to the times of plan nodes. */
 #include <math.h>
 #include <stddef.h>
 

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * plan_estimate.h
- *	  From calls that were counted and timed to the times of plan nodes.
+/*
+ * From calls that were counted and timed to the times of plan nodes.
  *
  * Knows neither the executor nor a clock.  Times are in nanoseconds.  How the
  * formulas come about is in doc/plans.md.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_PLAN_ESTIMATE_H
 #define CLOCKTIMING_PLAN_ESTIMATE_H

@@ -1,4 +1,3 @@
-/* See probe.h. */
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>

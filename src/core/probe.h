@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * probe.h
- *	  Tests whether an instruction may be executed.
- *
- *-------------------------------------------------------------------------
- */
+/* Tests whether an instruction may be executed. */
 #ifndef CLOCKTIMING_PROBE_H
 #define CLOCKTIMING_PROBE_H
 

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampling_policy.c
- *	  Which share of a plan node's calls is timed.
- *
- *-------------------------------------------------------------------------
- */
+/* Which share of a plan node's calls is timed. */
 #include <math.h>
 #include <string.h>
 
@@ -64,9 +58,9 @@ share(const SamplingPolicy *policy)
 	return fmax(policy->share - policy->counting / elapsed(policy), LEAST_SHARE * policy->share);
 }
 
-/* Ticks that timing may still add by now. */
+/* Budget that is not yet spent: ticks that timing may still add by now. */
 static double
-left(const SamplingPolicy *policy)
+remaining_ticks(const SamplingPolicy *policy)
 {
 	return share(policy) * (double) (policy->now - policy->start) +
 		(POLICY_ALLOWANCE - (double) policy->timed) * policy->cost;
@@ -76,7 +70,7 @@ left(const SamplingPolicy *policy)
 static double
 affordable(const SamplingPolicy *policy)
 {
-	return fmax(share(policy) + left(policy) / (SPEND_OVER * elapsed(policy)),
+	return fmax(share(policy) + remaining_ticks(policy) / (SPEND_OVER * elapsed(policy)),
 				LEAST_SHARE * policy->share) / policy->cost;
 }
 
@@ -100,7 +94,7 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 	class->counting = counting_ticks;
 	class->least = vary ? policy->least : 0;
 	class->gap = 1;
-	class->batch = (int) clamp(left(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW, POLICY_BATCH);
+	class->batch = (int) clamp(remaining_ticks(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW, POLICY_BATCH);
 }
 
 /*
@@ -189,7 +183,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 					  k * deviation >= 1 ? k : k * K_STEP);
 
 	gap = rint(1 / clamp(policy->k * deviation, fmax(least, 1e-6), 1));
-	if (left(policy) > 0)
+	if (remaining_ticks(policy) > 0)
 		gap = fmin(gap, RAMP * class->gap);
 	/* each change begins a stratum */
 	if (gap >= GAP_STEP * class->gap || gap * GAP_STEP <= class->gap)

@@ -1,7 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * sampling_policy.h
- *	  Which share of a plan node's calls is timed.
+/*
+ * Which share of a plan node's calls is timed.
  *
  * Counting and timing calls may add a share of the elapsed time to a query.  What
  * counting leaves of it is spent where timing lowers the variance of the nodes' times most: calls of a class (those that begin
@@ -9,8 +7,6 @@
  * standard deviation of their times, which is Neyman's allocation where each
  * timed call costs as much (Cochran, Sampling Techniques, 1977, 5.5).  Times are
  * in ticks of any clock.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H

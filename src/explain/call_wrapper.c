@@ -272,10 +272,10 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	uint64		stop;
 
 	query->innermost = t;
-	start = query_reading(query, t, false);
-	begin_timed_call(t, start);
-	t->call_start = start;
+	begin_timed_call(t, query_reading(query, t, false));
 	t->call_known = known;
+
+	t->call_start = start = query_reading(query, t, true);
 	slot = node->ExecProcNodeReal(node);
 	stop = query_reading(query, t, true);
 	t->call_start = 0;

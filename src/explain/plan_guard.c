@@ -1,7 +1,3 @@
-/*
- * plan_guard.c
- *	  See plan_guard.h.
- */
 #include "postgres.h"
 
 #include "access/xact.h"
@@ -15,7 +11,6 @@
 #include "compat.h"
 #include "explain/plan_guard.h"
 
-/* Work that is done for a query. */
 typedef struct QueryWork
 {
 	bool		may_write;
@@ -23,14 +18,9 @@ typedef struct QueryWork
 	void	   *arg;
 } QueryWork;
 
-/*
- * Errors in the query shall point into the query, not into the statement that
- * it is an argument of.
- */
-static void
-query_error_callback(void *arg)
+void
+error_in_text(void *text)
 {
-	const char *text = arg;
 	int			position = geterrposition();
 
 	if (position > 0)
@@ -39,18 +29,22 @@ query_error_callback(void *arg)
 		internalerrposition(position);
 		internalerrquery(text);
 	}
+}
+
+static void
+query_error_callback(void *text)
+{
+	if (geterrposition() > 0)
+		error_in_text(text);
 	else
-		errcontext("query being measured: \"%s\"", text);
+		errcontext("query being measured: \"%s\"", (const char *) text);
 	if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
 		errhint("Give the parameters' values, for example params => '{42,abc}'.");
 }
 
 static object_access_hook_type previous_object_access = NULL;
 
-/*
- * Locks of the session are neither written nor rolled back: whoever takes or
- * releases them is refused before it is executed.
- */
+/* Object access hook: refuses functions of session locks, which a rollback does not release. */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 					 int sub_id, void *arg)
@@ -71,9 +65,9 @@ refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 }
 
 /*
- * Does work while nothing may be written, unless it may.  What may write in a
- * read-only transaction (large objects, temporary tables), or only takes a
- * transaction ID, is found out after it.
+ * Calls work(), and refuses writes unless they are allowed.  A read-only transaction may still
+ * write large objects and temporary tables, and assign a transaction ID; that is checked
+ * afterwards.
  */
 static void
 guard_writes(void *arg)
@@ -93,7 +87,7 @@ guard_writes(void *arg)
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* this may be part of a query that is measured */
+		/* already installed if this is part of a measured query */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;

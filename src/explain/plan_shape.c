@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_shape.c
- *	  The one table of plan node types.
- *
- * A node whose type is not here is timed as one that may do anything.
- *
- *-------------------------------------------------------------------------
- */
+/* Nothing is assumed about a node whose type is not in the table. */
 #include "postgres.h"
 
 #include "executor/hashjoin.h"
@@ -15,10 +7,10 @@
 
 #include "explain/plan_shape.h"
 
-/* Bytes that a sort needs for a row besides its columns, at most. */
+/* Upper limit of the bytes that a sort needs for a row in addition to its columns. */
 #define SORT_ROW_OVERHEAD	64
 
-/* Plain and hashed aggregates read all in one call. */
+/* Plain and hashed aggregates read all input in one call. */
 static InputReading
 agg_inputs(const PlanState *node, const PlanState *input)
 {
@@ -43,7 +35,7 @@ setop_inputs(const PlanState *node, const PlanState *input)
 	return ((const SetOp *) node->plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END : INPUT_MAY_STOP;
 }
 
-/* With RETURNING, whoever reads its rows may stop. */
+/* With RETURNING, the reader of the rows may stop. */
 static InputReading
 modify_table_inputs(const PlanState *node, const PlanState *input)
 {
@@ -51,7 +43,7 @@ modify_table_inputs(const PlanState *node, const PlanState *input)
 	return ((const ModifyTable *) node->plan)->returningLists == NIL ? INPUT_READ_TO_END : INPUT_MAY_STOP;
 }
 
-/* A run condition ends a partition, or all of them. */
+/* A run condition ends one partition, or all of them. */
 static InputReading
 window_agg_inputs(const PlanState *node, const PlanState *input)
 {
@@ -69,7 +61,6 @@ nest_loop_inputs(const PlanState *node, const PlanState *input)
 	return INPUT_ENDED_BY_MATCH;
 }
 
-/* Asynchronous scans are waited for. */
 static bool
 append_varies(const PlanState *node)
 {
@@ -78,75 +69,61 @@ append_varies(const PlanState *node)
 
 static const PlanShape shapes[] = {
 	/* scans and other nodes without an input */
-	{.tag = T_SeqScanState, .plan = T_SeqScan, .name = "Seq Scan"},
-	{.tag = T_SampleScanState, .plan = T_SampleScan, .name = "Sample Scan"},
-	{.tag = T_IndexScanState, .plan = T_IndexScan, .name = "Index Scan"},
-	{.tag = T_IndexOnlyScanState, .plan = T_IndexOnlyScan, .name = "Index Only Scan"},
-	{.tag = T_BitmapHeapScanState, .plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan"},
-	{.tag = T_TidScanState, .plan = T_TidScan, .name = "Tid Scan"},
-	{.tag = T_TidRangeScanState, .plan = T_TidRangeScan, .name = "Tid Range Scan"},
-	{.tag = T_FunctionScanState, .plan = T_FunctionScan, .name = "Function Scan"},
-	{.tag = T_ValuesScanState, .plan = T_ValuesScan, .name = "Values Scan"},
-	{.tag = T_TableFuncScanState, .plan = T_TableFuncScan, .name = "Table Function Scan"},
-	{.tag = T_CteScanState, .plan = T_CteScan, .name = "CTE Scan"},
-	{.tag = T_NamedTuplestoreScanState, .plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
-	{.tag = T_WorkTableScanState, .plan = T_WorkTableScan, .name = "WorkTable Scan"},
-	{.tag = T_ForeignScanState, .plan = T_ForeignScan, .counts_rows = true, .calls_vary = true},
-	{.tag = T_CustomScanState, .plan = T_CustomScan, .counts_rows = true, .calls_vary = true},
-	{.tag = T_BitmapIndexScanState, .plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
-	{.tag = T_BitmapAndState, .plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
-	{.tag = T_BitmapOrState, .plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
+	{.plan = T_SeqScan, .name = "Seq Scan"},
+	{.plan = T_SampleScan, .name = "Sample Scan"},
+	{.plan = T_IndexScan, .name = "Index Scan"},
+	{.plan = T_IndexOnlyScan, .name = "Index Only Scan"},
+	{.plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan"},
+	{.plan = T_TidScan, .name = "Tid Scan"},
+	{.plan = T_TidRangeScan, .name = "Tid Range Scan"},
+	{.plan = T_FunctionScan, .name = "Function Scan"},
+	{.plan = T_ValuesScan, .name = "Values Scan"},
+	{.plan = T_TableFuncScan, .name = "Table Function Scan"},
+	{.plan = T_CteScan, .name = "CTE Scan"},
+	{.plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
+	{.plan = T_WorkTableScan, .name = "WorkTable Scan"},
+	{.plan = T_ForeignScan, .name = "Foreign Scan", .counts_rows = true, .calls_vary = true},
+	{.plan = T_CustomScan, .name = "Custom Scan", .counts_rows = true, .calls_vary = true},
+	{.plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
+	{.plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
+	{.plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
 
 	/* nodes that read an input to its end before they return */
-	{.tag = T_HashState, .plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
-	{.tag = T_SortState, .plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
+	{.plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
+	{.plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
 
-	/* nodes that read on as they are read themselves */
-	{.tag = T_AppendState, .plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE, .varies = append_varies},
-	{.tag = T_MergeAppendState, .plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
-	{.tag = T_SubqueryScanState, .plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
-	{.tag = T_ResultState, .plan = T_Result, .name = "Result", .inputs = INPUT_AS_NODE},
-	{.tag = T_ProjectSetState, .plan = T_ProjectSet, .name = "ProjectSet", .inputs = INPUT_AS_NODE},
-	{.tag = T_UniqueState, .plan = T_Unique, .name = "Unique", .inputs = INPUT_AS_NODE},
-	{.tag = T_GroupState, .plan = T_Group, .name = "Group", .inputs = INPUT_AS_NODE},
-	{.tag = T_LockRowsState, .plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
-	{.tag = T_MaterialState, .plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE},
-	{.tag = T_MemoizeState, .plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
-	{.tag = T_RecursiveUnionState, .plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.tag = T_IncrementalSortState, .plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.tag = T_GatherState, .plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
-	{.tag = T_GatherMergeState, .plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	/* nodes that read an input as they are read themselves */
+	{.plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE, .varies = append_varies},
+	{.plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
+	{.plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
+	{.plan = T_Result, .name = "Result", .inputs = INPUT_AS_NODE},
+	{.plan = T_ProjectSet, .name = "ProjectSet", .inputs = INPUT_AS_NODE},
+	{.plan = T_Unique, .name = "Unique", .inputs = INPUT_AS_NODE},
+	{.plan = T_Group, .name = "Group", .inputs = INPUT_AS_NODE},
+	{.plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
+	{.plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE},
+	{.plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
+	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
 
-	/* nodes where it depends */
-	{.tag = T_AggState, .plan = T_Agg, .inputs_of = agg_inputs},
-	{.tag = T_SetOpState, .plan = T_SetOp, .inputs_of = setop_inputs},
-	{.tag = T_ModifyTableState, .plan = T_ModifyTable, .inputs_of = modify_table_inputs},
-	{.tag = T_WindowAggState, .plan = T_WindowAgg, .name = "WindowAgg", .inputs_of = window_agg_inputs, .calls_vary = true},
-	{.tag = T_NestLoopState, .plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
+	/* nodes whose reading depends on the plan */
+	{.plan = T_Agg, .name = "Aggregate", .inputs_of = agg_inputs},
+	{.plan = T_SetOp, .name = "SetOp", .inputs_of = setop_inputs},
+	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs_of = modify_table_inputs},
+	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs_of = window_agg_inputs, .calls_vary = true},
+	{.plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
 
-	/*
-	 * It may stop after the first call of the outer node if there is nothing
-	 * to join, but not later.
-	 */
-	{.tag = T_HashJoinState, .plan = T_HashJoin, .name = "Hash", .inputs = INPUT_IF_BEGUN},
+	/* may stop after the first outer call if the inner side is empty */
+	{.plan = T_HashJoin, .name = "Hash Join", .inputs = INPUT_IF_BEGUN},
 
-	/* nodes that may stop */
-	{.tag = T_MergeJoinState, .plan = T_MergeJoin, .name = "Merge"},
-	{.tag = T_LimitState, .plan = T_Limit, .name = "Limit"},
+	/* nodes that may stop before the end of an input */
+	{.plan = T_MergeJoin, .name = "Merge Join"},
+	{.plan = T_Limit, .name = "Limit"},
 };
 
-static const PlanShape unknown_shape = {.tag = T_Invalid, .calls_vary = true};
-
-const PlanShape *
-plan_shape(const PlanState *node)
-{
-	for (int i = 0; i < (int) lengthof(shapes); i++)
-	{
-		if (shapes[i].tag == nodeTag(node))
-			return &shapes[i];
-	}
-	return &unknown_shape;
-}
+static const PlanShape unknown_shape = {.plan = T_Invalid, .calls_vary = true};
 
 const PlanShape *
 plan_shape_of(const Plan *plan)
@@ -157,6 +134,12 @@ plan_shape_of(const Plan *plan)
 			return &shapes[i];
 	}
 	return &unknown_shape;
+}
+
+const PlanShape *
+plan_shape(const PlanState *node)
+{
+	return plan_shape_of(node->plan);
 }
 
 InputReading
@@ -175,7 +158,6 @@ plan_calls_vary(const PlanState *node)
 	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
 }
 
-/* Whether an aggregate sorts its input by itself. */
 static bool
 agg_sorts(const AggState *agg)
 {
@@ -201,7 +183,8 @@ plan_works_between(const PlanState *node, double rows)
 	switch (nodeTag(node))
 	{
 		case T_SortState:
-			/* (asking the sort would change what EXPLAIN says of it) */
+
+			/* reading the sort's statistics changes what EXPLAIN prints */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;

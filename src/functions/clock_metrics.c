@@ -39,7 +39,7 @@
 #include "live/live_attach.h"
 #include "stats/plan_store.h"
 #include "stats/store_read.h"
-#include "watch/watch_look.h"
+#include "watch/watch_observe.h"
 
 PG_FUNCTION_INFO_V1(clock_metrics);
 

@@ -29,6 +29,7 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "explain/explain_output.h"
+#include "explain/node_timing.h"
 #include "explain/plan_record.h"
 #include "explain/timing_clock.h"
 #include "live/live_memory.h"
@@ -276,16 +277,29 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
+/* Pending samples of a copy are not those of its users. */
 static void
-estimate_node(NodeTiming *t, bool in_call, double scale, NodeEstimate *estimate)
+forget_uses(CallClass *class)
+{
+	for (int i = 0; i < class->nsamples; i++)
+		class->samples[i].use = NULL;
+}
+
+/*
+ * A NodeRecorder: estimates the times so far from copies, so that the counters stay as they are.
+ * "in_call" marks the nodes that are being called.
+ */
+static void
+estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 {
 	NodeTiming	copy = *t;
-	NodeTiming *subplan = t;
 
 	if (t->samples != NULL)
 	{
 		copy.samples = palloc(sizeof(NodeSamples));
 		memcpy(copy.samples, t->samples, sizeof(NodeSamples));
+		forget_uses(&copy.samples->first);
+		forget_uses(&copy.samples->later);
 	}
 	/* record_estimate() would end its loop */
 	if (t->kind == NODE_UNTIMED)
@@ -294,69 +308,30 @@ estimate_node(NodeTiming *t, bool in_call, double scale, NodeEstimate *estimate)
 		instr_set_timer(&copy.instr, false);
 	record_estimate(&copy, 0, NULL, 0, estimate);
 	estimate->kind = t->kind;
-	/* users' parts are proportional to these */
-	subplan->uses_ticks = copy.uses_ticks;
-	for (const SubplanUse *use = t->query->uses; t->is_shared && use != NULL; use = use->next)
-	{
-		if (use->subplan == t)
-			estimate->parent = use->user->place;
-	}
-	see_call(t, in_call);
-	if (in_call && t->kind != NODE_UNTIMED)
-		add_current_call(t, &copy, scale, estimate);
+	see_call(t, ((bool *) in_call)[t->id]);
+	if (((bool *) in_call)[t->id] && t->kind != NODE_UNTIMED)
+		add_current_call(t, &copy, query_ns_per_tick(t->query), estimate);
 }
 
-/* Estimates the times so far.  The counters are afterwards as they were before. */
-static PlanEstimate *
-estimate_so_far(QueryTiming *query, const bool *in_call)
+/* Whether a node above has ended its parallel workers, and freed what they shared with this process. */
+static bool
+workers_are_gone(const NodeTiming *t)
 {
-	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
-	double	   *ticks = palloc(sizeof(double) * (query->nnodes + query->nparts + 1));
-	double		scale;
-	int			n = 0;
-
-	for (int i = 0; i < query->nnodes; i++)
-		ticks[n++] = query->nodes[i] == NULL ? 0 : query->nodes[i]->uses_ticks;
-	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		ticks[n++] = use->ticks;
-
-	query->stop_ticks = now_ticks();
-	query->stop_ns = reference_ns();
-	scale = query_ns_per_tick(query);
-	plan->nnodes = query->nplaces;
-	plan->nparts = query->nparts;
-	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
-	plan->cost = query->cost;
-	plan->run_ns = query_run_ns(query);
-	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
-	plan->besides_ns = (double) query->asked_ticks * scale;
-	for (int i = 0; i < query->nnodes; i++)
+	while ((t = t->parent) != NULL)
 	{
-		NodeTiming *t = query->nodes[i];
-
-		if (t != NULL)
-			estimate_node(t, in_call[i], scale, &plan->nodes[t->place]);
+		if (IsA(t->node, GatherState))
+			return ((const GatherState *) t->node)->pei == NULL;
+		if (IsA(t->node, GatherMergeState))
+			return ((const GatherMergeState *) t->node)->pei == NULL;
 	}
-	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		record_part_estimate(use, 0, NULL, 0, plan, &plan->nodes[use->place]);
-	record_outside(query, plan);
-	plan_estimate(plan);
-
-	n = 0;
-	for (int i = 0; i < query->nnodes; i++, n++)
-	{
-		if (query->nodes[i] != NULL)
-			query->nodes[i]->uses_ticks = ticks[n];
-	}
-	for (SubplanUse *use = query->uses; use != NULL; use = use->next)
-		use->ticks = ticks[n++];
-	return plan;
+	return false;
 }
 
 /* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
 static double
-share_scanned(const PlanState *node)
+share_scanned(const NodeTiming *t)
 {
+	const PlanState *node = t->node;
 	TableScanDesc scan;
 	const HeapScanDescData *heap;
 	double		blocks;
@@ -372,7 +347,7 @@ share_scanned(const PlanState *node)
 	{
 		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_parallel;
 
-		if (shared->phs_nblocks == 0)
+		if (workers_are_gone(t) || shared->phs_nblocks == 0)
 			return NAN;
 		return Min((double) pg_atomic_read_u64(&shared->phs_nallocated) / shared->phs_nblocks, 1);
 	}
@@ -426,7 +401,7 @@ put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, Live
 		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
 	}
 	counts->state = node_state(t, in_call, counts->loops);
-	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node) : NAN);
+	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t) : NAN);
 	put_batches(t->node, counts);
 	counts->total_ns = unknown ? NAN : estimate->total_ns;
 	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
@@ -447,8 +422,11 @@ live_publish(QueryTiming *query, NodeTiming *t)
 	if (live_shown(header) > 0)
 	{
 		bool	   *in_call = nodes_in_call(query, t);
-		PlanEstimate *plan = estimate_so_far(query, in_call);
+		PlanEstimate *plan;
 
+		query->stop_ticks = now_ticks();
+		query->stop_ns = reference_ns();
+		plan = node_timing_record(query, 0, estimate_so_far, in_call);
 		for (int i = 0; i < query->nnodes; i++)
 		{
 			const NodeTiming *node = query->nodes[i];

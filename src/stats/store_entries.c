@@ -1,4 +1,3 @@
-/* See store_entries.h. */
 #include "postgres.h"
 
 #include "stats/store_entries.h"
@@ -38,10 +37,10 @@ store_sort_by_value(void)
 
 	hash_seq_init(&all, plan_store_hash);
 	while (n < plan_store->max_plans && (entry = hash_seq_search(&all)) != NULL)
-		plan_store->candidates[n++] = (EvictionCandidate)
 	{
-		entry->value, entry
-	};
+		plan_store->candidates[n].value = entry->value;
+		plan_store->candidates[n++].entry = entry;
+	}
 	if (n == plan_store->max_plans)
 		hash_seq_term(&all);
 	qsort(plan_store->candidates, n, sizeof(EvictionCandidate), compare_by_value);

@@ -1,10 +1,7 @@
 /*
- * store_memory.c
- *	  See store_memory.h.
- *
  * The postmaster writes the file when it exits without an error.  It also does so in an immediate
- * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash no
- * outdated statistics return.  An invalid file is reported, and the statistics start empty.
+ * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash
+ * no outdated statistics return.  An invalid file is reported, and the statistics start empty.
  */
 #include "postgres.h"
 
@@ -85,10 +82,7 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/*
-	 * It may also be after an immediate shutdown, if a process exited while
-	 * it held the lock to change something.
-	 */
+	/* so it may be if a process held the lock at an immediate shutdown */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);
@@ -186,18 +180,13 @@ restore(CheckedReader *reader)
 static void
 store_load(void)
 {
-	const char *consequence = _("Statistics of plans start empty.");
-	CheckedReader reader;
-	CheckedStatus status = checked_read(&reader, STORE_FILE, MaxAllocHugeSize, consequence);
+	CheckedStatus status = checked_load(STORE_FILE, MaxAllocHugeSize, _("Statistics of plans start empty."), restore);
 
-	if (status == CHECKED_INVALID || (status == CHECKED_VALID && !restore(&reader)))
+	if (status == CHECKED_INVALID)
 	{
 		for (int i = store_sort_by_value() - 1; i >= 0; i--)
 			store_remove(plan_store->candidates[i].entry);
-		checked_report_invalid(STORE_FILE, consequence);
 	}
-	if (reader.data != NULL)
-		pfree(reader.data);
 	/* a file that could not be read may be readable at the next start */
 	if (status == CHECKED_INVALID || status == CHECKED_VALID)
 		(void) durable_unlink(STORE_FILE, LOG);

@@ -1,4 +1,3 @@
-/* See watch_judge.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -16,24 +15,18 @@
 /* Weight of an interval in the moving average of stolen time. */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/*
- * A rate event ends when the deviation falls below this share of the threshold at which it began.
- */
+/* A rate event ends when the deviation falls below this share of its threshold. */
 #define RATE_ENDS			0.5
 
 /* Number of intervals in a row that begin or end an event of something that fluctuates. */
 #define IN_A_ROW			2
 
-/* Shortest suspension that is reported, in seconds. */
 #define SUSPENDED_S			0.5
 
 /* Smallest change of the time of day that is reported, in microseconds. */
 #define SET_US				100000
 
-/*
- * Longest time between the two readings of CLOCK_BOOTTIME around a reading of the time of day, in
- * seconds.
- */
+/* Longest time in s between readings of CLOCK_BOOTTIME around a reading of the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -82,10 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/*
- * Compares a name with the previous one.  An event ends when the name from before the event
- * returns.
- */
+/* Compares a name with the previous one.  An event ends when the name from before it returns. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after, const char *evidence)
 {
@@ -209,7 +199,7 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 	bool		changed;
 
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
-	changed = change_point_add(&watch_store->state.cost, found->warm_ns, &change);
+	changed = change_point_add(&watch_store->state.cost, row->warm_ns, &change);
 	LWLockRelease(watch_store->lock);
 	if (!changed)
 		return;
@@ -244,10 +234,7 @@ judge_rate(const WatchObservation *observed)
 	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/*
- * Returns whether a step happened at the beginning or the end of, or during, a period of a wrong
- * rate.
- */
+/* Returns whether a step is part of a period of a wrong rate, including both ends. */
 static bool
 is_of_rate(const WatchStep *step)
 {
@@ -284,10 +271,7 @@ end_steps(WatchWhat what, TimestampTz now)
 	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
 		return;
 
-	/*
-	 * the time of the latest step is not known if the worker has restarted
-	 * since the event began
-	 */
+	/* the worker has restarted since the latest step */
 	watch_end_event(what, latest_step[what] != 0 ? latest_step[what] : now);
 }
 

@@ -1,10 +1,8 @@
-/* See watch_store.h. */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "storage/lwlock.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/reference.h"
@@ -209,10 +207,10 @@ merge(WatchRow *into, const WatchRow *from)
 	into->frequency_hz = from->frequency_hz;
 	into->resolution_ns = from->resolution_ns;
 	for (int i = 0; i < from->n; i++)
-		entries[i] = (TallyEntry)
 	{
-		from->ticks[i], from->counts[i]
-	};
+		entries[i].ticks = from->ticks[i];
+		entries[i].count = from->counts[i];
+	}
 	watch_add_durations(into, entries, from->n);
 }
 
@@ -223,10 +221,8 @@ truncated(TimestampTz at, int64 unit)
 }
 
 /*
- * Merges an interval into the row of its minute or hour, or adds that row.
- *
- * If the time of day was set back, there may be rows of the future.  Their watched_s becomes 0 when
- * the present overtakes them.
+ * Merges an interval into the row of its minute or hour, or adds that row.  If the time of day was
+ * set back, the watched_s of rows of the future become 0 when the present overtakes them.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
@@ -370,10 +366,8 @@ watch_sample(const WatchRow *row, const WatchMachine *machine)
 	sample->entries = palloc(sizeof(TallyEntry) * (row->n + 1));
 	for (int i = 0; i < row->n; i++)
 	{
-		sample->entries[i] = (TallyEntry)
-		{
-			row->ticks[i], row->counts[i]
-		};
+		sample->entries[i].ticks = row->ticks[i];
+		sample->entries[i].count = row->counts[i];
 		sample->total += row->counts[i];
 	}
 	sample->n = row->n;

@@ -1,9 +1,4 @@
-/*
- * watch_worker.c
- *	  See watch_worker.h.
- *
- * The worker is connected to no database, so that it also works on standbys and during recovery.
- */
+/* The worker is connected to no database, so that it also works on standbys and during recovery. */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -204,9 +199,6 @@ clock_watch_main(Datum arg)
 		}
 	}
 
-	/*
-	 * Exit code 0 would keep the postmaster from restarting the worker after
-	 * pg_terminate_backend().
-	 */
+	/* after exit code 0 the postmaster would not restart the worker */
 	proc_exit(1);
 }

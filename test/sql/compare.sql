@@ -1,7 +1,5 @@
---
--- clock_compare(), its picture, and that of a histogram: fixed data, and what
--- is refused.  The same figures beside ministat are in test/t.
---
+-- clock_compare(), its plot, and that of a histogram: fixed data and errors. The comparison with
+-- ministat is in test/t.
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 -- twelve digits are the same on every platform
@@ -38,11 +36,11 @@ FROM figures, clock_compare(a, b, 'student') WHERE data = 'b' ORDER BY name COLL
 -- Welch's
 SELECT name, difference, difference_margin, pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b, method => 'Welch') WHERE data = 'b' ORDER BY name COLLATE "C";
--- nothing to compare the first with
+-- the first data set is compared with nothing
 SELECT DISTINCT difference, difference_margin, difference_percent, verdict, p_value, difference_low, difference_high,
     difference_margin_percent, pooled_stddev
 FROM figures, unnest('{rank, student}'::text[]) AS method, clock_compare(a, b, method) WHERE data = 'a';
--- the same either way round
+-- exchanging the data sets changes only signs
 SELECT method, bool_and(x.difference = -y.difference AND x.difference_margin IS NOT DISTINCT FROM y.difference_margin
     AND x.difference_low IS NOT DISTINCT FROM -y.difference_high
     AND x.verdict = y.verdict AND x.p_value IS NOT DISTINCT FROM y.p_value) AS symmetric
@@ -60,12 +58,12 @@ SELECT confidence, difference_low, difference_high, verdict
 FROM figures, unnest('{50, 80, 90, 95, 99, 99.99, 99.999999}'::numeric[])
     WITH ORDINALITY AS c(confidence, i), clock_compare(a, b, confidence => confidence)
 WHERE name = 'stairs' AND data = 'b' ORDER BY i;
--- on the edge
+-- p at the limit
 SELECT method, confidence, p_value, c.verdict
 FROM figures, (VALUES ('student', 93.41), ('student', 93.42), ('rank', 88.94), ('rank', 88.95)) AS l(method, confidence),
      clock_compare(a, b, method, confidence) AS c WHERE name = 'stairs' AND data = 'b' ORDER BY 1, 2;
 
--- what a call is resolved to
+-- the signature to which a call is resolved
 SELECT verdict FROM clock_compare(ARRAY[1.0, 2.0], ARRAY[1.5, 4, 8]) WHERE data = 'b';
 SELECT verdict FROM clock_compare(ARRAY[1, 2], ARRAY[3, 4]) WHERE data = 'b';
 SELECT verdict FROM clock_compare('{1, 2}'::float8[], '{3, 4}', 'rank', 60) WHERE data = 'b';
@@ -76,7 +74,7 @@ SELECT source, n FROM clock_compare('{system}', 0.01);
 SELECT source, n FROM clock_compare('{system}', 0.01, 'student', 99);
 SELECT source, n FROM clock_compare(sources => '{system}', duration => 0.01, method => 'welch');
 SELECT source, n FROM clock_compare(ARRAY['system'], 0.01);
--- ambiguous, which versions say in different words
+-- ambiguous calls, for which versions have different messages
 \set VERBOSITY sqlstate
 SELECT count(*) FROM clock_compare('{1, 2}', '{3, 4}');
 SELECT count(*) FROM clock_compare(a => '{1, 2}', b => '{3, 4}');
@@ -84,7 +82,7 @@ SELECT count(*) FROM clock_compare(a => '{1, 2}', b => '{3, 4}');
 -- order does not matter, nor do the bounds of an array
 SELECT DISTINCT difference FROM clock_compare('[5:7]={3, 1, 2}'::float8[], '{6, 4, 5}') WHERE data = 'b';
 
--- the picture
+-- the plot
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'stairs';
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 60, separate => true) WHERE name = 'ministat''s own';
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, 'student', 80, 100) WHERE name = 'ministat''s own';
@@ -96,7 +94,7 @@ SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, 
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'the same';
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'mean of 0';
 SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 60) WHERE name = 'large and small';
--- every value has its place, and a tall pile does not go on for ever
+-- every value is shown, and a high stack is cut off
 SELECT count(*) < 220 AS not_too_tall, max(length(line)) AS longest, min(line) FILTER (WHERE line LIKE '(%') AS says
 FROM clock_compare(array_fill(1::float8, '{5000}') || 2::float8, '{1, 2}', plot_width => 74), regexp_split_to_table(plot, '\n') AS line;
 SELECT count(*) > 5 AS lines, max(length(line)) AS longest, bool_and(line ~ '^[ -~]*$') AS ascii
@@ -119,7 +117,7 @@ SELECT le_ns, count, bar FROM clock_histogram(pg_temp.sample('{10, 20, 70, 5000}
 SELECT * FROM clock_histogram(pg_temp.sample('{0}', '{1}'));
 SELECT count(*), max(length(bar)) AS longest FROM clock_histogram(pg_temp.sample('{1, 9000000000000000000}', '{4000000000000000000, 3}'));
 
--- stored runs: a figure each
+-- stored runs: one figure each
 CREATE FUNCTION pg_temp.runs(costs float8[], source text DEFAULT 'made') RETURNS clock_sample[] LANGUAGE sql AS $$
     SELECT array_agg((pg_temp.sample('{1, 2}', '{3, 4}')::jsonb || jsonb_build_object('cost_ns', nullif(cost, 'NaN'), 'source', source))::clock_sample ORDER BY i)
     FROM unnest(costs) WITH ORDINALITY AS c(cost, i) $$;
@@ -130,13 +128,13 @@ FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{
 SELECT regexp_split_to_table(plot, '\n') AS plot
 FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}'), plot_width => 60);
 
--- sources: each once, in that order; those that are not here are left out of all
+-- sources: each once, in the given order; unavailable ones are omitted
 SELECT source, n, min_ns <= median_ns AND median_ns <= max_ns AND mean_ns BETWEEN min_ns AND max_ns AS ordered,
        difference_ns IS NULL AS first, p_value BETWEEN 0 AND 1 AS p, verdict ~ '^(no )?difference( proven)?$' AS verdict
 FROM clock_compare('{SYSTEM, getrusage, system, Monotonic, getrusage}', 0.01, confidence => 90);
 SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources WHERE available) AS those_available
 FROM clock_compare('{all}', 0.01);
--- with one, there is nothing to compare
+-- with one source, there is nothing to compare
 SELECT count(*), bool_and(difference_ns IS NULL AND verdict IS NULL) AS alone FROM clock_compare('{system}', 0.01);
 SELECT plot ~ 'onfidence' AS verdict FROM clock_compare('{system}', 0.01, plot_width => 74);
 SELECT line AS names

@@ -1,8 +1,5 @@
---
--- Statistics of plans, where clocktiming was not loaded when the server was
--- started: what is refused and how, and the comparison of sums.  The rest is in
--- test/t/040_plan_stats.pl.
---
+-- Statistics of plans if clocktiming is not preloaded: errors, and the comparison of sums.
+-- Everything else is tested in test/t/040_plan_stats.pl.
 \set VERBOSITY default
 SELECT setting LIKE '%clocktiming%' AS preloaded FROM pg_settings WHERE name = 'shared_preload_libraries';
 SELECT * FROM clock_plan_stats;

@@ -1,6 +1,5 @@
 
-# Who may measure, and whether names in somebody else's schemas can get in the
-# way.
+# Privileges for measuring, and objects of other users with the same names.
 
 use strict;
 use warnings;
@@ -15,7 +14,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->start;
 
-# In a schema of its own, so that search_path has a say.
+# The extension is in a schema of its own, so that search_path matters.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA timing;
@@ -103,8 +102,8 @@ is( $alice->query(
 	'42501',
 	'nor is a view of a view a way to the sources');
 
-# Look-alikes of everything that a function body or a view could mean, in a
-# schema in front of all others, pg_catalog included.
+# Objects with the name of everything that a function body or a view refers to, in a schema before
+# all others, including pg_catalog.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA evil AUTHORIZATION regress_alice;
@@ -135,9 +134,8 @@ $node->safe_psql(
 	CREATE DOMAIN evil.text AS int;
 	CREATE DOMAIN evil.numeric AS int});
 
-# The views and the samples mean what they meant.  All names in these queries
-# are qualified, as a careful user's are: it is what is behind them that may
-# not be diverted.
+# The results must not change. The queries here qualify all names, so only names in function bodies
+# and views could refer to other objects.
 my @stable = (
 	'SELECT source, available, clock, description FROM timing.clock_sources',
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
@@ -178,14 +176,15 @@ foreach my $call (
 		'00000 t', "under a malicious search_path: $call");
 }
 
-# for the test to be able to fail: the traps do work
+# proves that the traps work, so that this test can fail
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
 	'P0001', 'there is a trap');
 is($monitor->query('SELECT * FROM clock_sources()')->{state},
 	'P0001', 'and another one');
 
-# Whoever may create objects in the schema that clocktiming is created in may have been there before: with operators for
-# types that pg_catalog has none for, and with functions of clocktiming's names that take only the arguments without defaults.
+# A user who may create objects in the extension's schema may have created some before: operators
+# for types without one in pg_catalog, and functions with clocktiming's names that have only the
+# arguments without defaults.
 $node->safe_psql('postgres', 'CREATE DATABASE crowded');
 $node->safe_psql(
 	'crowded', q{
@@ -234,11 +233,12 @@ is($node->safe_psql('crowded', $taken), '', 'nothing of clocktiming takes what o
 like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(home.<) 2::bigint; $taken"),
 	qr/shown takes operator home\.</, 'what does is found');
 
-# Functions that take any type are not even found in pg_catalog first, whatever their arguments are.
+# A function with exactly matching argument types in another schema takes precedence over a
+# polymorphic one in pg_catalog. So the script must qualify all calls of polymorphic functions.
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# PL/pgSQL has a search_path of its own.
+# PL/pgSQL functions set a search_path of their own.
 $script =~ s/^SET search_path = pg_catalog, pg_temp\nAS \$\$.*?^\$\$;//gms;
 unlike($script, qr/LANGUAGE plpgsql[^;]*\$\$/, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;

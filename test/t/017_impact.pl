@@ -1,6 +1,6 @@
 
-# What clock_impact reckons with, against the readings of the clock that really
-# happen, and what it knows with and without pg_stat_statements.
+# The number of readings that clock_impact assumes and the real one, and what clock_impact knows
+# with and without pg_stat_statements.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# The number of readings that the process has made; sets it to 0.
+# Returns the number of readings of the process since the last call.
 sub readings
 {
 	my ($pid) = @_;
@@ -25,7 +25,7 @@ sub readings
 	return $n;
 }
 
-# Nobody but the session is to do anything; and nearly nothing stays in memory.
+# Settings under which only the session works, and almost nothing stays in memory.
 my $quiet = q{
 autovacuum = off
 fsync = on
@@ -47,8 +47,8 @@ sub node
 	return $node;
 }
 
-# Work of a kind, from clock_impact: operations, and readings for each at
-# least and at most.
+# Returns work of a kind from clock_impact: operations, and the least and largest number of
+# readings for each.
 sub work
 {
 	my ($session) = @_;
@@ -73,8 +73,7 @@ sub work
 	return %work;
 }
 
-# How many readings the setting adds to the statements, beside the bounds that
-# clock_impact's figures set.
+# Compares the number of readings that a setting adds with the bounds of clock_impact's figures.
 sub compare
 {
 	my ($session, $setting, $what, $prepare, $statements) = @_;
@@ -102,7 +101,7 @@ sub compare
 	{
 		my $n = $after{$name}[0] - $before{$name}[0];
 
-		# the other setting's work
+		# work of the other setting
 		next if ($name =~ /^WAL/) != ($setting =~ /wal/);
 		$least += $n * $after{$name}[1];
 		$most += $n * $after{$name}[2];
@@ -111,10 +110,10 @@ sub compare
 
 	note "$what: $added readings, $least to $most";
 	cmp_ok($most, '>', 100, "$what: there was work");
-	# what the session itself does meanwhile, and the first round's warm-up
+	# readings of the session itself, and of the first round
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than are reckoned with");
-	# temporary files are known from below only
+	# for temporary files, only a lower bound is known
 	cmp_ok($added, '<=', 1.03 * $most + 20,
 		"$what: and no more")
 	  unless $what eq 'temporary files';
@@ -141,7 +140,7 @@ foreach my $method (@methods)
 
 	my $session = ClockSession->new($node);
 
-	# what the shim can count
+	# settings whose readings the shim counts
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -161,10 +160,9 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
-# Two snapshots around a known amount of work, which another session does.  It is
-# in the statistics before the second of them, whenever that is: the first waiter
-# to see the function wait starts the work, and a cancel ends a function that
-# waits too long.
+# Two snapshots around a known amount of work by another session. It must be in the statistics
+# before the second snapshot. So the first poll that sees the function wait starts the work, and a
+# cancel ends a function that waits too long.
 {
 	my $node = node('observed', '');
 
@@ -174,7 +172,7 @@ foreach my $method (@methods)
 		CREATE TABLE commits (i int)});
 	$node->safe_psql('postgres', 'VACUUM rows_to_scan');
 
-	# work of long ago, of which nothing is to be counted
+	# earlier work, which must not be counted
 	$node->safe_psql('postgres', 'SELECT count(*) FROM rows_to_scan') foreach 1 .. 4;
 
 	my $session = ClockSession->new($node);
@@ -186,7 +184,7 @@ foreach my $method (@methods)
 	my %seen;
 	my $seconds = 4;
 
-	# a machine may be too busy for that: then there is more time the next time
+	# on a busy machine the time may be too short; then it is increased
 	for (1 .. 4)
 	{
 		my $start = time;
@@ -216,16 +214,17 @@ foreach my $method (@methods)
 
 		is("@rest", 'observed t t', "observed: $name, the period and the rate");
 	}
-	# (its own statements, and those that look at it, find some rows in catalogs)
+	# (its own statements, and the polls, read some rows of catalogs)
 	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the rows that were scanned');
 	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: and no others');
 	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the writes of WAL');
 	cmp_ok($seen{'WAL writes'}[0], '<=', 320, 'observed: and no others');
-	# it can be cancelled
+	# the call can be cancelled
 	$session->query('SET statement_timeout = 500');
 	is($session->query('SELECT * FROM clock_impact(600)')->{state}, '57014', 'observed: a timeout');
 	$session->query('RESET statement_timeout');
-	# what is reset meanwhile is not known: in a longer time, if the function has ended before
+	# A reset during the call makes the result unknown. If the function has ended before the reset,
+	# the time is increased.
 	my $reset;
 	for ($seconds = 1; $seconds < 100; $seconds *= 3)
 	{

@@ -1,5 +1,5 @@
 
-# Citus: what a node knows of its clock is one value, and samples on shards can be merged there.
+# Citus: the result of clock_trust() is one value per node, and samples on shards can be merged there.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ if ($node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions 
 	plan(skip_all => 'Citus is not installed');
 }
 
-# A coordinator, which has shards too, and a worker
+# A coordinator that has shards, too, and a worker
 my $worker = PostgreSQL::Test::Cluster->new('worker');
 $worker->init;
 $worker->start;

@@ -1,6 +1,6 @@
 
-# Settings of the session that change how SQL is read and how values are written change nothing of what clocktiming returns: each
-# function and view is called with and without them, and so is CREATE EXTENSION.
+# Settings of the session that change how SQL is read and values are written do not change any
+# result: each function and view is called with and without them, and so is CREATE EXTENSION.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = '" . ($stateme
 $node->restart;
 sub query { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', $sql); }
 
-# What this server and this machine have of it.
+# Those of the settings that this server and this machine support.
 my %settings = (standard_conforming_strings => 'off', backslash_quote => 'off', escape_string_warning => 'off', datestyle => 'German', intervalstyle => 'sql_standard',
 	extra_float_digits => -15, bytea_output => 'escape', array_nulls => 'off', transform_null_equals => 'on');
 my ($locale) = grep { /^de_DE/ } split /\n/, `locale -a 2>/dev/null`;
@@ -30,7 +30,7 @@ foreach my $name (sort keys %settings)
 }
 my $hostile = join('', map { "SET $_ = '$settings{$_}';\n" } sort keys %settings);
 
-# What is stored of the extension is the same.
+# The stored definitions are the same.
 query('CREATE DATABASE other');
 query('CREATE EXTENSION clocktiming' . ($statements ? '; CREATE EXTENSION pg_stat_statements' : ''));
 query("$hostile CREATE EXTENSION clocktiming", 'other');
@@ -40,7 +40,7 @@ my $stored = q{SELECT i.identity, CASE d.classid WHEN 'pg_proc'::regclass THEN (
 	WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'clocktiming') AND d.deptype = 'e' ORDER BY 1};
 is(query($stored, 'other'), query($stored), 'CREATE EXTENSION makes the same');
 
-# Something to be seen.
+# Creates some data.
 query(q{SET clocktiming.track = on; CREATE TABLE t AS SELECT i FROM generate_series(1, 1000) i; SELECT count(*) FROM t a JOIN t b USING (i)});
 query('SELECT i FROM generate_series(1, 300000) i');
 query('SELECT clock_stats_snapshot()');
@@ -54,7 +54,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM clock_history});
 query('CREATE TABLE samples AS SELECT clock_measure($$system$$, 0.01) AS s FROM generate_series(1, 3)');
 my $figures = q{'{1.234567890123,2.5,3.25,4.125,5.0625}'::float8[], '{2.234567890123,3.5,4.25,5.125,6.0625}'::float8[]};
 
-# The part of what a function returns that is the same each time.
+# The part of a function's result that is always the same.
 my %calls = (
 	clock_advice => 'SELECT check_name FROM clock_advice(0.1)',
 	clock_check => 'SELECT check_name, unit FROM clock_check(0.1)',
@@ -99,14 +99,14 @@ my %calls = (
 	clock_timeline => q{SELECT count(*) FROM clock_timeline('system', 0.04, 0.02)},
 	clock_trust => q{SELECT * FROM clock_trust(date_trunc('day', now()) - interval '12.5 hours', date_trunc('day', now()) + interval '36 hours')});
 
-# In a table, so that only what is computed differs, not how psql gets it.
+# The result is stored in a table, so that psql's own output does not matter.
 sub result { my ($set, $sql) = @_; return query("$set CREATE TEMP TABLE r AS $sql; RESET ALL; SELECT to_jsonb(r) FROM r") =~ s/\d\d:\d\d:\d\d(?:\.\d+)?//gr; }
 foreach my $name (sort keys %calls)
 {
 	my ($before, $with, $after);
 
 	next if $name eq 'clock_fleet_ask' && !$dblink;
-	# Statistics go on meanwhile.
+	# Statistics change meanwhile, so several attempts are made.
 	for (1 .. 5)
 	{
 		($before, $with, $after) = map { result($_, $calls{$name}) } '', $hostile, '';
@@ -115,7 +115,8 @@ foreach my $name (sort keys %calls)
 	is($with, $with eq $before ? $before : $after, "$name: the same under other settings");
 }
 
-# All of the surface but what the operators, the type and the aggregate need, and what changes something.
+# All public functions and views except those that operators and the type need, the functions
+# beneath views, and those that change something.
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'

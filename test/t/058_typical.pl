@@ -1,5 +1,6 @@
 
-# Two figures of what timing costs: undisturbed, and typical.  Of 10 readings of the clock, 7 are slow, by 3 us.
+# Two figures for the cost of timing: undisturbed, and typical. Of 10 readings of the clock, 7 are
+# slowed down by 3 us.
 
 use strict;
 use warnings;
@@ -31,8 +32,8 @@ sub row
 	return $row;
 }
 
-# The undisturbed figure is of the fast clock, the typical one of the slow clock, for so many readings. A process that waits for the
-# CPU may see too little of one of both: later it does not.
+# The undisturbed figure is that of fast readings, the typical one that of slow readings. A process
+# that waits for the CPU may see too few of one kind; a later attempt does not.
 sub both
 {
 	my ($statement, $undisturbed, $typical, $readings) = @_;

@@ -1,6 +1,4 @@
-/*
- * change_point_test: changes are found soon, once, with their sizes; and nothing else is.
- */
+/* change_point_test: changes are found soon, once, and with their sizes; nothing else is found. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +7,7 @@
 #include "tap.h"
 
 #define YEAR	3153600			/* intervals of 10 s */
-#define LOOKS	5				/* in an interval */
+#define LOOKS	5				/* per interval */
 #define BLOCKS	6				/* measurements per observation */
 
 static uint64_t state;

@@ -163,7 +163,7 @@ tests(void)
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
 
-		/* as if b were compared with a set that has b's mean */
+		/* as if a set with b's mean were compared */
 		for (int j = 0; j < a.n; j++)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);

@@ -1,6 +1,6 @@
 /*
- * rank_test: shifts of data sets, their intervals and p-values, beside those
- * of R; and the selection of one of all pairs' differences.
+ * rank_test: shifts of data sets, their intervals and p-values, compared with R; and the selection
+ * of one of all pairwise differences.
  */
 #include <math.h>
 #include <stdint.h>

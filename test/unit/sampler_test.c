@@ -1,6 +1,6 @@
 /*
- * sampler_test: clocks with faults made on purpose, which the sampler must
- * find, one for one, and granularities of counters whose steps are known.
+ * sampler_test: the sampler finds injected faults of clocks one for one, and the granularities of
+ * counters with known steps.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /*
- * sampling_test: which calls are timed, and what comes of it.
+ * sampling_test: the choice of timed calls and its effect on estimates.
  *
- * A simulator: queries of plan nodes whose calls take times of known
- * distributions are executed many times.  The policy chooses which calls are
- * timed, and the estimator of the extension makes totals of them.  Beside it
- * stand the rules that were there before, by constants and kinds of nodes.
- * A comment says of both: the overhead, the error of the nodes' shares (the root
- * of the sum of mean squares, in percent of the query), and how often the margin
- * contains the truth.  All is deterministic.
+ * A simulator executes queries many times.  Their plan nodes have calls with times of known
+ * distributions.  The policy chooses the calls to time, and the extension's estimator computes
+ * totals.  The previous rules, with constants and kinds of nodes, are simulated as well.  For both,
+ * a diagnostic prints the overhead, the error of the nodes' shares (the root of the sum of mean
+ * squares, in percent of the query), and how often the margin contains the truth.  Everything is
+ * deterministic.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,12 +55,12 @@ normal(void)
 
 typedef enum Shape
 {
-	ALIKE,						/* 0.8 to 1.2 times "ticks" */
+	ALIKE,						/* uniform from 0.8 to 1.2 times "ticks" */
 	EXPONENTIAL,
-	LOGNORMAL,					/* of median "ticks" and sigma "times" */
-	RARE,						/* one in "every" takes "times" times as long */
-	LATE,						/* from 0.9 on "times" times as long */
-	EARLY						/* up to 0.1 */
+	LOGNORMAL,					/* lognormal with median "ticks" and sigma "times" */
+	RARE,						/* one call in "every" takes "times" times as long */
+	LATE,						/* the last tenth takes "times" times as long */
+	EARLY						/* the first tenth does */
 } Shape;
 
 typedef struct Node
@@ -72,7 +71,7 @@ typedef struct Node
 	double		times;
 	double		every;
 
-	/* what the old rules look at */
+	/* kinds of nodes of the old rules */
 	enum
 	{
 		LEAF,
@@ -82,7 +81,7 @@ typedef struct Node
 	}			kind;
 } Node;
 
-/* The mean and the variance of a call when this part of them is over. */
+/* Return the mean and the variance of a call when this part of all calls is over. */
 static double
 mean_at(const Node *node, double f)
 {
@@ -119,7 +118,7 @@ variance_at(const Node *node, double f)
 	}
 }
 
-/* The mean up to there. */
+/* Returns the mean of the calls up to this part. */
 static double
 ticks_upto(const Node *node, double f)
 {
@@ -168,7 +167,7 @@ old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t
 	double		most = node->kind == GATHER ? 8 : SAMPLING;
 	double		expensive = COST / 0.001;
 	double		next;
-	bool		dear = rules->timed > 2048 && (double) rules->timed * COST > 0.01 * elapsed;
+	bool		too_costly = rules->timed > 2048 && (double) rules->timed * COST > 0.01 * elapsed;
 
 	if ((double) calls >= many[node->kind])
 	{
@@ -176,7 +175,7 @@ old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t
 		expensive *= 2;
 	}
 	next = expensive / mean;
-	next = fmin(next, dear ? most : fmin(most, 4.0 * gap));
+	next = fmin(next, too_costly ? most : fmin(most, 4.0 * gap));
 	next = fmax(next, 1);
 	return fabs(next - gap) >= 0.25 * gap ? (int) next : gap;
 }
@@ -193,11 +192,11 @@ typedef struct Run
 	int			batch;
 	int			nsamples;
 	double		samples[POLICY_BATCH];
-	int64_t		over;			/* calls */
-	int64_t		next;			/* the call that is timed next */
-	int64_t		before;			/* calls before this stratum */
+	int64_t		over;			/* number of past calls */
+	int64_t		next;			/* number of the next timed call */
+	int64_t		before;			/* number of calls before this stratum */
 	int64_t		all_timed;
-	double		known;			/* their time */
+	double		known;			/* time of the calls that were timed while all were */
 	double		truth;
 	CallSeries	drawn;
 } Run;
@@ -214,7 +213,7 @@ draw_gap(Run *run)
 		run->next = run->node->calls;
 }
 
-/* Calls that are not timed: many as their sum, which is nearly normal. */
+/* Skips calls that are not timed.  Draws the sum of many calls, which is nearly normal. */
 static void
 skip(Run *run)
 {
@@ -288,15 +287,15 @@ typedef struct Plan
 {
 	const char *name;
 	Node		nodes[8];
-	int			nodes_at_once;	/* from the first one on, then others */
-	int			copies;			/* of all that, one after the other */
+	int			nodes_at_once;	/* number of nodes from the first one on whose calls alternate; the next nodes follow */
+	int			copies;			/* number of repetitions of these nodes, in succession */
 	int			repeats;
-	double		coverage;		/* percent of the new policy's margins, at least */
+	double		coverage;		/* least coverage of the new policy's margins, in percent */
 } Plan;
 
 /*
- * One execution of the nodes of a stage, whose calls go on side by side; "now"
- * is in ticks.  Without a policy the old rules hold.
+ * Executes the nodes of a stage, whose calls alternate; "now" is in ticks.  Without a policy the
+ * old rules apply.
  */
 static double
 execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double now)
@@ -375,14 +374,14 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 typedef struct Outcome
 {
 	int			nodes;
-	double		ticks;			/* of the query, by itself */
-	double		timed;			/* calls, mean */
-	double		overhead;		/* percent */
-	double		most;			/* overhead in ticks, the most */
-	double		error;			/* percent of the query */
-	double		bias;			/* of the query's total, percent */
+	double		ticks;			/* time of the query without timing */
+	double		timed;			/* mean number of timed calls */
+	double		overhead;		/* in percent */
+	double		most;			/* largest overhead in ticks */
+	double		error;			/* in percent of the query */
+	double		bias;			/* bias of the query's total, in percent */
 	double		chance;			/* its standard error */
-	double		coverage;		/* percent */
+	double		coverage;		/* in percent */
 } Outcome;
 
 static Outcome
@@ -485,7 +484,7 @@ show(const Outcome *o)
 	printf("  %7.3f %8.4f %6.1f", o->overhead, o->error, o->coverage);
 }
 
-/* What a clock or a node may do to the policy. */
+/* Extreme behaviour of a clock or a node. */
 static void
 test_limits(void)
 {
@@ -511,7 +510,7 @@ test_limits(void)
 				ticks[k] = j % 100 == 50 ? strange[LENGTH(strange) - 1 - i] : strange[i];
 			policy.timed += n;
 			calls += (int64_t) n * class.gap;
-			/* a clock that stands still, and goes back */
+			/* a clock that stands still, and goes backwards */
 			now += j < 500 ? 0 : j % 2 == 0 ? 100000 : -99999;
 			policy_see_batch(&policy, &class, ticks, n, calls, now);
 			fine &= class.gap >= 1 && class.gap <= 1000000 && class.batch >= 1 &&
@@ -549,7 +548,7 @@ main(void)
 		ok(o.coverage >= p->coverage, "within the margin: %.1f of 100", o.coverage);
 	}
 
-	/* counting a call takes a fortieth of it: more than there is */
+	/* counting costs a fortieth of the call: more than the whole budget */
 	counting = 1;
 	{
 		Outcome		o = simulate(&plans[3], POLICY_SHARE);

@@ -1,9 +1,6 @@
 /*
  * skew_test: the offset between two CPUs' clocks is always within its bounds.
  */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <pthread.h>
 #ifdef __linux__
 #include <sched.h>
@@ -20,7 +17,7 @@
 #define READINGS		500
 #define MAX_SECONDS		20
 
-/* Simulated clocks, and two sides that alternate, so that everything is known. */
+/* Simulated clocks, and two sides that alternate, so that the outcome is known. */
 
 static uint64_t now_ticks = 1000000;
 
@@ -145,7 +142,7 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* one side sees no reading */
+	/* one side never sees a reading of the other */
 	skew_init(&sides[1]);
 	r = skew_result(&sides[0], &sides[1]);
 	ok(!r.known, "one side's readings alone bound nothing");
@@ -166,8 +163,7 @@ test_still(void)
 		SkewResult	r;
 
 		/*
-		 * for some time, both at the same value or each at its own; then they
-		 * continue
+		 * for some time, both at the same value or at different ones; then they continue
 		 */
 		for (int each = 0; each < 2; each++)
 		{

@@ -601,15 +601,15 @@ low_means(void)
 	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
 	{
 		double		many[500];
-		double		room[500];
+		double		sorted[500];
 		double		margin;
 
-		ok(isnan(stats_undisturbed(many, 0, &margin, room)) && isnan(margin), "undisturbed: nothing is known of none");
+		ok(isnan(stats_undisturbed(many, 0, &margin, sorted)) && isnan(margin), "undisturbed: nothing is known of none");
 		for (int i = 0; i < 500; i++)
 			many[i] = (i * 7) % 500;
 		/* the ten smallest are 0 to 9 */
-		ok(stats_undisturbed(many, 500, &margin, room) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
-		ok(stats_undisturbed(many, 100, &margin, room) == 2, "undisturbed: the fastest five");
+		ok(stats_undisturbed(many, 500, &margin, sorted) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
+		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the fastest five");
 
 		/* as of R's qbinom(0.025, n, 0.5): from the first to the last of 6, from the 40th to the 61st of 100 */
 		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");

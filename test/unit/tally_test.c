@@ -1,6 +1,4 @@
-/*
- * tally_test: what a tally counts, merges, rounds and derives.
- */
+/* tally_test: counts, merges, rounding and derived figures of tallies. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +147,7 @@ rounding(void)
 	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
 
 	/*
-	 * the largest duration in a class of its own, above it, below it, next to
-	 * another
+	 * the largest duration in a class of its own, or above, below or next to another
 	 */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{

@@ -1,6 +1,4 @@
-/*
- * tsc_test: whether the TSC may be read is found out before it is read.
- */
+/* tsc_test: whether the TSC may be read is determined before it is read. */
 #include <math.h>
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * weighted_test: totals and means of values of which a random part is seen, against a
- * simulation, and Welch's test against its formula.
+ * weighted_test: totals and means of values of which a random part is observed, compared with a
+ * simulation, and Welch's test compared with its formula.
  */
 #include <math.h>
 

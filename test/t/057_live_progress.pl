@@ -1,0 +1,34 @@
+
+# How far clock_running says that executions have come, and that looking for it does no harm.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', q{
+shared_preload_libraries = 'clocktiming'
+clocktiming.live = on
+clocktiming.live_after = 0
+jit = off
+restart_after_crash = off
+});
+$node->start;
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION clocktiming;
+	CREATE TABLE big AS SELECT i, md5(i::text) AS p FROM generate_series(1, 100000) AS i;
+	ANALYZE});
+
+# A Limit frees what Gather shares with its workers, in the middle of the execution or at its end.
+my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;';
+foreach my $interval (0, 100)
+{
+	is($node->safe_psql('postgres', "$parallel SET clocktiming.live_interval = $interval; SELECT count(*) FROM (SELECT i FROM big WHERE i % 10 = 0 LIMIT 8000) s, generate_series(1, 3)"),
+		24000, "LIMIT above Gather, published every $interval ms");
+}
+
+done_testing();
