@@ -1,9 +1,6 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_survey.c
- *	  All clocks side by side: clock_survey().
- *
- *-------------------------------------------------------------------------
+ *	  clock_survey(): measures all clocks.
  */
 #include "postgres.h"
 
@@ -23,65 +20,62 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/*
- * What reading costs: so many batches of each clock, but no more than half of
- * the survey's time goes into them.
- */
+/* Batches per clock for the cost of a reading, and the largest share of the survey's time for them. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
-/* A clock is not read by a system call if it costs less than this share. */
+/* A clock whose reading costs less than this share of a system call is read without one. */
 #define SYSTEM_CALL_SHARE 0.9
 
-/* A warp of the survey, in ns: the one of clockperf. */
+/* Smallest warp, in ns.  It is that of clockperf. */
 #define WARP_NS			1e6
 
-/* The longest to wait for a clock that has not ticked, in ns: a second does. */
+/* Longest wait for a step, in ns: clocks in seconds step once per second. */
 #define TICK_NS			1.1e9
 
 /*
- * Steps from here on, in ns, may be those of a timer interrupt, which comes up
- * to 1000 times a second.  The scheduler acts on the same interrupt: a process
- * that is taken off the CPU at one of them and comes back at the next but one
- * sees two steps as one, again and again.  Of shorter steps enough are seen.
+ * Smallest step, in ns, that may be a timer interrupt's, of which there are up to 1000 per second.
+ * The scheduler acts on the same interrupt, so a process that loses the CPU at one interrupt and gets
+ * it back at the next but one repeatedly observes two steps as one.  Shorter steps are observed often
+ * enough.
  */
 #define TIMER_STEP_NS	500000.0
 
 /*
- * A step counts if the readings before and after it were taken within this
- * share of it: two steps of the clock would be at least half of their sum apart.
+ * A step counts if the time between the readings before and after it is below this share of the step.
+ * Two steps of the clock would be at least half of their sum apart.
  */
 #define ATTENDED_SHARE	(1.0 / 3)
 
-/* Steps remembered, the share that has to agree, and to what. */
+/* Number of stored steps, the share of them that must agree, and the tolerance of agreement. */
 #define MAX_STEPS		64
 #define FREQUENT_SHARE	0.1
 #define STEP_TOLERANCE	0.01
 
-/* Enough of them, unless one is what the system says that it is. */
+/* Number of steps to wait for, unless one equals the resolution that the system reports. */
 #define ENOUGH_STEPS	3
 
-/* The shortest nap between two looks at a clock that is waited for, in us. */
+/* Shortest sleep between two readings while waiting for a step, in us. */
 #define SHORTEST_NAP_US	50.0
 
-/* Looks at a clock for single steps that it makes. */
+/* Single steps of a clock. */
 typedef struct StepWatch
 {
 	const SamplerRun *run;
-	uint64		before_ns[2];	/* the last two looks, on reference_ns() */
+	uint64		before_ns[2];	/* times of the last two observations */
 	bool		has_reading;
-	uint64		reading;		/* at the last look */
-	int64		nsteps;			/* seen; of these the last MAX_STEPS ... */
-	double		steps_ns[MAX_STEPS];	/* ... were these */
-	bool		as_reported;	/* one was as large as the resolution */
+	uint64		reading;		/* of the last observation */
+	int64		nsteps;			/* observed; the last MAX_STEPS ... */
+	double		steps_ns[MAX_STEPS];	/* ... are here */
+	bool		as_reported;	/* one equalled the resolution */
 } StepWatch;
 
 /*
- * A reading that was taken since after_ns, as the one before was.  Returns by
- * how much the clock has advanced in between, in ns, 0 if it has not.
+ * Adds a reading.  This reading and the previous one were taken since after_ns.  Returns the advance of
+ * the clock between them, in ns.
  */
 static double
-look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
+observe_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
 	double		step_ns = 0;
 	double		passed_ns = (double) (reference_ns() - after_ns);
@@ -99,24 +93,28 @@ look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns
 	return step_ns;
 }
 
-/* Between blocks: the sampler's own latest reading, lest it miss one. */
+/* Callback between blocks.  Uses the sampler's latest reading, because another one could miss a step. */
 static void
-look_between_blocks(void *arg, double elapsed_s)
+observe_between_blocks(void *arg, double elapsed_s)
 {
 	StepWatch  *watch = arg;
 	uint64		now_ns = reference_ns();
 
 	(void) elapsed_s;
 	CHECK_FOR_INTERRUPTS();
-	/* the reading of the last look was taken after the look before that */
-	(void) look_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
+
+	/*
+	 * the last observation's reading is later than the observation before
+	 * that
+	 */
+	(void) observe_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
 	watch->before_ns[0] = watch->before_ns[1];
 	watch->before_ns[1] = now_ns;
 }
 
 /*
- * Waits for steps.  The shortest advance known so far, which may be several of
- * them, says how often to look.
+ * Waits for steps.  The shortest advance so far, which may be several steps, determines the interval of
+ * the readings.
  */
 static void
 wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
@@ -132,26 +130,23 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 		uint64		now_ns;
 		double		step_ns;
 
-		/* a sleep takes longer than it is told to: none is better then */
+		/* sleeps are longer than requested, so short ones are avoided */
 		wait_briefly(nap_us >= SHORTEST_NAP_US ? nap_us / 1e6 : 0);
 		now_ns = reference_ns();
-		step_ns = look_for_step(watch, watch->run->reader->read(), before_ns, 0);
+		step_ns = observe_step(watch, watch->run->reader->read(), before_ns, 0);
 		if (step_ns > 0)
 			shortest_ns = Min(shortest_ns, step_ns);
 		before_ns = now_ns;
 	}
 }
 
-/*
- * The smallest step that is no stray, NAN if none was seen.  Larger ones are
- * those of an interrupt that came late.
- */
+/* Returns the smallest step that is no outlier; NAN if there is none.  Late interrupts cause larger steps. */
 static double
 smallest_step(StepWatch *watch)
 {
 	int			n = (int) Min(watch->nsteps, MAX_STEPS);
 
-	(void) stats_median(watch->steps_ns, n);	/* sorts them */
+	(void) stats_median(watch->steps_ns, n);	/* sorts the steps */
 	for (int i = 0; i < n; i++)
 	{
 		int			agreeing = 0;
@@ -164,10 +159,7 @@ smallest_step(StepWatch *watch)
 	return NAN;
 }
 
-/*
- * By how much the clock advances at a time, NAN if it does in every reading or
- * if that is not known.
- */
+/* Returns the clock's step; NAN if the clock advances at each reading, or if the step is unknown. */
 static double
 observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 {
@@ -178,11 +170,11 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	double		shortest_ns = n > 1 ? entries[1].ticks * 1e9 / run->frequency_hz : INFINITY;
 
 	pfree(entries);
-	/* what advances on every reading may do so by less still */
+	/* a clock that advances at each reading may have smaller steps */
 	if (always)
 		return NAN;
 
-	/* CPU time does not go on while the process is off the CPU */
+	/* CPU time stands still while the process is off the CPU */
 	if (shortest_ns < TIMER_STEP_NS ||
 		(clock->source->kind == CLOCK_CPU_TIME && !isinf(shortest_ns)))
 		return shortest_ns;
@@ -190,7 +182,7 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	return smallest_step(watch);
 }
 
-/* What the clock does in so many seconds, and its next tick if it takes longer. */
+/* Runs the clock for some seconds, and waits longer for its next step if necessary. */
 static void
 watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	  double duration_s, double longest_s)
@@ -203,7 +195,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	run->duration_s = duration_s;
 	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
-	run->between_blocks = look_between_blocks;
+	run->between_blocks = observe_between_blocks;
 	run->arg = &watch;
 	watch.before_ns[0] = watch.before_ns[1] = reference_ns();
 	sampler_run(run);
@@ -216,7 +208,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	run->arg = NULL;
 }
 
-/* How it is read, judged by what that costs. */
+/* Returns how the clock is read, judged by the cost of a reading. */
 static const char *
 read_by(const SurveyedClock *clock, const ReadingCost *system_call)
 {
@@ -318,7 +310,7 @@ clock_survey(PG_FUNCTION_ARGS)
 	{
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
-		/* a clock cannot be its own reference, but all are asked for */
+		/* "all" includes the reference, which cannot be compared with itself */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)
 			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);
