@@ -137,7 +137,8 @@ get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 {
 	ArrayType  *array = get_array(fcinfo, argno, name, set);
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare",
+												  ALLOCSET_DEFAULT_SIZES);
 	char	   *source = NULL;
 	char	   *clock = NULL;
 	Datum		datum;
@@ -290,7 +291,8 @@ append_line(void *arg, const char *line)
 
 /* Returns the plot of all data sets; NULL without a width. */
 static char *
-plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width, bool separate)
+plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width,
+		  bool separate)
 {
 	StringInfoData text;
 	ComparePlot plot = {
@@ -330,7 +332,10 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		row_put_null(row);
 }
 
-/* Returns a row per data set.  Each but the first is compared with the first, whose row has the plot. */
+/*
+ * Returns a row per data set.  Each but the first is compared with the first, whose row has the
+ * plot.
+ */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {

@@ -32,8 +32,8 @@ PG_FUNCTION_INFO_V1(internal_clock_impact);
 #define MAX_SECONDS			86400.0
 
 /*
- * Maximum number of blocks per timed operation, where the server counts blocks: MAX_IO_COMBINE_LIMIT,
- * MAX_BUFFERS_TO_EXTEND_BY and WRITEBACK_MAX_PENDING_FLUSHES.
+ * Maximum number of blocks per timed operation, where the server counts blocks:
+ * MAX_IO_COMBINE_LIMIT, MAX_BUFFERS_TO_EXTEND_BY and WRITEBACK_MAX_PENDING_FLUSHES.
  */
 #define BLOCKS_OF_READ		(PG_VERSION_NUM / 10000 == 17 ? 32 : 1)
 #define BLOCKS_OF_EXTENSION (PG_VERSION_NUM / 10000 < 18 ? 64 : 1)
@@ -157,8 +157,9 @@ work_on_relations(Work *works, const Statistics *all)
 }
 
 /*
- * track_io_timing times blocks of temporary files.  The server counts the final sizes of the files, so
- * each of their blocks was written at least once; pg_stat_statements counts reads and writes.
+ * track_io_timing times blocks of temporary files.  The server counts the final sizes of the
+ * files, so each of their blocks was written at least once; pg_stat_statements counts reads and
+ * writes.
  */
 static Work
 work_on_temporary_files(const Statistics *all)

@@ -2,8 +2,8 @@
  * clock_metrics.c
  *	  The function of the view clock_metrics and of clock_metrics_text().
  *
- * Measures nothing: the metrics are results of the worker that watches the clock, statistics of plans,
- * and running executions.
+ * Measures nothing: the metrics are results of the worker that watches the clock, statistics of
+ * plans, and running executions.
  */
 #include "postgres.h"
 
@@ -127,8 +127,8 @@ convertible(const char *name, int length, int encoding)
 
 /*
  * Returns a name in which bytes that cannot be converted to UTF-8 are written as \xE4.  Names of
- * databases and roles may be in another encoding than this database's, and those of SQL_ASCII in any.
- * A backslash that would begin such a byte is written as \x5C, so that different names remain
+ * databases and roles may be in another encoding than this database's, and those of SQL_ASCII in
+ * any. A backslash that would begin such a byte is written as \x5C, so that different names remain
  * different.
  */
 static char *
@@ -146,7 +146,8 @@ label_value(const char *name)
 		for (int i = 0, l; i < n; i += l)
 		{
 			l = Min(pg_encoding_mblen(encoding, name + i), n - i);
-			if (name[i] == '\\' && name[i + 1] == 'x' && isxdigit((unsigned char) name[i + 2]) && isxdigit((unsigned char) name[i + 3]))
+			if (name[i] == '\\' && name[i + 1] == 'x' &&
+				isxdigit((unsigned char) name[i + 2]) && isxdigit((unsigned char) name[i + 3]))
 				appendStringInfoString(&value, "\\x5C");
 			else
 				appendBinaryStringInfo(&value, name + i, l);
@@ -305,7 +306,8 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 		{"lags", warning_if(watched->recent[WATCH_LAG])},
 		{"drift", warning_if(watched->active[WATCH_RATE])},
 		{"gaps", watched->active[WATCH_STOLEN] ? WORTH_NOTICE : OK},
-		{"tsc_frequency", assumed_ppm > RATE_PPM ? WORTH_WARNING : assumed_ppm > FREQUENCY_PPM ? WORTH_NOTICE : OK},
+		{"tsc_frequency", assumed_ppm > RATE_PPM ? WORTH_WARNING :
+		assumed_ppm > FREQUENCY_PPM ? WORTH_NOTICE : OK},
 		{"invariant_tsc", warning_if(by_tsc && !tsc_cpuid()->invariant)},
 	};
 
@@ -359,7 +361,8 @@ put_running(FunctionCallInfo fcinfo)
 	LongestRunning longest = {NAN, ""};
 
 	put_metric(fcinfo, &metric_running, clock_running_statements(&longest));
-	put_metric(fcinfo, &metric_longest, longest.seconds, longest.node_type == NULL ? "" : longest.node_type);
+	put_metric(fcinfo, &metric_longest, longest.seconds,
+			   longest.node_type == NULL ? "" : longest.node_type);
 }
 
 Datum

@@ -33,8 +33,8 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 #define BYTES_PER_ROW		112
 
 /*
- * Rows per block of executions, whose mean times determine the typical overhead.  A block takes some
- * 20 ms, several time slices of the scheduler.
+ * Rows per block of executions, whose mean times determine the typical overhead.  A block takes
+ * some 20 ms, several time slices of the scheduler.
  */
 #define BLOCK_ROWS			500000
 
@@ -141,8 +141,8 @@ typedef struct ExecutorTest
 } ExecutorTest;
 
 /*
- * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading of
- * "clock".
+ * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading
+ * of "clock".
  */
 static ExecutorTest
 run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
@@ -221,8 +221,8 @@ median_ms(const PlanRounds *rounds, int mode)
 }
 
 /*
- * Returns a row per mode.  Overheads are per row, or if "rows" is 0 per execution and per call of a plan
- * node; then only the typical overhead is returned.
+ * Returns a row per mode.  Overheads are per row, or if "rows" is 0 per execution and per call of
+ * a plan node; then only the typical overhead is returned.
  */
 static void
 put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *rounds,

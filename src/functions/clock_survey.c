@@ -20,7 +20,10 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* Batches per clock for the cost of a reading, and the largest share of the survey's time for them. */
+/*
+ * Batches per clock for the cost of a reading, and the largest share of the survey's time for
+ * them.
+ */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
@@ -35,15 +38,15 @@ PG_FUNCTION_INFO_V1(clock_survey);
 
 /*
  * Smallest step, in ns, that may be a timer interrupt's, of which there are up to 1000 per second.
- * The scheduler acts on the same interrupt, so a process that loses the CPU at one interrupt and gets
- * it back at the next but one repeatedly observes two steps as one.  Shorter steps are observed often
- * enough.
+ * The scheduler acts on the same interrupt, so a process that loses the CPU at one interrupt and
+ * gets it back at the next but one repeatedly observes two steps as one.  Shorter steps are
+ * observed often enough.
  */
 #define TIMER_STEP_NS	500000.0
 
 /*
- * A step counts if the time between the readings before and after it is below this share of the step.
- * Two steps of the clock would be at least half of their sum apart.
+ * A step counts if the time between the readings before and after it is below this share of the
+ * step. Two steps of the clock would be at least half of their sum apart.
  */
 #define ATTENDED_SHARE	(1.0 / 3)
 
@@ -71,8 +74,8 @@ typedef struct StepWatch
 } StepWatch;
 
 /*
- * Adds a reading.  This reading and the previous one were taken since after_ns.  Returns the advance of
- * the clock between them, in ns.
+ * Adds a reading.  This reading and the previous one were taken since after_ns.  Returns the
+ * advance of the clock between them, in ns.
  */
 static double
 observe_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
@@ -93,7 +96,10 @@ observe_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 	return step_ns;
 }
 
-/* Callback between blocks.  Uses the sampler's latest reading, because another one could miss a step. */
+/*
+ * Callback between blocks.  Uses the sampler's latest reading, because another one could miss a
+ * step.
+ */
 static void
 observe_between_blocks(void *arg, double elapsed_s)
 {
@@ -113,8 +119,8 @@ observe_between_blocks(void *arg, double elapsed_s)
 }
 
 /*
- * Waits for steps.  The shortest advance so far, which may be several steps, determines the interval of
- * the readings.
+ * Waits for steps.  The shortest advance so far, which may be several steps, determines the
+ * interval of the readings.
  */
 static void
 wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
@@ -140,7 +146,10 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 	}
 }
 
-/* Returns the smallest step that is no outlier; NAN if there is none.  Late interrupts cause larger steps. */
+/*
+ * Returns the smallest step that is no outlier; NAN if there is none.  Late interrupts cause
+ * larger steps.
+ */
 static double
 smallest_step(StepWatch *watch)
 {
@@ -159,7 +168,9 @@ smallest_step(StepWatch *watch)
 	return NAN;
 }
 
-/* Returns the clock's step; NAN if the clock advances at each reading, or if the step is unknown. */
+/*
+ * Returns the clock's step; NAN if the clock advances at each reading, or if the step is unknown.
+ */
 static double
 observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 {
