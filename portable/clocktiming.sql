@@ -72,7 +72,7 @@ AS $$
                 WHEN df >= 2 THEN 4.303 WHEN df >= 1 THEN 12.706 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
-'internal: by how many standard errors a mean may be off with 95 % confidence';
+    'internal: returns the 97.5 % quantile of Student''s distribution';
 
 -- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
 -- of the mean of values cut off at the slowest of these, which is the influence function of the former.
@@ -92,7 +92,7 @@ AS $$
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_low_mean(double precision[]) IS
-'internal: the mean of the fastest fiftieth of what was measured, with its 95 % margin';
+    'internal: returns the mean of the fastest fiftieth of the values, with its 95 % margin';
 
 CREATE FUNCTION @extschema@.internal_clock_difference(a double precision[], b double precision[],
     OUT difference double precision, OUT margin double precision)
@@ -113,7 +113,8 @@ AS $$
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
-'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
+    'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
+    'with its 95 % margin';
 
 -- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
@@ -133,7 +134,9 @@ AS $$
     SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
-'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+    'internal: returns the typical difference of the values of b and a, measured alternately, '
+    'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
+    'means in so many blocks of successive values';
 
 -- Checks the duration of a run. Only functions that users call check it.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
@@ -168,7 +171,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
-'internal: checks a duration in seconds, and cuts it to what statement_timeout and transaction_timeout leave';
+    'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
+    'transaction_timeout';
 -- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is the same kernel
 -- clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to PostgreSQL 18.
 
@@ -246,7 +250,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
-'internal: what reading the system clock costs, in nanoseconds, as EXPLAIN reads it up to PostgreSQL 18';
+    'internal: returns the cost of reading the system clock, in nanoseconds, as EXPLAIN reads it '
+    'up to PostgreSQL 18';
 
 -- PostgreSQL 19 shows "auto (tsc)".
 CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
@@ -257,7 +262,7 @@ AS $$
                 WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' ELSE 'system clock' END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_clock() IS
-'internal: the clock that EXPLAIN reads, RDTSC or the system clock';
+    'internal: returns the clock that EXPLAIN reads, RDTSC or the system clock';
 
 CREATE FUNCTION @extschema@.internal_clock_source(source text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -280,7 +285,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
-'internal: checks the name of a clock source that is to be read';
+    'internal: checks the name of a clock source to be read';
 
 -- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
 -- that takes longer than reading, duration_s is the time of reading only.
@@ -353,7 +358,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_durations(double precision) IS
-'internal: a run of successive readings of clock_timestamp() as the text of a clock_sample';
+    'internal: returns a run of successive readings of clock_timestamp() as the text of a '
+    'clock_sample';
 
 CREATE FUNCTION @extschema@.clock_measure(source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
@@ -370,7 +376,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads; a fifth of the time goes into what a reading costs';
+    'reads clock_timestamp() for some seconds (3) and returns the run as the text of a '
+    'clock_sample, which the C extension reads; a fifth of the time is for the cost of a reading';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -437,7 +444,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
-'sums up a run in one row: cost of a reading in nanoseconds, and what was found; a quantile of less than two ticks of the clock is null, and so is what would need another clock beside it';
+    'summarizes a run in one row: cost of a reading in nanoseconds, and findings; quantiles below '
+    'two ticks of the clock and values that need a second clock are null';
 
 CREATE FUNCTION @extschema@.clock_summary(source text DEFAULT 'system', duration double precision DEFAULT 3,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -454,7 +462,8 @@ AS $$
     SELECT * FROM @extschema@.clock_summary(@extschema@.clock_measure($1, $2))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and sums up in one row: cost of a reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and what was found';
+    'reads clock_timestamp() for some seconds (3) and summarizes the run in one row: cost of a '
+    'reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and findings';
 
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
     OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
@@ -485,7 +494,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
-'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note says what the clock is too coarse for';
+    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
+    'states the limits of a coarse clock';
 
 CREATE FUNCTION @extschema@.clock_histogram(source text DEFAULT 'system', duration double precision DEFAULT 3,
     OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
@@ -496,7 +506,8 @@ AS $$
     SELECT * FROM @extschema@.clock_histogram(@extschema@.clock_measure(source, duration))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and counts durations in buckets of powers of two nanoseconds, with bars; note says that below a microsecond only the mean is known';
+    'reads clock_timestamp() for some seconds (3) and counts the durations in buckets of powers '
+    'of two nanoseconds, with bars; note states that below a microsecond only the mean is known';
 
 CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
@@ -548,7 +559,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the lines of pg_test_timing of PostgreSQL 19, as far as known';
+    'reads clock_timestamp() for some seconds (3) and returns the output of pg_test_timing of '
+    'PostgreSQL 19, as far as known';
 -- What EXPLAIN ANALYZE costs: its own "Execution Time", which leaves out planning and printing, against executions
 -- of the same query without it.
 
@@ -567,7 +579,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
-'internal: an error if auto_explain counts or times what is executed';
+    'internal: raises an error if auto_explain counts or times executions';
 
 -- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
 -- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
@@ -594,7 +606,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) IS
-'internal: how many milliseconds an execution of a query takes, plain or by what EXPLAIN says of it';
+    'internal: returns the duration of an execution of a query in milliseconds, plain or as '
+    'EXPLAIN prints it';
 
 -- count(*) over so many rows, several times in a statement by a subquery that depends on each row of another one,
 -- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the
@@ -698,7 +711,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double precision) IS
-'internal: what counting and timing cost in nanoseconds a row, undisturbed and typically, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
+    'internal: returns the overhead of counting and timing in nanoseconds per row, undisturbed '
+    'and typical, with margins, by executing count(*) over some rows plain and under EXPLAIN '
+    'ANALYZE alternately';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
@@ -757,7 +772,9 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
@@ -905,7 +922,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
-'internal: clock_query_overhead() with the search_path that the statement is executed under';
+    'internal: clock_query_overhead() with the search_path for the statement';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
@@ -921,7 +938,8 @@ AS $$
     SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';
 -- clock_explain(): executes a query with and without the server's instrumentation.
 
 -- Rejects statements that cannot be measured, with the C extension's messages. The server checks that it is a single
@@ -992,7 +1010,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) IS
-'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
+    'internal: returns the statement with the values of its parameters; raises an error if it '
+    'cannot be measured';
 
 -- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
 -- block rolls its work back; variables keep their values.
@@ -1067,7 +1086,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
-'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
+    'internal: executes a statement "as a cursor" or "as it is", undoes its changes, and returns '
+    'its duration in milliseconds, in the first case without parsing and planning; or returns the '
+    'output of the EXPLAIN in how';
 
 -- Returns the nodes in EXPLAIN's order.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
@@ -1087,7 +1108,7 @@ AS $body$
     ORDER BY own.n;
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
-'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
+    'internal: returns the nodes of a plan in EXPLAIN''s JSON, a row per node';
 
 -- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
 CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
@@ -1114,7 +1135,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
-'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
+    'internal: returns the plan of a statement, and whether a cursor can execute it with this '
+    'plan; raises an error if it writes and must not';
 
 -- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
 CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
@@ -1176,7 +1198,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, text, text) IS
-'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times, and what EXPLAIN prints in a format';
+    'internal: executes a statement plain and under EXPLAIN ANALYZE alternately, and returns all '
+    'times and EXPLAIN''s output in a format';
 -- clock_explain(): times of plan nodes without the cost of timing.
 
 -- A node's measured time in ms, of one process on average, is
@@ -1464,7 +1487,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
-'internal: times of plan nodes without what timing has cost, of what internal_clock_rounds returned and the cost of a call in milliseconds, in the node''s own time, in all, and counted only';
+    'internal: subtracts the cost of timing from the times of plan nodes that '
+    'internal_clock_rounds() returned; the costs of a call in milliseconds are those in the '
+    'node''s own time, in all, and of counting';
 
 CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
@@ -1498,7 +1523,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain(text, boolean, text[], integer, text, text) IS
-'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';
+    'internal: executes a query with and without timing alternately, and returns the times of its '
+    'plan nodes without the cost of timing';
 -- clock_explain(): the functions for users.
 
 CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
@@ -1526,7 +1552,8 @@ AS $body$
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
+    'executes a query several times, with and without timing, and returns a row per plan node, '
+    'with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
 -- at a line that belongs to no node.
@@ -1578,7 +1605,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_text(jsonb) IS
-'internal: EXPLAIN''s text with the times of internal_clock_explain';
+    'internal: returns EXPLAIN''s text with the times of internal_clock_explain()';
 
 CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS TABLE ("QUERY PLAN" text)
@@ -1588,7 +1615,8 @@ AS $body$
         @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
+    'executes a query several times, with and without timing, and returns the output of EXPLAIN '
+    'ANALYZE without the cost of timing';
 
 -- EXPLAIN's JSON has one key per line, in an order that must be kept.
 CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
@@ -1632,7 +1660,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_json(jsonb) IS
-'internal: EXPLAIN''s JSON with the times of internal_clock_explain';
+    'internal: returns EXPLAIN''s JSON with the times of internal_clock_explain()';
 
 CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS json
@@ -1642,7 +1670,8 @@ AS $body$
         @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
+    'executes a query several times, with and without timing, and returns the output of EXPLAIN '
+    '(ANALYZE, FORMAT JSON) without the cost of timing';
 --
 -- Cost of timing for the work of this server.
 --
@@ -1722,7 +1751,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_counts() IS
-'internal: what the server has counted since its statistics were reset: totals, rates, and periods in seconds';
+    'internal: returns the server''s counters since the last reset of its statistics: totals, '
+    'rates, and periods in seconds';
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
     seconds double precision,
@@ -1945,7 +1975,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
-'internal: the rows of clock_impact() with detail';
+    'internal: returns the rows of clock_impact() with detail';
 
 -- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
@@ -2000,7 +2030,10 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     ORDER BY r.n
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';
 --
 -- Checks of the clock.
 --
@@ -2074,7 +2107,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
-'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
+    'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
+    'their period if it is regular, and the factor by which the processor became slower';
 
 -- All measurements.
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
@@ -2096,7 +2130,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
-'internal: all that clock_advice() and clock_check() measure in a number of seconds';
+    'internal: measures all facts for clock_advice() and clock_check() in some seconds';
 
 -- Results of the checks, and their limits.
 CREATE FUNCTION @extschema@.internal_clock_criteria(
@@ -2126,7 +2160,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
-'internal: what was found in each check, and the most that is allowed';
+    'internal: returns the figure of each check and its threshold';
 
 CREATE FUNCTION @extschema@.clock_check(
     duration         double precision DEFAULT 1,
@@ -2158,7 +2192,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: check_name and ok for the expected output of tests, as there are always the same rows; then the figure, its threshold and its unit; ok is null where SQL alone cannot tell, which bool_and(ok) passes over, and detail says why';
+    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
+    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
+    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
 -- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes that are not shown.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -2168,7 +2204,7 @@ SET standard_conforming_strings = on AS $body$
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
-'internal: breaks a text into lines of so many columns';
+    'internal: breaks a text into lines of a number of columns';
 
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
@@ -2184,7 +2220,8 @@ EXCEPTION
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_timing_by(text, double precision) IS
-'internal: what timing adds to a call of a plan node, in nanoseconds, with a setting of timing_clock_source';
+    'internal: returns the cost of timing per call of a plan node, in nanoseconds, with a setting '
+    'of timing_clock_source';
 
 CREATE FUNCTION @extschema@.clock_advice(
     duration double precision DEFAULT 1,
@@ -2342,7 +2379,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
-'what to think of this server''s clock, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning; null where SQL alone cannot tell), what was found with the figures, and what helps now and for good, or what to ask the provider for; at last the text for a support case';
+    'measures this server''s clock for some seconds (1) and returns an overall verdict, then each '
+    'check, worst first: severity (ok, notice or warning; null if SQL alone cannot tell), finding '
+    'with figures, and what helps; at last a text for a support case';
 $clocktiming_script$, '@extschema@', target);
     EXCEPTION
         WHEN dependent_objects_still_exist THEN

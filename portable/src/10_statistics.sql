@@ -9,7 +9,7 @@ AS $$
                 WHEN df >= 2 THEN 4.303 WHEN df >= 1 THEN 12.706 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
-'internal: by how many standard errors a mean may be off with 95 % confidence';
+    'internal: returns the 97.5 % quantile of Student''s distribution';
 
 -- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
 -- of the mean of values cut off at the slowest of these, which is the influence function of the former.
@@ -29,7 +29,7 @@ AS $$
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_low_mean(double precision[]) IS
-'internal: the mean of the fastest fiftieth of what was measured, with its 95 % margin';
+    'internal: returns the mean of the fastest fiftieth of the values, with its 95 % margin';
 
 CREATE FUNCTION @extschema@.internal_clock_difference(a double precision[], b double precision[],
     OUT difference double precision, OUT margin double precision)
@@ -50,7 +50,8 @@ AS $$
     FROM ordered, cut
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
-'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
+    'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
+    'with its 95 % margin';
 
 -- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
@@ -70,7 +71,9 @@ AS $$
     SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
-'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+    'internal: returns the typical difference of the values of b and a, measured alternately, '
+    'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
+    'means in so many blocks of successive values';
 
 -- Checks the duration of a run. Only functions that users call check it.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
@@ -105,4 +108,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
-'internal: checks a duration in seconds, and cuts it to what statement_timeout and transaction_timeout leave';
+    'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
+    'transaction_timeout';

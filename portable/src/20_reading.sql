@@ -75,7 +75,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
-'internal: what reading the system clock costs, in nanoseconds, as EXPLAIN reads it up to PostgreSQL 18';
+    'internal: returns the cost of reading the system clock, in nanoseconds, as EXPLAIN reads it '
+    'up to PostgreSQL 18';
 
 -- PostgreSQL 19 shows "auto (tsc)".
 CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
@@ -86,7 +87,7 @@ AS $$
                 WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' ELSE 'system clock' END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_clock() IS
-'internal: the clock that EXPLAIN reads, RDTSC or the system clock';
+    'internal: returns the clock that EXPLAIN reads, RDTSC or the system clock';
 
 CREATE FUNCTION @extschema@.internal_clock_source(source text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -109,7 +110,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
-'internal: checks the name of a clock source that is to be read';
+    'internal: checks the name of a clock source to be read';
 
 -- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
 -- that takes longer than reading, duration_s is the time of reading only.
@@ -182,7 +183,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_durations(double precision) IS
-'internal: a run of successive readings of clock_timestamp() as the text of a clock_sample';
+    'internal: returns a run of successive readings of clock_timestamp() as the text of a '
+    'clock_sample';
 
 CREATE FUNCTION @extschema@.clock_measure(source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
@@ -199,7 +201,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads; a fifth of the time goes into what a reading costs';
+    'reads clock_timestamp() for some seconds (3) and returns the run as the text of a '
+    'clock_sample, which the C extension reads; a fifth of the time is for the cost of a reading';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -266,7 +269,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
-'sums up a run in one row: cost of a reading in nanoseconds, and what was found; a quantile of less than two ticks of the clock is null, and so is what would need another clock beside it';
+    'summarizes a run in one row: cost of a reading in nanoseconds, and findings; quantiles below '
+    'two ticks of the clock and values that need a second clock are null';
 
 CREATE FUNCTION @extschema@.clock_summary(source text DEFAULT 'system', duration double precision DEFAULT 3,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -283,7 +287,8 @@ AS $$
     SELECT * FROM @extschema@.clock_summary(@extschema@.clock_measure($1, $2))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and sums up in one row: cost of a reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and what was found';
+    'reads clock_timestamp() for some seconds (3) and summarizes the run in one row: cost of a '
+    'reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and findings';
 
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
     OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
@@ -314,7 +319,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
-'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note says what the clock is too coarse for';
+    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
+    'states the limits of a coarse clock';
 
 CREATE FUNCTION @extschema@.clock_histogram(source text DEFAULT 'system', duration double precision DEFAULT 3,
     OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
@@ -325,7 +331,8 @@ AS $$
     SELECT * FROM @extschema@.clock_histogram(@extschema@.clock_measure(source, duration))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and counts durations in buckets of powers of two nanoseconds, with bars; note says that below a microsecond only the mean is known';
+    'reads clock_timestamp() for some seconds (3) and counts the durations in buckets of powers '
+    'of two nanoseconds, with bars; note states that below a microsecond only the mean is known';
 
 CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
@@ -377,4 +384,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the lines of pg_test_timing of PostgreSQL 19, as far as known';
+    'reads clock_timestamp() for some seconds (3) and returns the output of pg_test_timing of '
+    'PostgreSQL 19, as far as known';

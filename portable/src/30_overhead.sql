@@ -16,7 +16,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
-'internal: an error if auto_explain counts or times what is executed';
+    'internal: raises an error if auto_explain counts or times executions';
 
 -- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
 -- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
@@ -43,7 +43,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) IS
-'internal: how many milliseconds an execution of a query takes, plain or by what EXPLAIN says of it';
+    'internal: returns the duration of an execution of a query in milliseconds, plain or as '
+    'EXPLAIN prints it';
 
 -- count(*) over so many rows, several times in a statement by a subquery that depends on each row of another one,
 -- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the
@@ -147,7 +148,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double precision) IS
-'internal: what counting and timing cost in nanoseconds a row, undisturbed and typically, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
+    'internal: returns the overhead of counting and timing in nanoseconds per row, undisturbed '
+    'and typical, with margins, by executing count(*) over some rows plain and under EXPLAIN '
+    'ANALYZE alternately';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
@@ -206,7 +209,9 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
@@ -353,7 +358,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
-'internal: clock_query_overhead() with the search_path that the statement is executed under';
+    'internal: clock_query_overhead() with the search_path for the statement';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
@@ -369,4 +374,5 @@ AS $$
     SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';

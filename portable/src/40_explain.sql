@@ -67,7 +67,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) IS
-'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
+    'internal: returns the statement with the values of its parameters; raises an error if it '
+    'cannot be measured';
 
 -- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
 -- block rolls its work back; variables keep their values.
@@ -142,7 +143,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
-'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
+    'internal: executes a statement "as a cursor" or "as it is", undoes its changes, and returns '
+    'its duration in milliseconds, in the first case without parsing and planning; or returns the '
+    'output of the EXPLAIN in how';
 
 -- Returns the nodes in EXPLAIN's order.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
@@ -162,7 +165,7 @@ AS $body$
     ORDER BY own.n;
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
-'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
+    'internal: returns the nodes of a plan in EXPLAIN''s JSON, a row per node';
 
 -- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
 CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
@@ -188,7 +191,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
-'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
+    'internal: returns the plan of a statement, and whether a cursor can execute it with this '
+    'plan; raises an error if it writes and must not';
 
 -- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
 CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
@@ -249,4 +253,5 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, text, text) IS
-'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times, and what EXPLAIN prints in a format';
+    'internal: executes a statement plain and under EXPLAIN ANALYZE alternately, and returns all '
+    'times and EXPLAIN''s output in a format';

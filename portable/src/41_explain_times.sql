@@ -284,7 +284,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
-'internal: times of plan nodes without what timing has cost, of what internal_clock_rounds returned and the cost of a call in milliseconds, in the node''s own time, in all, and counted only';
+    'internal: subtracts the cost of timing from the times of plan nodes that '
+    'internal_clock_rounds() returned; the costs of a call in milliseconds are those in the '
+    'node''s own time, in all, and of counting';
 
 CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
@@ -318,4 +320,5 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain(text, boolean, text[], integer, text, text) IS
-'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';
+    'internal: executes a query with and without timing alternately, and returns the times of its '
+    'plan nodes without the cost of timing';

@@ -25,7 +25,8 @@ AS $body$
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
+    'executes a query several times, with and without timing, and returns a row per plan node, '
+    'with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
 -- at a line that belongs to no node.
@@ -76,7 +77,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_text(jsonb) IS
-'internal: EXPLAIN''s text with the times of internal_clock_explain';
+    'internal: returns EXPLAIN''s text with the times of internal_clock_explain()';
 
 CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS TABLE ("QUERY PLAN" text)
@@ -86,7 +87,8 @@ AS $body$
         @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
+    'executes a query several times, with and without timing, and returns the output of EXPLAIN '
+    'ANALYZE without the cost of timing';
 
 -- EXPLAIN's JSON has one key per line, in an order that must be kept.
 CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
@@ -130,7 +132,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_explain_json(jsonb) IS
-'internal: EXPLAIN''s JSON with the times of internal_clock_explain';
+    'internal: returns EXPLAIN''s JSON with the times of internal_clock_explain()';
 
 CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS json
@@ -140,4 +142,5 @@ AS $body$
         @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
+    'executes a query several times, with and without timing, and returns the output of EXPLAIN '
+    '(ANALYZE, FORMAT JSON) without the cost of timing';

@@ -76,7 +76,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_counts() IS
-'internal: what the server has counted since its statistics were reset: totals, rates, and periods in seconds';
+    'internal: returns the server''s counters since the last reset of its statistics: totals, '
+    'rates, and periods in seconds';
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
     seconds double precision,
@@ -299,7 +300,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
-'internal: the rows of clock_impact() with detail';
+    'internal: returns the rows of clock_impact() with detail';
 
 -- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
@@ -354,4 +355,7 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
     ORDER BY r.n
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';

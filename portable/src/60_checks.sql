@@ -71,7 +71,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
-'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
+    'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
+    'their period if it is regular, and the factor by which the processor became slower';
 
 -- All measurements.
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
@@ -93,7 +94,7 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
-'internal: all that clock_advice() and clock_check() measure in a number of seconds';
+    'internal: measures all facts for clock_advice() and clock_check() in some seconds';
 
 -- Results of the checks, and their limits.
 CREATE FUNCTION @extschema@.internal_clock_criteria(
@@ -123,7 +124,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
-'internal: what was found in each check, and the most that is allowed';
+    'internal: returns the figure of each check and its threshold';
 
 CREATE FUNCTION @extschema@.clock_check(
     duration         double precision DEFAULT 1,
@@ -155,4 +156,6 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: check_name and ok for the expected output of tests, as there are always the same rows; then the figure, its threshold and its unit; ok is null where SQL alone cannot tell, which bool_and(ok) passes over, and detail says why';
+    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
+    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
+    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';

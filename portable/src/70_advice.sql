@@ -6,7 +6,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
-'internal: breaks a text into lines of so many columns';
+    'internal: breaks a text into lines of a number of columns';
 
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
@@ -22,7 +22,8 @@ EXCEPTION
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_timing_by(text, double precision) IS
-'internal: what timing adds to a call of a plan node, in nanoseconds, with a setting of timing_clock_source';
+    'internal: returns the cost of timing per call of a plan node, in nanoseconds, with a setting '
+    'of timing_clock_source';
 
 CREATE FUNCTION @extschema@.clock_advice(
     duration double precision DEFAULT 1,
@@ -179,4 +180,6 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
-'what to think of this server''s clock, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning; null where SQL alone cannot tell), what was found with the figures, and what helps now and for good, or what to ask the provider for; at last the text for a support case';
+    'measures this server''s clock for some seconds (1) and returns an overall verdict, then each '
+    'check, worst first: severity (ok, notice or warning; null if SQL alone cannot tell), finding '
+    'with figures, and what helps; at last a text for a support case';

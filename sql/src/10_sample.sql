@@ -6,26 +6,26 @@ CREATE FUNCTION internal_clock_sample_in(cstring) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_in';
 COMMENT ON FUNCTION internal_clock_sample_in(cstring) IS
-'input function of the type clock_sample: reads a JSON object';
+    'internal: input function of the type clock_sample: reads a JSON object';
 
 CREATE FUNCTION internal_clock_sample_out(clock_sample) RETURNS cstring
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
-'output function of the type clock_sample: writes a JSON object';
+    'internal: output function of the type clock_sample: writes a JSON object';
 
--- texts are in the encoding of the client, which is a setting
+-- STABLE, because texts are in the client's encoding, which is a setting
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
 COMMENT ON FUNCTION internal_clock_sample_recv(internal) IS
-'binary input function of the type clock_sample';
+    'internal: binary input function of the type clock_sample';
 
 CREATE FUNCTION internal_clock_sample_send(clock_sample) RETURNS bytea
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_send';
 COMMENT ON FUNCTION internal_clock_sample_send(clock_sample) IS
-'binary output function of the type clock_sample';
+    'internal: binary output function of the type clock_sample';
 
 CREATE TYPE clock_sample (
     INPUT          = internal_clock_sample_in,
@@ -37,31 +37,34 @@ CREATE TYPE clock_sample (
     STORAGE        = extended
 );
 COMMENT ON TYPE clock_sample IS
-'one run of a clock: its exact durations in ticks with their counts, and what was found';
+    'a run of a clock: exact durations in ticks with their counts, and findings';
 
 CREATE FUNCTION internal_clock_sample_from_jsonb(jsonb) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_from_jsonb';
 COMMENT ON FUNCTION internal_clock_sample_from_jsonb(jsonb) IS
-'makes a clock_sample of the JSON object that is its text';
+    'internal: converts the JSON object of a sample to a clock_sample';
 
 CREATE FUNCTION internal_clock_sample_to_jsonb(clock_sample) RETURNS jsonb
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
 COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
-'gives all members of a clock_sample as a JSON object';
+    'internal: converts a clock_sample to a JSON object with all members';
 
--- nothing is lost either way, so an INSERT may do it by itself
-CREATE CAST (jsonb AS clock_sample) WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+-- Assignment casts, because no conversion loses anything.
+CREATE CAST (jsonb AS clock_sample)
+    WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
 
-CREATE CAST (clock_sample AS jsonb) WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+CREATE CAST (clock_sample AS jsonb)
+    WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
--- Equal is what is stored as the same bytes, in which there is one way to write a run; the order is theirs, too.
+-- Operators compare the stored bytes, because each run has exactly one stored form.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
-COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS 'function of the operator =';
+COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS
+    'internal: function of the operator =';
 
 CREATE OPERATOR = (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_eq,
@@ -71,7 +74,8 @@ COMMENT ON OPERATOR = (clock_sample, clock_sample) IS 'equal';
 
 CREATE FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
-COMMENT ON FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) IS 'function of the operator <>';
+COMMENT ON FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) IS
+    'internal: function of the operator <>';
 
 CREATE OPERATOR <> (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ne,
@@ -81,7 +85,8 @@ COMMENT ON OPERATOR <> (clock_sample, clock_sample) IS 'not equal';
 
 CREATE FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
-COMMENT ON FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) IS 'function of the operator <';
+COMMENT ON FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) IS
+    'internal: function of the operator <';
 
 CREATE OPERATOR < (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_lt,
@@ -91,7 +96,8 @@ COMMENT ON OPERATOR < (clock_sample, clock_sample) IS 'less than';
 
 CREATE FUNCTION internal_clock_sample_le(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
-COMMENT ON FUNCTION internal_clock_sample_le(clock_sample, clock_sample) IS 'function of the operator <=';
+COMMENT ON FUNCTION internal_clock_sample_le(clock_sample, clock_sample) IS
+    'internal: function of the operator <=';
 
 CREATE OPERATOR <= (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_le,
@@ -101,7 +107,8 @@ COMMENT ON OPERATOR <= (clock_sample, clock_sample) IS 'less than or equal';
 
 CREATE FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
-COMMENT ON FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) IS 'function of the operator >';
+COMMENT ON FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) IS
+    'internal: function of the operator >';
 
 CREATE OPERATOR > (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_gt,
@@ -111,7 +118,8 @@ COMMENT ON OPERATOR > (clock_sample, clock_sample) IS 'greater than';
 
 CREATE FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
-COMMENT ON FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) IS 'function of the operator >=';
+COMMENT ON FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) IS
+    'internal: function of the operator >=';
 
 CREATE OPERATOR >= (
     LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ge,
@@ -121,34 +129,40 @@ COMMENT ON OPERATOR >= (clock_sample, clock_sample) IS 'greater than or equal';
 
 CREATE FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
-COMMENT ON FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) IS 'less than, equal or greater than, for indexes and sorts';
+COMMENT ON FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) IS
+    'internal: compares two samples, for indexes and sorts';
 
 CREATE FUNCTION internal_clock_sample_hash(clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
-COMMENT ON FUNCTION internal_clock_sample_hash(clock_sample) IS 'hash';
+COMMENT ON FUNCTION internal_clock_sample_hash(clock_sample) IS
+    'internal: returns the hash of a sample';
 
 CREATE FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) RETURNS bigint
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
-COMMENT ON FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) IS 'hash with a seed';
+COMMENT ON FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) IS
+    'internal: returns the hash of a sample with a seed';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 internal_clock_sample_cmp(clock_sample, clock_sample);
-COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS 'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
+COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
+    'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
-    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample), FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
-COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS 'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
+    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample),
+    FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
+COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS
+    'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
 
 CREATE FUNCTION internal_clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
 COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
-'internal: transition and combine function of the aggregate clock_merge()';
+    'internal: transition and combine function of the aggregate clock_merge()';
 
--- a state is two tables of counters and a table of long durations
+-- The state has two tables of counters and a table of long durations.
 CREATE AGGREGATE clock_merge(clock_sample) (
     SFUNC = internal_clock_merge_add,
     STYPE = clock_sample,
@@ -156,5 +170,4 @@ CREATE AGGREGATE clock_merge(clock_sample) (
     COMBINEFUNC = internal_clock_merge_add,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE clock_merge(clock_sample) IS
-'one sample out of many of the same clock';
+COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';

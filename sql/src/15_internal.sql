@@ -1,19 +1,24 @@
--- Functions that only the bodies below call.  Their names begin with internal_clock_, so \df clock_* does not list them.
+-- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_impact';
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-'internal: the rows of clock_impact() with detail; if the cost of a reading is given, in nanoseconds, measures nothing, and leaves out auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
+    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
 CREATE FUNCTION internal_clock_node_sums(
@@ -24,20 +29,24 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
+    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
-    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
-    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
-    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
+    "before" double precision[], "after" double precision[], continues boolean,
+    confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision,
+    OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision,
+    OUT p_value double precision,
     OUT before_total_ms double precision, OUT after_total_ms double precision
 ) RETURNS record
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
-COMMENT ON FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
-'internal: compares the mean times of two sums of internal_clock_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
-\only_for pg_monitor FUNCTION internal_clock_compare_sums(double precision[], double precision[], boolean, double precision)
+COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
+    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
+    'test; if the second continues the first, subtracts the first';
+\only_for pg_monitor FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8)
 
 CREATE FUNCTION internal_clock_check_changes(
     confidence numeric, taken_at timestamptz
@@ -45,7 +54,7 @@ CREATE FUNCTION internal_clock_check_changes(
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
 COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
-'internal: an error unless that is a confidence, and there is a snapshot';
+    'internal: raises an error unless the confidence is valid and there is a snapshot';
 
 CREATE FUNCTION internal_clock_page_sources(
     OUT watched boolean, OUT plans boolean
@@ -53,15 +62,18 @@ CREATE FUNCTION internal_clock_page_sources(
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
 COMMENT ON FUNCTION internal_clock_page_sources() IS
-'internal: whether this server keeps a history of its clocks, and whether it can keep statistics of plans';
+    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
+    'statistics of plans';
 \only_for pg_monitor FUNCTION internal_clock_page_sources()
 
 CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
 LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
-           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
+RETURN coalesce(replace(replace(replace(replace(replace(
+           regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'),
+           '<i>not known</i>');
 COMMENT ON FUNCTION internal_clock_page_escape(text) IS
-'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
+    'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
 \only_for pg_monitor FUNCTION internal_clock_page_escape(text)
 
 CREATE FUNCTION internal_clock_fleet_connect(
@@ -73,7 +85,7 @@ CREATE FUNCTION internal_clock_fleet_connect(
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
 COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
-'internal: executes dblink''s statement that connects, which fails after some seconds';
+    'internal: executes the statement by which dblink connects, with a timeout in seconds';
 \only_for pg_monitor FUNCTION internal_clock_fleet_connect(text, text, text, integer)
 
 CREATE FUNCTION internal_clock_outlier_limits(
@@ -87,5 +99,7 @@ CREATE FUNCTION internal_clock_outlier_limits(
 ) RETURNS record
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
-COMMENT ON FUNCTION internal_clock_outlier_limits(double precision[], numeric, double precision, integer) IS
-'internal: the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
+COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
+    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
+    'by the median absolute deviation; the limits are at least the tolerance away from the '
+    'median, and the confidence is that of all comparisons together';

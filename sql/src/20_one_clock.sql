@@ -1,7 +1,7 @@
--- One clock: runs, and views of a run.  Functions that measure keep a CPU busy for as long as they are told to, so they are
--- for pg_monitor.
+-- One clock: runs, and views of a run.  Functions that measure keep a CPU busy, so they are for
+-- pg_monitor.
 
--- A run in one row; NULL stands for what is not known.
+-- NULL means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -45,90 +45,64 @@ CREATE TYPE clock_summary_row AS (
     frequency_hz      double precision,
     started_at        timestamp with time zone
 );
-COMMENT ON TYPE clock_summary_row IS
-'one run of a clock in one row: what clock_summary() returns';
-COMMENT ON COLUMN clock_summary_row.source IS
-'clock source that was read';
-COMMENT ON COLUMN clock_summary_row.clock IS
-'clock that the source stood for, such as RDTSC';
-COMMENT ON COLUMN clock_summary_row.cost_ns IS
-'what a reading costs when nothing disturbs it, in nanoseconds';
+COMMENT ON TYPE clock_summary_row IS 'a run of a clock in one row, as clock_summary() returns it';
+COMMENT ON COLUMN clock_summary_row.source IS 'name of the clock source';
+COMMENT ON COLUMN clock_summary_row.clock IS 'clock that was read, such as RDTSC';
+COMMENT ON COLUMN clock_summary_row.cost_ns IS 'undisturbed cost of a reading, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
-'half of the 95 % confidence interval of cost_ns, in nanoseconds';
+    'half of the 95 % confidence interval of cost_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.duration_s IS
-'how long the run took on the reference clock, in seconds';
+    'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-'readings that were compared with the one before: durations counted plus backward steps';
+    'number of readings that were compared with the previous one: durations and backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-'elapsed time per reading with the work of sampling included, in nanoseconds';
+    'elapsed time per reading, including the work of sampling, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
-'mean duration of a reading, interruptions included, in nanoseconds';
+    'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
-'half of the 95 % confidence interval of mean_ns, in nanoseconds';
+    'half of the 95 % confidence interval of mean_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stddev_ns IS
-'standard deviation of the durations, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.min_ns IS
-'shortest duration, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p50_ns IS
-'median of the durations, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p90_ns IS
-'duration that 90 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p99_ns IS
-'duration that 99 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p999_ns IS
-'duration that 99.9 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p9999_ns IS
-'duration that 99.99 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.max_ns IS
-'longest duration, in nanoseconds';
+    'standard deviation of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.min_ns IS 'shortest duration, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p50_ns IS 'median of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p90_ns IS '90 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p99_ns IS '99 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p999_ns IS '99.9 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p9999_ns IS '99.99 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.max_ns IS 'longest duration, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
-'step that the clock was seen to advance by, in ticks';
+    'smallest step that the clock was observed to advance by, in ticks';
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
-'step that the clock was seen to advance by, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.stalls IS
-'durations of 0: readings that repeated the one before';
+    'smallest step that the clock was observed to advance by, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.longest_stall IS
-'largest number of readings in a row that repeated the one before';
-COMMENT ON COLUMN clock_summary_row.backward_steps IS
-'readings that were below the one before';
-COMMENT ON COLUMN clock_summary_row.backward_max_ns IS
-'largest backward step, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.warps IS
-'times that the clock jumped ahead of the reference clock';
-COMMENT ON COLUMN clock_summary_row.warp_max_ns IS
-'largest warp, in nanoseconds';
+    'largest number of successive readings equal to the previous one';
+COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
+COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_summary_row.warp_max_ns IS 'largest warp, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lags IS
-'times that the clock fell behind the reference clock';
-COMMENT ON COLUMN clock_summary_row.lag_max_ns IS
-'largest lag, in nanoseconds';
+    'number of times that the clock fell behind the reference clock';
+COMMENT ON COLUMN clock_summary_row.lag_max_ns IS 'largest lag, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.gaps IS
-'times of 10 microseconds or more that the process was kept from running';
-COMMENT ON COLUMN clock_summary_row.gap_max_ns IS
-'longest gap, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.lost_ms IS
-'time that all gaps took, in milliseconds';
-COMMENT ON COLUMN clock_summary_row.lost_percent IS
-'share of the run that all gaps took, in percent';
+    'number of times that the process was off the CPU for 10 microseconds or more';
+COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
+COMMENT ON COLUMN clock_summary_row.lost_percent IS 'share of the gaps in the run, in percent';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
-'by how many parts per million the clock advanced more than the reference clock';
+    'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
-'largest possible error of rate_ppm, in parts per million';
-COMMENT ON COLUMN clock_summary_row.cpus IS
-'CPUs that the run was seen on; empty where the system does not say';
-COMMENT ON COLUMN clock_summary_row.migrations IS
-'changes of CPU that were seen';
-COMMENT ON COLUMN clock_summary_row.warp_total_ns IS
-'sum of all warps, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.lag_total_ns IS
-'sum of all lags, in nanoseconds';
+    'largest possible error of rate_ppm, in parts per million';
+COMMENT ON COLUMN clock_summary_row.cpus IS 'CPUs on which the run was observed; empty if unknown';
+COMMENT ON COLUMN clock_summary_row.migrations IS 'number of observed changes of CPU';
+COMMENT ON COLUMN clock_summary_row.warp_total_ns IS 'sum of all warps, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
-'resolution that the system reports for the clock, in nanoseconds';
+    'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-'significant bits kept of durations of 4096 ticks and more; 64 if all are exact';
-COMMENT ON COLUMN clock_summary_row.frequency_hz IS
-'ticks of the clock per second';
-COMMENT ON COLUMN clock_summary_row.started_at IS
-'when the run began';
+    'significant bits of durations of 4096 ticks or more; 64 if all are exact';
+COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
+COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 
 CREATE FUNCTION clock_measure(
     source   text             DEFAULT 'instr_time',
@@ -138,30 +112,35 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-'samples a clock for a number of seconds and returns the run as one value';
+    'samples a clock for some seconds (3) and returns the run as one value; with a rate, samples '
+    'at random instants, so many per second';
 \only_for pg_monitor FUNCTION clock_measure(text, double precision, double precision)
 
 CREATE FUNCTION clock_histogram(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
 COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
-'samples a clock and counts its durations in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
+    'samples a clock for some seconds (3) and counts the durations in buckets of powers of two '
+    'nanoseconds, with bars; with a cutoff in percent, counts each duration up to the cutoff';
 \only_for pg_monitor FUNCTION clock_histogram(text, double precision, double precision)
 
 CREATE FUNCTION clock_histogram(
     sample clock_sample,
     cutoff double precision DEFAULT NULL,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_sample';
 COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
-'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a cutoff in percent, counts each duration in nanoseconds up to the cutoff, and the largest';
+    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a '
+    'cutoff in percent, counts each duration up to the cutoff';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -170,29 +149,36 @@ CREATE FUNCTION clock_summary(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
-'samples a clock and sums up the run in one row: cost of a reading, spread, quantiles, and what was found';
+    'samples a clock for some seconds (3) and summarizes the run in one row: cost of a reading, '
+    'spread, quantiles and findings';
 \only_for pg_monitor FUNCTION clock_summary(text, double precision)
 
 CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
 LANGUAGE C IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_summary_sample';
 COMMENT ON FUNCTION clock_summary(clock_sample) IS
-'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
+    'summarizes a run in one row: cost of a reading, spread, quantiles and findings';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     rate     double precision DEFAULT 200,
-    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT instants_per_s numeric,
-    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric, OUT cold_max_ns numeric,
-    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric, OUT warm_max_ns numeric,
-    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric, OUT late_max_us numeric,
+    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint,
+    OUT instants_per_s numeric,
+    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric,
+    OUT cold_max_ns numeric,
+    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric,
+    OUT warm_max_ns numeric,
+    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric,
+    OUT late_max_us numeric,
     OUT cpu_percent numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
-'reads a clock at random instants for a number of seconds (3), sleeping in between at about 1 % of a CPU: what a reading costs right after a sleep and when warm, in nanoseconds, and how late it woke, in microseconds';
+    'reads a clock at random instants for some seconds (3), with about 1 % of a CPU: cost of a '
+    'reading after a sleep and of a warm reading, in nanoseconds, and delay of the wake-ups, in '
+    'microseconds';
 \only_for pg_monitor FUNCTION clock_throttled(text, double precision, double precision)
 
 CREATE FUNCTION clock_timeline(
@@ -209,8 +195,9 @@ CREATE FUNCTION clock_timeline(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
-'samples a clock for a number of seconds (10) and gives a row an interval (1 s), when the interval ends: mean, quantiles and largest duration in nanoseconds, and what was found';
-\only_for pg_monitor FUNCTION clock_timeline(text, double precision, double precision, double precision)
+    'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
+    'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
+\only_for pg_monitor FUNCTION clock_timeline(text, float8, float8, float8)
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
@@ -219,5 +206,6 @@ CREATE FUNCTION clock_report(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
 AS 'MODULE_PATHNAME', 'clock_report';
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
-'samples the system clock, RDTSCP and RDTSC, each for a number of seconds (3), and returns the lines that pg_test_timing of PostgreSQL 19 prints';
+    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
+    'of pg_test_timing of PostgreSQL 19';
 \only_for pg_monitor FUNCTION clock_report(double precision, double precision)

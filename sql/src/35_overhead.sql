@@ -26,7 +26,9 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
 \only_for pg_monitor PROCEDURE clock_executor_overhead
 
 CREATE FUNCTION clock_executor_overhead_runs(
@@ -37,13 +39,16 @@ CREATE FUNCTION clock_executor_overhead_runs(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
-    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
+    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric,
+    OUT slowdown_percent numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
+    'executes count(*) over some rows (1000) at each level of instrumentation, alternating for '
+    'some seconds (3): a row per level, with times in milliseconds, and overhead in nanoseconds '
+    'per row, undisturbed and typical (median), with margins';
 \only_for pg_monitor FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text)
 
 CREATE FUNCTION clock_query_overhead(
@@ -55,23 +60,28 @@ CREATE FUNCTION clock_query_overhead(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric,
+    OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';
 
 -- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
     OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
@@ -79,20 +89,28 @@ BEGIN ATOMIC
     WITH works AS MATERIALIZED (
         SELECT d.*
         FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
-             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
     )
-    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
-           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
-           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
     FROM (SELECT d.* FROM works d WHERE detail IS TRUE
           UNION ALL
           SELECT d.setting, d.value, d.in_effect, NULL::text,
                  sum(d.cpu_percent),
                  sum(d.cpu_margin_percent),
                  sum(d.least_cpu_percent),
-                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
                       THEN 'estimate'
                       WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
                       WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
@@ -104,7 +122,8 @@ BEGIN ATOMIC
                  max(d.reading_ns),
                  max(d.period_s),
                  max(d.period),
-                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
                  max(d.reading_margin_ns),
                  max(d.clock),
                  sum(d.active_percent),
@@ -117,5 +136,8 @@ BEGIN ATOMIC
     ORDER BY r.n;
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting or, with detail, for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing an operation (with detail), reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -34,8 +34,9 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what each node of its plan takes, a row a node, estimated from a few of its calls';
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, float8, text[], integer) IS
+    'executes a query and returns a row per plan node, with times estimated from a random sample '
+    'of its calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
@@ -49,8 +50,9 @@ CREATE FUNCTION clock_explain_text(
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN ANALYZE would print, with times estimated from a few calls of each plan node';
+COMMENT ON FUNCTION clock_explain_text(text, int, text, boolean, boolean, float8, text[], int) IS
+    'executes a query and returns the output of EXPLAIN ANALYZE, with times estimated from a '
+    'random sample of the calls of each plan node';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
@@ -64,5 +66,6 @@ CREATE FUNCTION clock_explain_json(
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
+COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8, text[], int) IS
+    'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
+    'estimated from a random sample of the calls of each plan node';

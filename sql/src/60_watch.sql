@@ -32,36 +32,58 @@ CREATE FUNCTION clock_history(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
 AS 'MODULE_PATHNAME', 'clock_history';
 COMMENT ON FUNCTION clock_history(text) IS
-'lists what the worker that watches the clocks has measured, a row a minute, a row an hour, or both, as the view clock_history shows it';
+    'lists the history of the clock that EXPLAIN ANALYZE reads, by minute, by hour or both, as '
+    'the view clock_history shows it';
 \only_for pg_monitor FUNCTION clock_history(text)
 
--- In two parts, so that only what a condition on per wants is made.
+-- Two parts, so that a condition on per excludes one of them.
 CREATE VIEW clock_history AS
-    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('hour')
     UNION ALL
-    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
     FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
-'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days, but for those that are yet to come since the time of day was set back';
+    'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
+    'minute of the latest day and per hour of the latest 400 days, except rows of the future, '
+    'which exist after the time of day was set back';
 \only_for pg_monitor TABLE clock_history
-COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
+COMMENT ON COLUMN clock_history.per IS
+    'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
+    'merges its minutes';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
-COMMENT ON COLUMN clock_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_history.intervals IS
+    'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
-COMMENT ON COLUMN clock_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
-COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the one before';
+COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end';
+COMMENT ON COLUMN clock_history.cold_ns IS
+    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.warm_ns IS
+    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
+    'the medians of the intervals';
+COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
-COMMENT ON COLUMN clock_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
-COMMENT ON COLUMN clock_history.gaps IS 'number of pauses in which both clocks have advanced';
-COMMENT ON COLUMN clock_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
-COMMENT ON COLUMN clock_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
-COMMENT ON COLUMN clock_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
-COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s start; null if not known';
-COMMENT ON COLUMN clock_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
+COMMENT ON COLUMN clock_history.lags IS
+    'number of times that the clock fell behind the reference clock, without backward steps';
+COMMENT ON COLUMN clock_history.gaps IS 'number of pauses during which both clocks advanced';
+COMMENT ON COLUMN clock_history.cpu_skew_ns IS
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
+    'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
+COMMENT ON COLUMN clock_history.sync_offset_us IS
+    'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
+    'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
+COMMENT ON COLUMN clock_history.sample IS
+    'durations between readings, at most 24 distinct ones, as a clock_sample';
 
 CREATE FUNCTION clock_events(
     OUT at timestamptz,
@@ -74,21 +96,26 @@ CREATE FUNCTION clock_events(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
 AS 'MODULE_PATHNAME', 'clock_events';
 COMMENT ON FUNCTION clock_events() IS
-'lists what has changed of the clocks, the latest 1000 events, as the view clock_events shows them';
+    'lists the latest 1000 changes of the clocks, as the view clock_events shows them';
 \only_for pg_monitor FUNCTION clock_events()
 
 CREATE VIEW clock_events AS
     SELECT at, what, before, after, evidence, ended_at
     FROM clock_events();
 COMMENT ON VIEW clock_events IS
-'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
+    'changes of the clocks while clocktiming.watch was on, the latest 1000';
 \only_for pg_monitor TABLE clock_events
-COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation, stolen time and the time of day the time when it was found';
-COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.before IS 'what was until then';
-COMMENT ON COLUMN clock_events.after IS 'what is since then';
-COMMENT ON COLUMN clock_events.evidence IS 'what the event was found by';
-COMMENT ON COLUMN clock_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
+COMMENT ON COLUMN clock_events.at IS
+    'start of the change; for the kernel''s and the server''s clock source, the machine, '
+    'synchronisation, stolen time and the time of day, the time of its detection';
+COMMENT ON COLUMN clock_events.what IS
+    'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
+    'skew, machine, resume, synchronisation, stolen time or time of day';
+COMMENT ON COLUMN clock_events.before IS 'value before the change';
+COMMENT ON COLUMN clock_events.after IS 'value after the change';
+COMMENT ON COLUMN clock_events.evidence IS 'observation by which the change was detected';
+COMMENT ON COLUMN clock_events.ended_at IS
+    'time when the former value returned or another change followed; null if the change is ongoing';
 
 CREATE FUNCTION clock_trust(
     "from" timestamptz,
@@ -105,42 +132,63 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- these end when they are over
-                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume', 'stolen time') THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- these may go on for ever, but times of before and after are of two kinds
-                WHEN e.what IN ('clock source', 'kernel clock source') THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- likewise, unless it is more
+                -- These affect timings while they last.
+                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
+                                'stolen time')
+                THEN coalesce(e.ended_at, 'infinity') >= "from"
+                -- These may last for ever, but timings before and after cannot be compared.
+                WHEN e.what IN ('clock source', 'kernel clock source')
+                THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                -- Likewise, and a higher cost affects timings while it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                  OR coalesce(e.ended_at, 'infinity') >= "from" AND split_part(e.after, ' ', 1)::double precision > split_part(e.before, ' ', 1)::double precision
+                  OR coalesce(e.ended_at, 'infinity') >= "from"
+                     AND split_part(e.after, ' ', 1)::double precision
+                         > split_part(e.before, ' ', 1)::double precision
               END
     ), minutes AS MATERIALIZED (
         SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- hours before there are minutes; none are read for a period after that
+        -- Hours before the first minute; not read for a period after it.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- (no infinity is subtracted from a time, which is an error before 17)
-        -- the part of a piece that is in the period; of a minute all that was watched may be
-        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60::double precision THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
-               * 100::double precision / (extract(epoch FROM "to") - extract(epoch FROM "from"))::double precision) END AS percent
+        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
+        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        SELECT CASE WHEN "from" < "to"
+                    THEN least(100, coalesce(sum(CASE p.length_s
+                                                 WHEN 60::double precision
+                                                 THEN least(p.watched_s, o.overlap_s)
+                                                 ELSE least(p.watched_s, p.length_s)
+                                                      * o.overlap_s / p.length_s
+                                                 END), 0)
+                                    * 100::double precision
+                                    / (extract(epoch FROM "to")
+                                       - extract(epoch FROM "from"))::double precision)
+               END AS percent
         FROM pieces p,
-             LATERAL (SELECT (extract(epoch FROM least("to", p.at + p.length_s * interval '1 second')) - extract(epoch FROM greatest("from", p.at)))::double precision AS overlap_s) o
+             LATERAL (SELECT (extract(epoch FROM
+                                      least("to", p.at + p.length_s * interval '1 second'))
+                              - extract(epoch FROM greatest("from", p.at)))::double precision
+                             AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
-    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false WHEN w.percent >= 90::double precision THEN true END,
+    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
+                WHEN w.percent >= 90::double precision THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
-           CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
+           CASE WHEN pg_catalog.cardinality(s.by) > 0
+                THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
                 WHEN w.percent >= 90::double precision THEN 'to be believed'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
-                ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+                ELSE 'not known: the clock was watched for '
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
-'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
+    'returns whether timings of a period, such as those of pg_stat_statements, auto_explain and '
+    'track_io_timing, are reliable, and which events make them unreliable';
 \only_for pg_monitor FUNCTION clock_trust(timestamptz, timestamptz)

@@ -1,14 +1,15 @@
--- One HTML page of what is known of the clocks.
+-- An HTML page about the clocks.
 
--- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their marks, .x .y labels), .key .k its legend,
--- .n table of numbers (.t text in it), .h histogram, .ev events, .sr for screen readers.
+-- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
+-- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
+-- .ev events, .sr for screen readers.
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- (what is in FROM is not read where a condition without its columns is false)
+    -- PostgreSQL does not read FROM if a condition without its columns is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -19,7 +20,7 @@ WITH knows AS MATERIALIZED (
     FROM clock_events e WHERE (SELECT k.watched FROM knows k)
 ),
 
--- charts: x is in buckets, y in percent from above
+-- Charts: x in buckets, y in percent from the top
 spans AS MATERIALIZED (
     SELECT s.*, now() - s.length AS began
     FROM (VALUES (1, 'last day', 'minute', interval '1 day', 288.0, 300.0, '5 minutes', 'day', interval '6 hours'),
@@ -92,7 +93,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- figures: a column a span
+-- Figures: a column per span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -118,7 +119,7 @@ totals AS (
           FROM totals t GROUP BY t.no, t.label) r
 ),
 
--- clocks, and the machine
+-- Clocks and machine
 samples AS (
     SELECT h.at, h.warm_ns, h.cold_ns, h.sample, internal_clock_sample_to_jsonb(h.sample) AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
@@ -126,7 +127,7 @@ samples AS (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- (others have no durations)
+    -- Other samples have no durations.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
@@ -265,5 +266,7 @@ FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN lis
      (SELECT internal_clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
 END;
 COMMENT ON FUNCTION clock_page() IS
-'one HTML page of what is known of this server''s clocks: whether timings of the last day can be believed, cost of a reading and events over a day and 400 days, what timing costs, and the worst plan nodes; measures nothing';
+    'returns an HTML page about this server''s clocks: whether timings of the last day are '
+    'reliable, cost of a reading and events of the last day and the last 400 days, cost of '
+    'timing, and the plan nodes with the longest times; measures nothing';
 \only_for pg_monitor FUNCTION clock_page()

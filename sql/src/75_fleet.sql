@@ -3,13 +3,19 @@
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
-    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
+    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t)
+           || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
     FROM clock_trust(now() - interval '1 hour', now()) t
-    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
-               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
+    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+                      assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+                      off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+                      sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
+               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL
+               ORDER BY at DESC LIMIT 1) h ON true;
 END;
 COMMENT ON FUNCTION internal_clock_state() IS
-'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
+    'internal: returns the latest minute of clock_history, without its sample, and the result of '
+    'clock_trust() for the latest hour';
 \only_for pg_monitor FUNCTION internal_clock_state()
 
 CREATE FUNCTION clock_fleet_add(
@@ -30,30 +36,40 @@ DECLARE
     hint text;
 BEGIN
     IF name IS NULL OR octet_length(name) NOT BETWEEN 1 AND 63 THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_name', MESSAGE = 'the name of a server must have between 1 and 63 bytes';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_name',
+            MESSAGE = 'the name of a server must have between 1 and 63 bytes';
     END IF;
     IF options IS NULL OR role IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'options and role must not be null';
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = 'options and role must not be null';
     END IF;
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'dblink') THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'extension dblink is not installed in this database',
             HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
     END IF;
-    SELECT string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
-           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
+    SELECT string_agg(format('%I %L', o.key, o.value), ', ')
+               FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
+           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ')
+                               FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
            min(o.key) FILTER (WHERE o.value IS NULL)
     INTO of_server, of_mapping, missing
-    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}' || options) o;
+    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}'
+                         || options) o;
     IF missing IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = format('option "%s" must not be null', missing);
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = format('option "%s" must not be null', missing);
     END IF;
     BEGIN
-        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (%s)', name, of_server);
+        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw '
+                       'OPTIONS (%s)', name, of_server);
         EXECUTE format('CREATE USER MAPPING FOR %I SERVER %I%s', role, name, of_mapping);
-        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name, CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
+        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
+                       CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raised anew, without the context, which has the statement and so the password.
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        -- Raises the error again without its context, which has the statement and the password.
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+            hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
             RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message;
         END IF;
@@ -62,12 +78,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-'makes a foreign server of dblink_fdw and a user mapping, by which the server is one of clock_fleet; DROP SERVER ... CASCADE takes it away';
+    'adds a server to clock_fleet: creates a foreign server of dblink_fdw and a user mapping; '
+    'DROP SERVER ... CASCADE removes it';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
--- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
--- the server may be mute; 30 s for all servers that fail.  dblink_cancel_query() is not called, because before PostgreSQL 17 it waits for
--- a mute server without limit.  The server ends the query of a client that has disconnected, by client_connection_check_interval.
+-- Timeouts: connect_timeout for a connection; the server's statement_timeout for an answer, and one
+-- second more here, because the server may not respond; 30 s for all servers that fail.
+-- dblink_cancel_query() is not called, because before PostgreSQL 17 it waits without limit for a
+-- server that does not respond.  The server ends the query of a client that has disconnected, by
+-- client_connection_check_interval.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -91,20 +110,20 @@ DECLARE
     script text;
     own_schema name;
     dblink_schema name;
-    -- of each server
+    -- Of each server:
     servers text[];
     timeouts integer[];         -- connect_timeout in seconds; null: none
     began timestamptz[];
     results integer[];          -- results of the script that have come; null: not connected
     sent_at double precision[]; -- by "slept"
-    -- of the one server
+    -- Of the current server:
     connection text;
     rows text[];
     answers jsonb[];
     state text;
     detail text;
     context text;
-    -- of all
+    -- Of all servers:
     asked integer[] := '{}';
     last integer := 0;
     i integer;
@@ -114,38 +133,54 @@ DECLARE
     lost interval := '0';
 BEGIN
     IF query IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'query must not be null';
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = 'query must not be null';
     END IF;
     IF (seconds >= 0.001 AND seconds <= 3600) IS NOT TRUE THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'seconds must be between 0.001 and 3600';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Servers of other users are left out, because their owners could have the reader connect to any host.
+    -- Skips servers of other users, because their owners could direct the reader to any host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
-    FROM (SELECT s.srvname::text, (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
-                                   FROM pg_options_to_table(s.srvoptions) o WHERE o.option_name = 'connect_timeout') AS timeout
+    FROM (SELECT s.srvname::text,
+                 (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
+                  FROM pg_options_to_table(s.srvoptions) o
+                  WHERE o.option_name = 'connect_timeout') AS timeout
           FROM pg_foreign_server s JOIN pg_roles r ON r.oid = s.srvowner
           WHERE s.srvtype = 'clocktiming'
-            AND (r.rolsuper OR r.rolname = current_user OR r.oid IN (SELECT e.extowner FROM pg_extension e WHERE e.extname = 'clocktiming'))
+            AND (r.rolsuper OR r.rolname = current_user
+                 OR r.oid IN (SELECT e.extowner FROM pg_extension e
+                              WHERE e.extname = 'clocktiming'))
           ORDER BY random()) f;
     IF servers IS NULL THEN
         RETURN;
     END IF;
-    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'), min(p.nspname) FILTER (WHERE e.extname = 'dblink')
+    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'),
+           min(p.nspname) FILTER (WHERE e.extname = 'dblink')
     INTO own_schema, dblink_schema
     FROM pg_extension e JOIN pg_namespace p ON p.oid = e.extnamespace;
     IF dblink_schema IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'extension dblink is not installed in this database',
             HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
     END IF;
     connect := format('SELECT %I.internal_clock_fleet_connect($1, $2, $3, $4)', own_schema);
     send := format('SELECT %I.dblink_send_query($1, $2)', dblink_schema);
     is_busy := format('SELECT %I.dblink_is_busy($1)', dblink_schema);
-    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)', dblink_schema);
-    disconnect := format('SELECT %1$I.dblink_disconnect(c) FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1', dblink_schema);
-    script := format('SELECT pg_catalog.concat(pg_catalog.set_config(''statement_timeout'', %L, true), pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
-                  || 'pg_catalog.set_config(''search_path'', coalesce((SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text FROM pg_catalog.pg_extension e '
-                  || 'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), ''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
+    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)',
+                         dblink_schema);
+    disconnect := format('SELECT %1$I.dblink_disconnect(c) '
+                         'FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1',
+                         dblink_schema);
+    script := format('SELECT pg_catalog.concat('
+                     'pg_catalog.set_config(''statement_timeout'', %L, true), '
+                     'pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
+                     'pg_catalog.set_config(''search_path'', coalesce('
+                     '(SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text '
+                     'FROM pg_catalog.pg_extension e '
+                     'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), '
+                     '''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
     EXECUTE disconnect USING 'clocktiming %';
     LOOP
         WHILE cardinality(asked) < at_once AND last < cardinality(servers) LOOP
@@ -162,12 +197,15 @@ BEGIN
                 IF results[i] IS NULL THEN
                     idle := false;
                     IF timeouts[i] IS NULL THEN
-                        RAISE EXCEPTION '%', format('no connect_timeout: ALTER SERVER %I OPTIONS (ADD connect_timeout ''3'')', servers[i]);
+                        RAISE EXCEPTION '%',
+                            format('no connect_timeout: ALTER SERVER %I OPTIONS '
+                                   '(ADD connect_timeout ''3'')', servers[i]);
                     ELSIF lost >= '30 s' THEN
                         RAISE EXCEPTION 'not asked, since servers that fail have cost 30 s';
                     END IF;
                     began[i] := clock_timestamp();
-                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema), connection, servers[i], timeouts[i];
+                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema),
+                    connection, servers[i], timeouts[i];
                     EXECUTE send USING connection, script;
                     results[i] := 0;
                     sent_at[i] := slept;
@@ -179,7 +217,9 @@ BEGIN
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
                             -- convert_to() checks the encoding.
-                            SELECT array_agg(convert_from(convert_to(r.value, encoding), encoding)::jsonb) INTO answers FROM unnest(rows) r(value);
+                            SELECT array_agg(convert_from(convert_to(r.value, encoding),
+                                                          encoding)::jsonb)
+                            INTO answers FROM unnest(rows) r(value);
                             answers := coalesce(answers, ARRAY[NULL::jsonb]);
                         ELSIF rows IS NULL THEN
                             RAISE EXCEPTION 'unexpected answer';
@@ -189,21 +229,26 @@ BEGIN
                     END IF;
                 END IF;
             EXCEPTION WHEN OTHERS OR query_canceled THEN
-                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The context of an error of the other server names the connection; without it this session is cancelled.
+                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
+                    detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
+                -- The context of the other server's error names the connection.  Any other
+                -- cancellation is of this session.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- A server that refuses a connection may say so in any encoding.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
-                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error) WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, '')) ELSE error END;
+                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
+                                        WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
+                                        ELSE error END;
                     error := split_part(error, chr(10), 1);
                 EXCEPTION WHEN OTHERS THEN
                     error := 'SQLSTATE ' || state || ', and a message in another encoding';
                 END;
                 answers := ARRAY[NULL::jsonb];
-                lost := lost + greatest(clock_timestamp() - began[i], '0') / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
+                lost := lost + greatest(clock_timestamp() - began[i], '0')
+                               / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
             END;
             IF answers IS NOT NULL THEN
                 EXECUTE disconnect USING connection;
@@ -228,7 +273,9 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-'asks all servers of the fleet a query of one column of JSON, by dblink, with clocktiming''s schema as the search_path: a row for each row of the answer, and one for each server without, with the error if there is one';
+    'executes a query with one column of JSON on all servers of the fleet by dblink, with '
+    'clocktiming''s schema as search_path: a row for each row of the answers, and one for each '
+    'server without an answer, with the error if there is one';
 \only_for pg_monitor FUNCTION clock_fleet_ask(text, double precision)
 
 CREATE FUNCTION clock_fleet(
@@ -261,14 +308,22 @@ DECLARE
     answer jsonb;
 BEGIN
     FOR server, error, answer, answer_ms IN
-        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask(''SELECT internal_clock_state()'')', e.extnamespace::regnamespace) FROM pg_extension e WHERE e.extname = 'clocktiming')
+        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask('
+                               '''SELECT internal_clock_state()'')', e.extnamespace::regnamespace)
+                 FROM pg_extension e WHERE e.extname = 'clocktiming')
     LOOP
         LOOP
             BEGIN
                 RETURN QUERY SELECT server, error, s.*, answer_ms
-                FROM jsonb_to_record(answer) AS s(at timestamptz, source text, warm_ns double precision, cold_ns double precision, rate_ppm double precision, assumed_rate_ppm double precision,
-                     trusted boolean, verdict text, stolen_percent double precision, off_cpu_percent double precision, synchronised boolean, sync_error_us double precision,
-                     kernel_clock_source text, hypervisor text, processor text, cpus integer, server_version text);
+                FROM jsonb_to_record(answer)
+                     AS s(at timestamptz, source text, warm_ns double precision,
+                     cold_ns double precision, rate_ppm double precision,
+                     assumed_rate_ppm double precision,
+                     trusted boolean, verdict text, stolen_percent double precision,
+                     off_cpu_percent double precision, synchronised boolean,
+                     sync_error_us double precision,
+                     kernel_clock_source text, hypervisor text, processor text, cpus integer,
+                     server_version text);
                 EXIT;
             EXCEPTION WHEN OTHERS THEN
                 error := 'unexpected answer: ' || sqlerrm;
@@ -279,26 +334,35 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet() IS
-'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
+    'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
 \only_for pg_monitor FUNCTION clock_fleet()
 
 CREATE VIEW clock_fleet AS
-    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
+    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted,
+           verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us,
+           kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
     FROM clock_fleet();
 COMMENT ON VIEW clock_fleet IS
-'all servers of the fleet, with their latest state; one that is down is a row that says so';
+    'servers of the fleet with their latest state, or the error if a server did not answer';
 \only_for pg_monitor TABLE clock_fleet
-COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
-COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
+COMMENT ON COLUMN clock_fleet.server IS 'name of the foreign server';
+COMMENT ON COLUMN clock_fleet.error IS
+    'reason why the server did not report its state; null if it did';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
 COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
-COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a reading among others in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.cold_ns IS 'cost of a reading after a sleep in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million';
-COMMENT ON COLUMN clock_fleet.trusted IS 'whether timings of the latest hour can be believed; null if not known';
-COMMENT ON COLUMN clock_fleet.verdict IS 'whether timings of the latest hour can be believed, in words, with what has spoilt them';
+COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a warm reading in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.cold_ns IS
+    'cost of a reading after a sleep in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million';
+COMMENT ON COLUMN clock_fleet.trusted IS
+    'true if timings of the latest hour are reliable; null if unknown';
+COMMENT ON COLUMN clock_fleet.verdict IS
+    'reliability of the timings of the latest hour in words, with the events that impair it';
 COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
-COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection until the answer or the error was read, in milliseconds; null if it was not tried';
+COMMENT ON COLUMN clock_fleet.answer_ms IS
+    'time from the start of the connection until the answer or the error was read, in '
+    'milliseconds; null if the server was not asked';
 
 CREATE FUNCTION clock_fleet_outliers(
     confidence numeric DEFAULT 95,
@@ -314,21 +378,30 @@ CREATE FUNCTION clock_fleet_outliers(
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     WITH fleet AS MATERIALIZED (
-        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted, f.verdict
+        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted,
+               f.verdict
         FROM clock_fleet f WHERE f.error IS NULL
     ), sums AS (
-        SELECT pg_catalog.array_agg(ln(f.warm_ns)) FILTER (WHERE f.warm_ns > 0::double precision) AS costs, pg_catalog.array_agg(f.rate_ppm) AS rates,
+        SELECT pg_catalog.array_agg(ln(f.warm_ns))
+                   FILTER (WHERE f.warm_ns > 0::double precision) AS costs,
+               pg_catalog.array_agg(f.rate_ppm) AS rates,
                (pg_catalog.count(f.warm_ns) + pg_catalog.count(f.rate_ppm))::integer AS comparisons,
-               count(*) FILTER (WHERE f.trusted) > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
+               count(*) FILTER (WHERE f.trusted)
+                   > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
         FROM fleet f
     ), cost AS (
         SELECT exp(l.median) AS median, exp(l.low) AS low, exp(l.high) AS high
-        FROM sums s, internal_clock_outlier_limits(s.costs, clock_fleet_outliers.confidence, ln(1.2::double precision), s.comparisons) l
+        FROM sums s,
+            internal_clock_outlier_limits(s.costs, clock_fleet_outliers.confidence,
+                                          ln(1.2::double precision), s.comparisons) l
     ), rate AS (
         SELECT l.median, l.low, l.high
-        FROM sums s, internal_clock_outlier_limits(s.rates, clock_fleet_outliers.confidence, 100::double precision, s.comparisons) l
+        FROM sums s,
+            internal_clock_outlier_limits(s.rates, clock_fleet_outliers.confidence,
+                                          100::double precision, s.comparisons) l
     ), odd AS (
-        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit, NULL::text AS finding
+        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit,
+               NULL::text AS finding
         FROM fleet f, cost l WHERE f.warm_ns < l.low OR f.warm_ns > l.high
         UNION ALL
         SELECT f.server, 'rate', f.rate_ppm, l.*, 'ppm', NULL
@@ -338,11 +411,15 @@ BEGIN ATOMIC
         FROM fleet f, sums s WHERE NOT f.trusted AND s.mostly_trusted
     )
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
-           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision, o.unit,
-           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
-                                      o.figure::numeric, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
+           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision,
+           o.unit,
+           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, '
+                                                 'and %s to %s would not be odd',
+                                      o.figure::numeric, o.unit, round(o.median::numeric, 2),
+                                      round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
-'which servers of the fleet are odd: by the cost of a reading or the clock''s rate, beyond the limits of internal_clock_outlier_limits(), or by timings that cannot be believed while those of most others can';
+    'returns the servers of the fleet that are outliers by the cost of a reading or by the rate '
+    'of the clock, or whose timings are unreliable while those of most servers are reliable';
 \only_for pg_monitor FUNCTION clock_fleet_outliers(numeric)

@@ -123,7 +123,10 @@ numeric_to_double(Datum numeric)
 	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
 }
 
-/* Returns the percentage as given, but with one decimal or more, and without further trailing zeros. */
+/*
+ * Returns the percentage as given, but with one decimal or more, and without further trailing
+ * zeros.
+ */
 static char *
 percent_text(Datum confidence)
 {
@@ -147,7 +150,8 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 	CompareLevel level = {0};
 
 	/* the difference from 100 would lose digits as a double */
-	if (!isnull && !numeric_is_nan(DatumGetNumeric(confidence)) && !numeric_is_inf(DatumGetNumeric(confidence)))
+	if (!isnull && !numeric_is_nan(DatumGetNumeric(confidence)) &&
+		!numeric_is_inf(DatumGetNumeric(confidence)))
 	{
 		level.inside = numeric_to_double(confidence) / 100;
 		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub, hundred, confidence)) / 100;
@@ -171,7 +175,8 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 static const char *
 libraries_to_set(void)
 {
-	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" : shared_preload_libraries_string);
+	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" :
+								 shared_preload_libraries_string);
 	List	   *names = NIL;
 	ListCell   *cell;
 	StringInfoData list;

@@ -134,7 +134,8 @@ get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 {
 	ArrayType  *array = get_array(fcinfo, argno, name, set);
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare",
+												  ALLOCSET_DEFAULT_SIZES);
 	char	   *source = NULL;
 	char	   *clock = NULL;
 	Datum		datum;
@@ -287,7 +288,8 @@ append_line(void *arg, const char *line)
 
 /* Returns the plot of all data sets; NULL without a width. */
 static char *
-plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width, bool separate)
+plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width,
+		  bool separate)
 {
 	StringInfoData text;
 	ComparePlot plot = {
@@ -327,7 +329,10 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		row_put_null(row);
 }
 
-/* Returns a row per data set.  Each but the first is compared with the first, whose row has the plot. */
+/*
+ * Returns a row per data set.  Each but the first is compared with the first, whose row has the
+ * plot.
+ */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {

@@ -1,7 +1,7 @@
 /*
  * clock_fleet.c
- *	  Fleets of servers: internal_clock_outlier_limits(), and the connection that clock_fleet_ask() makes.
- *	  All else is in the install script.
+ *	  Fleets of servers: internal_clock_outlier_limits(), and the connection that
+ *	  clock_fleet_ask() makes. All else is in the install script.
  */
 #include "postgres.h"
 
@@ -100,7 +100,8 @@ finite_numbers(ArrayType *array, int *n)
 	double	   *x;
 	int			count;
 
-	deconstruct_array(array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &nulls, &count);
+	deconstruct_array(array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+					  &elements, &nulls, &count);
 	x = palloc(sizeof(double) * Max(count, 1));
 	*n = 0;
 	for (int i = 0; i < count; i++)

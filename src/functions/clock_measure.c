@@ -29,8 +29,8 @@ percent(uint64 part, uint64 total)
 }
 
 /*
- * Returns the buckets of a histogram or, with a cutoff, all durations up to it.  ERROR if there are none because
- * the clock went backwards in each reading.
+ * Returns the buckets of a histogram or, with a cutoff, all durations up to it.  ERROR if there
+ * are none because the clock went backwards in each reading.
  */
 static DurationRow *
 rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
@@ -50,8 +50,8 @@ rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 }
 
 /*
- * Returns the bar of a row.  The largest count has the longest bar; a count that is too small for one
- * has a dot.
+ * Returns the bar of a row.  The largest count has the longest bar; a count that is too small for
+ * one has a dot.
  */
 static char *
 bar_of(uint64 count, uint64 largest)

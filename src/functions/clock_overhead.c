@@ -25,21 +25,21 @@ PG_FUNCTION_INFO_V1(clock_executor_overhead);
 PG_FUNCTION_INFO_V1(clock_executor_overhead_runs);
 PG_FUNCTION_INFO_V1(clock_query_overhead);
 
-/* More rows would need more than 1 GB to be kept in memory. */
+/* Maximum number of rows: more would need more than 1 GB of memory. */
 #define MAX_ROWS			10000000
 
-/* What a tuplestore needs for a row of generate_series, growth included. */
+/* Size of a row of generate_series in a tuplestore, including growth. */
 #define BYTES_PER_ROW		112
 
 /* Rows in a block of executions, some 20 ms: several time slices of the scheduler. */
 #define BLOCK_ROWS			500000
 
-/* The share of the time that reading the clock back to back may take. */
+/* Share of the duration for the cost of a reading. */
 #define CLOCK_SHARE			0.1
 
 #define WORKLOAD_TABLE		"clock_overhead_rows"
 
-/* The standard query over so many rows. */
+/* The standard query. */
 typedef struct Workload
 {
 	bool		table;			/* over a temporary table */
@@ -56,7 +56,7 @@ run_utility(const char *statement)
 	SPI_finish();
 }
 
-/* Whether an argument is the second of two words, in any case, and not the first. */
+/* Returns whether an argument is the second of two words, ignoring case.  ERROR for other words. */
 static bool
 get_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *first,
 		   const char *second, const char *hint)
@@ -96,8 +96,8 @@ block_of(int64 rows)
 }
 
 /*
- * Sets up what the query needs.  An error that comes before end_workload()
- * ends the (sub)transaction, and with it the table and the settings.
+ * Creates the table and sets work_mem.  An error before end_workload() aborts the (sub)transaction,
+ * which removes the table and resets the setting.
  */
 static Workload
 begin_workload(int64 rows, bool table)
@@ -106,7 +106,7 @@ begin_workload(int64 rows, bool table)
 	int			needed_kb = (int) (rows * BYTES_PER_ROW / 1024) + 1024;
 	char	   *series = psprintf("pg_catalog.generate_series(1, " INT64_FORMAT ")", rows);
 
-	/* a function's rows are kept in work_mem: reading files is not the point */
+	/* the rows must fit into work_mem, because files are not to be measured */
 	if (needed_kb > work_mem)
 		(void) set_config_option("work_mem", psprintf("%d", needed_kb),
 								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
@@ -137,8 +137,8 @@ typedef struct ExecutorTest
 } ExecutorTest;
 
 /*
- * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading of
- * "clock".
+ * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading
+ * of "clock".
  */
 static ExecutorTest
 run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
@@ -212,13 +212,13 @@ median_ms(const PlanRounds *rounds, int mode)
 {
 	Size		size = sizeof(double) * rounds->runs[mode];
 
-	/* a copy, which is sorted */
+	/* sorts a copy */
 	return stats_median(memcpy(palloc(size), rounds->ms[mode], size), rounds->runs[mode]);
 }
 
 /*
- * A row a mode.  "rows" is how many rows overheads are shared out over, 0 for a
- * query with calls of plan nodes, of which the typical overhead is returned only.
+ * Returns a row per mode.  Overheads are per row, or if "rows" is 0 per execution and per call of
+ * a plan node; then only the typical overhead is returned.
  */
 static void
 put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *rounds,
@@ -284,7 +284,7 @@ clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The elements of clock_sources, each once, in their order. */
+/* Returns the distinct elements of clock_sources, in their order. */
 static List *
 get_timing_clock_sources(ArrayType *array)
 {
@@ -337,11 +337,11 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 							  PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)	/* the clock that the server times with now */
+	if (clock_sources == NIL)	/* the current clock */
 		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{
-		/* undone right after it, or with the transaction by an error */
+		/* reset below, or by the transaction's abort */
 		int			nest_level = NewGUCNestLevel();
 		PlanRounds *rounds;
 

@@ -40,8 +40,8 @@ put_ms(Row *row, double ns)
 }
 
 /*
- * Adds a whole number; null if it does not fit, because callers of internal_clock_compare_sums() may pass
- * any sums.
+ * Adds a whole number; null if it does not fit, because callers of internal_clock_compare_sums()
+ * may pass any sums.
  */
 static void
 put_rounded(Row *row, double count)
