@@ -53,8 +53,8 @@ extern bool plan_works_after(const PlanState *node, double rows);
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*
- * Whether a node's state shows that its latest call has returned no tuple, and whether that was
- * so.  The node must not be called at the moment, and its loop must not have been ended by a rescan.
+ * Return whether the state of such a node shows its end, and whether its latest call has returned
+ * no tuple.  The node must not be being called, nor its loop have been ended by a rescan.
  */
 extern bool plan_end_shows(const PlanState *node);
 extern bool plan_is_at_end(const PlanState *node);
