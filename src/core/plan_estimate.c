@@ -130,7 +130,8 @@ add_records(PlanEstimate *plan)
 		node->calls = node->timed = 0;
 		node->rows = node->loops = 0;
 		node->total_ns = node->leader_ns = node->first_ns = 0;
-		node->cost_ns = node->leader_cost_ns = node->below_ns = node->leader_below_ns = 0;
+		node->cost_ns = node->leader_cost_ns = 0;
+		node->below_ns = node->leader_below_ns = node->triggers_ns;
 		node->own_variance = 0;
 		for (int worker = -1; worker < plan->nworkers; worker++)
 		{
@@ -182,7 +183,7 @@ take_off_costs(PlanEstimate *plan, int n)
 			leader_above_ns += node->leader_below_ns;
 		}
 		else
-			plan->overhead_ns += node->leader_cost_ns;
+			plan->overhead_ns += node->leader_cost_ns + node->triggers_ns;
 		node->total_ns -= node->below_ns;
 		node->leader_ns -= node->leader_below_ns;
 		if (node->parent < 0 || node->is_shared)
@@ -429,7 +430,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 {
 	double		variance = node->own_variance;
 	double		inside_ns = node->inside_margin_ns;
-	double		cost_ns = 0;
+	double		cost_ns = node->triggers_ns;
 
 	node->self_ns = node->total_ns;
 	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)

@@ -80,6 +80,8 @@ typedef struct NodeEstimate
 	double		untimed_rows;	/* counts of workers that were not timed, for
 								 * the caller */
 	double		untimed_loops;
+	double		triggers_ns;	/* cost of timing triggers that fire in its
+								 * calls */
 
 	/* output: all processes together */
 	int			processes;		/* number of processes that executed it */

@@ -114,6 +114,7 @@ node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void
 	}
 	parallel_timing_estimate_parts(query, plan);
 	record_outside(query, plan);
+	triggers_add_costs(query, plan);
 	plan->check = check_for_interrupts;
 	plan_estimate(plan);
 	return plan;

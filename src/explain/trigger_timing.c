@@ -15,12 +15,14 @@ typedef struct TimedTrigger
 	NodeTiming	timing;
 	FmgrInfo	function;		/* the trigger's own function */
 	TriggerInstr *instr;		/* the server's instrumentation */
+	int64		timed_firings;
 	struct TimedTrigger *next;
 } TimedTrigger;
 
 static pg_noinline Datum
-timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
+timed_firing(FunctionCallInfo fcinfo, TimedTrigger *trigger)
 {
+	NodeTiming *t = &trigger->timing;
 	CallsBelow	none = {{0}};
 	Datum		result;
 	uint64		start;
@@ -30,6 +32,7 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	start = query_reading(t->query, t, true);
 	result = FunctionCallInvoke(fcinfo);
 	stop = query_reading(t->query, t, true);
+	trigger->timed_firings++;
 	keep_sample(t, &t->samples->later, start, stop, 0, none);
 	draw_later(t);
 	return result;
@@ -45,7 +48,7 @@ counted_firing(PG_FUNCTION_ARGS)
 	fcinfo->flinfo = &trigger->function;
 	t->calls++;
 	if (unlikely(t->calls > next_due(t)))
-		return timed_firing(fcinfo, t);
+		return timed_firing(fcinfo, trigger);
 	return FunctionCallInvoke(fcinfo);
 }
 
@@ -150,6 +153,23 @@ triggers_attach(QueryTiming *query)
 			attach_triggers_of(query, state, state->rootResultRelInfo);
 	}
 	MemoryContextSwitchTo(old);
+}
+
+void
+triggers_add_costs(const QueryTiming *query, PlanEstimate *plan)
+{
+	for (const TimedTrigger *trigger = query->triggers; trigger != NULL; trigger = trigger->next)
+	{
+		const NodeTiming *t = &trigger->timing;
+		double		untimed = (double) (t->calls - trigger->timed_firings);
+		double		cost_ns = (double) trigger->timed_firings * query->cost.timed_ns +
+			untimed * query->cost.counted_ns;
+
+		if (t->parent != NULL)
+			plan->nodes[t->parent->place].triggers_ns += cost_ns;
+		else
+			plan->besides_ns += cost_ns;
+	}
 }
 
 void

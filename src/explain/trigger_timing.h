@@ -7,6 +7,9 @@
 /* Installs wrappers for all relations that the plan writes to, if the server counts firings. */
 extern void triggers_attach(QueryTiming *query);
 
+/* Adds the cost of timing firings to the nodes that fire BEFORE triggers, and to the query. */
+extern void triggers_add_costs(const QueryTiming *query, PlanEstimate *plan);
+
 /* Writes the firings' times without the cost of timing to the server's instrumentation. */
 extern void triggers_show(const QueryTiming *query);
 

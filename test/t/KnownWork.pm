@@ -17,7 +17,8 @@ my $parallel = 'max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0
 my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a.p + b.z) >= 0 WHERE known_work(1, a.p) >= 0 AND known_work(2, b.p) >= 0';
 
 # Places of work: a query, and which nodes do the work of which slots. A node is identified by its
-# type and alias. "set": settings; "root" is 0 if the root's time is not all of the query's.
+# type and alias. "set": settings; "root": slots whose work is in the root's time, if
+# not all; or [], if their number of processes differs.
 my @places = (
 	{ name => 'filter', query => 'SELECT i FROM known_a AS a WHERE known_work(0, p) >= 0', nodes => { 'Seq Scan a' => [0] } },
 	{ name => 'target list', query => 'SELECT known_work(0, p) FROM known_a AS a', nodes => { 'Seq Scan a' => [0] } },
@@ -44,12 +45,12 @@ my @places = (
 		nodes => { 'Function Scan f' => [ 0, 1 ] } },
 	{ name => 'ProjectSet', query => 'SELECT known_rows(0, 100) FROM known_s AS s', nodes => { 'ProjectSet' => [0] } },
 	{ name => 'foreign scan', query => 'SELECT i FROM known_f AS f WHERE known_work(0, p) >= 0', nodes => { 'Foreign Scan f' => [0] } },
-	{ name => 'triggers', query => 'INSERT INTO known_u SELECT i, p, z FROM known_a AS a WHERE known_work(2, p) >= 0', root => 0,
+	{ name => 'triggers', query => 'INSERT INTO known_u SELECT i, p, z FROM known_a AS a WHERE known_work(2, p) >= 0', root => [ 0, 2 ],
 		nodes => { 'ModifyTable known_u' => [0], 'Trigger known_after' => [1], 'Seq Scan a' => [2] } },
-	{ name => 'workers', query => 'SELECT sum(known_work(0, p)) FROM known_a AS a WHERE known_work(1, p) >= 0', set => $parallel, root => 0, gather => 1,
+	{ name => 'workers', query => 'SELECT sum(known_work(0, p)) FROM known_a AS a WHERE known_work(1, p) >= 0', set => $parallel, root => [], gather => 1,
 		nodes => { 'Partial Aggregate' => [0], 'Seq Scan a' => [1] } },
 	{ name => 'workers, hash join', query => "SELECT 1 $join", set => "$parallel; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_parallel_hash = off",
-		root => 0, gather => 1, nodes => { 'Hash Join' => [0], 'Seq Scan a' => [1], 'Seq Scan b' => [2] } });
+		root => [], gather => 1, nodes => { 'Hash Join' => [0], 'Seq Scan a' => [1], 'Seq Scan b' => [2] } });
 
 # A scale of 2 doubles the number of calls of each query.
 sub known_places
@@ -167,11 +168,12 @@ sub known_nodes
 		$known{margin} = $node->{'Clock Self Margin'} * $processes if defined $node->{'Clock Self Margin'};
 		push @nodes, add_sums(\%known, map { $run->{sums}{$_} // die "$place->{name}: nothing in slot $_\n" } @{ $place->{nodes}{$name} });
 	}
-	if ($place->{root} // 1)
+	my @slots = $place->{root} ? @{ $place->{root} } : keys %{ $run->{sums} };
+	if (@slots)
 	{
 		my %root = (name => "$place->{name}: total", root => 1, self => $plan->{'Clock Total Time'}, margin => $plan->{'Clock Total Margin'});
 
-		push @nodes, add_sums(\%root, values %{ $run->{sums} });
+		push @nodes, add_sums(\%root, @{ $run->{sums} }{@slots});
 	}
 	return @nodes;
 }
