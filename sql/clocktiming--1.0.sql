@@ -963,7 +963,7 @@ COMMENT ON COLUMN clock_running.level IS 'nesting level: 0 is a statement of the
 COMMENT ON COLUMN clock_running.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN; null, as all that is of a node, if the plan has more than 256 nodes';
 COMMENT ON COLUMN clock_running.node_type IS 'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_running.state IS 'not started; running: its latest loop goes on; finished: that has returned all its rows; rescanning: that was ended by a rescan';
+COMMENT ON COLUMN clock_running.state IS 'not started; running: its latest loop goes on; finished: that has returned all its rows; rescanning: that was ended by a rescan; null if it is unknown';
 COMMENT ON COLUMN clock_running.rows IS 'rows that the node has returned so far, in all loops and processes';
 COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
 COMMENT ON COLUMN clock_running.self_ms IS 'estimated time of the node itself so far, in all processes, without the nodes below, in milliseconds; null if it was not timed';
@@ -1005,10 +1005,11 @@ BEGIN ATOMIC
                 WHEN s.total_ms IS NULL THEN pg_catalog.format(' (actual rows=%s loops=%s)', pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops)
                 ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)', (s.total_ms / s.loops::double precision)::numeric(100, 3),
                                        pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops) END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
+        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || coalesce(s.state, 'unknown') || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
         E'\n' ORDER BY s.node)
-    FROM clock_running() s
-    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level AND s.node IS NOT NULL;
+    FROM (SELECT r.*, max(r.as_of) OVER () AS latest FROM clock_running() r
+          WHERE r.pid = clock_running_text.pid AND r.level = clock_running_text.level) s
+    WHERE s.as_of = s.latest AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
 'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with what has been counted and timed so far and the state of each node; null if it executes none that is shown';

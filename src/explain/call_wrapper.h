@@ -19,6 +19,12 @@ extern ExecProcNodeMtd call_wrapper(bool unseen);
 /* Whether a node's function is the server's, without its instrumentation, and not another extension's. */
 extern bool has_server_function(const PlanState *node);
 
+/*
+ * Returns the function that the server gives a node once the node has been called, with or without
+ * instrumentation.  After the first call, a signal handler may call it, too.
+ */
+extern ExecProcNodeMtd server_call_function(const PlanState *node);
+
 /* Puts its wrapper in place of a node's function, whose t->reading is known. */
 extern void install_wrapper(NodeTiming *t);
 

@@ -72,6 +72,9 @@ extern InstrCounts instr_so_far(const NodeInstr *instr);
 /* Duration of the call that the server times at this moment, in ns; 0 if there is none. */
 extern double instr_call_ns(const NodeInstr *instr);
 
+/* Start of that call, in seconds of the server's clock; 0 if there is none. */
+extern double instr_call_start(const NodeInstr *instr);
+
 /* Of a node in its workers: how many, and each; false if there is no such worker. */
 extern int	instr_nworkers(const PlanState *node);
 extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);
@@ -96,6 +99,7 @@ extern void instr_forget_removed(NodeInstr *instr);
 
 /* Whether the server reads the clock at each call. */
 extern void instr_set_timer(NodeInstr *instr, bool need);
+extern bool instr_has_timer(const NodeInstr *instr);
 
 /* Whether it has read the clock at the start of a call that has not ended. */
 extern bool instr_is_timing(const NodeInstr *instr);

@@ -28,4 +28,7 @@ extern void live_end(QueryTiming *query);
 /* Returns the execution of this process that is published, or NULL; and whether it is "own". */
 extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
 
+/* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
+extern double share_scanned(const PlanState *node);
+
 #endif							/* CLOCKTIMING_LIVE_PUBLISH_H */
