@@ -90,10 +90,13 @@ sub while_waiting
 	$self->wait_for($waits);
 	# executions that the server counts are published by a timeout
 	my $now = $self->query('SELECT clock_timestamp()');
-	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(calls IS NULL)) s");
+	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(node IS NOT NULL AND calls IS NULL)) s");
 	$during->();
 	$self->{holder}->query('SELECT pg_advisory_unlock(1)');
-	return $self->{session}->result;
+	my $result = $self->{session}->result;
+	# a cancel may have come between lock and unlock
+	$self->{session}->query('SELECT pg_advisory_unlock_all()');
+	return $result;
 }
 
 # What is shown where a query waits: an expected line is level, node type, loops, rows and state.  "settings" are switched off.
