@@ -1,20 +1,21 @@
-# clocktiming's Makefile.  First what PGXS needs: make, make install, make installcheck, with PG_CONFIG= the
-# usual ones.  Then, below, targets for people, which also work before PostgreSQL is installed: make help.
+# The first part is for PGXS: make, make install, make installcheck, with the usual PG_CONFIG=. The
+# second part has targets for people, which also work before PostgreSQL is installed: make help.
 
 EXTENSION = clocktiming
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
 
 MODULE_big = clocktiming
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# PostgreSQL's own headers as system headers: with -Wextra, only what is ours is to be warned of.
+# PostgreSQL's headers are system headers, so that -Wextra warns only about our own code.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
 # Not the portable edition's files: it is for other servers than this one, and clocktiming--1.0-tle.sql would be taken for the
 # script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
 
-# A product and a sum rounded once, which Arm and s390x have an instruction for, is not equal to the same rounded twice elsewhere.
-# PostgreSQL 15's headers are no C23, which is what GCC 15 and later take a file for.
+# Arm and s390x have an instruction for a product and a sum with a single rounding, whose result is
+# not equal to that with two. PostgreSQL 15's headers are not valid C23, the default of GCC 15 and
+# later.
 PG_CFLAGS = -ffp-contract=off $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
 
 # pg_regress reads test/sql and expected.  REGRESS="explain measure": only these scripts.
@@ -33,8 +34,9 @@ POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/p
 ifneq ($(and $(PGXS),$(POSTGRES_H)),)
 include $(PGXS)
 
-# Whoever is no superuser may load a library only from the directory plugins: by LOAD '$libdir/plugins/clocktiming' and by
-# local_preload_libraries.  A symbolic link, since the server knows a library again by device and inode.
+# Non-superusers may load libraries only from the directory plugins: by LOAD
+# '$libdir/plugins/clocktiming' and by local_preload_libraries. A symbolic link, because the server
+# recognizes a loaded library by device and inode.
 PLUGINS = $(DESTDIR)$(pkglibdir)/plugins
 
 install: install-plugin
@@ -72,16 +74,16 @@ endif
 # ---------------------------------------------------------------------------------------------------------------
 # For people
 
-# The sources that know nothing of PostgreSQL, and what test/unit tests of them.
+# The sources without PostgreSQL's headers, and the unit tests that link them.
 UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
 UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
 SANITIZE = address,undefined
-UNIT_CFLAGS = -std=gnu11 -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+UNIT_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -ffp-contract=off -Wall -Wextra -Werror -fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-Isrc
 
 .PHONY: help demo test check-all test-matrix test-valgrind test-upstream test-companions test-upgrade test-deb test-arm \
-	bench unit unit-programs shims indent portable dist release-check deb
+	bench unit unit-programs shims indent generate dist release-check deb
 
 help:
 	@echo 'make, make install, make installcheck  as with any extension (PG_CONFIG=path/to/pg_config)'
@@ -99,7 +101,7 @@ help:
 	@echo 'make test-arm            tests on emulated 64-bit Arm, PostgreSQL 15 and 18                            40 min'
 	@echo 'make deb                 builds Debian packages into build/deb (VERSIONS="15 17")                       2 min'
 	@echo 'make bench               compares it with its peers (BENCH_ARGS=: arguments of bench/run)'
-	@echo 'make portable            writes portable/*.sql, the edition without C, from portable/src'
+	@echo 'make generate            writes the install scripts from sql/src and portable/src, and files of monitoring/'
 	@echo 'make indent              formats src/ with pgindent'
 	@echo 'make dist                writes clocktiming-VERSION.zip for PGXN from the last commit'
 	@echo 'make release-check       checks whether the last commit can be released                                 3 min'
@@ -154,7 +156,7 @@ build/core/%.o: src/core/%.c $(UNIT_HEADERS)
 	@mkdir -p $(@D) build/unit
 	$(CC) $(UNIT_CFLAGS) -c -o $@ $<
 
-# Libraries for LD_PRELOAD, with which tests make a system call lie or fail, and other extensions that a server meets.
+# Libraries for LD_PRELOAD that inject faults into system calls, and other extensions.
 shims: $(SHIMS) $(TEST_MODULES)
 
 $(SHIMS): %.so: %.c test/shim/shim.h
@@ -166,9 +168,10 @@ $(TEST_MODULES): %.so: %.c
 indent:
 	@tools/in-tree 19 tools/indent
 
-# The portable edition's two files, of portable/src.
-portable:
-	@portable/generate
+# Committed files that are made of others.
+generate:
+	@sql/generate
+	@monitoring/generate
 
 # META.json's version has three numbers, as PGXN wants them.
 DISTVERSION = $(shell sed -n '1,/"version"/s/^   "version": "\(.*\)",/\1/p' META.json)

@@ -1,5 +1,5 @@
 
-# What the benchmarks share: psql, statistics, the queries of bench/explain.sql, and the
+# Common parts of the benchmarks: psql, statistics, the queries of bench/explain.sql, and the
 # library that executes them.
 
 package Bench;
@@ -19,7 +19,7 @@ our $directory = $ENV{TMPDIR} // '/tmp';
 my $library = "$directory/clocktiming-execute-$$.so";
 my $owner = $$;
 
-# A server of our own: its directory, and whether it runs.
+# Directory of the benchmark's own server, and whether it runs.
 our $server;
 my $running = 0;
 
@@ -30,7 +30,7 @@ END
 }
 END { unlink $library, "$directory/clocktiming-foreign.csv" if $$ == $owner }
 
-# What a command prints; dies if it fails.
+# Returns what a command prints; dies if it fails.
 sub run
 {
 	my $output = qx{@_ 2>&1 </dev/null};
@@ -38,7 +38,7 @@ sub run
 	return $output;
 }
 
-# A server of our own, which psql finds from now on; not started.
+# Creates a server, which psql finds from now on; does not start it.
 sub make_server
 {
 	die "PostgreSQL does not run as root: use tools/with-server\n" if $> == 0;
@@ -53,7 +53,7 @@ sub make_server
 	@ENV{qw(PGHOST PGPORT PGUSER PGDATABASE)} = ($server, 5432, 'postgres', 'postgres');
 }
 
-# With libraries, and settings: 'name=value'.
+# Starts it with libraries, and settings: 'name=value'.
 sub start_server
 {
 	my ($libraries, @settings) = @_;
@@ -72,7 +72,7 @@ sub stop_server
 	run("pg_ctl stop -s -w -m $mode -D $server/data");
 }
 
-# Lines that psql prints for a script, errors among them, against the server that it finds.
+# Returns the lines that psql prints for a script, including errors, on the server that it finds.
 sub psql
 {
 	my ($script, $may_fail) = @_;
@@ -97,7 +97,7 @@ sub median
 	return @sorted ? ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2 : undef;
 }
 
-# Mean of the fastest third.
+# Returns the mean of the fastest third.
 sub low_mean
 {
 	my @sorted = sort { $a <=> $b } @_;
@@ -105,14 +105,15 @@ sub low_mean
 	return $n ? sum0(@sorted[ 0 .. $n - 1 ]) / $n : undef;
 }
 
-# Nine in ten are no larger.
+# Returns the ninth decile.
 sub ninth_decile
 {
 	my @sorted = sort { $a <=> $b } @_;
 	return @sorted ? $sorted[ ceil(0.9 * @sorted) - 1 ] : undef;
 }
 
-# The median's confidence interval of at least 95 %: two of the values, by their ranks; nothing for fewer than 6 values.
+# Returns a confidence interval of the median of at least 95 %: two of the values, by their ranks;
+# nothing for fewer than 6 values.
 sub median_interval
 {
 	my @sorted = sort { $a <=> $b } @_;
@@ -128,7 +129,8 @@ sub median_interval
 	return $rank > 0 ? @sorted[ $rank - 1, @sorted - $rank ] : (undef, undef);
 }
 
-# How much the one statistic is above the other, in percent.  Without a statistic: the median of the ratios within a round.
+# Returns by how many percent one statistic exceeds another. Without a statistic: the median of the
+# ratios within a round.
 sub above
 {
 	my ($statistic, $values, $base) = @_;
@@ -145,7 +147,7 @@ sub above
 	return $values && @$values && $reference > 0 ? ($statistic->(@$values) / $reference - 1) * 100 : undef;
 }
 
-# The same of odd against even rounds.
+# Returns the same of odd rounds against even rounds: the noise.
 sub floor_of
 {
 	my ($statistic, $values) = @_;
@@ -156,7 +158,7 @@ sub floor_of
 
 sub defined_only { return grep { defined } @_; }
 
-# Finite numbers: NULL and NaN are none.
+# Returns whether a value is a finite number.
 sub number
 {
 	my ($value) = @_;
@@ -174,8 +176,9 @@ sub show
 # The queries
 #
 
-# What makes their tables, and the queries: name, group, text, set (settings), shape (nodes that the plan is to have),
-# alone (nodes that are queries of their own), and whether it writes, is parallel, or has work outside of its nodes.
+# Returns the statements that create the tables, and the queries. Members of a query: name, group,
+# text, set (settings), shape (required nodes of the plan), alone (nodes that are queries of their
+# own), writes, parallel, outside (work outside of the nodes).
 sub read_queries
 {
 	my ($tables, $group, @queries) = ('', '');
@@ -198,7 +201,7 @@ sub read_queries
 	return ($tables, @queries);
 }
 
-# Statements for a session in which the query gets its plan.
+# Returns statements for a session in which the query gets its plan.
 sub settings_of
 {
 	my ($query) = @_;
@@ -210,12 +213,13 @@ sub settings_of
 	return join '', map { "SET $_;\n" } @settings, split /, (?=\w+ = )/, $query->{set};
 }
 
-# The tables, and the functions of bench/execute.c, which executes plans by the extension's own code.
+# Creates the tables, and the functions of bench/execute.c, which executes plans with the
+# extension's own code.
 sub make_schema
 {
 	my ($tables) = @_;
 	my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-	# (which is not to be found in the extension's library in its place)
+	# (so that no symbol is taken from the extension's library instead)
 	my $sources = join ' ', 'bench/execute.c', map { "src/$_.c" }
 	  qw(explain/plan_guard explain/plan_rounds explain/plan_run explain/plan_shape explain/plan_source explain/server_instr
 	  clock/progress clock/subtransaction core/reference core/stats);
@@ -225,7 +229,7 @@ sub make_schema
 	psql("\\set directory '$directory'\nSET client_min_messages = warning;\nCREATE EXTENSION IF NOT EXISTS clocktiming;\n"
 		  . "DROP SCHEMA IF EXISTS $schema CASCADE;\nCREATE SCHEMA $schema;\nSET search_path = $schema;\n"
 		  . "CREATE FUNCTION bench_execute(text, text, boolean, OUT run_ms double precision,"
-		  . " OUT root_ms double precision, OUT calls double precision) LANGUAGE c AS '$library';\n"
+		  . " OUT root_ms double precision, OUT calls double precision, OUT cpu_ms double precision) LANGUAGE c AS '$library';\n"
 		  . "CREATE FUNCTION bench_apart(text, boolean) RETURNS text LANGUAGE c AS '$library';\n"
 		  . "CREATE FUNCTION bench_keep_heap() RETURNS void LANGUAGE c AS '$library';\n$tables");
 	return;

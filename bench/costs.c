@@ -29,7 +29,7 @@
 #define AT_LEAST 5
 #define UNROLLED 8
 
-/* no such clock: it cannot be read, and is left out */
+/* missing clocks are omitted */
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE ((clockid_t) -1)
 #endif
@@ -108,7 +108,7 @@ has_rdtscp(void)
 #define TSC_CLOCKS(X)
 #endif
 
-/* name, whether it can be read, and its reading */
+/* name, whether it is available, and the expression that reads it */
 #define CLOCKS(X) \
 	X(realtime, has(CLOCK_REALTIME), read_clock(CLOCK_REALTIME)) \
 	X(realtime_coarse, has(CLOCK_REALTIME_COARSE), read_clock(CLOCK_REALTIME_COARSE)) \
@@ -168,7 +168,7 @@ typedef struct Clock
 
 static volatile uint64_t sink;
 
-/* Nanoseconds that so many readings take. */
+/* Returns the nanoseconds that this many readings take. */
 static double
 batch(uint64_t (*loop) (int), int readings)
 {
@@ -181,7 +181,7 @@ batch(uint64_t (*loop) (int), int readings)
 	return (end.tv_sec - start.tv_sec) * 1e9 + (end.tv_nsec - start.tv_nsec);
 }
 
-/* How many readings make a batch. */
+/* Returns the number of readings of a batch. */
 static int
 readings_for(uint64_t (*loop) (int))
 {
@@ -191,7 +191,7 @@ readings_for(uint64_t (*loop) (int))
 	{
 		double		ns = batch(loop, readings);
 
-		/* the fastest of a few, lest a disturbed one decides */
+		/* the fastest of a few, so that a disturbance does not matter */
 		for (int i = 0; i < 4; i++)
 		{
 			double		again = batch(loop, readings);
@@ -225,7 +225,7 @@ main(int argc, char **argv)
 	bool		unrolled = argc > 1 && strcmp(argv[1], "--unrolled") == 0;
 	double		seconds = argc > 1 + unrolled ? atof(argv[1 + unrolled]) : 2;
 	int			rounds = 0;
-	int			room = 0;
+	int			capacity = 0;
 	struct timespec start;
 	struct timespec now;
 
@@ -243,18 +243,20 @@ main(int argc, char **argv)
 	clock_gettime(TIMER, &start);
 	do
 	{
-		if (rounds == room)
+		if (rounds == capacity)
 		{
-			room = room * 2 + 1000;
+			capacity = capacity * 2 + 1000;
 			for (int c = 0; c < nclocks; c++)
-				if ((clocks[c].ns = realloc(clocks[c].ns, room * sizeof(double))) == NULL)
+				if ((clocks[c].ns = realloc(clocks[c].ns, capacity * sizeof(double))) == NULL)
 					return 1;
 		}
 		for (int c = 0; c < nclocks; c++)
-			clocks[c].ns[rounds] = batch(clocks[c].loops[unrolled], clocks[c].readings) / clocks[c].readings;
+			clocks[c].ns[rounds] = batch(clocks[c].loops[unrolled], clocks[c].readings) /
+				clocks[c].readings;
 		rounds++;
 		clock_gettime(TIMER, &now);
-	} while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) / 1e9 < seconds || rounds < AT_LEAST);
+	} while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) / 1e9 < seconds ||
+			 rounds < AT_LEAST);
 
 	for (int c = 0; c < nclocks; c++)
 	{

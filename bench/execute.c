@@ -1,15 +1,13 @@
 /*
  * execute: one execution of a statement, for bench/explain.
  *
- * bench_execute() plans a statement and executes it once, under a level of
- * instrumentation, the output thrown away; bench_apart() executes any
- * statement (one that calls bench_execute() or clock_explain()) at a random
- * place in memory, so that all of what is compared is treated alike;
- * bench_keep_heap() has malloc() keep what it once got.
+ * bench_execute() plans a statement and executes it once, with a level of instrumentation, and
+ * discards the output. bench_apart() executes any statement (one that calls bench_execute() or
+ * clock_explain()) at a random place in memory, so that all compared modes have the same
+ * conditions. bench_keep_heap() makes malloc() keep its memory.
  *
- * The code that executes plans is the extension's own, compiled into this
- * library: the server loads it by CREATE FUNCTION ... LANGUAGE c, and cannot
- * link it with the extension's.
+ * The code that executes plans is the extension's own, compiled into this library.  The server
+ * loads the library by CREATE FUNCTION ... LANGUAGE c, and cannot link it with the extension's.
  */
 #include "postgres.h"
 
@@ -33,11 +31,11 @@ PG_FUNCTION_INFO_V1(bench_execute);
 PG_FUNCTION_INFO_V1(bench_apart);
 PG_FUNCTION_INFO_V1(bench_keep_heap);
 
-/* What is read of an execution besides its time. */
+/* Results of an execution besides its time. */
 typedef struct Figures
 {
 	double		calls;			/* of all nodes, if rows are counted */
-	double		root_ms;		/* what the root's timer says, if there is one */
+	double		root_ms;		/* time of the root's timer, if there is one */
 } Figures;
 
 static void
@@ -59,11 +57,20 @@ instrument_options(const char *mode)
 	elog(ERROR, "no such mode: %s", mode);
 }
 
+/* CPU time of this process. */
+static double
+cpu_ms(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+}
+
 /*
- * bench_execute(statement, mode, allow_writes), with the mode of
- * clock_query_overhead; or "whole", which is plain, but the time is that from
- * before ExecutorStart() until after ExecutorEnd(), like EXPLAIN's "Execution
- * Time".
+ * bench_execute(statement, mode, allow_writes), with the modes of clock_query_overhead; or "whole",
+ * which is plain but measures from before ExecutorStart() until after ExecutorEnd(), like EXPLAIN's
+ * "Execution Time".  The CPU time is always measured so.
  */
 Datum
 bench_execute(PG_FUNCTION_ARGS)
@@ -78,12 +85,15 @@ bench_execute(PG_FUNCTION_ARGS)
 		.arg = &figures
 	};
 	TupleDesc	tupdesc;
-	Datum		values[3];
-	bool		nulls[3] = {false};
+	Datum		values[4];
+	bool		nulls[4] = {false};
+	PlanQuery  *query = plan_query(statement, PG_GETARG_BOOL(2));
+	double		start_ms = cpu_ms();
 
 	if (observer.instrument_options != 0)
 		observer.after_finish = take_figures;
-	values[0] = Float8GetDatum(plan_run(plan_query(statement, PG_GETARG_BOOL(2)), &observer));
+	values[0] = Float8GetDatum(plan_run(query, &observer));
+	values[3] = Float8GetDatum(cpu_ms() - start_ms);
 	values[1] = Float8GetDatum(figures.root_ms);
 	nulls[1] = (observer.instrument_options & INSTRUMENT_TIMER) == 0;
 	values[2] = Float8GetDatum(figures.calls);
@@ -96,10 +106,10 @@ bench_execute(PG_FUNCTION_ARGS)
 typedef struct Statement
 {
 	const char *statement;
-	MemoryContext context;		/* in which the value is put */
-	char	   *value;			/* the first column of its only row */
+	MemoryContext context;		/* context of the value */
+	char	   *value;			/* first column of the only row */
 	double		ms;
-	long		faults;			/* of pages */
+	long		faults;			/* page faults */
 } Statement;
 
 static void
@@ -125,9 +135,8 @@ execute_statement(void *arg)
 }
 
 /*
- * bench_apart(statement, move): the statement's only value, which is JSON, with
- * the time and the page faults that the statement has cost; at a random place,
- * if "move".
+ * bench_apart(statement, move): returns the statement's only value, which is JSON, with the
+ * statement's time and page faults.  With "move", executes it at a random place.
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)
@@ -152,9 +161,8 @@ bench_apart(PG_FUNCTION_ARGS)
 }
 
 /*
- * What is freed at the end of the heap does not go back to the system, and
- * nothing is taken from elsewhere: after the first executions there are no
- * page faults any more, in none of what is compared.
+ * Memory freed at the end of the heap is not returned to the system, and malloc() does not use
+ * mmap().  So after the first executions there are no page faults, in any of the compared modes.
  */
 Datum
 bench_keep_heap(PG_FUNCTION_ARGS)

@@ -1,18 +1,18 @@
--- What bench/explain measures: tables, and queries of every plan shape.
+-- Queries of bench/explain: tables, and queries of every plan shape.
 --
--- Up to the first query this is a script that makes the tables, in the schema
--- clocktiming_bench.  They fit into shared_buffers of 128 MB together, and
--- each of them is below a quarter of that, or else a sequential scan would
--- read it through a small ring of buffers, starting anywhere.
+-- The lines before the first query are a script that creates the tables in the schema
+-- clocktiming_bench.  Together they fit into shared_buffers of 128 MB.  Each is smaller than a
+-- quarter of that, because a sequential scan of a larger table uses a small ring of buffers and
+-- starts at any block.
 --
--- Each query is preceded by lines that bench/explain reads:
+-- Before each query are lines that bench/explain reads:
 --   -- query: its name
---   -- shape: nodes that its plan must have, as in EXPLAIN's JSON: Node Type,
---      or a number before it for so many of them, and conditions in braces
---   -- set: settings, besides those that all queries have
+--   -- shape: nodes that its plan must have, as in EXPLAIN's JSON: Node Type, possibly after a number
+--      of such nodes, and conditions in braces
+--   -- set: settings, in addition to those of all queries
 --   -- alone, node, colon, query: the node's subtree as a query of its own
---   -- writes: rolled back, what is left vacuumed;  -- parallel: judged apart
---   -- group: what this query and those that follow it are chosen by
+--   -- writes: rolled back, then vacuumed;  -- parallel: judged separately
+--   -- group: selects this query and those that follow it
 --   -- outside: part of the time is in no node (triggers that fire at the end)
 
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)

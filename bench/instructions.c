@@ -94,7 +94,8 @@ bench_instructions(PG_FUNCTION_ARGS)
 	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	Execution	execution = {.measured = PG_GETARG_BOOL(2)};
 	PlanObserver observer = {
-		.before_run = before_run, .after_run = after_run, .after_finish = after_finish, .arg = &execution
+		.before_run = before_run, .after_run = after_run, .after_finish = after_finish,
+			.arg = &execution
 	};
 
 	for (int i = 0; i < (int) lengthof(modes); i++)

@@ -1,7 +1,7 @@
 /*
- * neighbour: a process that takes what it gets of a processor, and of its caches,
- * for bench/busy: in a session of its own, since Linux shares processors out among
- * sessions.  Ends by itself after as many seconds as the argument says.
+ * neighbour: a process that uses as much as possible of a processor and of its caches, for
+ * bench/busy.  In a session of its own, because Linux shares processors out among sessions.  Ends
+ * by itself after the number of seconds that is its argument.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,9 +1,8 @@
 /*
- * raw: what back-to-back readings of a clock cost when they are stored and
- * nothing else is done with them; the floor for any loop that samples it.
+ * raw: the cost of back-to-back readings of a clock that are only stored; the lower bound for any
+ * loop that samples the clock.
  *
- * usage: raw (system | rdtscp | rdtsc) SECONDS
- * prints nanoseconds per reading, by the wall clock.
+ * usage: raw (system | rdtscp | rdtsc) SECONDS prints nanoseconds per reading, by the wall clock.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -70,7 +69,7 @@ main(int argc, char **argv)
 	start = wall_ns();
 	do
 	{
-		/* the check of the time must not be felt */
+		/* 64 blocks, so that the check of the time costs nothing */
 		for (int i = 0; i < 64; i++)
 			batch();
 		batches += 64;

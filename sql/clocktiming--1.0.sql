@@ -1,142 +1,303 @@
-/* sql/clocktiming--1.0.sql */
+/* sql/clocktiming--1.0.sql: generated from sql/src by `make generate`, do not edit */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
 
--- What bodies mean is looked up now, in pg_catalog and in the extension's schema, where others may have created objects.  So
--- operators get the types that pg_catalog has them for, functions that take any type are qualified, and of clocktiming's own
--- all arguments are given.
+-- PostgreSQL resolves names in SQL bodies when it creates the function, in pg_catalog and in the
+-- extension's schema, where other users may have created objects.  Therefore operands have the
+-- types of pg_catalog's operators, polymorphic functions are qualified, and calls of clocktiming's
+-- own functions pass all arguments.
 
---
--- One run as a value.
---
+-- The type clock_sample: one run of a clock as a value; its casts, operators and aggregate.
+
 CREATE TYPE clock_sample;
 
-CREATE FUNCTION clock_sample_in(cstring) RETURNS clock_sample
+CREATE FUNCTION internal_clock_sample_in(cstring) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_in';
-COMMENT ON FUNCTION clock_sample_in(cstring) IS
-'input function of the type clock_sample: reads a JSON object';
+COMMENT ON FUNCTION internal_clock_sample_in(cstring) IS
+    'internal: input function of the type clock_sample: reads a JSON object';
 
-CREATE FUNCTION clock_sample_out(clock_sample) RETURNS cstring
+CREATE FUNCTION internal_clock_sample_out(clock_sample) RETURNS cstring
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_out';
-COMMENT ON FUNCTION clock_sample_out(clock_sample) IS
-'output function of the type clock_sample: writes a JSON object';
+COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
+    'internal: output function of the type clock_sample: writes a JSON object';
 
--- texts are in the encoding of the client, which is a setting
-CREATE FUNCTION clock_sample_recv(internal) RETURNS clock_sample
+-- STABLE, because texts are in the client's encoding, which is a setting
+CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
-COMMENT ON FUNCTION clock_sample_recv(internal) IS
-'binary input function of the type clock_sample';
+COMMENT ON FUNCTION internal_clock_sample_recv(internal) IS
+    'internal: binary input function of the type clock_sample';
 
-CREATE FUNCTION clock_sample_send(clock_sample) RETURNS bytea
+CREATE FUNCTION internal_clock_sample_send(clock_sample) RETURNS bytea
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_send';
-COMMENT ON FUNCTION clock_sample_send(clock_sample) IS
-'binary output function of the type clock_sample';
+COMMENT ON FUNCTION internal_clock_sample_send(clock_sample) IS
+    'internal: binary output function of the type clock_sample';
 
 CREATE TYPE clock_sample (
-    INPUT          = clock_sample_in,
-    OUTPUT         = clock_sample_out,
-    RECEIVE        = clock_sample_recv,
-    SEND           = clock_sample_send,
+    INPUT          = internal_clock_sample_in,
+    OUTPUT         = internal_clock_sample_out,
+    RECEIVE        = internal_clock_sample_recv,
+    SEND           = internal_clock_sample_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT      = int4,
     STORAGE        = extended
 );
 COMMENT ON TYPE clock_sample IS
-'one run of a clock: its exact durations in ticks with their counts, and what was found';
+    'a run of a clock: exact durations in ticks with their counts, and findings';
 
-CREATE FUNCTION clock_sample_from_jsonb(jsonb) RETURNS clock_sample
+CREATE FUNCTION internal_clock_sample_from_jsonb(jsonb) RETURNS clock_sample
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_from_jsonb';
-COMMENT ON FUNCTION clock_sample_from_jsonb(jsonb) IS
-'makes a clock_sample of the JSON object that is its text';
+COMMENT ON FUNCTION internal_clock_sample_from_jsonb(jsonb) IS
+    'internal: converts the JSON object of a sample to a clock_sample';
 
-CREATE FUNCTION clock_sample_to_jsonb(clock_sample) RETURNS jsonb
+CREATE FUNCTION internal_clock_sample_to_jsonb(clock_sample) RETURNS jsonb
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
-COMMENT ON FUNCTION clock_sample_to_jsonb(clock_sample) IS
-'gives all members of a clock_sample as a JSON object';
+COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
+    'internal: converts a clock_sample to a JSON object with all members';
 
--- nothing is lost either way, so an INSERT may do it by itself
-CREATE CAST (jsonb AS clock_sample) WITH FUNCTION clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+-- Assignment casts, because no conversion loses anything.
+CREATE CAST (jsonb AS clock_sample)
+    WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
-CREATE CAST (clock_sample AS jsonb) WITH FUNCTION clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+
+CREATE CAST (clock_sample AS jsonb)
+    WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
--- Equal is what is stored as the same bytes, in which there is one way to write a run; the order is theirs, too.
-CREATE FUNCTION clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
+-- Operators compare the stored bytes, because each run has exactly one stored form.
+CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
-COMMENT ON FUNCTION clock_sample_eq(clock_sample, clock_sample) IS 'function of the operator =';
+COMMENT ON FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) IS
+    'internal: function of the operator =';
+
 CREATE OPERATOR = (
-    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_eq,
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_eq,
     COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR = (clock_sample, clock_sample) IS 'equal';
-CREATE FUNCTION clock_sample_ne(clock_sample, clock_sample) RETURNS boolean
+
+CREATE FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
-COMMENT ON FUNCTION clock_sample_ne(clock_sample, clock_sample) IS 'function of the operator <>';
+COMMENT ON FUNCTION internal_clock_sample_ne(clock_sample, clock_sample) IS
+    'internal: function of the operator <>';
+
 CREATE OPERATOR <> (
-    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_ne,
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ne,
     COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR <> (clock_sample, clock_sample) IS 'not equal';
-CREATE FUNCTION clock_sample_lt(clock_sample, clock_sample) RETURNS boolean
+
+CREATE FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
-COMMENT ON FUNCTION clock_sample_lt(clock_sample, clock_sample) IS 'function of the operator <';
+COMMENT ON FUNCTION internal_clock_sample_lt(clock_sample, clock_sample) IS
+    'internal: function of the operator <';
+
 CREATE OPERATOR < (
-    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_lt,
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_lt,
     COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
 COMMENT ON OPERATOR < (clock_sample, clock_sample) IS 'less than';
-CREATE FUNCTION clock_sample_le(clock_sample, clock_sample) RETURNS boolean
+
+CREATE FUNCTION internal_clock_sample_le(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
-COMMENT ON FUNCTION clock_sample_le(clock_sample, clock_sample) IS 'function of the operator <=';
+COMMENT ON FUNCTION internal_clock_sample_le(clock_sample, clock_sample) IS
+    'internal: function of the operator <=';
+
 CREATE OPERATOR <= (
-    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_le,
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_le,
     COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
 COMMENT ON OPERATOR <= (clock_sample, clock_sample) IS 'less than or equal';
-CREATE FUNCTION clock_sample_gt(clock_sample, clock_sample) RETURNS boolean
+
+CREATE FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
-COMMENT ON FUNCTION clock_sample_gt(clock_sample, clock_sample) IS 'function of the operator >';
+COMMENT ON FUNCTION internal_clock_sample_gt(clock_sample, clock_sample) IS
+    'internal: function of the operator >';
+
 CREATE OPERATOR > (
-    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_gt,
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_gt,
     COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
 COMMENT ON OPERATOR > (clock_sample, clock_sample) IS 'greater than';
-CREATE FUNCTION clock_sample_ge(clock_sample, clock_sample) RETURNS boolean
+
+CREATE FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
-COMMENT ON FUNCTION clock_sample_ge(clock_sample, clock_sample) IS 'function of the operator >=';
+COMMENT ON FUNCTION internal_clock_sample_ge(clock_sample, clock_sample) IS
+    'internal: function of the operator >=';
+
 CREATE OPERATOR >= (
-    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = clock_sample_ge,
+    LEFTARG = clock_sample, RIGHTARG = clock_sample, FUNCTION = internal_clock_sample_ge,
     COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
 COMMENT ON OPERATOR >= (clock_sample, clock_sample) IS 'greater than or equal';
-CREATE FUNCTION clock_sample_cmp(clock_sample, clock_sample) RETURNS integer
+
+CREATE FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
-COMMENT ON FUNCTION clock_sample_cmp(clock_sample, clock_sample) IS 'less than, equal or greater than, for indexes and sorts';
-CREATE FUNCTION clock_sample_hash(clock_sample) RETURNS integer
+COMMENT ON FUNCTION internal_clock_sample_cmp(clock_sample, clock_sample) IS
+    'internal: compares two samples, for indexes and sorts';
+
+CREATE FUNCTION internal_clock_sample_hash(clock_sample) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
-COMMENT ON FUNCTION clock_sample_hash(clock_sample) IS 'hash';
-CREATE FUNCTION clock_sample_hash_extended(clock_sample, bigint) RETURNS bigint
+COMMENT ON FUNCTION internal_clock_sample_hash(clock_sample) IS
+    'internal: returns the hash of a sample';
+
+CREATE FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) RETURNS bigint
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
-COMMENT ON FUNCTION clock_sample_hash_extended(clock_sample, bigint) IS 'hash with a seed';
+COMMENT ON FUNCTION internal_clock_sample_hash_extended(clock_sample, bigint) IS
+    'internal: returns the hash of a sample with a seed';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
-    FUNCTION 1 clock_sample_cmp(clock_sample, clock_sample);
-COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS 'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
+    FUNCTION 1 internal_clock_sample_cmp(clock_sample, clock_sample);
+COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
+    'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
+
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
-    OPERATOR 1 =, FUNCTION 1 clock_sample_hash(clock_sample), FUNCTION 2 clock_sample_hash_extended(clock_sample, bigint);
-COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS 'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
+    OPERATOR 1 =, FUNCTION 1 internal_clock_sample_hash(clock_sample),
+    FUNCTION 2 internal_clock_sample_hash_extended(clock_sample, bigint);
+COMMENT ON OPERATOR CLASS clock_sample_ops USING hash IS
+    'equality of samples, for DISTINCT, GROUP BY, UNION and hash joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING hash IS 'equality of samples';
 
--- A run in one row; NULL stands for what is not known.
+CREATE FUNCTION internal_clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
+COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
+    'internal: transition and combine function of the aggregate clock_merge()';
+
+-- The state has two tables of counters and a table of long durations.
+CREATE AGGREGATE clock_merge(clock_sample) (
+    SFUNC = internal_clock_merge_add,
+    STYPE = clock_sample,
+    SSPACE = 400000,
+    COMBINEFUNC = internal_clock_merge_add,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
+
+-- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- \df clock_* does not list them.
+
+CREATE FUNCTION internal_clock_impact(
+    seconds double precision,
+    cost_ns double precision,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_impact';
+COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
+    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
+    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
+REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_node_sums(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT first_seen timestamptz, OUT total_sums double precision[], OUT self_sums double precision[]
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
+AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
+COMMENT ON FUNCTION internal_clock_node_sums() IS
+    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
+REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
+
+CREATE FUNCTION internal_clock_compare_sums(
+    "before" double precision[], "after" double precision[], continues boolean,
+    confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision,
+    OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision,
+    OUT p_value double precision,
+    OUT before_total_ms double precision, OUT after_total_ms double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
+COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
+    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
+    'test; if the second continues the first, subtracts the first';
+REVOKE ALL ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_check_changes(
+    confidence numeric, taken_at timestamptz
+) RETURNS void
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
+COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
+    'internal: raises an error unless the confidence is valid and there is a snapshot';
+
+CREATE FUNCTION internal_clock_page_sources(
+    OUT watched boolean, OUT plans boolean
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
+COMMENT ON FUNCTION internal_clock_page_sources() IS
+    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
+    'statistics of plans';
+REVOKE ALL ON FUNCTION internal_clock_page_sources() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_page_sources() TO pg_monitor;
+
+CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
+LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+RETURN coalesce(replace(replace(replace(replace(replace(
+           regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'),
+           '<i>not known</i>');
+COMMENT ON FUNCTION internal_clock_page_escape(text) IS
+    'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
+REVOKE ALL ON FUNCTION internal_clock_page_escape(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_page_escape(text) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_fleet_connect(
+    statement text,
+    connection text,
+    server text,
+    seconds integer
+) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
+COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
+    'internal: executes the statement by which dblink connects, with a timeout in seconds';
+REVOKE ALL ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) TO pg_monitor;
+
+CREATE FUNCTION internal_clock_outlier_limits(
+    figures double precision[],
+    confidence numeric DEFAULT 95,
+    tolerance double precision DEFAULT 0,
+    comparisons integer DEFAULT NULL,
+    OUT median double precision,
+    OUT low double precision,
+    OUT high double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
+COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
+    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
+    'by the median absolute deviation; the limits are at least the tolerance away from the '
+    'median, and the confidence is that of all comparisons together';
+
+-- One clock: runs, and views of a run.  Functions that measure keep a CPU busy, so they are for
+-- pg_monitor.
+
+-- NULL means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -180,95 +341,65 @@ CREATE TYPE clock_summary_row AS (
     frequency_hz      double precision,
     started_at        timestamp with time zone
 );
-COMMENT ON TYPE clock_summary_row IS
-'one run of a clock in one row: what clock_summary() returns';
-COMMENT ON COLUMN clock_summary_row.source IS
-'clock source that was read';
-COMMENT ON COLUMN clock_summary_row.clock IS
-'clock that the source stood for, such as RDTSC';
-COMMENT ON COLUMN clock_summary_row.cost_ns IS
-'what a reading costs when nothing disturbs it, in nanoseconds';
+COMMENT ON TYPE clock_summary_row IS 'a run of a clock in one row, as clock_summary() returns it';
+COMMENT ON COLUMN clock_summary_row.source IS 'name of the clock source';
+COMMENT ON COLUMN clock_summary_row.clock IS 'clock that was read, such as RDTSC';
+COMMENT ON COLUMN clock_summary_row.cost_ns IS 'undisturbed cost of a reading, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
-'half of the 95 % confidence interval of cost_ns, in nanoseconds';
+    'half of the 95 % confidence interval of cost_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.duration_s IS
-'how long the run took on the reference clock, in seconds';
+    'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-'readings that were compared with the one before: durations counted plus backward steps';
+    'number of readings that were compared with the previous one: durations and backward steps';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
-'elapsed time per reading with the work of sampling included, in nanoseconds';
+    'elapsed time per reading, including the work of sampling, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
-'mean duration of a reading, interruptions included, in nanoseconds';
+    'mean duration, including interruptions, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_margin_ns IS
-'half of the 95 % confidence interval of mean_ns, in nanoseconds';
+    'half of the 95 % confidence interval of mean_ns, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.stddev_ns IS
-'standard deviation of the durations, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.min_ns IS
-'shortest duration, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p50_ns IS
-'median of the durations, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p90_ns IS
-'duration that 90 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p99_ns IS
-'duration that 99 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p999_ns IS
-'duration that 99.9 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.p9999_ns IS
-'duration that 99.99 % of all are not above, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.max_ns IS
-'longest duration, in nanoseconds';
+    'standard deviation of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.min_ns IS 'shortest duration, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p50_ns IS 'median of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p90_ns IS '90 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p99_ns IS '99 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p999_ns IS '99.9 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.p9999_ns IS '99.99 % quantile of the durations, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.max_ns IS 'longest duration, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.granularity_ticks IS
-'step that the clock was seen to advance by, in ticks';
+    'smallest step that the clock was observed to advance by, in ticks';
 COMMENT ON COLUMN clock_summary_row.granularity_ns IS
-'step that the clock was seen to advance by, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.stalls IS
-'durations of 0: readings that repeated the one before';
+    'smallest step that the clock was observed to advance by, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.stalls IS 'number of readings equal to the previous one';
 COMMENT ON COLUMN clock_summary_row.longest_stall IS
-'largest number of readings in a row that repeated the one before';
-COMMENT ON COLUMN clock_summary_row.backward_steps IS
-'readings that were below the one before';
-COMMENT ON COLUMN clock_summary_row.backward_max_ns IS
-'largest backward step, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.warps IS
-'times that the clock jumped ahead of the reference clock';
-COMMENT ON COLUMN clock_summary_row.warp_max_ns IS
-'largest warp, in nanoseconds';
+    'largest number of successive readings equal to the previous one';
+COMMENT ON COLUMN clock_summary_row.backward_steps IS 'number of readings below the previous one';
+COMMENT ON COLUMN clock_summary_row.backward_max_ns IS 'largest backward step, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_summary_row.warp_max_ns IS 'largest warp, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.lags IS
-'times that the clock fell behind the reference clock';
-COMMENT ON COLUMN clock_summary_row.lag_max_ns IS
-'largest lag, in nanoseconds';
+    'number of times that the clock fell behind the reference clock';
+COMMENT ON COLUMN clock_summary_row.lag_max_ns IS 'largest lag, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.gaps IS
-'times of 10 microseconds or more that the process was kept from running';
-COMMENT ON COLUMN clock_summary_row.gap_max_ns IS
-'longest gap, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.lost_ms IS
-'time that all gaps took, in milliseconds';
-COMMENT ON COLUMN clock_summary_row.lost_percent IS
-'share of the run that all gaps took, in percent';
+    'number of times that the process was off the CPU for 10 microseconds or more';
+COMMENT ON COLUMN clock_summary_row.gap_max_ns IS 'longest gap, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lost_ms IS 'total duration of the gaps, in milliseconds';
+COMMENT ON COLUMN clock_summary_row.lost_percent IS 'share of the gaps in the run, in percent';
 COMMENT ON COLUMN clock_summary_row.rate_ppm IS
-'by how many parts per million the clock advanced more than the reference clock';
+    'excess of the clock''s rate over that of the reference clock, in parts per million';
 COMMENT ON COLUMN clock_summary_row.rate_bound_ppm IS
-'largest possible error of rate_ppm, in parts per million';
-COMMENT ON COLUMN clock_summary_row.cpus IS
-'CPUs that the run was seen on; empty where the system does not say';
-COMMENT ON COLUMN clock_summary_row.migrations IS
-'changes of CPU that were seen';
-COMMENT ON COLUMN clock_summary_row.warp_total_ns IS
-'sum of all warps, in nanoseconds';
-COMMENT ON COLUMN clock_summary_row.lag_total_ns IS
-'sum of all lags, in nanoseconds';
+    'largest possible error of rate_ppm, in parts per million';
+COMMENT ON COLUMN clock_summary_row.cpus IS 'CPUs on which the run was observed; empty if unknown';
+COMMENT ON COLUMN clock_summary_row.migrations IS 'number of observed changes of CPU';
+COMMENT ON COLUMN clock_summary_row.warp_total_ns IS 'sum of all warps, in nanoseconds';
+COMMENT ON COLUMN clock_summary_row.lag_total_ns IS 'sum of all lags, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.resolution_ns IS
-'resolution that the system reports for the clock, in nanoseconds';
+    'resolution of the clock that the system reports, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.precision_bits IS
-'significant bits kept of durations of 4096 ticks and more; 64 if all are exact';
-COMMENT ON COLUMN clock_summary_row.frequency_hz IS
-'ticks of the clock per second';
-COMMENT ON COLUMN clock_summary_row.started_at IS
-'when the run began';
+    'significant bits of durations of 4096 ticks or more; 64 if all are exact';
+COMMENT ON COLUMN clock_summary_row.frequency_hz IS 'ticks of the clock per second';
+COMMENT ON COLUMN clock_summary_row.started_at IS 'start of the run';
 
---
--- Measuring functions.  They keep a CPU busy for as long as they are told to,
--- so they are not for everybody.
---
 CREATE FUNCTION clock_measure(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
@@ -277,38 +408,37 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-'samples a clock for a number of seconds and returns the run as one value';
+    'samples a clock for some seconds (3) and returns the run as one value; with a rate, samples '
+    'at random instants, so many per second';
+REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 
 CREATE FUNCTION clock_histogram(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+    cutoff   double precision DEFAULT NULL,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
 AS 'MODULE_PATHNAME', 'clock_histogram_source';
-COMMENT ON FUNCTION clock_histogram(text, double precision) IS
-'samples a clock and counts its durations in buckets of powers of two nanoseconds';
+COMMENT ON FUNCTION clock_histogram(text, double precision, double precision) IS
+    'samples a clock for some seconds (3) and counts the durations in buckets of powers of two '
+    'nanoseconds, with bars; with a cutoff in percent, counts each duration up to the cutoff';
+REVOKE ALL ON FUNCTION clock_histogram(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision, double precision) TO pg_monitor;
 
-CREATE FUNCTION clock_histogram_plot(
-    source   text             DEFAULT 'instr_time',
-    duration double precision DEFAULT 3,
-    width    integer          DEFAULT 74
-) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
-AS 'MODULE_PATHNAME', 'clock_histogram_plot_source';
-COMMENT ON FUNCTION clock_histogram_plot(text, double precision, integer) IS
-'samples a clock source and draws the histogram of its durations with bars';
-
-CREATE FUNCTION clock_durations(
-    source   text             DEFAULT 'instr_time',
-    duration double precision DEFAULT 3,
-    cutoff   double precision DEFAULT 99.99,
-    OUT duration_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
+CREATE FUNCTION clock_histogram(
+    sample clock_sample,
+    cutoff double precision DEFAULT NULL,
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint,
+    OUT bar text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
-AS 'MODULE_PATHNAME', 'clock_durations_source';
-COMMENT ON FUNCTION clock_durations(text, double precision, double precision) IS
-'samples a clock and counts each duration in nanoseconds, up to a cutoff in percent, and the largest';
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
+AS 'MODULE_PATHNAME', 'clock_histogram_sample';
+COMMENT ON FUNCTION clock_histogram(clock_sample, double precision) IS
+    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; with a '
+    'cutoff in percent, counts each duration up to the cutoff';
 
 CREATE FUNCTION clock_summary(
     source   text             DEFAULT 'instr_time',
@@ -317,22 +447,39 @@ CREATE FUNCTION clock_summary(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_summary_source';
 COMMENT ON FUNCTION clock_summary(text, double precision) IS
-'samples a clock and sums up the run in one row: cost of a reading, spread, quantiles, and what was found';
+    'samples a clock for some seconds (3) and summarizes the run in one row: cost of a reading, '
+    'spread, quantiles and findings';
+REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
+
+CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_summary_sample';
+COMMENT ON FUNCTION clock_summary(clock_sample) IS
+    'summarizes a run in one row: cost of a reading, spread, quantiles and findings';
 
 CREATE FUNCTION clock_throttled(
     source   text             DEFAULT 'instr_time',
     duration double precision DEFAULT 3,
     rate     double precision DEFAULT 200,
-    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint, OUT instants_per_s numeric,
-    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric, OUT cold_max_ns numeric,
-    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric, OUT warm_max_ns numeric,
-    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric, OUT late_max_us numeric,
+    OUT source text, OUT clock text, OUT instants bigint, OUT wakeups bigint,
+    OUT instants_per_s numeric,
+    OUT cold_mean_ns numeric, OUT cold_p50_ns numeric, OUT cold_p99_ns numeric,
+    OUT cold_max_ns numeric,
+    OUT warm_mean_ns numeric, OUT warm_p50_ns numeric, OUT warm_p99_ns numeric,
+    OUT warm_max_ns numeric,
+    OUT late_mean_us numeric, OUT late_p50_us numeric, OUT late_p99_us numeric,
+    OUT late_max_us numeric,
     OUT cpu_percent numeric
 ) RETURNS record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_throttled';
 COMMENT ON FUNCTION clock_throttled(text, double precision, double precision) IS
-'reads a clock at random instants for a number of seconds (3), sleeping in between at about 1 % of a CPU: what a reading costs right after a sleep and when warm, in nanoseconds, and how late it woke, in microseconds';
+    'reads a clock at random instants for some seconds (3), with about 1 % of a CPU: cost of a '
+    'reading after a sleep and of a warm reading, in nanoseconds, and delay of the wake-ups, in '
+    'microseconds';
+REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
 
 CREATE FUNCTION clock_timeline(
     source   text             DEFAULT 'instr_time',
@@ -348,7 +495,10 @@ CREATE FUNCTION clock_timeline(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_timeline';
 COMMENT ON FUNCTION clock_timeline(text, double precision, double precision, double precision) IS
-'samples a clock for a number of seconds (10) and gives a row an interval (1 s), when the interval ends: mean, quantiles and largest duration in nanoseconds, and what was found';
+    'samples a clock for some seconds (10) and returns a row at the end of each interval (1 s): '
+    'mean, quantiles and maximum of the durations, in nanoseconds, and findings';
+REVOKE ALL ON FUNCTION clock_timeline(text, float8, float8, float8) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_timeline(text, float8, float8, float8) TO pg_monitor;
 
 CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
@@ -357,97 +507,220 @@ CREATE FUNCTION clock_report(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
 AS 'MODULE_PATHNAME', 'clock_report';
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
-'samples the system clock, RDTSCP and RDTSC, each for a number of seconds (3), and returns the lines that pg_test_timing of PostgreSQL 19 prints';
+    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
+    'of pg_test_timing of PostgreSQL 19';
+REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
+
+-- Several clocks beside each other, or one on several CPUs.
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
     duration  double precision DEFAULT 1.5,
     reference text             DEFAULT 'kernel',
     OUT source text,
-    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric, OUT typical_cost_margin_ns numeric, OUT read_by text,
-    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric, OUT granularity_ticks numeric,
+    OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT typical_cost_ns numeric,
+    OUT typical_cost_margin_ns numeric, OUT read_by text,
+    OUT resolution_ns numeric, OUT observed_ns numeric, OUT observed_hz numeric,
+    OUT granularity_ticks numeric,
     OUT strictly_monotonic boolean,
-    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint, OUT gaps bigint,
+    OUT fails bigint, OUT warps bigint, OUT stalls bigint, OUT backward_steps bigint,
+    OUT gaps bigint,
     OUT clock text, OUT judged_by text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-'samples all clocks in turn, each for an equal part of a number of seconds (1.5), and gives a row for each: cost of a reading in nanoseconds, undisturbed (cost_ns) and typical (typical_cost_ns, the median), each with its margin; resolution in nanoseconds; and what is wrong with it';
+    'samples all clocks in turn, for some seconds together (1.5), and returns a row for each: '
+    'undisturbed and typical (median) cost of a reading, with margins, and resolution, in '
+    'nanoseconds, and findings';
+REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
 
---
--- Views of a run that has been made.
---
-CREATE FUNCTION clock_histogram(
-    sample clock_sample,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
-) RETURNS SETOF record
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_histogram_sample';
-COMMENT ON FUNCTION clock_histogram(clock_sample) IS
-'counts the durations of a run in buckets of powers of two nanoseconds';
-
--- a bigint, lest clock_histogram_plot('rdtsc', 3) be this one, as 3 is an integer
-CREATE FUNCTION clock_histogram_plot(
-    sample clock_sample,
-    width  bigint DEFAULT 74
-) RETURNS SETOF text
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_histogram_plot_sample';
-COMMENT ON FUNCTION clock_histogram_plot(clock_sample, bigint) IS
-'draws the histogram of a run with bars';
-
-CREATE FUNCTION clock_durations(
-    sample clock_sample,
-    cutoff double precision DEFAULT 99.99,
-    OUT duration_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint
-) RETURNS SETOF record
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 100
-AS 'MODULE_PATHNAME', 'clock_durations_sample';
-COMMENT ON FUNCTION clock_durations(clock_sample, double precision) IS
-'counts each duration of a run in nanoseconds, up to a cutoff in percent, and the largest';
-
-CREATE FUNCTION clock_summary(sample clock_sample) RETURNS clock_summary_row
-LANGUAGE C IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_summary_sample';
-COMMENT ON FUNCTION clock_summary(clock_sample) IS
-'sums up a run in one row: cost of a reading, spread, quantiles, and what was found';
-
-CREATE FUNCTION clock_merge_add(clock_sample, clock_sample) RETURNS clock_sample
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_merge_add';
-COMMENT ON FUNCTION clock_merge_add(clock_sample, clock_sample) IS
-'transition and combine function of the aggregate clock_merge()';
-
--- a state is two tables of counters and a table of long durations
-CREATE AGGREGATE clock_merge(clock_sample) (
-    SFUNC = clock_merge_add,
-    STYPE = clock_sample,
-    SSPACE = 400000,
-    COMBINEFUNC = clock_merge_add,
-    PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE clock_merge(clock_sample) IS
-'one sample out of many of the same clock';
-
---
--- Whether the clocks of all CPUs agree.
---
 CREATE FUNCTION clock_cpu_skew(
     source   text             DEFAULT NULL,
     duration double precision DEFAULT 3,
     OUT cpu integer, OUT clock text, OUT reading_ns numeric,
-    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric, OUT round_trip_ns numeric,
-    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint, OUT longest_stall bigint
+    OUT offset_ns numeric, OUT offset_min_ns numeric, OUT offset_max_ns numeric,
+    OUT round_trip_ns numeric,
+    OUT exchanges bigint, OUT warps bigint, OUT warp_max_ns numeric, OUT stalls bigint,
+    OUT longest_stall bigint
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
-'compares the clock of each CPU with that of the first, all of them within a number of seconds (3), by two background workers: offset in nanoseconds with certain bounds, warps, stalls, and the cost of a reading';
+    'compares the clock of each CPU with that of the first one, by two background workers, for '
+    'some seconds together (3): offset in nanoseconds with certain bounds, warps, stalls, and '
+    'cost of a reading';
+REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
 
---
--- What timing costs queries.
---
+CREATE FUNCTION clock_drift(
+    source    text             DEFAULT 'system',
+    duration  double precision DEFAULT 1,
+    reference text             DEFAULT 'kernel',
+    OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
+    OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_margin_ppm numeric,
+    OUT residual_max_ns numeric, OUT bracket_ns numeric,
+    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint,
+    OUT warp_max_ns numeric,
+    OUT lags bigint, OUT lag_max_ns numeric
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'clock_drift';
+COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
+    'compares a clock with a reference for some seconds (1): difference of the rates in parts per '
+    'million, with a 95 % margin, and steps, which are not part of the rate';
+REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
+
+CREATE FUNCTION clock_monitor(
+    sources   text[]           DEFAULT '{all}',
+    duration  double precision DEFAULT 5,
+    every     double precision DEFAULT 1,
+    reference text             DEFAULT 'kernel',
+    OUT elapsed_s numeric, OUT source text, OUT advance_ms numeric,
+    OUT against_reference_us numeric, OUT bracket_ns numeric
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_monitor';
+COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
+    'compares clocks with a reference at the end of each interval (1 s) for some seconds (5): '
+    'advance of each clock in milliseconds, and its excess over the reference in microseconds';
+REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
+
+CREATE FUNCTION clock_compare(
+    sources    text[],
+    duration   double precision DEFAULT 1,
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    plot_width integer DEFAULT NULL,
+    separate   boolean DEFAULT false,
+    OUT source text, OUT n integer, OUT median_ns numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric,
+    OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT pooled_stddev_ns numeric,
+    OUT plot text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
+AS 'MODULE_PATHNAME', 'clock_compare_sources';
+COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
+    'compares the cost of a reading of each clock source with that of the first one; with '
+    'plot_width, such as 74, the first row has the plot of ministat';
+REVOKE ALL ON FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean) TO pg_monitor;
+
+CREATE FUNCTION clock_compare(
+    a          double precision[],
+    b          double precision[],
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    plot_width integer DEFAULT NULL,
+    separate   boolean DEFAULT false,
+    OUT data text, OUT n integer, OUT median double precision,
+    OUT difference double precision, OUT difference_margin double precision,
+    OUT difference_percent double precision,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low double precision, OUT difference_high double precision,
+    OUT difference_margin_percent double precision,
+    OUT min double precision, OUT max double precision, OUT mean double precision,
+    OUT stddev double precision,
+    OUT pooled_stddev double precision, OUT plot text
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
+AS 'MODULE_PATHNAME', 'clock_compare_arrays';
+COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
+    'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
+    'ministat';
+
+CREATE FUNCTION clock_compare(
+    a          clock_sample[],
+    b          clock_sample[],
+    method     text DEFAULT 'rank',
+    confidence numeric DEFAULT 95,
+    plot_width integer DEFAULT NULL,
+    separate   boolean DEFAULT false,
+    OUT data text, OUT n integer, OUT median_ns numeric,
+    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
+    OUT verdict text, OUT p_value double precision,
+    OUT difference_low_ns numeric, OUT difference_high_ns numeric,
+    OUT difference_margin_percent numeric,
+    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric,
+    OUT pooled_stddev_ns numeric,
+    OUT plot text
+) RETURNS SETOF record
+LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
+AS 'MODULE_PATHNAME', 'clock_compare_samples';
+COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, int, boolean) IS
+    'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
+    'the first row has the plot of ministat';
+
+-- Clock sources, and what the machine says of its clocks.
+
+CREATE FUNCTION clock_sources(
+    OUT source text, OUT description text, OUT available boolean, OUT reason text,
+    OUT clock text, OUT frequency_hz double precision, OUT frequency_from text,
+    OUT resolution_ns double precision, OUT used_for text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
+AS 'MODULE_PATHNAME', 'clock_sources';
+COMMENT ON FUNCTION clock_sources() IS
+    'lists the known clock sources, as the view clock_sources shows them; once per session, takes '
+    '50 ms to calibrate the processor''s counter';
+REVOKE ALL ON FUNCTION clock_sources() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_sources() TO pg_monitor;
+
+CREATE VIEW clock_sources AS
+    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason,
+           description
+    FROM clock_sources();
+COMMENT ON VIEW clock_sources IS
+    'known clock sources: availability, with the reason if unavailable, and use by this server; '
+    'once per session, takes 50 ms to calibrate the processor''s counter';
+REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
+GRANT SELECT ON TABLE clock_sources TO pg_monitor;
+COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions accept it';
+COMMENT ON COLUMN clock_sources.available IS 'true if this server can read the source';
+COMMENT ON COLUMN clock_sources.clock IS
+    'system call, function or instruction that reads the clock; null if unavailable';
+COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks per second; null if unavailable';
+COMMENT ON COLUMN clock_sources.frequency_from IS 'origin of frequency_hz';
+COMMENT ON COLUMN clock_sources.resolution_ns IS
+    'resolution that the system reports, or length of a counter''s tick, in nanoseconds; null if '
+    'unavailable';
+COMMENT ON COLUMN clock_sources.used_for IS 'current use by this server; null if none';
+COMMENT ON COLUMN clock_sources.reason IS
+    'reason why the source is unavailable; null if it is available';
+COMMENT ON COLUMN clock_sources.description IS 'description of the source';
+
+CREATE FUNCTION clock_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
+AS 'MODULE_PATHNAME', 'clock_platform';
+COMMENT ON FUNCTION clock_platform() IS
+    'lists properties of the clocks that processor, hypervisor, operating system and server '
+    'report, as the view clock_platform shows them';
+REVOKE ALL ON FUNCTION clock_platform() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_platform() TO pg_monitor;
+
+CREATE VIEW clock_platform AS
+    SELECT name, value, note
+    FROM clock_platform();
+COMMENT ON VIEW clock_platform IS
+    'properties of the clocks that processor, hypervisor, operating system and server report, '
+    'with remarks; measures nothing';
+REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
+GRANT SELECT ON TABLE clock_platform TO pg_monitor;
+COMMENT ON COLUMN clock_platform.name IS
+    'name of the property, such as processor or kernel_clock_source';
+COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
+COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
+
+-- What timing costs queries, and would cost this server.
+
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
     INOUT workload               text             DEFAULT 'generate_series',
@@ -474,7 +747,11 @@ CREATE PROCEDURE clock_executor_overhead(
 ) LANGUAGE C
 AS 'MODULE_PATHNAME', 'clock_executor_overhead';
 COMMENT ON PROCEDURE clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
+REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
+GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
 
 CREATE FUNCTION clock_executor_overhead_runs(
     rows     bigint           DEFAULT 1000,
@@ -484,13 +761,18 @@ CREATE FUNCTION clock_executor_overhead_runs(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ns numeric, OUT overhead_margin_ns numeric,
-    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric, OUT slowdown_percent numeric,
+    OUT typical_overhead_ns numeric, OUT typical_overhead_margin_ns numeric,
+    OUT slowdown_percent numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_executor_overhead_runs';
 COMMENT ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) IS
-'executes count(*) over some rows (1000) at each level of instrumentation, by turns for a number of seconds (3): a row a level with times in milliseconds, and overhead in nanoseconds a row, undisturbed (overhead_ns) and typical (typical_overhead_ns, the median), each with its margin';
+    'executes count(*) over some rows (1000) at each level of instrumentation, alternating for '
+    'some seconds (3): a row per level, with times in milliseconds, and overhead in nanoseconds '
+    'per row, undisturbed and typical (median), with margins';
+REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
 
 CREATE FUNCTION clock_query_overhead(
     query         text,
@@ -501,223 +783,91 @@ CREATE FUNCTION clock_query_overhead(
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
     OUT overhead_ms numeric, OUT overhead_margin_ms numeric, OUT slowdown_percent numeric,
-    OUT node_calls bigint, OUT overhead_ns_per_call numeric, OUT overhead_margin_ns_per_call numeric,
+    OUT node_calls bigint, OUT overhead_ns_per_call numeric,
+    OUT overhead_margin_ns_per_call numeric,
     OUT parallel boolean, OUT jit boolean
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 4
 AS 'MODULE_PATHNAME', 'clock_query_overhead';
 COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';
 
---
--- Clocks beside each other.
---
-CREATE FUNCTION clock_drift(
-    source    text             DEFAULT 'system',
-    duration  double precision DEFAULT 1,
-    reference text             DEFAULT 'kernel',
-    OUT source text, OUT reference text, OUT clock text, OUT pairs bigint, OUT rejected bigint,
-    OUT duration_s numeric, OUT drift_ppm numeric, OUT drift_margin_ppm numeric,
-    OUT residual_max_ns numeric, OUT bracket_ns numeric,
-    OUT backward_steps bigint, OUT backward_max_ns numeric, OUT warps bigint, OUT warp_max_ns numeric,
-    OUT lags bigint, OUT lag_max_ns numeric
-) RETURNS record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'clock_drift';
-COMMENT ON FUNCTION clock_drift(text, double precision, text) IS
-'looks at a clock beside a reference now and then for a number of seconds (1): by how many parts per million it runs faster, with a 95 % margin, and its steps, which are no part of that';
-
-CREATE FUNCTION clock_monitor(
-    sources   text[]           DEFAULT '{all}',
-    duration  double precision DEFAULT 5,
-    every     double precision DEFAULT 1,
-    reference text             DEFAULT 'kernel',
-    OUT elapsed_s numeric, OUT source text, OUT advance_ms numeric,
-    OUT against_reference_us numeric, OUT bracket_ns numeric
+-- If a part of a sum is unknown, the sum of the others is a lower bound.
+CREATE FUNCTION clock_impact(
+    seconds double precision DEFAULT NULL,
+    detail  boolean          DEFAULT false,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
-AS 'MODULE_PATHNAME', 'clock_monitor';
-COMMENT ON FUNCTION clock_monitor(text[], double precision, double precision, text) IS
-'looks at clocks beside a reference at the end of each interval (1 s) for a number of seconds (5): how far each has advanced in milliseconds, and by how much more than the reference in microseconds';
-
-CREATE FUNCTION clock_compare(
-    sources    text[],
-    duration   double precision DEFAULT 1,
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    OUT source text, OUT n integer, OUT median_ns numeric,
-    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
-    OUT verdict text, OUT p_value double precision,
-    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
-AS 'MODULE_PATHNAME', 'clock_compare_sources';
-COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric) IS
-'what a reading of each clock source costs, and whether and by how much that differs from the first source''s';
-
-CREATE FUNCTION clock_compare(
-    a          double precision[],
-    b          double precision[],
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    OUT data text, OUT n integer, OUT median double precision,
-    OUT difference double precision, OUT difference_margin double precision, OUT difference_percent double precision,
-    OUT verdict text, OUT p_value double precision,
-    OUT difference_low double precision, OUT difference_high double precision,
-    OUT difference_margin_percent double precision,
-    OUT min double precision, OUT max double precision, OUT mean double precision, OUT stddev double precision,
-    OUT pooled_stddev double precision
-) RETURNS SETOF record
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
-AS 'MODULE_PATHNAME', 'clock_compare_arrays';
-COMMENT ON FUNCTION clock_compare(double precision[], double precision[], text, numeric) IS
-'whether and by how much two sets of figures differ';
-
-CREATE FUNCTION clock_compare(
-    a          clock_sample[],
-    b          clock_sample[],
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    OUT data text, OUT n integer, OUT median_ns numeric,
-    OUT difference_ns numeric, OUT difference_margin_ns numeric, OUT difference_percent numeric,
-    OUT verdict text, OUT p_value double precision,
-    OUT difference_low_ns numeric, OUT difference_high_ns numeric, OUT difference_margin_percent numeric,
-    OUT min_ns numeric, OUT max_ns numeric, OUT mean_ns numeric, OUT stddev_ns numeric, OUT pooled_stddev_ns numeric
-) RETURNS SETOF record
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
-AS 'MODULE_PATHNAME', 'clock_compare_samples';
-COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric) IS
-'whether and by how much the cost of a reading differs between two sets of stored runs';
-
-CREATE FUNCTION clock_compare_plot(
-    sources    text[],
-    duration   double precision DEFAULT 1,
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    width      integer DEFAULT 74,
-    separate   boolean DEFAULT false
-) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
-AS 'MODULE_PATHNAME', 'clock_compare_plot_sources';
-COMMENT ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) IS
-'the picture that ministat draws, of what a reading of each clock source costs in nanoseconds';
-
-CREATE FUNCTION clock_compare_plot(
-    a          double precision[],
-    b          double precision[],
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    width      integer DEFAULT 74,
-    separate   boolean DEFAULT false
-) RETURNS SETOF text
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_compare_plot_arrays';
-COMMENT ON FUNCTION clock_compare_plot(double precision[], double precision[], text, numeric, integer, boolean) IS
-'the picture that ministat draws, of two sets of figures';
-
-CREATE FUNCTION clock_compare_plot(
-    a          clock_sample[],
-    b          clock_sample[],
-    method     text DEFAULT 'rank',
-    confidence numeric DEFAULT 95,
-    width      integer DEFAULT 74,
-    separate   boolean DEFAULT false
-) RETURNS SETOF text
-LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 20
-AS 'MODULE_PATHNAME', 'clock_compare_plot_samples';
-COMMENT ON FUNCTION clock_compare_plot(clock_sample[], clock_sample[], text, numeric, integer, boolean) IS
-'the picture that ministat draws, of what a reading costs in two sets of stored runs, in nanoseconds';
-
---
--- What there is to measure.
---
-CREATE FUNCTION clock_list_sources(
-    OUT source text, OUT description text, OUT available boolean, OUT reason text,
-    OUT clock text, OUT frequency_hz double precision, OUT frequency_from text,
-    OUT resolution_ns double precision, OUT used_for text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
-AS 'MODULE_PATHNAME', 'clock_list_sources';
-COMMENT ON FUNCTION clock_list_sources() IS
-'lists the clock sources known, a row each, as the view clock_sources shows them; takes 50 ms once a session, to calibrate the counter of the processor';
-
-CREATE VIEW clock_sources AS
-    SELECT source, available, clock, frequency_hz, frequency_from, resolution_ns, used_for, reason, description
-    FROM clock_list_sources();
-COMMENT ON VIEW clock_sources IS
-'clock sources known: whether each can be read here, or why not, and what this server uses it for; takes 50 ms once a session, to calibrate the counter of the processor';
-COMMENT ON COLUMN clock_sources.source IS 'name of the clock source, as functions take it';
-COMMENT ON COLUMN clock_sources.available IS 'whether it can be read on this server';
-COMMENT ON COLUMN clock_sources.clock IS 'system call, function or instruction that is read; null if not available';
-COMMENT ON COLUMN clock_sources.frequency_hz IS 'ticks a second; null if not available';
-COMMENT ON COLUMN clock_sources.frequency_from IS 'where frequency_hz is known from';
-COMMENT ON COLUMN clock_sources.resolution_ns IS 'nanoseconds of a step, as the system reports it, or of a tick of a counter; null if not available';
-COMMENT ON COLUMN clock_sources.used_for IS 'what this server reads it for at present; null for nothing';
-COMMENT ON COLUMN clock_sources.reason IS 'why it is not available; null if it is';
-COMMENT ON COLUMN clock_sources.description IS 'what the source is';
-
-CREATE FUNCTION clock_list_platform(OUT name text, OUT value text, OUT note text) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 20
-AS 'MODULE_PATHNAME', 'clock_list_platform';
-COMMENT ON FUNCTION clock_list_platform() IS
-'lists what processor, hypervisor, operating system and server say of their clocks, a row each, as the view clock_platform shows it';
-
-CREATE VIEW clock_platform AS
-    SELECT name, value, note
-    FROM clock_list_platform();
-COMMENT ON VIEW clock_platform IS
-'what processor, hypervisor, operating system and server say of their clocks, with a note where one has to be taken; measures nothing';
-COMMENT ON COLUMN clock_platform.name IS 'what is told of, such as processor or kernel_clock_source';
-COMMENT ON COLUMN clock_platform.value IS 'what it is on this machine; null if not known';
-COMMENT ON COLUMN clock_platform.note IS 'what has to be considered about the value; null if nothing';
-
---
--- What to think of it.
---
-CREATE FUNCTION clock_advice(
-    duration double precision DEFAULT 1,
-    OUT check_name text, OUT severity text, OUT finding text, OUT action text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
-AS 'MODULE_PATHNAME', 'clock_advice';
-COMMENT ON FUNCTION clock_advice(double precision) IS
-'what to think of this server''s clocks, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning), what was found with the figures, and the commands that help now and for good, or what to ask a provider for';
-
-CREATE FUNCTION clock_check_detail(
-    duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT NULL,
-    max_skew_ns      double precision DEFAULT NULL,
-    max_drift_ppm    double precision DEFAULT NULL,
-    max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text, OUT detail text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
-AS 'MODULE_PATHNAME', 'clock_check_detail';
-COMMENT ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded, with the figure, the threshold and the unit of each';
-
-CREATE FUNCTION clock_check(
-    duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT NULL,
-    max_skew_ns      double precision DEFAULT NULL,
-    max_drift_ppm    double precision DEFAULT NULL,
-    max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean
-) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 9
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
 BEGIN ATOMIC
-    SELECT d.check_name, d.ok
-    FROM clock_check_detail(duration, max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent)
-         WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n)
-    ORDER BY d.n;
+    WITH works AS MATERIALIZED (
+        SELECT d.*
+        FROM internal_clock_impact(seconds, NULL::double precision) WITH ORDINALITY
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent,
+                  least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns,
+                  period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics,
+                  reason, n)
+    )
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent,
+           r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns,
+           r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics,
+           r.reason
+    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
+          UNION ALL
+          SELECT d.setting, d.value, d.in_effect, NULL::text,
+                 sum(d.cpu_percent),
+                 sum(d.cpu_margin_percent),
+                 sum(d.least_cpu_percent),
+                 CASE WHEN bool_or(d.bound = 'estimate')
+                           OR bool_or(d.bound = 'at most')
+                              AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                      THEN 'estimate'
+                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                      ELSE max(d.bound) END,
+                 sum(d.operations)::bigint,
+                 sum(d.operations_per_s),
+                 NULL::numeric,
+                 NULL::numeric,
+                 max(d.reading_ns),
+                 max(d.period_s),
+                 max(d.period),
+                 round(sum(d.operations_per_s * d.readings_per_operation)
+                       / nullif(sum(d.operations_per_s), 0::numeric), 2),
+                 max(d.reading_margin_ns),
+                 max(d.clock),
+                 sum(d.active_percent),
+                 string_agg(DISTINCT d.statistics, ', '),
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
+                 min(d.n)
+          FROM works d
+          WHERE detail IS NOT TRUE
+          GROUP BY d.setting, d.value, d.in_effect) r
+    ORDER BY r.n;
 END;
-COMMENT ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows, for the expected output of tests';
+COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';
+REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
---
--- EXPLAIN ANALYZE without the cost of timing.
---
+-- EXPLAIN ANALYZE without the cost of timing.  For everybody who may execute the query.
+
 CREATE FUNCTION clock_explain(
     query        text,
     sampling     integer DEFAULT 64,
@@ -752,8 +902,9 @@ CREATE FUNCTION clock_explain(
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'clock_explain';
-COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what each node of its plan takes, a row a node, estimated from a few of its calls';
+COMMENT ON FUNCTION clock_explain(text, integer, text, boolean, boolean, float8, text[], integer) IS
+    'executes a query and returns a row per plan node, with times estimated from a random sample '
+    'of its calls';
 
 CREATE FUNCTION clock_explain_text(
     query        text,
@@ -767,8 +918,9 @@ CREATE FUNCTION clock_explain_text(
 ) RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20
 AS 'MODULE_PATHNAME', 'clock_explain_text';
-COMMENT ON FUNCTION clock_explain_text(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN ANALYZE would print, with times estimated from a few calls of each plan node';
+COMMENT ON FUNCTION clock_explain_text(text, int, text, boolean, boolean, float8, text[], int) IS
+    'executes a query and returns the output of EXPLAIN ANALYZE, with times estimated from a '
+    'random sample of the calls of each plan node';
 
 CREATE FUNCTION clock_explain_json(
     query        text,
@@ -782,245 +934,156 @@ CREATE FUNCTION clock_explain_json(
 ) RETURNS json
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'clock_explain_json';
-COMMENT ON FUNCTION clock_explain_json(text, integer, text, boolean, boolean, double precision, text[], integer) IS
-'executes a query and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, with times estimated from a few calls of each plan node';
+COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8, text[], int) IS
+    'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
+    'estimated from a random sample of the calls of each plan node';
 
---
--- What timing would cost this server, by what it has been seen to do.
---
-CREATE FUNCTION clock_impact_detail(
-    seconds double precision DEFAULT NULL,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
-    OUT statistics text, OUT reason text
+-- Judgements of this server's clocks.
+
+CREATE FUNCTION clock_advice(
+    duration double precision DEFAULT 1,
+    OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'clock_impact_detail';
-COMMENT ON FUNCTION clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
+AS 'MODULE_PATHNAME', 'clock_advice';
+COMMENT ON FUNCTION clock_advice(double precision) IS
+    'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
+    'each check, worst first: severity (ok, notice or warning), finding with figures, and the '
+    'commands that help';
+REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
 
--- What is not known of a part, is not known of the whole: then the others are
--- what it costs at least.
-CREATE FUNCTION clock_impact(
-    seconds double precision DEFAULT NULL,
-    OUT setting text, OUT value text, OUT in_effect boolean,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations_per_s numeric, OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
-    OUT statistics text, OUT reason text
+CREATE FUNCTION clock_check(
+    duration         double precision DEFAULT 1,
+    max_cost_ns      double precision DEFAULT NULL,
+    max_skew_ns      double precision DEFAULT NULL,
+    max_drift_ppm    double precision DEFAULT NULL,
+    max_lost_percent double precision DEFAULT NULL,
+    OUT check_name text, OUT ok boolean, OUT figure numeric, OUT threshold numeric, OUT unit text,
+    OUT detail text
 ) RETURNS SETOF record
-LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 4
-BEGIN ATOMIC
-    SELECT d.setting, d.value, d.in_effect,
-           sum(d.cpu_percent),
-           sum(d.cpu_margin_percent),
-           sum(d.least_cpu_percent),
-           CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
-                THEN 'estimate'
-                WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
-                WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                ELSE max(d.bound) END,
-           sum(d.operations_per_s),
-           max(d.reading_ns),
-           max(d.period_s),
-           max(d.period),
-           round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0::numeric), 2),
-           max(d.reading_margin_ns),
-           max(d.clock),
-           sum(d.active_percent),
-           string_agg(DISTINCT d.statistics, ', '),
-           string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n)
-    FROM clock_impact_detail(seconds) WITH ORDINALITY
-         AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-              operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-              readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
-    GROUP BY d.setting, d.value, d.in_effect
-    ORDER BY min(d.n);
-END;
-COMMENT ON FUNCTION clock_impact(double precision) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the typical cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
+AS 'MODULE_PATHNAME', 'clock_check';
+COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
+    'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
+    'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
+    'unit';
+REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
---
--- Statistics of plans that are timed all the time.
---
-CREATE FUNCTION clock_list_plan_stats(
+-- Statistics of plans and nodes.  Everybody sees what he has executed.
+
+CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
-    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint, OUT failed_executions bigint,
+    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint,
+    OUT failed_executions bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
     OUT mean_ms double precision, OUT mean_margin_ms double precision,
     OUT first_seen timestamptz, OUT last_seen timestamptz, OUT nodes integer, OUT plan text
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000
-AS 'MODULE_PATHNAME', 'clock_list_plan_stats';
-COMMENT ON FUNCTION clock_list_plan_stats() IS
-'lists the plans of which statistics are kept, a row each, as the view clock_plan_stats shows them';
+AS 'MODULE_PATHNAME', 'clock_plan_stats';
+COMMENT ON FUNCTION clock_plan_stats() IS
+    'lists the plans that have statistics, as the view clock_plan_stats shows them';
 
 CREATE VIEW clock_plan_stats AS
-    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions, s.failed_executions,
-           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes, s.first_seen, s.last_seen,
+    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions,
+           s.failed_executions,
+           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes,
+           s.first_seen, s.last_seen,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
-    FROM clock_list_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+    FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_plan_stats IS
-'plans that were executed while clocktiming.track was on, a row for each plan of a query of a user in a database, with how often and how long they were executed, estimated from a random part of the executions';
-COMMENT ON COLUMN clock_plan_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
-COMMENT ON COLUMN clock_plan_stats.planid IS 'identifier of the plan: a hash of its tree';
-COMMENT ON COLUMN clock_plan_stats.executions IS 'estimated number of executions that have succeeded: each one that was timed stands for 1/p, where p was its chance of being timed';
-COMMENT ON COLUMN clock_plan_stats.executions_margin IS 'half of a 95 % confidence interval of the number of executions';
-COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of executions that were timed, and have succeeded';
-COMMENT ON COLUMN clock_plan_stats.failed_executions IS 'estimated number of executions that have ended with an error; their times are not counted';
-COMMENT ON COLUMN clock_plan_stats.total_ms IS 'estimated time of all executions, in milliseconds, without what timing them has cost';
-COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of all executions, in milliseconds';
-COMMENT ON COLUMN clock_plan_stats.mean_ms IS 'mean time of an execution, in milliseconds; null if none has succeeded';
-COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS 'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than two timed executions';
-COMMENT ON COLUMN clock_plan_stats.plan IS 'the plan as EXPLAIN shows it, without figures and conditions; null until the nodes of an execution that has succeeded were timed';
-COMMENT ON COLUMN clock_plan_stats.nodes IS 'number of nodes of the plan, of which the first 200 have statistics of their own; 0 until the nodes of an execution that has succeeded were timed';
+    'plans that were executed while clocktiming.track was on, a row for each plan of a query of a '
+    'user in a database: number and time of the executions, estimated from a random sample';
+GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
+COMMENT ON COLUMN clock_plan_stats.executions IS
+    'estimated number of successful executions: a timed one counts 1/p, where p was its '
+    'probability of being timed';
+COMMENT ON COLUMN clock_plan_stats.executions_margin IS
+    'half of a 95 % confidence interval of the number of executions';
+COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
+COMMENT ON COLUMN clock_plan_stats.failed_executions IS
+    'estimated number of executions that ended with an error, whose times are not included';
+COMMENT ON COLUMN clock_plan_stats.total_ms IS
+    'estimated time of all executions, without the cost of timing them, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of all executions, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.mean_ms IS
+    'mean time of an execution, in milliseconds; null if none succeeded';
+COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
+    'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
+    'two timed executions';
+COMMENT ON COLUMN clock_plan_stats.plan IS
+    'plan as EXPLAIN shows it, without figures and conditions; null until a successful execution '
+    'had timed nodes';
+COMMENT ON COLUMN clock_plan_stats.nodes IS
+    'number of nodes of the plan, of which the first 200 have statistics; 0 until a successful '
+    'execution had timed nodes';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
-COMMENT ON COLUMN clock_plan_stats.dbname IS 'name of the database; null if it has been dropped';
-COMMENT ON COLUMN clock_plan_stats.username IS 'name of the user who has executed the plan';
-COMMENT ON COLUMN clock_plan_stats.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_plan_stats.userid IS 'OID of the user who has executed the plan';
 
-CREATE FUNCTION clock_list_node_stats(
+CREATE FUNCTION clock_node_stats(
     most integer DEFAULT NULL,
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
     OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
-    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint, OUT timed_calls bigint,
+    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
+    OUT timed_calls bigint,
     OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
-AS 'MODULE_PATHNAME', 'clock_list_node_stats';
-COMMENT ON FUNCTION clock_list_node_stats(integer) IS
-'lists the nodes of plans of which statistics are kept, a row each, as the view clock_node_stats shows them; with an argument only so many, up to 1000, that have taken most time themselves';
+AS 'MODULE_PATHNAME', 'clock_node_stats';
+COMMENT ON FUNCTION clock_node_stats(integer) IS
+    'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
+    'argument, up to 1000, only so many nodes with the longest times of their own';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
            s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
-           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor, s.calls, s.timed_calls,
+           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
+           s.calls, s.timed_calls,
            d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
-    FROM clock_list_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+    FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
 COMMENT ON VIEW clock_node_stats IS
-'nodes of the plans in clock_plan_stats, a row each, with what they have taken in all executions together, and how far the planner''s estimates of rows were off';
-COMMENT ON COLUMN clock_node_stats.queryid IS 'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
-COMMENT ON COLUMN clock_node_stats.planid IS 'identifier of the plan: a hash of its tree';
-COMMENT ON COLUMN clock_node_stats.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN';
-COMMENT ON COLUMN clock_node_stats.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_node_stats.node_type IS 'type of the node, as EXPLAIN calls it';
-COMMENT ON COLUMN clock_node_stats.relation IS 'relation that the node scans or modifies, by its name when the plan was first seen; null if none';
-COMMENT ON COLUMN clock_node_stats.index_name IS 'index that the node scans, by its name when the plan was first seen; null if none';
-COMMENT ON COLUMN clock_node_stats.self_ms IS 'estimated time of the node itself in all executions and processes, without the nodes below, in milliseconds; null, as are the other times and the calls, if it was never timed, as one that is executed asynchronously';
-COMMENT ON COLUMN clock_node_stats.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.share_percent IS 'share that a process''s time of the node itself has in the time of all executions of the plan, in percent';
-COMMENT ON COLUMN clock_node_stats.total_ms IS 'estimated time of the node and those below it in all executions and processes, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
-COMMENT ON COLUMN clock_node_stats.loops IS 'estimated number of loops in all executions, in the processes in which the node was timed; in all processes if it was timed in none';
-COMMENT ON COLUMN clock_node_stats.estimated_rows IS 'mean number of rows that the planner has expected of a loop';
-COMMENT ON COLUMN clock_node_stats.actual_rows IS 'mean number of rows that a loop has returned; null if there was none';
-COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS 'how many times too many or too few the expected rows were, on the geometric mean of the executions, neither number being taken for less than 1; null if there was no loop';
-COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS 'how many times too many or too few the expected rows were in the execution where they were furthest off; null if there was no loop';
-COMMENT ON COLUMN clock_node_stats.calls IS 'estimated number of calls of the node in all executions';
-COMMENT ON COLUMN clock_node_stats.timed_calls IS 'estimated number of calls that would have been timed, had all executions been';
-COMMENT ON COLUMN clock_node_stats.dbname IS 'name of the database; null if it has been dropped';
-COMMENT ON COLUMN clock_node_stats.username IS 'name of the user who has executed the plan';
-COMMENT ON COLUMN clock_node_stats.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_node_stats.userid IS 'OID of the user who has executed the plan';
-
-CREATE FUNCTION clock_running(
-    OUT pid integer, OUT level integer,
-    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
-    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint, OUT estimated_rows double precision,
-    OUT total_ms double precision, OUT total_margin_ms double precision,
-    OUT self_ms double precision, OUT self_margin_ms double precision, OUT share_percent double precision,
-    OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
-    OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
-    OUT elapsed_ms double precision, OUT workers integer,
-    OUT started_at timestamptz, OUT since timestamptz, OUT as_of timestamptz,
-    OUT dbid oid, OUT userid oid, OUT queryid bigint
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
-AS 'MODULE_PATHNAME', 'clock_running';
-COMMENT ON FUNCTION clock_running() IS
-'lists the nodes of plans that are being executed, a row each, as the view clock_running shows them';
-
-CREATE VIEW clock_running AS
-    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type, s.relation, s.state, s.rows, s.estimated_rows,
-           s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
-           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms, s.self_margin_ms, s.workers,
-           a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
-           pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
-    FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
-        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
-    ORDER BY s.started_at, s.pid, s.level, s.node;
-COMMENT ON VIEW clock_running IS
-'plans that are being executed in the cluster, a row for each node, with what has been counted and timed so far; while clocktiming.live is on';
-COMMENT ON COLUMN clock_running.pid IS 'process that executes the plan; the leader of parallel workers, whose counters are added to its own';
-COMMENT ON COLUMN clock_running.level IS 'nesting level: 0 is a statement of the client, 1 one of a function that it calls, and so on';
-COMMENT ON COLUMN clock_running.node IS 'number of the node in the plan, from 1, in the order of EXPLAIN; null, as all that is of a node, if the plan has more than 256 nodes';
-COMMENT ON COLUMN clock_running.node_type IS 'type of the node, as EXPLAIN calls it, indented by its depth';
-COMMENT ON COLUMN clock_running.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_running.state IS 'not started; running: its latest loop goes on; finished: that has returned all its rows; rescanning: that was ended by a rescan; null if it is unknown';
-COMMENT ON COLUMN clock_running.rows IS 'rows that the node has returned so far, in all loops and processes';
-COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
-COMMENT ON COLUMN clock_running.self_ms IS 'estimated time of the node itself so far, in all processes, without the nodes below, in milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.share_percent IS 'share of the time of the node itself in the time of the processes that have executed it, in percent';
-COMMENT ON COLUMN clock_running.progress_percent IS 'share of the execution''s time that has passed, as far as can be foreseen, in percent; null if it cannot, see reason';
-COMMENT ON COLUMN clock_running.remaining_ms IS 'time that the execution will still take, as far as can be foreseen, in milliseconds; null if it cannot, see reason';
-COMMENT ON COLUMN clock_running.reason IS 'why progress_percent and remaining_ms are unknown; null if they are known';
-COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
-COMMENT ON COLUMN clock_running.innermost IS 'true for the innermost node that was at work when the counters were published';
-COMMENT ON COLUMN clock_running.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_running.index_name IS 'index that the node scans; null if none';
-COMMENT ON COLUMN clock_running.loops IS 'loops that have begun, in all processes';
-COMMENT ON COLUMN clock_running.calls IS 'calls of the node, in all processes; null if they are not counted';
-COMMENT ON COLUMN clock_running.total_ms IS 'estimated time of the node and those below it so far, in all processes, in milliseconds; null if it was not timed';
-COMMENT ON COLUMN clock_running.total_margin_ms IS 'half of a 95 % confidence interval of the time of the node and those below it, in milliseconds';
-COMMENT ON COLUMN clock_running.self_margin_ms IS 'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
-COMMENT ON COLUMN clock_running.workers IS 'number of parallel workers that execute the plan and whose counters are included';
-COMMENT ON COLUMN clock_running.wait_event_type IS 'what the process waits for, as in pg_stat_activity; null if it does not wait';
-COMMENT ON COLUMN clock_running.wait_event IS 'name of what the process waits for, as in pg_stat_activity; null if it does not wait';
-COMMENT ON COLUMN clock_running.started_at IS 'start of the execution; of one in a function, as of when it was first noticed';
-COMMENT ON COLUMN clock_running.since IS 'start of the counters: later than started_at if nothing said before that the execution would be long';
-COMMENT ON COLUMN clock_running.as_of IS 'time when the process published the counters: it does so every 100 ms, but not during a long call of a single node';
-COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
-COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
-COMMENT ON COLUMN clock_running.queryid IS 'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
-COMMENT ON COLUMN clock_running.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
-
-CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-BEGIN ATOMIC
-    SELECT pg_catalog.string_agg(
-        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END || s.node_type
-        || CASE WHEN s.index_name IS NULL THEN '' WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
-                ELSE ' using ' || pg_catalog.quote_ident(s.index_name) END
-        || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
-        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2), s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
-        || CASE WHEN s.loops = 0 THEN ' (never executed)'
-                WHEN s.total_ms IS NULL THEN pg_catalog.format(' (actual rows=%s loops=%s)', pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops)
-                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)', (s.total_ms / s.loops::double precision)::numeric(100, 3),
-                                       pg_catalog.round(s.rows::numeric / s.loops::numeric), s.loops) END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || coalesce(s.state, 'unknown') || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
-        E'\n' ORDER BY s.node)
-    FROM (SELECT r.*, max(r.as_of) OVER () AS latest FROM clock_running() r
-          WHERE r.pid = clock_running_text.pid AND r.level = clock_running_text.level) s
-    WHERE s.as_of = s.latest AND s.node IS NOT NULL;
-END;
-COMMENT ON FUNCTION clock_running_text(integer, integer) IS
-'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with what has been counted and timed so far and the state of each node; null if it executes none that is shown';
-
-CREATE FUNCTION clock_stats_info(
-    OUT plans bigint, OUT evicted_plans bigint, OUT reset_at timestamptz
-) RETURNS record
-LANGUAGE C VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_stats_info';
-COMMENT ON FUNCTION clock_stats_info() IS
-'of how many plans there are statistics, how many plans were given up for lack of room (see clocktiming.track_max), and since when: the last reset of all';
+    'nodes of the plans in clock_plan_stats: times of all executions together, and errors of the '
+    'planner''s estimates of rows';
+GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
+COMMENT ON COLUMN clock_node_stats.node IS
+    'number of the node in the plan, from 1, in the order of EXPLAIN';
+COMMENT ON COLUMN clock_node_stats.relation IS
+    'relation that the node scans or modifies, by its name when the plan was first seen; null if '
+    'none';
+COMMENT ON COLUMN clock_node_stats.index_name IS
+    'index that the node scans, by its name when the plan was first seen; null if none';
+COMMENT ON COLUMN clock_node_stats.self_ms IS
+    'estimated time of the node itself, without its children, in all executions and processes, in '
+    'milliseconds; null, like the other times and the calls, if the node was never timed, such as '
+    'an asynchronous one';
+COMMENT ON COLUMN clock_node_stats.share_percent IS
+    'share of the node itself, averaged over the processes, in the time of all executions of the '
+    'plan, in percent';
+COMMENT ON COLUMN clock_node_stats.total_ms IS
+    'estimated time of the node and its children in all executions and processes, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.loops IS
+    'estimated number of loops in all executions, in the processes in which the node was timed, '
+    'or in all processes if there are none';
+COMMENT ON COLUMN clock_node_stats.estimated_rows IS
+    'mean number of rows per loop that the planner estimated';
+COMMENT ON COLUMN clock_node_stats.actual_rows IS
+    'mean number of rows per loop; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
+    'factor by which the planner''s estimate of rows was too high or too low, as a geometric mean '
+    'over the executions, where fewer than 1 row counts as 1; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
+    'factor by which the planner''s estimate of rows was too high or too low in the worst '
+    'execution; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.calls IS
+    'estimated number of calls of the node in all executions';
+COMMENT ON COLUMN clock_node_stats.timed_calls IS
+    'estimated number of timed calls if all executions had been timed';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,
@@ -1030,14 +1093,14 @@ CREATE FUNCTION clock_stats_reset(
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_stats_reset';
 COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
-'forgets the statistics of a user''s, a database''s or a query''s plans, 0 being all of them, and nothing if an argument is null; snapshots remain';
+    'deletes the statistics of plans of a user, a database and a query, where 0 means all; '
+    'deletes nothing if an argument is null; keeps snapshots';
+REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
---
--- What has changed since a snapshot of them.
---
--- They belong to this server's statistics, which a crash ends, too.  So they are in no dump, and no publication for all tables
--- takes them to another server.
---
+-- Snapshots of the statistics of plans, and what has changed since.
+
+-- Unlogged, because a crash ends the server's own statistics, too.  No dump and no publication for
+-- all tables includes it.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -1056,49 +1119,19 @@ CREATE UNLOGGED TABLE clock_node_snapshots (
     CHECK (pg_catalog.cardinality(total_sums) = 8 AND pg_catalog.cardinality(self_sums) = 8)
 );
 COMMENT ON TABLE clock_node_snapshots IS
-'snapshots of the statistics of plans and their nodes, which clock_stats_snapshot() takes and clock_node_changes() compares; empty after a crash, and neither dumped nor replicated';
+    'snapshots of the statistics of plans and nodes, which clock_stats_snapshot() stores and '
+    'clock_node_changes() compares; empty after a crash, neither dumped nor replicated';
+GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
 COMMENT ON COLUMN clock_node_snapshots.taken_at IS 'time of the snapshot';
-COMMENT ON COLUMN clock_node_snapshots.dbid IS 'OID of the database';
-COMMENT ON COLUMN clock_node_snapshots.userid IS 'OID of the user who has executed the plan';
 COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_stat_statements';
-COMMENT ON COLUMN clock_node_snapshots.planid IS 'identifier of the plan: a hash of its tree';
-COMMENT ON COLUMN clock_node_snapshots.node IS 'number of the node in the plan, from 1; 0 is the whole plan';
-COMMENT ON COLUMN clock_node_snapshots.depth IS 'depth of the node in the plan; 0 is the root';
-COMMENT ON COLUMN clock_node_snapshots.node_type IS 'type of the node, as EXPLAIN calls it';
-COMMENT ON COLUMN clock_node_snapshots.relation IS 'relation that the node scans or modifies; null if none';
-COMMENT ON COLUMN clock_node_snapshots.index_name IS 'index that the node scans; null if none';
-COMMENT ON COLUMN clock_node_snapshots.first_seen IS 'time since when the sums are of the same plan without a reset';
-COMMENT ON COLUMN clock_node_snapshots.total_sums IS 'weighted sums of the times of the node and those below it, in nanoseconds';
-COMMENT ON COLUMN clock_node_snapshots.self_sums IS 'weighted sums of the times of the node itself, in nanoseconds';
-
-CREATE FUNCTION clock_list_node_sums(
-    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
-    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
-    OUT first_seen timestamptz, OUT total_sums double precision[], OUT self_sums double precision[]
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
-AS 'MODULE_PATHNAME', 'clock_list_node_sums';
-COMMENT ON FUNCTION clock_list_node_sums() IS
-'internal: lists the sums that statistics of plans (node 0) and nodes are made of, as far as the caller may see them';
-
-CREATE FUNCTION clock_compare_sums(
-    "before" double precision[], "after" double precision[], continues boolean, confidence double precision,
-    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision, OUT after_ms double precision,
-    OUT difference_ms double precision, OUT difference_margin_ms double precision, OUT p_value double precision,
-    OUT before_total_ms double precision, OUT after_total_ms double precision
-) RETURNS record
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_compare_sums';
-COMMENT ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) IS
-'internal: compares the mean times of two sums of clock_list_node_sums() by Welch''s test; if one continues the other, what came before is taken off';
-
-CREATE FUNCTION clock_check_changes(
-    confidence numeric, taken_at timestamptz
-) RETURNS void
-LANGUAGE C STABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_check_changes';
-COMMENT ON FUNCTION clock_check_changes(numeric, timestamptz) IS
-'internal: an error unless that is a confidence, and there is a snapshot';
+COMMENT ON COLUMN clock_node_snapshots.node IS
+    'number of the node in the plan, from 1; 0 is the whole plan';
+COMMENT ON COLUMN clock_node_snapshots.first_seen IS
+    'time since when the sums are of the same plan without a reset';
+COMMENT ON COLUMN clock_node_snapshots.total_sums IS
+    'weighted sums of the times of the node and those below it, in nanoseconds';
+COMMENT ON COLUMN clock_node_snapshots.self_sums IS
+    'weighted sums of the times of the node itself, in nanoseconds';
 
 CREATE FUNCTION clock_stats_snapshot(
     keep interval DEFAULT '30 days'
@@ -1110,83 +1143,243 @@ BEGIN ATOMIC
         SELECT clock_timestamp() AS now
     ), i AS (
         INSERT INTO clock_node_snapshots
-            SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
+            SELECT t.now, s.dbid, s.userid, s.queryid, s.planid, s.node, s.depth, s.node_type,
+                   s.relation, s.index_name,
                    s.first_seen, s.total_sums, s.self_sums
-            FROM t, clock_list_node_sums() s
+            FROM t, internal_clock_node_sums() s
             RETURNING taken_at
     )
     SELECT max(i.taken_at) FROM i;
 END;
 COMMENT ON FUNCTION clock_stats_snapshot(interval) IS
-'stores the statistics of all plans and nodes as they are now, for clock_node_changes(), deletes snapshots that are older than the interval, unless it is null, and returns the time of the snapshot; null, and none is stored, if there are no plans';
+    'stores a snapshot of the statistics of all plans and nodes, deletes snapshots that are older '
+    'than the interval, unless it is null, and returns the time of the snapshot; stores nothing '
+    'and returns null if there are no plans';
+REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
 
--- The rate of false discoveries is held below what the confidence leaves by the procedure of Benjamini and Hochberg (Journal of the
--- Royal Statistical Society B 57, 1995): a p-value is multiplied by how many there are, and divided by its rank.
+-- Controls the false discovery rate by the procedure of Benjamini and Hochberg (Journal of the
+-- Royal Statistical Society B 57, 1995): multiplies each p-value by the number of p-values, and
+-- divides it by its rank.
 CREATE FUNCTION clock_node_changes(
     since      timestamptz DEFAULT NULL,
     confidence numeric     DEFAULT 95
 ) RETURNS TABLE (
-    change text, queryid bigint, planid bigint, node integer, depth integer, node_type text, relation text,
-    before_ms double precision, after_ms double precision, difference_ms double precision, difference_margin_ms double precision,
+    change text, queryid bigint, planid bigint, node integer, depth integer, node_type text,
+    relation text,
+    before_ms double precision, after_ms double precision, difference_ms double precision,
+    difference_margin_ms double precision,
     p_value double precision, before_timed bigint, after_timed bigint, before_planid bigint,
     index_name text, dbid oid, userid oid, snapshot timestamptz
 )
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
-    SELECT clock_check_changes(clock_node_changes.confidence,
+    SELECT internal_clock_check_changes(clock_node_changes.confidence,
                                (SELECT max(s.taken_at) FROM clock_node_snapshots s
                                 WHERE s.taken_at <= coalesce(since, 'infinity')));
     WITH was AS MATERIALIZED (
         SELECT s.* FROM clock_node_snapshots s
-        WHERE s.taken_at = (SELECT max(l.taken_at) FROM clock_node_snapshots l WHERE l.taken_at <= coalesce(since, 'infinity'))
+        WHERE s.taken_at = (SELECT max(l.taken_at) FROM clock_node_snapshots l
+                            WHERE l.taken_at <= coalesce(since, 'infinity'))
     ), compared AS MATERIALIZED (
-        SELECT i.dbid, i.userid, i.queryid, i.planid, i.node, i.depth, i.node_type, i.relation, i.index_name, w.taken_at, c.*
-        FROM clock_list_node_sums() i
-        LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid AND w.queryid = i.queryid AND w.planid = i.planid
+        SELECT i.dbid, i.userid, i.queryid, i.planid, i.node, i.depth, i.node_type, i.relation,
+               i.index_name, w.taken_at, c.*
+        FROM internal_clock_node_sums() i
+        LEFT JOIN was w ON w.dbid = i.dbid AND w.userid = i.userid
+                           AND w.queryid = i.queryid AND w.planid = i.planid
                            AND w.node = i.node AND w.node_type = i.node_type,
-             LATERAL clock_compare_sums(coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
-                                        coalesce(w.first_seen = i.first_seen, false), (confidence / 100::numeric)::double precision) c
+             LATERAL internal_clock_compare_sums(
+                 coalesce(w.self_sums, '{0,0,0,0,0,0,0,0}'), i.self_sums,
+                 coalesce(w.first_seen = i.first_seen, false),
+                 (confidence / 100::numeric)::double precision) c
     ), ranked AS (
-        SELECT c.*, c.p_value * (count(*) OVER ())::double precision / (count(*) OVER (ORDER BY c.p_value))::double precision AS scaled
+        SELECT c.*,
+               c.p_value * (count(*) OVER ())::double precision
+               / (count(*) OVER (ORDER BY c.p_value))::double precision AS scaled
         FROM compared c WHERE c.p_value IS NOT NULL
     ), adjusted AS (
-        SELECT r.*, least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted FROM ranked r
+        SELECT r.*,
+               least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted
+        FROM ranked r
     ), mostly_before AS (
-        -- (a plan that has been given up since then is compared by its snapshot alone)
-        SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid, w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
-        FROM was w, LATERAL clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false, (confidence / 100::numeric)::double precision) c
+        -- A plan that was evicted since then is compared by its snapshot alone.
+        SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid,
+            w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
+        FROM was w,
+            LATERAL internal_clock_compare_sums('{0,0,0,0,0,0,0,0}', w.total_sums, false,
+                                                (confidence / 100::numeric)::double precision) c
         WHERE w.node = 0 AND c.after_timed > 0::bigint
         ORDER BY w.dbid, w.userid, w.queryid, c.after_total_ms DESC, w.planid
     ), mostly_after AS (
-        SELECT DISTINCT ON (c.dbid, c.userid, c.queryid) c.dbid, c.userid, c.queryid, c.planid, c.node_type, c.after_ms AS mean_ms, c.after_timed AS timed
+        SELECT DISTINCT ON (c.dbid, c.userid, c.queryid) c.dbid, c.userid, c.queryid, c.planid,
+            c.node_type, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM compared c
         WHERE c.node = 0 AND c.after_timed > 0::bigint
         ORDER BY c.dbid, c.userid, c.queryid, c.after_total_ms DESC, c.planid
     )
     SELECT v.change, v.queryid, v.planid, v.node, v.depth, v.node_type, v.relation,
-           v.before_ms, v.after_ms, v.difference_ms, v.difference_margin_ms, v.adjusted, v.before_timed, v.after_timed, v.before_planid,
+           v.before_ms, v.after_ms, v.difference_ms, v.difference_margin_ms, v.adjusted,
+           v.before_timed, v.after_timed, v.before_planid,
            v.index_name, v.dbid, v.userid, v.taken_at
-    FROM (SELECT 'other plan' AS change, a.queryid, a.planid, 0 AS node, 0 AS depth, a.node_type, NULL::text AS relation,
-                 b.mean_ms AS before_ms, a.mean_ms AS after_ms, a.mean_ms - b.mean_ms AS difference_ms,
+    FROM (SELECT 'other plan' AS change, a.queryid, a.planid, 0 AS node, 0 AS depth, a.node_type,
+                 NULL::text AS relation,
+                 b.mean_ms AS before_ms, a.mean_ms AS after_ms,
+                 a.mean_ms - b.mean_ms AS difference_ms,
                  NULL::double precision AS difference_margin_ms, NULL::double precision AS adjusted,
                  b.timed AS before_timed, a.timed AS after_timed,
                  b.planid AS before_planid, NULL::text AS index_name, a.dbid, a.userid, b.taken_at
-          FROM mostly_before b JOIN mostly_after a ON a.dbid = b.dbid AND a.userid = b.userid AND a.queryid = b.queryid
+          FROM mostly_before b
+          JOIN mostly_after a ON a.dbid = b.dbid AND a.userid = b.userid AND a.queryid = b.queryid
           WHERE a.planid <> b.planid
           UNION ALL
-          SELECT CASE WHEN d.difference_ms > 0::double precision THEN 'slower' ELSE 'faster' END, d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
-                 d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted, d.before_timed, d.after_timed,
+          SELECT CASE WHEN d.difference_ms > 0::double precision THEN 'slower' ELSE 'faster' END,
+                 d.queryid, d.planid, d.node, d.depth, d.node_type, d.relation,
+                 d.before_ms, d.after_ms, d.difference_ms, d.difference_margin_ms, d.adjusted,
+                 d.before_timed, d.after_timed,
                  d.planid, d.index_name, d.dbid, d.userid, d.taken_at
-          FROM adjusted d WHERE d.adjusted < (1::numeric - confidence / 100::numeric)::double precision) v
-    ORDER BY v.change = 'other plan' DESC, abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
+          FROM adjusted d
+          WHERE d.adjusted < (1::numeric - confidence / 100::numeric)::double precision) v
+    ORDER BY v.change = 'other plan' DESC,
+        abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-'which plans and nodes take longer or shorter on average than until the latest snapshot of that time or before, and which queries mostly have another plan: by Welch''s test, whose p-values are adjusted for how many are compared (Benjamini and Hochberg); times are those of the node itself, node 0 is the whole plan';
+    'compares the mean times of plans (node 0) and of nodes themselves with the latest snapshot '
+    'of a time or before: significant changes by Welch''s test, with p-values adjusted for the '
+    'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
+REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
 
---
--- Clocks that are watched all the time
---
-CREATE FUNCTION clock_list_history(
+-- Plans that are being executed.
+
+CREATE FUNCTION clock_running(
+    OUT pid integer, OUT level integer,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT state text, OUT innermost boolean, OUT loops bigint, OUT rows bigint, OUT calls bigint,
+    OUT estimated_rows double precision,
+    OUT total_ms double precision, OUT total_margin_ms double precision,
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision,
+    OUT startup_cost double precision, OUT total_cost double precision, OUT width integer,
+    OUT progress_percent double precision, OUT remaining_ms double precision, OUT reason text,
+    OUT elapsed_ms double precision, OUT workers integer,
+    OUT started_at timestamptz, OUT since timestamptz, OUT as_of timestamptz,
+    OUT dbid oid, OUT userid oid, OUT queryid bigint
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'clock_running';
+COMMENT ON FUNCTION clock_running() IS
+    'lists the nodes of running plans, as the view clock_running shows them';
+
+CREATE VIEW clock_running AS
+    SELECT s.pid, s.level, s.node, pg_catalog.repeat('  ', s.depth) || s.node_type AS node_type,
+           s.relation, s.state, s.rows, s.estimated_rows,
+           s.self_ms, s.share_percent, s.progress_percent, s.remaining_ms, s.reason, s.elapsed_ms,
+           s.innermost, s.depth, s.index_name, s.loops, s.calls, s.total_ms, s.total_margin_ms,
+           s.self_margin_ms, s.workers,
+           a.wait_event_type, a.wait_event, s.started_at, s.since, s.as_of, d.datname AS dbname,
+           pg_catalog.pg_get_userbyid(s.userid) AS username, s.queryid, s.dbid, s.userid
+    FROM clock_running() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
+        LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
+    ORDER BY s.started_at, s.pid, s.level, s.node;
+COMMENT ON VIEW clock_running IS
+    'nodes of the plans that are being executed in the cluster, with counters and times so far, '
+    'while clocktiming.live is on';
+GRANT SELECT ON TABLE clock_running TO PUBLIC;
+COMMENT ON COLUMN clock_running.pid IS
+    'process that executes the plan; the leader of parallel workers, whose counters are added to '
+    'its own';
+COMMENT ON COLUMN clock_running.level IS
+    'nesting level: 0 for a statement of the client, 1 for a statement of a function that it '
+    'calls, and so on';
+COMMENT ON COLUMN clock_running.node IS
+    'number of the node in the plan, from 1, in the order of EXPLAIN; null, like all columns of '
+    'nodes, if the plan has more than 256 nodes';
+COMMENT ON COLUMN clock_running.node_type IS
+    'type of the node, as EXPLAIN calls it, indented by its depth';
+COMMENT ON COLUMN clock_running.state IS
+    'not started; running: its latest loop goes on; finished: that has returned all its rows; '
+    'rescanning: that was ended by a rescan; null if unknown';
+COMMENT ON COLUMN clock_running.rows IS
+    'rows that the node has returned so far, in all loops and processes';
+COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
+COMMENT ON COLUMN clock_running.self_ms IS
+    'estimated time of the node itself so far, without its children, in all processes, in '
+    'milliseconds; null if it was not timed';
+COMMENT ON COLUMN clock_running.share_percent IS
+    'share of the time of the node itself in the time of the processes that have executed it, in '
+    'percent';
+COMMENT ON COLUMN clock_running.progress_percent IS
+    'estimated share of the execution''s time that has passed, in percent; null if unknown, see '
+    'reason';
+COMMENT ON COLUMN clock_running.remaining_ms IS
+    'estimated time until the end of the execution, in milliseconds; null if unknown, see reason';
+COMMENT ON COLUMN clock_running.reason IS
+    'reason why progress_percent and remaining_ms are unknown; null if they are known';
+COMMENT ON COLUMN clock_running.elapsed_ms IS 'time since started_at, in milliseconds';
+COMMENT ON COLUMN clock_running.innermost IS
+    'true for the innermost node that was active when the counters were published';
+COMMENT ON COLUMN clock_running.loops IS 'number of loops that have begun, in all processes';
+COMMENT ON COLUMN clock_running.calls IS
+    'number of calls of the node, in all processes; null if they are not counted';
+COMMENT ON COLUMN clock_running.total_ms IS
+    'estimated time of the node and its children so far, in all processes, in milliseconds; null '
+    'if it was not timed';
+COMMENT ON COLUMN clock_running.workers IS
+    'number of parallel workers that execute the plan and whose counters are included';
+COMMENT ON COLUMN clock_running.wait_event_type IS
+    'type of the event for which the process waits, as in pg_stat_activity; null if it does not '
+    'wait';
+COMMENT ON COLUMN clock_running.wait_event IS
+    'event for which the process waits, as in pg_stat_activity; null if it does not wait';
+COMMENT ON COLUMN clock_running.started_at IS
+    'start of the execution; in a function, the time when the execution was first noticed';
+COMMENT ON COLUMN clock_running.since IS
+    'start of the counters: later than started_at if the execution was not expected to be long';
+COMMENT ON COLUMN clock_running.as_of IS
+    'time when the process published the counters: it does so every 100 ms, but not during a long '
+    'call of a single node';
+COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
+COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
+COMMENT ON COLUMN clock_running.queryid IS
+    'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
+COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
+
+CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+BEGIN ATOMIC
+    SELECT pg_catalog.string_agg(
+        CASE WHEN s.depth = 0 THEN '' ELSE pg_catalog.repeat('      ', s.depth - 1) || '  ->  ' END
+        || s.node_type
+        || CASE WHEN s.index_name IS NULL THEN ''
+                WHEN s.relation IS NULL THEN ' on ' || pg_catalog.quote_ident(s.index_name)
+                ELSE ' using ' || pg_catalog.quote_ident(s.index_name) END
+        || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
+        || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2),
+                             s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
+        || CASE WHEN s.loops = 0 THEN ' (never executed)'
+                WHEN s.total_ms IS NULL
+                THEN pg_catalog.format(' (actual rows=%s loops=%s)',
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric),
+                                       s.loops)
+                ELSE pg_catalog.format(' (actual time=0.000..%s rows=%s loops=%s)',
+                                       (s.total_ms / s.loops::double precision)::numeric(100, 3),
+                                       pg_catalog.round(s.rows::numeric / s.loops::numeric),
+                                       s.loops)
+           END
+        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || coalesce(s.state, 'unknown')
+        || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
+        E'\n' ORDER BY s.node)
+    FROM (SELECT r.*, max(r.as_of) OVER () AS latest FROM clock_running() r
+          WHERE r.pid = clock_running_text.pid AND r.level = clock_running_text.level) s
+    WHERE s.as_of = s.latest AND s.node IS NOT NULL;
+END;
+COMMENT ON FUNCTION clock_running_text(integer, integer) IS
+    'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '
+    'times and state of each node so far; null if clock_running does not show the process';
+
+-- History of the clock that EXPLAIN ANALYZE reads.
+
+CREATE FUNCTION clock_history(
     period text DEFAULT NULL,
     OUT per text,
     OUT at timestamptz,
@@ -1216,47 +1409,64 @@ CREATE FUNCTION clock_list_history(
     OUT sample clock_sample
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
-AS 'MODULE_PATHNAME', 'clock_list_history';
-COMMENT ON FUNCTION clock_list_history(text) IS
-'lists what the worker that watches the clocks has measured, a row a minute, a row an hour, or both, as the view clock_history shows it';
+AS 'MODULE_PATHNAME', 'clock_history';
+COMMENT ON FUNCTION clock_history(text) IS
+    'lists the history of the clock that EXPLAIN ANALYZE reads, by minute, by hour or both, as '
+    'the view clock_history shows it';
+REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
--- In two parts, so that only what a condition on per wants is made.
+-- Two parts, so that a condition on per excludes one of them.
 CREATE VIEW clock_history AS
-    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
-    FROM clock_list_history('hour')
+    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_history('hour')
     UNION ALL
-    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
-    FROM clock_list_history('minute');
+    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_history('minute');
 COMMENT ON VIEW clock_history IS
-'what the clock that EXPLAIN ANALYZE reads was like while clocktiming.watch was on, a row for each minute of the latest day and for each hour of the latest 400 days, but for those that are yet to come since the time of day was set back';
-COMMENT ON COLUMN clock_history.per IS 'what the row is of: a minute of the latest day, or an hour of the latest 400 days, which is its minutes merged';
+    'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
+    'minute of the latest day and per hour of the latest 400 days, except rows of the future, '
+    'which exist after the time of day was set back';
+REVOKE ALL ON TABLE clock_history FROM PUBLIC;
+GRANT SELECT ON TABLE clock_history TO pg_monitor;
+COMMENT ON COLUMN clock_history.per IS
+    'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
+    'merges its minutes';
 COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
-COMMENT ON COLUMN clock_history.intervals IS 'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_history.intervals IS
+    'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE has read, at the end';
-COMMENT ON COLUMN clock_history.cold_ns IS 'cost of a reading after a sleep, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_history.warm_ns IS 'cost of a reading among others, in nanoseconds: mean of the intervals'' smallest';
-COMMENT ON COLUMN clock_history.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million: mean of the intervals'' medians';
-COMMENT ON COLUMN clock_history.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
-COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the one before';
+COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end';
+COMMENT ON COLUMN clock_history.cold_ns IS
+    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.warm_ns IS
+    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
+    'the medians of the intervals';
+COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
-COMMENT ON COLUMN clock_history.lags IS 'number of times that the clock has fallen behind the reference clock, backward steps apart';
-COMMENT ON COLUMN clock_history.gaps IS 'number of pauses in which both clocks have advanced';
-COMMENT ON COLUMN clock_history.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_history.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_history.cpu_skew_ns IS 'by how much the clocks of two CPUs have differed at least, the largest such amount, in nanoseconds; 0 where no difference was proven, which takes some microseconds of it; null where there is but one CPU';
-COMMENT ON COLUMN clock_history.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_history.sync_offset_us IS 'latest offset of the kernel''s clock from its time server, in microseconds; null if not known';
-COMMENT ON COLUMN clock_history.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_history.sync_frequency_ppm IS 'latest rate by which the kernel''s clock is steered, in parts per million; null if not known';
-COMMENT ON COLUMN clock_history.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s start; null if not known';
-COMMENT ON COLUMN clock_history.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if not known';
-COMMENT ON COLUMN clock_history.sample IS 'durations between readings, at most 24 distinct ones, for all functions of a clock_sample';
+COMMENT ON COLUMN clock_history.lags IS
+    'number of times that the clock fell behind the reference clock, without backward steps';
+COMMENT ON COLUMN clock_history.gaps IS 'number of pauses during which both clocks advanced';
+COMMENT ON COLUMN clock_history.cpu_skew_ns IS
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
+    'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
+COMMENT ON COLUMN clock_history.sync_offset_us IS
+    'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
+    'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
+COMMENT ON COLUMN clock_history.sample IS
+    'durations between readings, at most 24 distinct ones, as a clock_sample';
 
-CREATE FUNCTION clock_list_events(
+CREATE FUNCTION clock_events(
     OUT at timestamptz,
     OUT what text,
     OUT before text,
@@ -1265,21 +1475,30 @@ CREATE FUNCTION clock_list_events(
     OUT ended_at timestamptz
 ) RETURNS SETOF record
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
-AS 'MODULE_PATHNAME', 'clock_list_events';
-COMMENT ON FUNCTION clock_list_events() IS
-'lists what has changed of the clocks, the latest 1000 events, as the view clock_events shows them';
+AS 'MODULE_PATHNAME', 'clock_events';
+COMMENT ON FUNCTION clock_events() IS
+    'lists the latest 1000 changes of the clocks, as the view clock_events shows them';
+REVOKE ALL ON FUNCTION clock_events() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_events() TO pg_monitor;
 
 CREATE VIEW clock_events AS
     SELECT at, what, before, after, evidence, ended_at
-    FROM clock_list_events();
+    FROM clock_events();
 COMMENT ON VIEW clock_events IS
-'what has changed of the clocks while clocktiming.watch was on, a row for each change, the latest 1000';
-COMMENT ON COLUMN clock_events.at IS 'time from which on the change has shown, and of the kernel''s and the server''s clock source, the machine, synchronisation, stolen time and the time of day the time when it was found';
-COMMENT ON COLUMN clock_events.what IS 'what has changed: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU skew, machine, resume, synchronisation, stolen time or time of day';
-COMMENT ON COLUMN clock_events.before IS 'what was until then';
-COMMENT ON COLUMN clock_events.after IS 'what is since then';
-COMMENT ON COLUMN clock_events.evidence IS 'what the event was found by';
-COMMENT ON COLUMN clock_events.ended_at IS 'time when what was before has come back, or something else has followed; null if the event goes on';
+    'changes of the clocks while clocktiming.watch was on, the latest 1000';
+REVOKE ALL ON TABLE clock_events FROM PUBLIC;
+GRANT SELECT ON TABLE clock_events TO pg_monitor;
+COMMENT ON COLUMN clock_events.at IS
+    'start of the change; for the kernel''s and the server''s clock source, the machine, '
+    'synchronisation, stolen time and the time of day, the time of its detection';
+COMMENT ON COLUMN clock_events.what IS
+    'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
+    'skew, machine, resume, synchronisation, stolen time or time of day';
+COMMENT ON COLUMN clock_events.before IS 'value before the change';
+COMMENT ON COLUMN clock_events.after IS 'value after the change';
+COMMENT ON COLUMN clock_events.evidence IS 'observation by which the change was detected';
+COMMENT ON COLUMN clock_events.ended_at IS
+    'time when the former value returned or another change followed; null if the change is ongoing';
 
 CREATE FUNCTION clock_trust(
     "from" timestamptz,
@@ -1296,86 +1515,146 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- these end when they are over
-                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume', 'stolen time') THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- these may go on for ever, but times of before and after are of two kinds
-                WHEN e.what IN ('clock source', 'kernel clock source') THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- likewise, unless it is more
+                -- These affect timings while they last.
+                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
+                                'stolen time')
+                THEN coalesce(e.ended_at, 'infinity') >= "from"
+                -- These may last for ever, but timings before and after cannot be compared.
+                WHEN e.what IN ('clock source', 'kernel clock source')
+                THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                -- Likewise, and a higher cost affects timings while it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                  OR coalesce(e.ended_at, 'infinity') >= "from" AND split_part(e.after, ' ', 1)::double precision > split_part(e.before, ' ', 1)::double precision
+                  OR coalesce(e.ended_at, 'infinity') >= "from"
+                     AND split_part(e.after, ' ', 1)::double precision
+                         > split_part(e.before, ' ', 1)::double precision
               END
     ), minutes AS MATERIALIZED (
         SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- hours before there are minutes; none are read for a period after that
+        -- Hours before the first minute; not read for a period after it.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- (no infinity is subtracted from a time, which is an error before 17)
-        -- the part of a piece that is in the period; of a minute all that was watched may be
-        SELECT CASE WHEN "from" < "to" THEN least(100, coalesce(sum(CASE p.length_s WHEN 60::double precision THEN least(p.watched_s, o.overlap_s) ELSE least(p.watched_s, p.length_s) * o.overlap_s / p.length_s END), 0)
-               * 100::double precision / (extract(epoch FROM "to") - extract(epoch FROM "from"))::double precision) END AS percent
+        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
+        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        SELECT CASE WHEN "from" < "to"
+                    THEN least(100, coalesce(sum(CASE p.length_s
+                                                 WHEN 60::double precision
+                                                 THEN least(p.watched_s, o.overlap_s)
+                                                 ELSE least(p.watched_s, p.length_s)
+                                                      * o.overlap_s / p.length_s
+                                                 END), 0)
+                                    * 100::double precision
+                                    / (extract(epoch FROM "to")
+                                       - extract(epoch FROM "from"))::double precision)
+               END AS percent
         FROM pieces p,
-             LATERAL (SELECT (extract(epoch FROM least("to", p.at + p.length_s * interval '1 second')) - extract(epoch FROM greatest("from", p.at)))::double precision AS overlap_s) o
+             LATERAL (SELECT (extract(epoch FROM
+                                      least("to", p.at + p.length_s * interval '1 second'))
+                              - extract(epoch FROM greatest("from", p.at)))::double precision
+                             AS overlap_s) o
         WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
     )
-    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false WHEN w.percent >= 90::double precision THEN true END,
+    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
+                WHEN w.percent >= 90::double precision THEN true END,
            round(w.percent::numeric, 2)::double precision,
            s.by,
-           CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
+           CASE WHEN pg_catalog.cardinality(s.by) > 0
+                THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
                 WHEN w.percent >= 90::double precision THEN 'to be believed'
                 WHEN w.percent IS NULL THEN 'not known: the period is empty'
-                ELSE 'not known: the clock was watched for ' || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+                ELSE 'not known: the clock was watched for '
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
     FROM spoilt s, watched w;
 END;
 COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
-'whether timings of a period, as of pg_stat_statements, auto_explain and track_io_timing, can be believed, and what has spoilt them';
+    'returns whether timings of a period, such as those of pg_stat_statements, auto_explain and '
+    'track_io_timing, are reliable, and which events make them unreliable';
+REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
 
---
--- All of it as a page.
---
-CREATE FUNCTION clock_page_sources(
-    OUT watched boolean, OUT plans boolean
-) RETURNS record
-LANGUAGE C VOLATILE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_page_sources';
-COMMENT ON FUNCTION clock_page_sources() IS
-'internal: whether this server keeps a history of its clocks, and whether it can keep statistics of plans';
+-- What monitoring reads, without measuring.
 
-CREATE FUNCTION clock_impact_known(
-    cost_ns double precision,
-    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
-    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
-    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
-    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
-    OUT statistics text, OUT reason text
+CREATE FUNCTION clock_metrics(
+    format text DEFAULT 'prometheus',
+    OUT name text,
+    OUT labels jsonb,
+    OUT value double precision,
+    OUT type text,
+    OUT help text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'clock_impact_known';
-COMMENT ON FUNCTION clock_impact_known(double precision) IS
-'internal: clock_impact_detail() without measuring, if a reading of a clock costs so many nanoseconds; nothing of auto_explain.log_analyze';
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
+AS 'MODULE_PATHNAME', 'clock_metrics';
+COMMENT ON FUNCTION clock_metrics(text) IS
+    'lists metrics of the clocks, as the view clock_metrics shows them, for a format of '
+    'clock_metrics_text(); measures nothing';
+REVOKE ALL ON FUNCTION clock_metrics(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_metrics(text) TO pg_monitor;
 
-CREATE FUNCTION clock_page_escape(value text) RETURNS text
-LANGUAGE SQL IMMUTABLE PARALLEL SAFE
-RETURN coalesce(replace(replace(replace(replace(replace(regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
-           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '<i>not known</i>');
-COMMENT ON FUNCTION clock_page_escape(text) IS
-'internal: a text for HTML, of an element or an attribute in quotes; null is "not known"';
+CREATE VIEW clock_metrics AS
+    SELECT name, labels, value, type, help
+    FROM clock_metrics('prometheus'::text);
+COMMENT ON VIEW clock_metrics IS
+    'metrics of the clocks and of the ten plan nodes with the longest times, for monitoring; '
+    'measures nothing';
+REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
+GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
+COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
+COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';
+COMMENT ON COLUMN clock_metrics.value IS
+    'value, in the unit that the name tells: seconds, or a ratio from 0 to 1';
+COMMENT ON COLUMN clock_metrics.type IS 'gauge or counter';
+COMMENT ON COLUMN clock_metrics.help IS 'description of the metric';
 
--- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their marks, .x .y labels), .key .k its legend,
--- .n table of numbers (.t text in it), .h histogram, .ev events, .sr for screen readers.
+CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
+LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
+BEGIN ATOMIC
+    WITH metrics AS (
+        SELECT m.n, m.name, m.type, m.help, m.value,
+               CASE WHEN format = 'openmetrics' AND m.type = 'counter'
+                    THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
+               (SELECT '{' || string_agg(l.key || '="'
+                                         || replace(replace(replace(l.value, E'\\', E'\\\\'),
+                                                            '"', E'\\"'), E'\n', E'\\n')
+                                         || '"', ',') || '}'
+                FROM jsonb_each_text(m.labels) l) AS labels
+        FROM clock_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
+    ), families AS (
+        SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
+               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' '
+                           || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
+               || '# HELP ' || m.family || ' ' || m.help || E'\n'
+               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n',
+                             '' ORDER BY m.n) AS lines
+        FROM metrics m
+        GROUP BY m.family, m.type, m.help
+    )
+    SELECT string_agg(f.lines, '' ORDER BY f.n)
+           || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END
+    FROM families f;
+END;
+COMMENT ON FUNCTION clock_metrics_text(text) IS
+    'returns the view clock_metrics as text in the format prometheus, as for the textfile '
+    'collector of node_exporter, or openmetrics';
+REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
+
+-- An HTML page about the clocks.
+
+-- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
+-- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
+-- .ev events, .sr for screen readers.
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
-    SELECT k.watched, k.plans FROM clock_page_sources() k
+    SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- (what is in FROM is not read where a condition without its columns is false)
+    -- PostgreSQL does not read FROM if a condition without its columns is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -1386,7 +1665,7 @@ WITH knows AS MATERIALIZED (
     FROM clock_events e WHERE (SELECT k.watched FROM knows k)
 ),
 
--- charts: x is in buckets, y in percent from above
+-- Charts: x in buckets, y in percent from the top
 spans AS MATERIALIZED (
     SELECT s.*, now() - s.length AS began
     FROM (VALUES (1, 'last day', 'minute', interval '1 day', 288.0, 300.0, '5 minutes', 'day', interval '6 hours'),
@@ -1426,10 +1705,10 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- (as many as there is room for)
+    -- (as many as fit)
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
-                                        CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, clock_page_escape(m.title)),
+                                        CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
                       '' ORDER BY m.percent) AS html
     FROM (SELECT h.span, min(h.no) AS no, round(min(100.0 * h.x / h.buckets), 1) AS percent,
                  pg_catalog.concat(to_char(min(h.at), 'YYYY-MM-DD HH24:MI'), ' ', string_agg(DISTINCT h.what, ', ')) AS title
@@ -1459,7 +1738,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- figures: a column a span
+-- Figures: a column per span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -1481,36 +1760,36 @@ totals AS (
 ), figures AS (
     SELECT string_agg(r.html, '' ORDER BY r.no) AS html
     FROM (SELECT t.no, pg_catalog.format('<tr><th scope="row">%s</th>%s</tr>', t.label,
-                                         string_agg('<td>' || clock_page_escape(t.value) || '</td>', '' ORDER BY t.span)) AS html
+                                         string_agg('<td>' || internal_clock_page_escape(t.value) || '</td>', '' ORDER BY t.span)) AS html
           FROM totals t GROUP BY t.no, t.label) r
 ),
 
--- clocks, and the machine
+-- Clocks and machine
 samples AS (
-    SELECT h.at, h.warm_ns, h.cold_ns, h.sample, clock_sample_to_jsonb(h.sample) AS members
+    SELECT h.at, h.warm_ns, h.cold_ns, h.sample, internal_clock_sample_to_jsonb(h.sample) AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
 ), merged AS MATERIALIZED (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- (others have no durations)
+    -- Other samples have no durations.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
     SELECT string_agg(pg_catalog.concat(
-        '<article><h3>', clock_page_escape(m.source), '</h3><p>', clock_page_escape(m.reads), ', latest look ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
-        (SELECT string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s ns</dd></div>', v.label, clock_page_escape(v.ns)), '' ORDER BY v.no)
+        '<article><h3>', internal_clock_page_escape(m.source), '</h3><p>', internal_clock_page_escape(m.reads), ', latest observation ', to_char(m.seen, 'YYYY-MM-DD HH24:MI'), '</p><dl>',
+        (SELECT string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s ns</dd></div>', v.label, internal_clock_page_escape(v.ns)), '' ORDER BY v.no)
          FROM (VALUES (1, 'warm reading', m.warm_ns::text), (2, 'cold reading', m.cold_ns::text),
                       (3, 'median duration', s.p50_ns::text), (4, '99 % are not above', s.p99_ns::text)) v(no, label, ns)),
         '</dl><table class="h"><caption>Durations from one reading to the next, ', s.readings, ' in the last day</caption>',
         '<thead><tr><th scope="col">up to, ns</th><th scope="col">%</th><th scope="col"><span class="sr">bar</span></th></tr></thead><tbody>',
         (SELECT string_agg(pg_catalog.concat('<tr><th scope="row">', d.le_ns, '</th><td>', d.percent, '</td><td><svg viewBox="0 0 100 1" ',
                                'preserveAspectRatio="none" aria-hidden="true"><path d="M0 0H', d.percent, 'V1H0"/></svg></td></tr>'), '' ORDER BY d.le_ns)
-         FROM clock_histogram(m.sample) d WHERE d.count > 0::bigint),
+         FROM clock_histogram(m.sample, NULL::double precision) d WHERE d.count > 0::bigint),
         '</tbody></table></article>'), '' ORDER BY m.seen DESC, m.source) AS html
     FROM merged m, LATERAL clock_summary(m.sample) s
 ), machine AS (
-    SELECT '<dl>' || string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s</dd></div>', v.label, clock_page_escape(v.value)), '' ORDER BY v.no) || '</dl>' AS html
+    SELECT '<dl>' || string_agg(pg_catalog.format('<div><dt>%s</dt><dd>%s</dd></div>', v.label, internal_clock_page_escape(v.value)), '' ORDER BY v.no) || '</dl>' AS html
     FROM latest l, LATERAL (VALUES
         (1, 'kernel&#8217;s clock source', l.kernel_clock_source),
         (2, 'synchronised', CASE WHEN l.synchronised THEN 'yes' WHEN NOT l.synchronised THEN 'no' END),
@@ -1523,30 +1802,30 @@ listed AS (
     SELECT string_agg(pg_catalog.format('<tr id="e%s"><td>%s<small>%s</small></td><td><b>%s</b>: %s &#8594; %s<small>%s</small></td></tr>',
                e.no, to_char(e.at, 'YYYY-MM-DD"<br/>"HH24:MI:SS'),
                CASE WHEN e.ended_at IS NULL THEN '<b>goes on</b>' WHEN e.ended_at = e.at THEN 'a moment'
-                    ELSE clock_page_escape(date_trunc('second', e.ended_at - e.at)::text) END,
-               clock_page_escape(e.what), clock_page_escape(e.before), clock_page_escape(e.after), clock_page_escape(e.evidence)),
+                    ELSE internal_clock_page_escape(date_trunc('second', e.ended_at - e.at)::text) END,
+               internal_clock_page_escape(e.what), internal_clock_page_escape(e.before), internal_clock_page_escape(e.after), internal_clock_page_escape(e.evidence)),
                '' ORDER BY e.no) FILTER (WHERE e.no <= 50::bigint) AS html,
            count(*) AS n, count(*) FILTER (WHERE e.ended_at IS NULL) AS going_on, count(*) FILTER (WHERE e.at >= now() - interval '1 day') AS today
     FROM events e
 ), costs AS (
     SELECT string_agg(pg_catalog.format('<tr><th scope="row">%s<small>%s</small></th><td>%s</td><td>%s%s</td></tr>',
-               replace(c.setting, '_', '_<wbr/>'), clock_page_escape(coalesce('is ' || c.value, 'not loaded')), clock_page_escape(round(c.operations_per_s, 1)::text),
-               clock_page_escape(c.cpu_percent::text), '<small>at least ' || nullif(c.least_percent, c.cpu_percent)::text || '</small>'),
+               replace(c.setting, '_', '_<wbr/>'), internal_clock_page_escape(coalesce('is ' || c.value, 'not loaded')), internal_clock_page_escape(round(c.operations_per_s, 1)::text),
+               internal_clock_page_escape(c.cpu_percent::text), '<small>at least ' || nullif(c.least_percent, c.cpu_percent)::text || '</small>'),
                '' ORDER BY c.setting DESC) AS html
     FROM (SELECT d.setting, d.value, sum(d.operations_per_s) AS operations_per_s,
                  sum(d.cpu_percent) AS cpu_percent, sum(d.least_cpu_percent) AS least_percent
-          FROM clock_impact_known(coalesce((SELECT l.warm_ns FROM latest l), 'NaN'::double precision)) d
+          FROM internal_clock_impact(NULL::double precision, coalesce((SELECT l.warm_ns FROM latest l), 'NaN'::double precision)) d
           GROUP BY d.setting, d.value) c
 ), nodes AS (
-    SELECT string_agg(pg_catalog.concat('<tr><td class="t">', clock_page_escape(n.node_type),
-               CASE WHEN n.relation IS NOT NULL THEN ' on <b>' || clock_page_escape(n.relation) || '</b>' END,
-               CASE WHEN n.index_name IS NOT NULL THEN ' using ' || clock_page_escape(n.index_name) END,
-               '<small>database ', clock_page_escape(n.dbname::text), ', query ', clock_page_escape(n.queryid::text),
-               ', plan ', clock_page_escape(n.planid::text), ', node ', n.node, '</small></td><td>',
+    SELECT string_agg(pg_catalog.concat('<tr><td class="t">', internal_clock_page_escape(n.node_type),
+               CASE WHEN n.relation IS NOT NULL THEN ' on <b>' || internal_clock_page_escape(n.relation) || '</b>' END,
+               CASE WHEN n.index_name IS NOT NULL THEN ' using ' || internal_clock_page_escape(n.index_name) END,
+               '<small>database ', internal_clock_page_escape(n.dbname::text), ', query ', internal_clock_page_escape(n.queryid::text),
+               ', plan ', internal_clock_page_escape(n.planid::text), ', node ', n.node, '</small></td><td>',
                round(n.self_ms::numeric, 3), ' &#177; ' || round(n.self_margin_ms::numeric, 3)::text,
-               '<small>', clock_page_escape(n.share_percent::text), ' % of its plan</small></td><td>', clock_page_escape(n.mean_rows_factor::text), '</td></tr>'),
+               '<small>', internal_clock_page_escape(n.share_percent::text), ' % of its plan</small></td><td>', internal_clock_page_escape(n.mean_rows_factor::text), '</td></tr>'),
                '' ORDER BY n.self_ms DESC) AS html
-    FROM (SELECT s.*, d.datname AS dbname FROM clock_list_node_stats(10) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
+    FROM (SELECT s.*, d.datname AS dbname FROM clock_node_stats(10) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid
           WHERE (SELECT k.plans FROM knows k)) n
 ), steps AS (
     SELECT coalesce(string_agg('<li>' || s.html || '</li>', '' ORDER BY s.no), '<li>Nothing.</li>') AS html
@@ -1601,12 +1880,12 @@ article{margin:1rem 0 2rem}.h td,.h th{border:0;padding:.1rem .7rem .1rem 0;widt
 .h svg{display:block;width:100%;height:1.1em}.h path{fill:var(--hue)}
 .sr{position:absolute;clip-path:inset(50%)}footer{margin-top:2.5rem;border-top:1px solid var(--line)}
 </style></head><body>
-<header><h1>Clocks of ', who.name, '</h1><p>', to_char(now(), 'YYYY-MM-DD HH24:MI:SS'), ', times of ', clock_page_escape(current_setting('TimeZone')),
-'; PostgreSQL ', clock_page_escape(split_part(current_setting('server_version'), ' ', 1)), '</p></header>
+<header><h1>Clocks of ', who.name, '</h1><p>', to_char(now(), 'YYYY-MM-DD HH24:MI:SS'), ', times of ', internal_clock_page_escape(current_setting('TimeZone')),
+'; PostgreSQL ', internal_clock_page_escape(split_part(current_setting('server_version'), ' ', 1)), '</p></header>
 <main><section class="v ', CASE WHEN t.trusted THEN 'ok' WHEN NOT t.trusted THEN 'bad' ELSE 'unk' END, '"><p>Timings of the last day</p><strong>',
-clock_page_escape(coalesce(t.verdict, 'not known: the clocks are not watched')), '</strong>',
-CASE WHEN l.at IS NOT NULL THEN pg_catalog.concat('<p>A reading of ', clock_page_escape(l.source), ' costs ', clock_page_escape(l.warm_ns::text),
-    ' ns. Watched for ', clock_page_escape(t.watched_percent::text), ' % of the last day; events: ', e.today, ', going on: ', e.going_on, '.</p>') END,
+internal_clock_page_escape(coalesce(t.verdict, 'not known: the clocks are not watched')), '</strong>',
+CASE WHEN l.at IS NOT NULL THEN pg_catalog.concat('<p>A reading of ', internal_clock_page_escape(l.source), ' costs ', internal_clock_page_escape(l.warm_ns::text),
+    ' ns. Watched for ', internal_clock_page_escape(t.watched_percent::text), ' % of the last day; events: ', e.today, ', going on: ', e.going_on, '.</p>') END,
 '</section><h2>What to do</h2><ul>', (SELECT s.html FROM steps s), '</ul>
 <h2>Clocks</h2>', coalesce((SELECT c.html FROM clocks c), '<p>No clock was watched in the last day.</p>'), (SELECT m.html FROM machine m), '
 <h2>The last day, and the last 400</h2>', coalesce((SELECT c.html FROM charts c)
@@ -1629,73 +1908,35 @@ CASE WHEN NOT k.plans THEN '<p>Put <code>clocktiming</code> into <code>shared_pr
 </main><footer><p>Made by clock_page() of clocktiming from clock_history, clock_events, clock_trust(), clock_node_stats and the server&#8217;s statistics, ',
 'without measuring.</p></footer></body></html>')
 FROM knows k LEFT JOIN latest l ON true LEFT JOIN trust t ON true CROSS JOIN listed e,
-     (SELECT clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
+     (SELECT internal_clock_page_escape(coalesce(nullif(current_setting('cluster_name'), ''), 'the server on port ' || current_setting('port'))) AS name) who;
 END;
 COMMENT ON FUNCTION clock_page() IS
-'one HTML page of what is known of this server''s clocks: whether timings of the last day can be believed, cost of a reading and events over a day and 400 days, what timing costs, and the worst plan nodes; measures nothing';
+    'returns an HTML page about this server''s clocks: whether timings of the last day are '
+    'reliable, cost of a reading and events of the last day and the last 400 days, cost of '
+    'timing, and the plan nodes with the longest times; measures nothing';
+REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
---
--- What monitoring reads: nothing of it measures
---
-CREATE FUNCTION clock_list_metrics(
-    format text,
-    OUT name text,
-    OUT labels jsonb,
-    OUT value double precision,
-    OUT type text,
-    OUT help text
-) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 70
-AS 'MODULE_PATHNAME', 'clock_list_metrics';
-COMMENT ON FUNCTION clock_list_metrics(text) IS
-'lists what is known of the clocks for monitoring, without measuring, as the view clock_metrics shows it, for each format of clock_metrics_text()';
+-- Many servers.
 
-CREATE VIEW clock_metrics AS
-    SELECT name, labels, value, type, help
-    FROM clock_list_metrics('prometheus'::text);
-COMMENT ON VIEW clock_metrics IS
-'what is known of the clocks, for monitoring: a row for each metric and set of labels, by what the worker of clocktiming.watch has seen, and the ten plan nodes that have taken most time; measures nothing';
-COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
-COMMENT ON COLUMN clock_metrics.labels IS 'labels, an object of strings';
-COMMENT ON COLUMN clock_metrics.value IS 'value, in the unit that the name says: seconds, or a ratio from 0 to 1';
-COMMENT ON COLUMN clock_metrics.type IS 'whether it is a gauge, or a counter, which only grows';
-COMMENT ON COLUMN clock_metrics.help IS 'what the metric is';
-
-CREATE FUNCTION clock_metrics_text(format text DEFAULT 'prometheus') RETURNS text
+CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
 BEGIN ATOMIC
-    WITH metrics AS (
-        SELECT m.n, m.name, m.type, m.help, m.value,
-               CASE WHEN format = 'openmetrics' AND m.type = 'counter' THEN regexp_replace(m.name, '_total$', '') ELSE m.name END AS family,
-               (SELECT '{' || string_agg(l.key || '="' || replace(replace(replace(l.value, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') || '"', ',') || '}'
-                FROM jsonb_each_text(m.labels) l) AS labels
-        FROM clock_list_metrics(format) WITH ORDINALITY AS m(name, labels, value, type, help, n)
-    ), families AS (
-        SELECT min(m.n) AS n, '# TYPE ' || m.family || ' ' || m.type || E'\n'
-               || coalesce(CASE format WHEN 'openmetrics' THEN '# UNIT ' END || m.family || ' ' || substring(m.family, '_(seconds|ratio)$') || E'\n', '')
-               || '# HELP ' || m.family || ' ' || m.help || E'\n'
-               || string_agg(m.name || coalesce(m.labels, '') || ' ' || m.value::text || E'\n', '' ORDER BY m.n) AS lines
-        FROM metrics m
-        GROUP BY m.family, m.type, m.help
-    )
-    SELECT string_agg(f.lines, '' ORDER BY f.n) || CASE format WHEN 'openmetrics' THEN E'# EOF\n' ELSE '' END FROM families f;
-END;
-COMMENT ON FUNCTION clock_metrics_text(text) IS
-'the view clock_metrics as text: in the format prometheus, as for the textfile collector of node_exporter, or openmetrics';
-
---
--- Many servers
---
-CREATE FUNCTION clock_state() RETURNS jsonb
-LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
-BEGIN ATOMIC
-    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
+    SELECT coalesce(pg_catalog.to_jsonb(h), '{}') || pg_catalog.to_jsonb(t)
+           || pg_catalog.jsonb_build_object('server_version', current_setting('server_version'))
     FROM clock_trust(now() - interval '1 hour', now()) t
-    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm, assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
-               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL ORDER BY at DESC LIMIT 1) h ON true;
+    LEFT JOIN (SELECT at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+                      assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent,
+                      off_cpu_percent, cpu_skew_ns, synchronised, sync_offset_us, sync_error_us,
+                      sync_frequency_ppm, kernel_clock_source, boot_id, hypervisor, processor, cpus
+               FROM clock_history WHERE per = 'minute' AND warm_ns IS NOT NULL
+               ORDER BY at DESC LIMIT 1) h ON true;
 END;
-COMMENT ON FUNCTION clock_state() IS
-'the latest minute of clock_history, without its sample, and what clock_trust() says of the latest hour, as one value';
+COMMENT ON FUNCTION internal_clock_state() IS
+    'internal: returns the latest minute of clock_history, without its sample, and the result of '
+    'clock_trust() for the latest hour';
+REVOKE ALL ON FUNCTION internal_clock_state() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_state() TO pg_monitor;
 
 CREATE FUNCTION clock_fleet_add(
     name text,
@@ -1715,30 +1956,40 @@ DECLARE
     hint text;
 BEGIN
     IF name IS NULL OR octet_length(name) NOT BETWEEN 1 AND 63 THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_name', MESSAGE = 'the name of a server must have between 1 and 63 bytes';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_name',
+            MESSAGE = 'the name of a server must have between 1 and 63 bytes';
     END IF;
     IF options IS NULL OR role IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'options and role must not be null';
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = 'options and role must not be null';
     END IF;
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'dblink') THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'extension dblink is not installed in this database',
             HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
     END IF;
-    SELECT string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
-           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ') FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
+    SELECT string_agg(format('%I %L', o.key, o.value), ', ')
+               FILTER (WHERE o.key NOT IN ('user', 'password', 'sslpassword')),
+           ' OPTIONS (' || string_agg(format('%I %L', o.key, o.value), ', ')
+                               FILTER (WHERE o.key IN ('user', 'password', 'sslpassword')) || ')',
            min(o.key) FILTER (WHERE o.value IS NULL)
     INTO of_server, of_mapping, missing
-    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}' || options) o;
+    FROM jsonb_each_text('{"connect_timeout": 3, "fallback_application_name": "clocktiming"}'
+                         || options) o;
     IF missing IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = format('option "%s" must not be null', missing);
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = format('option "%s" must not be null', missing);
     END IF;
     BEGIN
-        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (%s)', name, of_server);
+        EXECUTE format('CREATE SERVER %I TYPE ''clocktiming'' FOREIGN DATA WRAPPER dblink_fdw '
+                       'OPTIONS (%s)', name, of_server);
         EXECUTE format('CREATE USER MAPPING FOR %I SERVER %I%s', role, name, of_mapping);
-        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name, CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
+        EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
+                       CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raised anew, without the context, which has the statement and so the password.
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        -- Raises the error again without its context, which has the statement and the password.
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+            hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
             RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message;
         END IF;
@@ -1747,22 +1998,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
-'makes a foreign server of dblink_fdw and a user mapping, by which the server is one of clock_fleet; DROP SERVER ... CASCADE takes it away';
+    'adds a server to clock_fleet: creates a foreign server of dblink_fdw and a user mapping; '
+    'DROP SERVER ... CASCADE removes it';
+REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
-CREATE FUNCTION clock_fleet_connect(
-    statement text,
-    connection text,
-    server text,
-    seconds integer
-) RETURNS void
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
-AS 'MODULE_PATHNAME', 'clock_fleet_connect';
-COMMENT ON FUNCTION clock_fleet_connect(text, text, text, integer) IS
-'internal: executes dblink''s statement that connects, which fails after some seconds';
-
--- Limits of waiting: connect_timeout for a connection; the server's statement_timeout for an answer, and one second more here, because
--- the server may be mute; 30 s for all servers that fail.  dblink_cancel_query() is not called, because before PostgreSQL 17 it waits for
--- a mute server without limit.  The server ends the query of a client that has disconnected, by client_connection_check_interval.
+-- Timeouts: connect_timeout for a connection; the server's statement_timeout for an answer, and one
+-- second more here, because the server may not respond; 30 s for all servers that fail.
+-- dblink_cancel_query() is not called, because before PostgreSQL 17 it waits without limit for a
+-- server that does not respond.  The server ends the query of a client that has disconnected, by
+-- client_connection_check_interval.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -1786,20 +2030,20 @@ DECLARE
     script text;
     own_schema name;
     dblink_schema name;
-    -- of each server
+    -- Of each server:
     servers text[];
     timeouts integer[];         -- connect_timeout in seconds; null: none
     began timestamptz[];
     results integer[];          -- results of the script that have come; null: not connected
     sent_at double precision[]; -- by "slept"
-    -- of the one server
+    -- Of the current server:
     connection text;
     rows text[];
     answers jsonb[];
     state text;
     detail text;
     context text;
-    -- of all
+    -- Of all servers:
     asked integer[] := '{}';
     last integer := 0;
     i integer;
@@ -1809,38 +2053,54 @@ DECLARE
     lost interval := '0';
 BEGIN
     IF query IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed', MESSAGE = 'query must not be null';
+        RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+            MESSAGE = 'query must not be null';
     END IF;
     IF (seconds >= 0.001 AND seconds <= 3600) IS NOT TRUE THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'seconds must be between 0.001 and 3600';
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+            MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Servers of other users are left out, because their owners could have the reader connect to any host.
+    -- Skips servers of other users, because their owners could direct the reader to any host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
-    FROM (SELECT s.srvname::text, (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
-                                   FROM pg_options_to_table(s.srvoptions) o WHERE o.option_name = 'connect_timeout') AS timeout
+    FROM (SELECT s.srvname::text,
+                 (SELECT nullif(substring(o.option_value FROM '^ *([0-9]{1,4}) *$')::integer, 0)
+                  FROM pg_options_to_table(s.srvoptions) o
+                  WHERE o.option_name = 'connect_timeout') AS timeout
           FROM pg_foreign_server s JOIN pg_roles r ON r.oid = s.srvowner
           WHERE s.srvtype = 'clocktiming'
-            AND (r.rolsuper OR r.rolname = current_user OR r.oid IN (SELECT e.extowner FROM pg_extension e WHERE e.extname = 'clocktiming'))
+            AND (r.rolsuper OR r.rolname = current_user
+                 OR r.oid IN (SELECT e.extowner FROM pg_extension e
+                              WHERE e.extname = 'clocktiming'))
           ORDER BY random()) f;
     IF servers IS NULL THEN
         RETURN;
     END IF;
-    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'), min(p.nspname) FILTER (WHERE e.extname = 'dblink')
+    SELECT min(p.nspname) FILTER (WHERE e.extname = 'clocktiming'),
+           min(p.nspname) FILTER (WHERE e.extname = 'dblink')
     INTO own_schema, dblink_schema
     FROM pg_extension e JOIN pg_namespace p ON p.oid = e.extnamespace;
     IF dblink_schema IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state', MESSAGE = 'extension dblink is not installed in this database',
+        RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = 'extension dblink is not installed in this database',
             HINT = 'Other servers are reached by it: CREATE EXTENSION dblink.';
     END IF;
-    connect := format('SELECT %I.clock_fleet_connect($1, $2, $3, $4)', own_schema);
+    connect := format('SELECT %I.internal_clock_fleet_connect($1, $2, $3, $4)', own_schema);
     send := format('SELECT %I.dblink_send_query($1, $2)', dblink_schema);
     is_busy := format('SELECT %I.dblink_is_busy($1)', dblink_schema);
-    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)', dblink_schema);
-    disconnect := format('SELECT %1$I.dblink_disconnect(c) FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1', dblink_schema);
-    script := format('SELECT pg_catalog.concat(pg_catalog.set_config(''statement_timeout'', %L, true), pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
-                  || 'pg_catalog.set_config(''search_path'', coalesce((SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text FROM pg_catalog.pg_extension e '
-                  || 'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), ''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
+    get_result := format('SELECT array_agg(r.value) FROM %I.dblink_get_result($1) AS r(value text)',
+                         dblink_schema);
+    disconnect := format('SELECT %1$I.dblink_disconnect(c) '
+                         'FROM unnest(%1$I.dblink_get_connections()) c WHERE c LIKE $1',
+                         dblink_schema);
+    script := format('SELECT pg_catalog.concat('
+                     'pg_catalog.set_config(''statement_timeout'', %L, true), '
+                     'pg_catalog.set_config(''client_connection_check_interval'', ''1s'', true), '
+                     'pg_catalog.set_config(''search_path'', coalesce('
+                     '(SELECT e.extnamespace::pg_catalog.regnamespace::pg_catalog.text '
+                     'FROM pg_catalog.pg_extension e '
+                     'WHERE e.extname OPERATOR(pg_catalog.=) ''clocktiming''), '
+                     '''pg_catalog''), true)); %s', ceil(seconds * 1000)::integer, query);
     EXECUTE disconnect USING 'clocktiming %';
     LOOP
         WHILE cardinality(asked) < at_once AND last < cardinality(servers) LOOP
@@ -1857,12 +2117,15 @@ BEGIN
                 IF results[i] IS NULL THEN
                     idle := false;
                     IF timeouts[i] IS NULL THEN
-                        RAISE EXCEPTION '%', format('no connect_timeout: ALTER SERVER %I OPTIONS (ADD connect_timeout ''3'')', servers[i]);
+                        RAISE EXCEPTION '%',
+                            format('no connect_timeout: ALTER SERVER %I OPTIONS '
+                                   '(ADD connect_timeout ''3'')', servers[i]);
                     ELSIF lost >= '30 s' THEN
                         RAISE EXCEPTION 'not asked, since servers that fail have cost 30 s';
                     END IF;
                     began[i] := clock_timestamp();
-                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema), connection, servers[i], timeouts[i];
+                    EXECUTE connect USING format('SELECT %I.dblink_connect($1, $2)', dblink_schema),
+                    connection, servers[i], timeouts[i];
                     EXECUTE send USING connection, script;
                     results[i] := 0;
                     sent_at[i] := slept;
@@ -1874,7 +2137,9 @@ BEGIN
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
                             -- convert_to() checks the encoding.
-                            SELECT array_agg(convert_from(convert_to(r.value, encoding), encoding)::jsonb) INTO answers FROM unnest(rows) r(value);
+                            SELECT array_agg(convert_from(convert_to(r.value, encoding),
+                                                          encoding)::jsonb)
+                            INTO answers FROM unnest(rows) r(value);
                             answers := coalesce(answers, ARRAY[NULL::jsonb]);
                         ELSIF rows IS NULL THEN
                             RAISE EXCEPTION 'unexpected answer';
@@ -1884,21 +2149,26 @@ BEGIN
                     END IF;
                 END IF;
             EXCEPTION WHEN OTHERS OR query_canceled THEN
-                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The context of an error of the other server names the connection; without it this session is cancelled.
+                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
+                    detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
+                -- The context of the other server's error names the connection.  Any other
+                -- cancellation is of this session.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
                     -- A server that refuses a connection may say so in any encoding.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
-                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error) WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, '')) ELSE error END;
+                    error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
+                                        WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
+                                        ELSE error END;
                     error := split_part(error, chr(10), 1);
                 EXCEPTION WHEN OTHERS THEN
                     error := 'SQLSTATE ' || state || ', and a message in another encoding';
                 END;
                 answers := ARRAY[NULL::jsonb];
-                lost := lost + greatest(clock_timestamp() - began[i], '0') / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
+                lost := lost + greatest(clock_timestamp() - began[i], '0')
+                               / CASE WHEN results[i] IS NULL THEN 1 ELSE at_once END;
             END;
             IF answers IS NOT NULL THEN
                 EXECUTE disconnect USING connection;
@@ -1923,9 +2193,13 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-'asks all servers of the fleet a query of one column of JSON, by dblink, with clocktiming''s schema as the search_path: a row for each row of the answer, and one for each server without, with the error if there is one';
+    'executes a query with one column of JSON on all servers of the fleet by dblink, with '
+    'clocktiming''s schema as search_path: a row for each row of the answers, and one for each '
+    'server without an answer, with the error if there is one';
+REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
 
-CREATE FUNCTION clock_list_fleet(
+CREATE FUNCTION clock_fleet(
     OUT server text,
     OUT error text,
     OUT at timestamptz,
@@ -1955,14 +2229,22 @@ DECLARE
     answer jsonb;
 BEGIN
     FOR server, error, answer, answer_ms IN
-        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask(''SELECT clock_state()'')', e.extnamespace::regnamespace) FROM pg_extension e WHERE e.extname = 'clocktiming')
+        EXECUTE (SELECT format('SELECT * FROM %s.clock_fleet_ask('
+                               '''SELECT internal_clock_state()'')', e.extnamespace::regnamespace)
+                 FROM pg_extension e WHERE e.extname = 'clocktiming')
     LOOP
         LOOP
             BEGIN
                 RETURN QUERY SELECT server, error, s.*, answer_ms
-                FROM jsonb_to_record(answer) AS s(at timestamptz, source text, warm_ns double precision, cold_ns double precision, rate_ppm double precision, assumed_rate_ppm double precision,
-                     trusted boolean, verdict text, stolen_percent double precision, off_cpu_percent double precision, synchronised boolean, sync_error_us double precision,
-                     kernel_clock_source text, hypervisor text, processor text, cpus integer, server_version text);
+                FROM jsonb_to_record(answer)
+                     AS s(at timestamptz, source text, warm_ns double precision,
+                     cold_ns double precision, rate_ppm double precision,
+                     assumed_rate_ppm double precision,
+                     trusted boolean, verdict text, stolen_percent double precision,
+                     off_cpu_percent double precision, synchronised boolean,
+                     sync_error_us double precision,
+                     kernel_clock_source text, hypervisor text, processor text, cpus integer,
+                     server_version text);
                 EXIT;
             EXCEPTION WHEN OTHERS THEN
                 error := 'unexpected answer: ' || sqlerrm;
@@ -1972,48 +2254,38 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION clock_list_fleet() IS
-'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
+COMMENT ON FUNCTION clock_fleet() IS
+    'asks all servers of the fleet for their latest state, as the view clock_fleet shows it';
+REVOKE ALL ON FUNCTION clock_fleet() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION clock_fleet() TO pg_monitor;
 
 CREATE VIEW clock_fleet AS
-    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted, verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us, kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
-    FROM clock_list_fleet();
+    SELECT server, error, at, source, warm_ns, cold_ns, rate_ppm, assumed_rate_ppm, trusted,
+           verdict, stolen_percent, off_cpu_percent, synchronised, sync_error_us,
+           kernel_clock_source, hypervisor, processor, cpus, server_version, answer_ms
+    FROM clock_fleet();
 COMMENT ON VIEW clock_fleet IS
-'all servers of the fleet, with their latest state; one that is down is a row that says so';
-COMMENT ON COLUMN clock_fleet.server IS 'name of the server, which is that of the foreign server';
-COMMENT ON COLUMN clock_fleet.error IS 'why the server has not told its state; null if it has';
+    'servers of the fleet with their latest state, or the error if a server did not answer';
+REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
+GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
+COMMENT ON COLUMN clock_fleet.server IS 'name of the foreign server';
+COMMENT ON COLUMN clock_fleet.error IS
+    'reason why the server did not report its state; null if it did';
 COMMENT ON COLUMN clock_fleet.at IS 'beginning of the latest minute of the server''s history';
 COMMENT ON COLUMN clock_fleet.source IS 'clock source that EXPLAIN ANALYZE reads';
-COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a reading among others in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.cold_ns IS 'cost of a reading after a sleep in that minute, in nanoseconds';
-COMMENT ON COLUMN clock_fleet.rate_ppm IS 'by how much the clock has run faster than CLOCK_MONOTONIC_RAW, in parts per million';
-COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS 'by how much the TSC has run faster than the frequency that the server reckons with, in parts per million; null where the server times by another clock';
-COMMENT ON COLUMN clock_fleet.trusted IS 'whether timings of the latest hour can be believed; null if not known';
-COMMENT ON COLUMN clock_fleet.verdict IS 'whether timings of the latest hour can be believed, in words, with what has spoilt them';
-COMMENT ON COLUMN clock_fleet.stolen_percent IS 'share of the time of all CPUs that the hypervisor gave to others, in percent; null if not known';
-COMMENT ON COLUMN clock_fleet.off_cpu_percent IS 'share of the time of looking at the clock in which others had the CPU, in percent';
-COMMENT ON COLUMN clock_fleet.synchronised IS 'whether the kernel''s clock was synchronised all the time; null if not known';
-COMMENT ON COLUMN clock_fleet.sync_error_us IS 'largest bound of the error of the kernel''s clock, in microseconds; null if not known';
-COMMENT ON COLUMN clock_fleet.kernel_clock_source IS 'clock source that the kernel keeps time by; null if not known';
-COMMENT ON COLUMN clock_fleet.hypervisor IS 'name of the hypervisor, or none; null if not known';
-COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if not known';
-COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if not known';
+COMMENT ON COLUMN clock_fleet.warm_ns IS 'cost of a warm reading in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.cold_ns IS
+    'cost of a reading after a sleep in that minute, in nanoseconds';
+COMMENT ON COLUMN clock_fleet.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million';
+COMMENT ON COLUMN clock_fleet.trusted IS
+    'true if timings of the latest hour are reliable; null if unknown';
+COMMENT ON COLUMN clock_fleet.verdict IS
+    'reliability of the timings of the latest hour in words, with the events that impair it';
 COMMENT ON COLUMN clock_fleet.server_version IS 'version of PostgreSQL';
-COMMENT ON COLUMN clock_fleet.answer_ms IS 'time from the beginning of the connection until the answer or the error was read, in milliseconds; null if it was not tried';
-
-CREATE FUNCTION clock_outlier_limits(
-    figures double precision[],
-    confidence numeric DEFAULT 95,
-    tolerance double precision DEFAULT 0,
-    comparisons integer DEFAULT NULL,
-    OUT median double precision,
-    OUT low double precision,
-    OUT high double precision
-) RETURNS record
-LANGUAGE C IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_outlier_limits';
-COMMENT ON FUNCTION clock_outlier_limits(double precision[], numeric, double precision, integer) IS
-'the median of figures, and the limits outside which a figure is odd, by the median of absolute deviations; they are at least the tolerance away from the median, and the confidence is that of so many comparisons together';
+COMMENT ON COLUMN clock_fleet.answer_ms IS
+    'time from the start of the connection until the answer or the error was read, in '
+    'milliseconds; null if the server was not asked';
 
 CREATE FUNCTION clock_fleet_outliers(
     confidence numeric DEFAULT 95,
@@ -2029,21 +2301,30 @@ CREATE FUNCTION clock_fleet_outliers(
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     WITH fleet AS MATERIALIZED (
-        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted, f.verdict
+        SELECT f.server, f.warm_ns, coalesce(f.assumed_rate_ppm, f.rate_ppm) AS rate_ppm, f.trusted,
+               f.verdict
         FROM clock_fleet f WHERE f.error IS NULL
     ), sums AS (
-        SELECT pg_catalog.array_agg(ln(f.warm_ns)) FILTER (WHERE f.warm_ns > 0::double precision) AS costs, pg_catalog.array_agg(f.rate_ppm) AS rates,
+        SELECT pg_catalog.array_agg(ln(f.warm_ns))
+                   FILTER (WHERE f.warm_ns > 0::double precision) AS costs,
+               pg_catalog.array_agg(f.rate_ppm) AS rates,
                (pg_catalog.count(f.warm_ns) + pg_catalog.count(f.rate_ppm))::integer AS comparisons,
-               count(*) FILTER (WHERE f.trusted) > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
+               count(*) FILTER (WHERE f.trusted)
+                   > count(*) FILTER (WHERE NOT f.trusted) AS mostly_trusted
         FROM fleet f
     ), cost AS (
         SELECT exp(l.median) AS median, exp(l.low) AS low, exp(l.high) AS high
-        FROM sums s, clock_outlier_limits(s.costs, clock_fleet_outliers.confidence, ln(1.2::double precision), s.comparisons) l
+        FROM sums s,
+            internal_clock_outlier_limits(s.costs, clock_fleet_outliers.confidence,
+                                          ln(1.2::double precision), s.comparisons) l
     ), rate AS (
         SELECT l.median, l.low, l.high
-        FROM sums s, clock_outlier_limits(s.rates, clock_fleet_outliers.confidence, 100::double precision, s.comparisons) l
+        FROM sums s,
+            internal_clock_outlier_limits(s.rates, clock_fleet_outliers.confidence,
+                                          100::double precision, s.comparisons) l
     ), odd AS (
-        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit, NULL::text AS finding
+        SELECT f.server, 'cost' AS what, f.warm_ns AS figure, l.*, 'ns' AS unit,
+               NULL::text AS finding
         FROM fleet f, cost l WHERE f.warm_ns < l.low OR f.warm_ns > l.high
         UNION ALL
         SELECT f.server, 'rate', f.rate_ppm, l.*, 'ppm', NULL
@@ -2053,117 +2334,113 @@ BEGIN ATOMIC
         FROM fleet f, sums s WHERE NOT f.trusted AND s.mostly_trusted
     )
     SELECT o.server, o.what, o.figure, round(o.median::numeric, 2)::double precision,
-           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision, o.unit,
-           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, and %s to %s would not be odd',
-                                      o.figure::numeric, o.unit, round(o.median::numeric, 2), round(o.low::numeric, 2), round(o.high::numeric, 2)))
+           round(o.low::numeric, 2)::double precision, round(o.high::numeric, 2)::double precision,
+           o.unit,
+           coalesce(o.finding, pg_catalog.format('%s %s, while the others'' median is %s, '
+                                                 'and %s to %s would not be odd',
+                                      o.figure::numeric, o.unit, round(o.median::numeric, 2),
+                                      round(o.low::numeric, 2), round(o.high::numeric, 2)))
     FROM odd o ORDER BY o.server COLLATE "C", o.what;
 END;
 COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
-'which servers of the fleet are odd: by the cost of a reading or the clock''s rate, beyond the limits of clock_outlier_limits(), or by timings that cannot be believed while those of most others can';
-
---
--- Privileges: measuring and looking at the machine is for those who monitor
--- the server.  Functions of values are for everybody, and so are those that
--- execute a query of the caller's, with the caller's privileges.
---
-REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_histogram(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_histogram(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_histogram_plot(text, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_histogram_plot(text, double precision, integer) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_durations(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_durations(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_summary(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_summary(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_throttled(text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_throttled(text, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_timeline(text, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_timeline(text, double precision, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_executor_overhead_runs(bigint, text, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_drift(text, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_drift(text, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_monitor(text[], double precision, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_monitor(text[], double precision, double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare(text[], double precision, text, numeric) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare(text[], double precision, text, numeric) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare_plot(text[], double precision, text, numeric, integer, boolean) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_check_detail(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_check(double precision, double precision, double precision, double precision, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_advice(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_advice(double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_sources() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_sources() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_platform() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_platform() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_impact_detail(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_impact_detail(double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_impact(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_impact(double precision) TO pg_monitor;
-REVOKE ALL ON PROCEDURE clock_executor_overhead FROM PUBLIC;
-GRANT EXECUTE ON PROCEDURE clock_executor_overhead TO pg_monitor;
-REVOKE ALL ON TABLE clock_sources FROM PUBLIC;
-GRANT SELECT ON TABLE clock_sources TO pg_monitor;
-REVOKE ALL ON TABLE clock_platform FROM PUBLIC;
-GRANT SELECT ON TABLE clock_platform TO pg_monitor;
--- everybody sees what he has executed
-GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
-GRANT SELECT ON TABLE clock_running TO PUBLIC;
-GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
-REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
-REVOKE ALL ON FUNCTION clock_list_node_sums() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_node_sums() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_compare_sums(double precision[], double precision[], boolean, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_stats_snapshot(interval) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_stats_snapshot(interval) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
-GRANT SELECT ON TABLE clock_node_snapshots TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_history(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_history(text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_events() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_events() TO pg_monitor;
-REVOKE ALL ON TABLE clock_history FROM PUBLIC;
-GRANT SELECT ON TABLE clock_history TO pg_monitor;
-REVOKE ALL ON TABLE clock_events FROM PUBLIC;
-GRANT SELECT ON TABLE clock_events TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_page_sources() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_page_sources() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_impact_known(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_impact_known(double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_page_escape(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_page_escape(text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_metrics(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_metrics(text) TO pg_monitor;
-REVOKE ALL ON TABLE clock_metrics FROM PUBLIC;
-GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_state() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_state() TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_fleet_connect(text, text, text, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_fleet_connect(text, text, text, integer) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_list_fleet() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION clock_list_fleet() TO pg_monitor;
+    'returns the servers of the fleet that are outliers by the cost of a reading or by the rate '
+    'of the clock, or whose timings are unreliable while those of most servers are reliable';
 REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
-REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
-REVOKE ALL ON TABLE clock_fleet FROM PUBLIC;
-GRANT SELECT ON TABLE clock_fleet TO pg_monitor;
+
+-- Columns that several views have, each described once.
+
+COMMENT ON COLUMN clock_plan_stats.queryid IS
+    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+COMMENT ON COLUMN clock_node_stats.queryid IS
+    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+COMMENT ON COLUMN clock_plan_stats.planid IS
+    'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_stats.planid IS
+    'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_node_snapshots.planid IS
+    'identifier of the plan: a hash of its tree';
+COMMENT ON COLUMN clock_plan_stats.dbname IS
+    'name of the database; null if it was dropped';
+COMMENT ON COLUMN clock_node_stats.dbname IS
+    'name of the database; null if it was dropped';
+COMMENT ON COLUMN clock_plan_stats.username IS
+    'name of the user who executed the plan';
+COMMENT ON COLUMN clock_node_stats.username IS
+    'name of the user who executed the plan';
+COMMENT ON COLUMN clock_plan_stats.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_node_stats.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_running.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_node_snapshots.dbid IS
+    'OID of the database';
+COMMENT ON COLUMN clock_plan_stats.userid IS
+    'OID of the user who executed the plan';
+COMMENT ON COLUMN clock_node_stats.userid IS
+    'OID of the user who executed the plan';
+COMMENT ON COLUMN clock_node_snapshots.userid IS
+    'OID of the user who executed the plan';
+COMMENT ON COLUMN clock_node_stats.depth IS
+    'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_running.depth IS
+    'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_snapshots.depth IS
+    'depth of the node in the plan; 0 is the root';
+COMMENT ON COLUMN clock_node_stats.node_type IS
+    'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_snapshots.node_type IS
+    'type of the node, as EXPLAIN calls it';
+COMMENT ON COLUMN clock_node_stats.self_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_running.self_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node itself, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node and its children, in milliseconds';
+COMMENT ON COLUMN clock_running.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of the node and its children, in milliseconds';
+COMMENT ON COLUMN clock_running.relation IS
+    'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_node_snapshots.relation IS
+    'relation that the node scans or modifies; null if none';
+COMMENT ON COLUMN clock_running.index_name IS
+    'index that the node scans; null if none';
+COMMENT ON COLUMN clock_node_snapshots.index_name IS
+    'index that the node scans; null if none';
+COMMENT ON COLUMN clock_history.assumed_rate_ppm IS
+    'excess of the TSC''s rate over the frequency that the server assumes, in parts per million; '
+    'null if the server times by another clock';
+COMMENT ON COLUMN clock_fleet.assumed_rate_ppm IS
+    'excess of the TSC''s rate over the frequency that the server assumes, in parts per million; '
+    'null if the server times by another clock';
+COMMENT ON COLUMN clock_history.stolen_percent IS
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
+    'if unknown';
+COMMENT ON COLUMN clock_fleet.stolen_percent IS
+    'share of the time of all CPUs that the hypervisor gave to other machines, in percent; null '
+    'if unknown';
+COMMENT ON COLUMN clock_history.off_cpu_percent IS
+    'share of the observations'' time during which other processes had the CPU, in percent';
+COMMENT ON COLUMN clock_fleet.off_cpu_percent IS
+    'share of the observations'' time during which other processes had the CPU, in percent';
+COMMENT ON COLUMN clock_history.synchronised IS
+    'true if the kernel''s clock was synchronised all the time; null if unknown';
+COMMENT ON COLUMN clock_fleet.synchronised IS
+    'true if the kernel''s clock was synchronised all the time; null if unknown';
+COMMENT ON COLUMN clock_history.sync_error_us IS
+    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_fleet.sync_error_us IS
+    'largest bound of the error of the kernel''s clock, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_history.kernel_clock_source IS
+    'clock source of the kernel; null if unknown';
+COMMENT ON COLUMN clock_fleet.kernel_clock_source IS
+    'clock source of the kernel; null if unknown';
+COMMENT ON COLUMN clock_history.hypervisor IS
+    'name of the hypervisor, or none; null if unknown';
+COMMENT ON COLUMN clock_fleet.hypervisor IS
+    'name of the hypervisor, or none; null if unknown';
+COMMENT ON COLUMN clock_history.processor IS 'name of the processor; null if unknown';
+COMMENT ON COLUMN clock_fleet.processor IS 'name of the processor; null if unknown';
+COMMENT ON COLUMN clock_history.cpus IS 'number of CPUs online; null if unknown';
+COMMENT ON COLUMN clock_fleet.cpus IS 'number of CPUs online; null if unknown';

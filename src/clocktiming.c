@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clocktiming.c
- *	  Module magic, settings, and shared memory.
- *
- *-------------------------------------------------------------------------
- */
+/* Module magic, settings, and shared memory. */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -22,10 +16,9 @@
 #include "live/live_memory.h"
 #include "stats/plan_draw.h"
 #include "stats/store_memory.h"
-#include "watch/watch_store.h"
 #include "watch/watch_worker.h"
 
-/* the name and the version are seen since 18, by pg_get_loaded_modules() */
+/* since 18, pg_get_loaded_modules() returns the name and the version */
 #ifdef PG_MODULE_MAGIC_EXT
 PG_MODULE_MAGIC_EXT(.name = "clocktiming", .version = CLOCKTIMING_VERSION);
 #else
@@ -66,7 +59,7 @@ start_shmem(void)
 		watch_shmem_init();
 }
 
-/* What there is only with clocktiming in shared_preload_libraries. */
+/* Initializes what requires clocktiming in shared_preload_libraries. */
 static void
 init_preloaded(void)
 {

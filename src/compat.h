@@ -1,11 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * compat.h
- *	  What differs between the versions of PostgreSQL, 15 to 19, and where
- *	  messages are translated.
- *
- *-------------------------------------------------------------------------
- */
+/* Differences between the versions of PostgreSQL, 15 to 19, and the text domain of messages. */
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
@@ -23,10 +16,8 @@
 #include "utils/queryjumble.h"
 #endif
 #include "portability/instr_time.h"
-#include "storage/latch.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
-#include "utils/resowner.h"
 
 #if PG_VERSION_NUM < 150000
 #error "clocktiming needs PostgreSQL 15 or later"
@@ -36,8 +27,8 @@
 #endif
 
 /*
- * Where ereport() looks for translations: every file that calls it includes this
- * one.  And for text that is not a format of ereport()'s, _().
+ * Text domain in which ereport() looks up translations.  Every file that calls ereport() includes
+ * this one. _() translates text that is not a format of ereport().
  */
 #undef TEXTDOMAIN
 #define TEXTDOMAIN PG_TEXTDOMAIN("clocktiming")
@@ -45,17 +36,18 @@
 #define _(text) dgettext(TEXTDOMAIN, text)
 
 /*
- * Of a setting that has an effect at the server's start.  Where the library is loaded later it has none, but may
- * be in postgresql.conf, and no variable of PGC_POSTMASTER can be made then.
+ * Context of a setting that takes effect at the start of the server.  A variable of PGC_POSTMASTER
+ * cannot be defined if the library is loaded later.  Then the setting has no effect, but may be in
+ * postgresql.conf.
  */
 #define PGC_AT_START (process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP)
 
-/* pg_noreturn came with 18, in place of pg_attribute_noreturn() */
+/* PostgreSQL 18 replaced pg_attribute_noreturn() by pg_noreturn. */
 #ifndef pg_noreturn
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* Timing by the TSC, and INSTR_TIME_SET_CURRENT_FAST, came with 19. */
+/* PostgreSQL 19 added timing by the TSC and INSTR_TIME_SET_CURRENT_FAST. */
 #if PG_VERSION_NUM >= 190000
 #define SERVER_HAS_TIMING_CLOCK_SOURCE 1
 #endif
@@ -63,7 +55,6 @@
 #define INSTR_TIME_SET_CURRENT_FAST(t) INSTR_TIME_SET_CURRENT(t)
 #endif
 
-/* The reading in an instr_time, in the ticks of the clock that it came from. */
 static inline uint64
 instr_time_ticks(instr_time t)
 {
@@ -74,7 +65,7 @@ instr_time_ticks(instr_time t)
 #endif
 }
 
-/* ExecutorRun() knows by itself since 18 whether a plan is executed once. */
+/* PostgreSQL 18 removed the parameter execute_once of ExecutorRun(). */
 static inline void
 compat_ExecutorRun(QueryDesc *desc)
 {
@@ -85,7 +76,7 @@ compat_ExecutorRun(QueryDesc *desc)
 #endif
 }
 
-/* pg_plan_query() tells an EXPLAIN about the planning since 19. */
+/* PostgreSQL 19 added a parameter for EXPLAIN to pg_plan_query(). */
 static inline PlannedStmt *
 compat_plan_query(Query *query, const char *text, int cursor_options, ParamListInfo params)
 {
@@ -96,7 +87,9 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 #endif
 }
 
-/* Of so many elements at most, all of which are allocated at once: so since 19. */
+/*
+ * PostgreSQL 19 removed ShmemInitHash()'s init_size argument, and allocates all elements at once.
+ */
 static inline HTAB *
 compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 {
@@ -107,20 +100,9 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 #endif
 }
 
-/* It is the resource owner's since 17, the memory context's before. */
-static inline WaitEventSet *
-compat_CreateWaitEventSet(int n)
-{
-#if PG_VERSION_NUM >= 170000
-	return CreateWaitEventSet(CurrentResourceOwner, n);
-#else
-	return CreateWaitEventSet(CurrentMemoryContext, n);
-#endif
-}
-
 /*
- * Since 17 whoever has MAINTAIN may refresh a materialized view, and its query
- * is executed under a search_path of its own.
+ * PostgreSQL 17 added the privilege MAINTAIN, by which users may refresh a materialized view.  Its
+ * query is then executed with a search_path of its own.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_RestrictSearchPath() RestrictSearchPath()

@@ -66,7 +66,7 @@ sub summary
 	{
 		my ($p) = $all->parsers($program);
 
-		# TAP::Parser counts a test to be skipped or still to do among the passed.
+		# TAP::Parser counts skipped and TODO tests as passed.
 		my %left_out = map { $_ => 1 } $p->skipped, $p->todo;
 		my $bad = $p->failed;
 

@@ -1,4 +1,4 @@
--- What make demo shows.
+-- Statements of make demo.
 \set QUIET on
 \pset pager off
 \pset null -

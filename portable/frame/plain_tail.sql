@@ -16,7 +16,7 @@ $clocktiming_script$, '@extschema@', target);
         SELECT oid::regprocedure AS name, obj_description(oid, 'pg_proc') AS comment
         FROM pg_proc
         WHERE pronamespace = COALESCE(to_regnamespace(target), pg_my_temp_schema()) AND oid <> ALL (before)
-            AND proowner = current_user::regrole AND starts_with(proname, 'clock_')
+            AND proowner = current_user::regrole AND proname ~ '^(internal_)?clock_'
     LOOP
         EXECUTE format('COMMENT ON ROUTINE %s IS %L', f.name, concat(f.comment, ' [clocktiming @version@]'));
     END LOOP;

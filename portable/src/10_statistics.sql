@@ -1,19 +1,19 @@
 -- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
 -- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3 degrees of freedom on.
-CREATE FUNCTION @extschema@.clock_portable_t(df double precision) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN df >= 3 THEN 1.959964 + 2.372272 / df + 2.822499 / df ^ 2 + 2.555851 / df ^ 3 + 1.589536 / df ^ 4
                 WHEN df >= 2 THEN 4.303 WHEN df >= 1 THEN 12.706 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_t(double precision) IS
-'internal: by how many standard errors a mean may be off with 95 % confidence';
+COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
+    'internal: returns the 97.5 % quantile of Student''s distribution';
 
 -- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
 -- of the mean of values cut off at the slowest of these, which is the influence function of the former.
-CREATE FUNCTION @extschema@.clock_portable_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
+CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -25,13 +25,13 @@ AS $$
     ), cut AS (
         SELECT avg(x) FILTER (WHERE i <= k) AS mean, max(x) FILTER (WHERE i = k) AS at FROM ordered
     )
-    SELECT max(cut.mean), @extschema@.clock_portable_t(max(k) - 1) * stddev_samp(least(x, cut.at)) * max(n) / max(k) / sqrt(max(n))
+    SELECT max(cut.mean), @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(x, cut.at)) * max(n) / max(k) / sqrt(max(n))
     FROM ordered, cut
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_low_mean(double precision[]) IS
-'internal: the mean of the fastest fiftieth of what was measured, with its 95 % margin';
+COMMENT ON FUNCTION @extschema@.internal_clock_low_mean(double precision[]) IS
+    'internal: returns the mean of the fastest fiftieth of the values, with its 95 % margin';
 
-CREATE FUNCTION @extschema@.clock_portable_difference(a double precision[], b double precision[],
+CREATE FUNCTION @extschema@.internal_clock_difference(a double precision[], b double precision[],
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -46,14 +46,15 @@ AS $$
                avg(y) FILTER (WHERE j <= k) AS y_mean, max(y) FILTER (WHERE j = k) AS y_at FROM ordered
     )
     SELECT max(y_mean - x_mean),
-           @extschema@.clock_portable_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at)) * max(n) / max(k) / sqrt(max(n))
+           @extschema@.internal_clock_t(max(k) - 1) * stddev_samp(least(y, y_at) - least(x, x_at)) * max(n) / max(k) / sqrt(max(n))
     FROM ordered, cut
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_difference(double precision[], double precision[]) IS
-'internal: by how much the undisturbed values of b are above those of a, measured by turns with them, with its 95 % margin';
+COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], double precision[]) IS
+    'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
+    'with its 95 % margin';
 
 -- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
-CREATE FUNCTION @extschema@.clock_portable_typical(a double precision[], b double precision[], blocks integer,
+CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -69,11 +70,13 @@ AS $$
     )
     SELECT (d[(n + 1) / 2] + d[n / 2 + 1]) / 2, CASE WHEN below >= 0 THEN (d[n - below] - d[below + 1]) / 2 END FROM ordered
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_typical(double precision[], double precision[], integer) IS
-'internal: by how much the values of b are typically above those of a, measured by turns with them, with its 95 % margin: the median of the differences, or, if blocks is not null, of their means in so many blocks of successive ones';
+COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
+    'internal: returns the typical difference of the values of b and a, measured alternately, '
+    'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
+    'means in so many blocks of successive values';
 
 -- Checks the duration of a run. Only functions that users call check it.
-CREATE FUNCTION @extschema@.clock_portable_duration(duration double precision) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -104,5 +107,6 @@ BEGIN
     RETURN duration;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_duration(double precision) IS
-'internal: checks a duration in seconds, and cuts it to what statement_timeout and transaction_timeout leave';
+COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
+    'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
+    'transaction_timeout';

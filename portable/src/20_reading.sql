@@ -13,7 +13,7 @@
 -- Where the kernel's clock cannot be read but by a system call, the one for gettimeofday() is another and may be the cheaper
 -- one by a fifth.  Nothing overlaps then, and half of what EXPLAIN takes to time a call is a reading, but for
 -- a twentieth.
-CREATE FUNCTION @extschema@.clock_portable_cost(duration double precision,
+CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -59,41 +59,42 @@ BEGIN
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
     -- the faster half: the rest was under way while the processor was slow
-    SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.clock_portable_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
+    SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
-        IF @extschema@.clock_portable_clock() <> 'RDTSC' THEN
+        IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
             -- unless it is too disturbed to tell more
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
             INTO cost_ns, cost_margin_ns
-            FROM @extschema@.clock_portable_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
+            FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
             WHERE o.timing_margin_ns < 0.3 * o.timing_ns;
         END IF;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_cost(double precision) IS
-'internal: what reading the system clock costs, in nanoseconds, as EXPLAIN reads it up to PostgreSQL 18';
+COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
+    'internal: returns the cost of reading the system clock, in nanoseconds, as EXPLAIN reads it '
+    'up to PostgreSQL 18';
 
 -- PostgreSQL 19 shows "auto (tsc)".
-CREATE FUNCTION @extschema@.clock_portable_clock() RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE WHEN current_setting('timing_clock_source', true) LIKE '%tsc%' THEN 'RDTSC'
                 WHEN version() LIKE '%linux%' THEN 'clock_gettime (CLOCK_MONOTONIC)' ELSE 'system clock' END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_clock() IS
-'internal: the clock that EXPLAIN reads, RDTSC or the system clock';
+COMMENT ON FUNCTION @extschema@.internal_clock_clock() IS
+    'internal: returns the clock that EXPLAIN reads, RDTSC or the system clock';
 
-CREATE FUNCTION @extschema@.clock_portable_source(source text) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_source(source text) RETURNS text
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    tsc constant boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    tsc constant boolean := @extschema@.internal_clock_clock() = 'RDTSC';
 BEGIN
     IF source IS NULL THEN
         RAISE EXCEPTION 'source must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -108,12 +109,12 @@ BEGIN
         HINT = 'Sources that can be read are system and gettimeofday.';
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_source(text) IS
-'internal: checks the name of a clock source that is to be read';
+COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
+    'internal: checks the name of a clock source to be read';
 
 -- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
 -- that takes longer than reading, duration_s is the time of reading only.
-CREATE FUNCTION @extschema@.clock_portable_durations(duration double precision) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 SET jit = off
@@ -171,7 +172,7 @@ BEGIN
                  jsonb_agg(us ORDER BY us) FILTER (WHERE us >= 0) AS ticks, jsonb_agg(n ORDER BY us) FILTER (WHERE us >= 0) AS ns
           FROM (SELECT key::numeric::bigint AS us, sum(value::bigint) AS n
                 FROM unnest(of_blocks) AS b, jsonb_each_text(b) GROUP BY 1) AS per_us) AS run,
-         (SELECT @extschema@.clock_portable_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
+         (SELECT @extschema@.internal_clock_t(count(*) - 1) * stddev_samp(mean) / sqrt(count(*)) AS margin
           FROM (SELECT sum(key::numeric * value::numeric) * 1000 / sum(value::numeric) AS mean
                 FROM unnest(of_blocks) WITH ORDINALITY AS b(o, i), jsonb_each_text(o) GROUP BY i) AS means) AS spread;
     IF (result ->> 'backward_steps')::bigint > 0 THEN
@@ -181,8 +182,9 @@ BEGIN
     RETURN result;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_durations(double precision) IS
-'internal: a run of successive readings of clock_timestamp() as the text of a clock_sample';
+COMMENT ON FUNCTION @extschema@.internal_clock_durations(double precision) IS
+    'internal: returns a run of successive readings of clock_timestamp() as the text of a '
+    'clock_sample';
 
 CREATE FUNCTION @extschema@.clock_measure(source text DEFAULT 'system', duration double precision DEFAULT 3) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
@@ -191,15 +193,16 @@ AS $$
 DECLARE
     cost record;
 BEGIN
-    source := @extschema@.clock_portable_source(source);
-    duration := @extschema@.clock_portable_duration(duration);
-    cost := @extschema@.clock_portable_cost(duration / 5);
-    RETURN @extschema@.clock_portable_durations(duration * 0.8)
+    source := @extschema@.internal_clock_source(source);
+    duration := @extschema@.internal_clock_duration(duration);
+    cost := @extschema@.internal_clock_cost(duration / 5);
+    RETURN @extschema@.internal_clock_durations(duration * 0.8)
         || jsonb_build_object('source', source, 'cost_ns', cost.cost_ns, 'cost_margin_ns', cost.cost_margin_ns);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the run as the text of a clock_sample, which the C extension reads; a fifth of the time goes into what a reading costs';
+    'reads clock_timestamp() for some seconds (3) and returns the run as the text of a '
+    'clock_sample, which the C extension reads; a fifth of the time is for the cost of a reading';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -266,7 +269,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(jsonb) IS
-'sums up a run in one row: cost of a reading in nanoseconds, and what was found; a quantile of less than two ticks of the clock is null, and so is what would need another clock beside it';
+    'summarizes a run in one row: cost of a reading in nanoseconds, and findings; quantiles below '
+    'two ticks of the clock and values that need a second clock are null';
 
 CREATE FUNCTION @extschema@.clock_summary(source text DEFAULT 'system', duration double precision DEFAULT 3,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -283,10 +287,11 @@ AS $$
     SELECT * FROM @extschema@.clock_summary(@extschema@.clock_measure($1, $2))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_summary(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and sums up in one row: cost of a reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and what was found';
+    'reads clock_timestamp() for some seconds (3) and summarizes the run in one row: cost of a '
+    'reading in nanoseconds, as EXPLAIN reads the clock up to PostgreSQL 18, and findings';
 
 CREATE FUNCTION @extschema@.clock_histogram(sample jsonb,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
 RETURNS SETOF record
 LANGUAGE plpgsql IMMUTABLE ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -305,6 +310,7 @@ BEGIN
     )
     SELECT (2::numeric ^ i)::bigint - 1, round(coalesce(b.n, 0) * 100 / sum(b.n) OVER (), 4),
            round(sum(b.n) OVER (ORDER BY i) * 100 / sum(b.n) OVER (), 4), coalesce(b.n, 0)::bigint,
+           CASE WHEN b.n < max(b.n) OVER () / 40 THEN '.' ELSE repeat('#', trunc(40 * coalesce(b.n, 0) / max(b.n) OVER ())::int) END,
            CASE WHEN (sample ->> 'frequency_hz')::numeric <> 1000000 THEN NULL
                 WHEN i = 0 THEN (SELECT format('the clock counts microseconds: below one only the mean is known, %s ns', round(sum(ns * n) / sum(n), 2)) FROM run)
                 WHEN i = 10 THEN 'the clock advanced by one during these: most are shorter' END
@@ -313,10 +319,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(jsonb) IS
-'counts the durations of a run in buckets of powers of two nanoseconds; note says what the clock is too coarse for';
+    'counts the durations of a run in buckets of powers of two nanoseconds, with bars; note '
+    'states the limits of a coarse clock';
 
 CREATE FUNCTION @extschema@.clock_histogram(source text DEFAULT 'system', duration double precision DEFAULT 3,
-    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT note text)
+    OUT le_ns bigint, OUT percent numeric, OUT running_percent numeric, OUT count bigint, OUT bar text, OUT note text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -324,7 +331,8 @@ AS $$
     SELECT * FROM @extschema@.clock_histogram(@extschema@.clock_measure(source, duration))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and counts durations in buckets of powers of two nanoseconds; note says that below a microsecond only the mean is known';
+    'reads clock_timestamp() for some seconds (3) and counts the durations in buckets of powers '
+    'of two nanoseconds, with bars; note states that below a microsecond only the mean is known';
 
 CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
@@ -341,9 +349,9 @@ BEGIN
     ELSIF NOT cutoff BETWEEN 0 AND 100 THEN
         RAISE EXCEPTION 'cutoff must be between 0 and 100 percent' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The cutoff given is %s.', cutoff),
-            HINT = 'Durations are listed until this share of all is reached; 99.99 is the default.';
+            HINT = 'With 99.99, durations are listed until 99.99 percent of all are reached.';
     END IF;
-    sample := @extschema@.clock_portable_durations(@extschema@.clock_portable_duration(duration));
+    sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
     RETURN NEXT '';
     RETURN NEXT format('System clock source: %s', sample ->> 'clock');
@@ -376,4 +384,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
-'reads clock_timestamp() for a number of seconds (3) and returns the lines of pg_test_timing of PostgreSQL 19, as far as known';
+    'reads clock_timestamp() for some seconds (3) and returns the output of pg_test_timing of '
+    'PostgreSQL 19, as far as known';

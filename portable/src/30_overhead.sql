@@ -2,7 +2,7 @@
 -- of the same query without it.
 
 -- What is executed here is a nested statement.
-CREATE FUNCTION @extschema@.clock_portable_alone() RETURNS void
+CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -15,12 +15,12 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_alone() IS
-'internal: an error if auto_explain counts or times what is executed';
+COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
+    'internal: raises an error if auto_explain counts or times executions';
 
 -- Where on the stack and in memory an execution's data comes to lie can make it slower by a multiple of what counting costs,
 -- and it would come to lie at the same place each time: so many calls of itself, and a string of random length, move it.
-CREATE FUNCTION @extschema@.clock_portable_once(explain text, statement text, depth integer, pad text) RETURNS double precision
+CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -30,7 +30,7 @@ DECLARE
     started timestamptz;
 BEGIN
     IF depth > 0 THEN
-        RETURN @extschema@.clock_portable_once(explain, statement, depth - 1, pad);
+        RETURN @extschema@.internal_clock_once(explain, statement, depth - 1, pad);
     ELSIF explain IS NOT NULL THEN
         EXECUTE explain || statement INTO explained;
         RETURN explained -> 0 ->> 'Execution Time';
@@ -42,14 +42,15 @@ BEGIN
     RETURN extract(epoch FROM clock_timestamp() - started) * 1000;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_once(text, text, integer, text) IS
-'internal: how many milliseconds an execution of a query takes, plain or by what EXPLAIN says of it';
+COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) IS
+    'internal: returns the duration of an execution of a query in milliseconds, plain or as '
+    'EXPLAIN prints it';
 
 -- count(*) over so many rows, several times in a statement by a subquery that depends on each row of another one,
 -- lest a microsecond, which is as exactly as EXPLAIN prints times, matters. A cursor executes without storing the
 -- result; its times without those of the same statement over no row are compared with EXPLAIN's without those over no
 -- row, so that what either does once cancels out.
-CREATE FUNCTION @extschema@.clock_portable_overhead(rows bigint, workload text, duration double precision,
+CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
     OUT timing_ns double precision, OUT timing_margin_ns double precision,
@@ -85,7 +86,7 @@ DECLARE
     round_s double precision;
     round_started timestamptz;
 BEGIN
-    PERFORM @extschema@.clock_portable_alone();
+    PERFORM @extschema@.internal_clock_alone();
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
@@ -105,7 +106,7 @@ BEGIN
             executions := executions + 1;
             -- not random(), which may have been given a seed
             places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
-            times[mode] := @extschema@.clock_portable_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
+            times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
             EXIT WHEN clock_timestamp() >= until;
         END LOOP;
@@ -127,27 +128,29 @@ BEGIN
         RAISE WARNING 'the duration was used up after % execution% of the query', executions, CASE WHEN executions > 1 THEN 's' ELSE '' END
             USING DETAIL = format('The duration was %s s.', round(duration::numeric, 3)), HINT = 'Two rounds of all modes need a longer one.';
     END IF;
-    SELECT m.mean INTO analyze_ms FROM @extschema@.clock_portable_low_mean(timing) AS m;
-    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.clock_portable_low_mean(plain) AS p,
-        @extschema@.clock_portable_low_mean(plain_none) AS b, @extschema@.clock_portable_low_mean(counting_none) AS c;
+    SELECT m.mean INTO analyze_ms FROM @extschema@.internal_clock_low_mean(timing) AS m;
+    SELECT p.mean - coalesce(b.mean - c.mean, 0) INTO plain_ms FROM @extschema@.internal_clock_low_mean(plain) AS p,
+        @extschema@.internal_clock_low_mean(plain_none) AS b, @extschema@.internal_clock_low_mean(counting_none) AS c;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO counting_ns, counting_margin_ns
-    FROM @extschema@.clock_portable_difference(plain, counting) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    FROM @extschema@.internal_clock_difference(plain, counting) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_counting_ns, typical_counting_margin_ns
-    FROM @extschema@.clock_portable_typical(plain, counting, NULL) AS m, @extschema@.clock_portable_difference(plain_none, counting_none) AS n;
+    FROM @extschema@.internal_clock_typical(plain, counting, NULL) AS m, @extschema@.internal_clock_difference(plain_none, counting_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO timing_ns, timing_margin_ns
-    FROM @extschema@.clock_portable_difference(counting, timing) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_difference(counting, timing) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_timing_ns, typical_timing_margin_ns
-    FROM @extschema@.clock_portable_typical(counting, timing, NULL) AS m, @extschema@.clock_portable_difference(counting_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_typical(counting, timing, NULL) AS m, @extschema@.internal_clock_difference(counting_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO overhead_ns, overhead_margin_ns
-    FROM @extschema@.clock_portable_difference(plain, timing) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_difference(plain, timing) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
     SELECT (m.difference - coalesce(n.difference, 0)) * ns, sqrt(m.margin ^ 2 + coalesce(n.margin, 0) ^ 2 + printed_ms ^ 2) * ns INTO typical_overhead_ns, typical_overhead_margin_ns
-    FROM @extschema@.clock_portable_typical(plain, timing, 20) AS m, @extschema@.clock_portable_difference(plain_none, timing_none) AS n;
+    FROM @extschema@.internal_clock_typical(plain, timing, 20) AS m, @extschema@.internal_clock_difference(plain_none, timing_none) AS n;
     plain_ms := plain_ms / copies;
     analyze_ms := analyze_ms / copies;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_overhead(bigint, text, double precision) IS
-'internal: what counting and timing cost in nanoseconds a row, undisturbed and typically, with margins, by executing count(*) over some rows plain and under EXPLAIN ANALYZE by turns';
+COMMENT ON FUNCTION @extschema@.internal_clock_overhead(bigint, text, double precision) IS
+    'internal: returns the overhead of counting and timing in nanoseconds per row, undisturbed '
+    'and typical, with margins, by executing count(*) over some rows plain and under EXPLAIN '
+    'ANALYZE alternately';
 
 CREATE PROCEDURE @extschema@.clock_executor_overhead(
     INOUT rows bigint DEFAULT 1000, INOUT workload text DEFAULT 'generate_series', IN duration double precision DEFAULT 3,
@@ -178,15 +181,15 @@ BEGIN
         RAISE EXCEPTION 'unknown workload "%"', workload USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Workloads are generate_series and table.';
     END IF;
-    duration := @extschema@.clock_portable_duration(duration);
-    clock := @extschema@.clock_portable_clock();
+    duration := @extschema@.internal_clock_duration(duration);
+    clock := @extschema@.internal_clock_clock();
     -- of the TSC nothing is known here
     IF clock <> 'RDTSC' THEN
-        cost := @extschema@.clock_portable_cost(duration / 6);
+        cost := @extschema@.internal_clock_cost(duration / 6);
         reading_ns := round(cost.cost_ns::numeric, 2);
         reading_margin_ns := round(cost.cost_margin_ns::numeric, 2);
     END IF;
-    o := @extschema@.clock_portable_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
+    o := @extschema@.internal_clock_overhead(rows, workload, duration * CASE clock WHEN 'RDTSC' THEN 1 ELSE 5 / 6.0 END);
     repetitions := o.repetitions;
     plain_ms := round(o.plain_ms::numeric, 4);
     analyze_ms := round(o.analyze_ms::numeric, 4);
@@ -206,12 +209,14 @@ BEGIN
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
-'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, by turns for a number of seconds (3): what counting and timing cost in nanoseconds a row where nothing disturbs them, and together typically (the median), with margins, beside what the clock makes one expect';
+    'executes count(*) over some rows (1000) plain and under EXPLAIN ANALYZE, alternating for '
+    'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
+    'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- "Execution Time" has the executor's start and end in it, a cursor's time has not: they are taken for what EXPLAIN's
 -- time is longer than its root node's. That has what goes on between two rows of the root in it, too, so that
 -- where there are many, it is looked at with count(*) as the root.
-CREATE FUNCTION @extschema@.clock_portable_query(query text, duration double precision, allow_writes boolean,
+CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
     OUT min_ms numeric, OUT median_ms numeric, OUT mean_ms numeric, OUT stddev_ms numeric,
@@ -249,7 +254,7 @@ DECLARE
     difference double precision;
     margin double precision;
 BEGIN
-    duration := @extschema@.clock_portable_duration(duration);
+    duration := @extschema@.internal_clock_duration(duration);
     IF allow_writes IS NULL THEN
         RAISE EXCEPTION 'allow_writes must not be null' USING ERRCODE = 'null_value_not_allowed';
     ELSIF clock_sources IS NOT NULL AND current_setting('timing_clock_source', true) IS NULL THEN
@@ -261,16 +266,16 @@ BEGIN
     ELSIF array_position(clock_sources, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'clock_sources must not contain null values' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    statement := @extschema@.clock_portable_statement(query, allow_writes, params);
-    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
+    statement := @extschema@.internal_clock_statement(query, allow_writes, params);
+    shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     parallel := shape.plan::text ~ '"Node Type": "Gather';
-    PERFORM length(repeat(' ', 8000000));   -- see clock_portable_overhead
+    PERFORM length(repeat(' ', 8000000));   -- see internal_clock_overhead
 
     FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
             PERFORM set_config('timing_clock_source', source, true);
         END IF;
-        clock := @extschema@.clock_portable_clock();
+        clock := @extschema@.internal_clock_clock();
         part := duration / coalesce(cardinality(clock_sources), 1);
         until := clock_timestamp() + part * interval '1 s';
         plain := '{}'; counting := '{}'; timing := '{}'; buffers := '{}'; more := '{}'; planning := '{}';
@@ -282,7 +287,7 @@ BEGIN
             FOR turn IN 0 .. 3 LOOP
                 m := CASE WHEN round % 8 < 4 THEN (round + turn) % 4 ELSE (round + 3 - turn) % 4 END;
                 IF m > 0 THEN
-                    plan := (@extschema@.clock_portable_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
+                    plan := (@extschema@.internal_clock_execute(statement, format(explain, CASE m WHEN 3 THEN 'ON' ELSE 'OFF' END,
                         CASE m WHEN 1 THEN 'OFF' ELSE 'ON' END), allow_writes, path)).output::jsonb -> 0;
                     times[m] := plan ->> 'Execution Time';
                     IF m = 2 THEN
@@ -294,7 +299,7 @@ BEGIN
                             INTO node_calls FROM jsonb_path_query(plan -> 'Plan', 'strict $.** ? (exists (@."Actual Loops"))') AS n;
                         END IF;
                         IF shape.as_cursor AND round % 4 = 0 AND (plan #>> '{Plan,Actual Rows}')::double precision > 10 THEN
-                            plan := (@extschema@.clock_portable_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
+                            plan := (@extschema@.internal_clock_execute(format(E'SELECT count(*) FROM (%s\n) AS q', rtrim(statement, E'; \n\r\t')),
                                 format(explain, 'OFF', 'ON'), allow_writes, path)).output::jsonb -> 0;
                         END IF;
                         IF (plan #>> '{Plan,Actual Rows}')::double precision <= 10 THEN
@@ -302,9 +307,9 @@ BEGIN
                         END IF;
                     END IF;
                 ELSE
-                    times[m] := (@extschema@.clock_portable_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
+                    times[m] := (@extschema@.internal_clock_execute(statement, CASE WHEN shape.as_cursor THEN 'as a cursor' ELSE 'as it is' END, allow_writes, path)).ms;
                     IF NOT shape.as_cursor THEN
-                        planning := planning || (@extschema@.clock_portable_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
+                        planning := planning || (@extschema@.internal_clock_execute('EXPLAIN (COSTS OFF) ' || statement, 'as it is', allow_writes, path)).ms;
                     END IF;
                 END IF;
                 executed := executed + 1;
@@ -319,7 +324,7 @@ BEGIN
         END LOOP;
 
         SELECT greatest(coalesce(s.mean, 0), 0) - coalesce(p.mean, 0), s.mean / 2, p.margin INTO shift, shift_margin, planning_margin
-        FROM @extschema@.clock_portable_low_mean(more) AS s, @extschema@.clock_portable_low_mean(planning) AS p;
+        FROM @extschema@.internal_clock_low_mean(more) AS s, @extschema@.internal_clock_low_mean(planning) AS p;
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) + shift INTO plain_ms FROM unnest(plain) AS x;
         FOR m IN 0 .. 3 LOOP
             mode := names[m + 1];
@@ -329,7 +334,7 @@ BEGIN
             FROM (SELECT x + CASE m WHEN 0 THEN shift ELSE 0 END AS t FROM unnest(modes) AS x) AS ran;
             IF m > 0 THEN
                 SELECT d.difference - shift, sqrt(d.margin ^ 2 + 0.002 ^ 2 + coalesce(shift_margin, 0) ^ 2 + coalesce(planning_margin, 0) ^ 2) INTO difference, margin
-                FROM @extschema@.clock_portable_typical(plain, modes, NULL) AS d;
+                FROM @extschema@.internal_clock_typical(plain, modes, NULL) AS d;
                 overhead_ms := round(difference::numeric, 4);
                 overhead_margin_ms := round(margin::numeric, 4);
                 slowdown_percent := round((difference / plain_ms * 100)::numeric, 4);
@@ -352,8 +357,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION @extschema@.clock_portable_query(text, double precision, boolean, text[], text[], text) IS
-'internal: clock_query_overhead() with the search_path that the statement is executed under';
+COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
+    'internal: clock_query_overhead() with the search_path for the statement';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
@@ -366,7 +371,8 @@ CREATE FUNCTION @extschema@.clock_query_overhead(
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
-    SELECT * FROM @extschema@.clock_portable_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
+    SELECT * FROM @extschema@.internal_clock_query(query, duration, allow_writes, clock_sources, params, pg_catalog.current_setting('search_path'))
 $$;
 COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boolean, text[], text[]) IS
-'executes a statement of one''s own with and without timing by turns and returns what EXPLAIN ANALYZE typically costs it (the median), a row for each level of instrumentation';
+    'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
+    'row per level, with times and the typical (median) overhead in milliseconds';

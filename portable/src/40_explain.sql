@@ -2,7 +2,7 @@
 
 -- Rejects statements that cannot be measured, with the C extension's messages. The server checks that it is a single
 -- statement.
-CREATE FUNCTION @extschema@.clock_portable_statement(query text, allow_writes boolean, params text[]) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
@@ -66,12 +66,13 @@ BEGIN
     RETURN result;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_statement(text, boolean, text[]) IS
-'internal: the statement with its parameters'' values, or an error if it is of a kind that cannot be measured';
+COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) IS
+    'internal: returns the statement with the values of its parameters; raises an error if it '
+    'cannot be measured';
 
 -- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
 -- block rolls its work back; variables keep their values.
-CREATE FUNCTION @extschema@.clock_portable_execute(statement text, how text, allow_writes boolean, path text,
+CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -89,7 +90,7 @@ DECLARE
     message text;
     state text;
 BEGIN
-    PERFORM @extschema@.clock_portable_alone();
+    PERFORM @extschema@.internal_clock_alone();
     BEGIN
         IF NOT allow_writes THEN
             PERFORM set_config('transaction_read_only', 'on', true);
@@ -141,11 +142,13 @@ BEGIN
     output := array_to_string(lines, chr(10));
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_execute(text, text, boolean, text) IS
-'internal: executes a statement "as a cursor" or "as it is", undoes what it did, and returns how many milliseconds it took, without parsing and planning in the first case; or returns what the EXPLAIN in how printed';
+COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
+    'internal: executes a statement "as a cursor" or "as it is", undoes its changes, and returns '
+    'its duration in milliseconds, in the first case without parsing and planning; or returns the '
+    'output of the EXPLAIN in how';
 
 -- Returns the nodes in EXPLAIN's order.
-CREATE FUNCTION @extschema@.clock_portable_nodes(plan jsonb,
+CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -161,23 +164,23 @@ AS $body$
     LEFT JOIN numbered AS above ON above.place = own.place[:cardinality(own.place) - 1] AND cardinality(own.place) > 0
     ORDER BY own.n;
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_nodes(jsonb) IS
-'internal: the nodes of a plan in EXPLAIN''s JSON, a row a node';
+COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
+    'internal: returns the nodes of a plan in EXPLAIN''s JSON, a row per node';
 
 -- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
-CREATE FUNCTION @extschema@.clock_portable_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
+CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     writes boolean;
 BEGIN
-    plan := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
+    plan := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF, FORMAT JSON) ', allow_writes, path)).output::jsonb -> 0 -> 'Plan';
     IF plan IS NULL THEN
         RAISE EXCEPTION 'cannot measure utility statements' USING ERRCODE = '0A000';
     END IF;
     SELECT coalesce(bool_or(item ->> 'Node Type' IN ('ModifyTable', 'LockRows') OR item ->> 'Operation' <> 'Select'), false),
            NOT coalesce(bool_or(item ->> 'Node Type' LIKE 'Gather%'), false)
-    INTO writes, as_cursor FROM @extschema@.clock_portable_nodes(plan);
+    INTO writes, as_cursor FROM @extschema@.internal_clock_nodes(plan);
     IF writes AND NOT allow_writes THEN
         RAISE EXCEPTION 'cannot measure a statement that modifies or locks data' USING ERRCODE = '0A000',
             HINT = 'allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay.';
@@ -187,11 +190,12 @@ BEGIN
         AND NOT (allow_writes AND statement ~* '\minto\M');
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_shape(text, boolean, text) IS
-'internal: the plan of a statement, whether a cursor can execute it with this plan, or an error if it writes and must not';
+COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
+    'internal: returns the plan of a statement, and whether a cursor can execute it with this '
+    'plan; raises an error if it writes and must not';
 
 -- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
-CREATE FUNCTION @extschema@.clock_portable_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
@@ -212,8 +216,8 @@ DECLARE
     elapsed double precision;
     n integer := 0;
 BEGIN
-    shape := @extschema@.clock_portable_shape(statement, allow_writes, path);
-    lines := (@extschema@.clock_portable_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
+    shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
+    lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
     -- glibc: after a large piece was freed, malloc() no longer returns smaller ones to the system
     PERFORM length(repeat(' ', 8000000));
     LOOP
@@ -227,13 +231,13 @@ BEGIN
                     HINT = 'SET statement_timeout to four times as much or more.';
             END IF;
             IF (turn + n) % 2 = 0 THEN
-                one := @extschema@.clock_portable_execute(statement, time_calls, allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, time_calls, allow_writes, path);
                 timed := timed || jsonb_build_array(one.output::jsonb -> 0);
             ELSIF shape.as_cursor THEN
-                one := @extschema@.clock_portable_execute(statement, 'as a cursor', allow_writes, path);
+                one := @extschema@.internal_clock_execute(statement, 'as a cursor', allow_writes, path);
                 plain := plain || one.ms;
             ELSE
-                printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
+                printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
                 plain := plain || substring(printed FROM '\n *"?Execution Time"?: ([0-9.]+)')::double precision;
             END IF;
         END LOOP;
@@ -243,10 +247,11 @@ BEGIN
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;
     IF format IS NOT NULL AND printed IS NULL THEN
-        printed := (@extschema@.clock_portable_execute(statement, count_calls, allow_writes, path)).output;
+        printed := (@extschema@.internal_clock_execute(statement, count_calls, allow_writes, path)).output;
     END IF;
     RETURN jsonb_build_object('plain', to_jsonb(plain), 'timed', timed, 'cursor', shape.as_cursor, 'lines', lines, 'printed', printed);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_rounds(text, boolean, integer, text, text) IS
-'internal: executes a statement as it is and under EXPLAIN ANALYZE in turn, and returns all times, and what EXPLAIN prints in a format';
+COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, text, text) IS
+    'internal: executes a statement plain and under EXPLAIN ANALYZE alternately, and returns all '
+    'times and EXPLAIN''s output in a format';

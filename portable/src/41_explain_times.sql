@@ -6,7 +6,7 @@
 --
 -- where a call is timed by two readings of the clock, and "inside" is the part of their cost within the node's own time.
 -- The sum of all costs is the difference between the root's time and the query's time without timing.
-CREATE FUNCTION @extschema@.clock_portable_times(measured jsonb, inside double precision, each double precision, counting double precision)
+CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $body$
@@ -71,20 +71,20 @@ BEGIN
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
         INTO item, shown_parent, depth, type, loops, rows
-        FROM @extschema@.clock_portable_nodes(timed -> -1 -> 'Plan') AS t;
+        FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
     -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As in each run, a node's
     -- time is not less than that of its children.
     WITH run AS (
-        SELECT i, explained, (SELECT count(*) FROM @extschema@.clock_portable_nodes(explained -> 'Plan')) AS size
+        SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
     ), node AS (
         SELECT i, node, coalesce((t.item ->> 'Actual Total Time')::double precision * (t.item ->> 'Actual Loops')::double precision, 0) AS time,
                (t.item ->> 'Actual Startup Time')::double precision AS first,
                (SELECT sum((w ->> 'Actual Total Time')::double precision * (w ->> 'Actual Loops')::double precision)
                 FROM jsonb_array_elements(t.item -> 'Workers') AS w) AS workers
-        FROM run, @extschema@.clock_portable_nodes(explained -> 'Plan') AS t WHERE run.size = n
+        FROM run, @extschema@.internal_clock_nodes(explained -> 'Plan') AS t WHERE run.size = n
     ), ordered AS (
         SELECT *, row_number() OVER (PARTITION BY node ORDER BY time) <= (count(*) OVER (PARTITION BY node) + 2) / 3 AS is_fast FROM node
     ), mean AS (
@@ -283,10 +283,12 @@ BEGIN
         'scale', scale, 'printed', measured ->> 'printed');
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_times(jsonb, double precision, double precision, double precision) IS
-'internal: times of plan nodes without what timing has cost, of what clock_portable_rounds returned and the cost of a call in milliseconds, in the node''s own time, in all, and counted only';
+COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
+    'internal: subtracts the cost of timing from the times of plan nodes that '
+    'internal_clock_rounds() returned; the costs of a call in milliseconds are those in the '
+    'node''s own time, in all, and of counting';
 
-CREATE FUNCTION @extschema@.clock_portable_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
+CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -302,20 +304,21 @@ BEGIN
     ELSIF runs NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION 'runs must be between 1 and 1000' USING ERRCODE = '22023', DETAIL = pg_catalog.format('The number given is %s.', runs);
     END IF;
-    measured := @extschema@.clock_portable_rounds(@extschema@.clock_portable_statement(query, allow_writes, params),
+    measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
     -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine says little about it.
-    overhead := @extschema@.clock_portable_overhead(10000, 'generate_series', 0.15);
-    reading := (@extschema@.clock_portable_cost(0.05)).cost_ns;
-    IF @extschema@.clock_portable_clock() = 'RDTSC' THEN
+    overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
+    reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
+    IF @extschema@.internal_clock_clock() = 'RDTSC' THEN
         reading := CASE WHEN overhead.overhead_margin_ns < 0.3 * overhead.overhead_ns THEN 0.55 * overhead.overhead_ns ELSE 10 END;
     END IF;
     each := 2 * reading - least(10, reading / 2);
     deviation := CASE WHEN overhead.overhead_ns BETWEEN each / 3 AND each * 3 THEN greatest(overhead.overhead_margin_ns / 1.96, 0.05 * each) ELSE 1e9 END;
     each := (each / (0.3 * each) ^ 2 + coalesce(overhead.overhead_ns, each) / deviation ^ 2) / (1 / (0.3 * each) ^ 2 + 1 / deviation ^ 2);
-    RETURN @extschema@.clock_portable_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
-        || jsonb_build_object('clock', @extschema@.clock_portable_clock());
+    RETURN @extschema@.internal_clock_times(measured, least(reading, each) / 1e6, each / 1e6, least(greatest(overhead.counting_ns, 2), 8) / 1e6)
+        || jsonb_build_object('clock', @extschema@.internal_clock_clock());
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain(text, boolean, text[], integer, text, text) IS
-'internal: executes a query in turn with and without timing, and returns the times of its plan''s nodes without what timing has cost';
+COMMENT ON FUNCTION @extschema@.internal_clock_explain(text, boolean, text[], integer, text, text) IS
+    'internal: executes a query with and without timing alternately, and returns the times of its '
+    'plan nodes without the cost of timing';

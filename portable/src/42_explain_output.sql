@@ -20,16 +20,17 @@ AS $body$
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
            -- not known without C
            NULL::numeric, NULL::numeric
-    FROM @extschema@.clock_portable_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
+    FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
     ORDER BY n;
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what each node of its plan takes, a row a node, without what timing has cost';
+    'executes a query several times, with and without timing, and returns a row per plan node, '
+    'with times without the cost of timing';
 
 -- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
 -- at a line that belongs to no node.
-CREATE FUNCTION @extschema@.clock_portable_explain_text(result jsonb) RETURNS SETOF text
+CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
@@ -75,21 +76,22 @@ BEGIN
     END LOOP;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain_text(jsonb) IS
-'internal: EXPLAIN''s text with the times of clock_portable_explain';
+COMMENT ON FUNCTION @extschema@.internal_clock_explain_text(jsonb) IS
+    'internal: returns EXPLAIN''s text with the times of internal_clock_explain()';
 
 CREATE FUNCTION @extschema@.clock_explain_text(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS TABLE ("QUERY PLAN" text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $body$
-    SELECT @extschema@.clock_portable_explain_text(
-        @extschema@.clock_portable_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
+    SELECT @extschema@.internal_clock_explain_text(
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'TEXT', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what EXPLAIN ANALYZE would print, without what timing has cost';
+    'executes a query several times, with and without timing, and returns the output of EXPLAIN '
+    'ANALYZE without the cost of timing';
 
 -- EXPLAIN's JSON has one key per line, in an order that must be kept.
-CREATE FUNCTION @extschema@.clock_portable_explain_json(result jsonb) RETURNS json
+CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
@@ -129,15 +131,16 @@ BEGIN
     RETURN array_to_string(lines, chr(10))::json;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_explain_json(jsonb) IS
-'internal: EXPLAIN''s JSON with the times of clock_portable_explain';
+COMMENT ON FUNCTION @extschema@.internal_clock_explain_json(jsonb) IS
+    'internal: returns EXPLAIN''s JSON with the times of internal_clock_explain()';
 
 CREATE FUNCTION @extschema@.clock_explain_json(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL)
 RETURNS json
 LANGUAGE sql VOLATILE
 AS $body$
-    SELECT @extschema@.clock_portable_explain_json(
-        @extschema@.clock_portable_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
+    SELECT @extschema@.internal_clock_explain_json(
+        @extschema@.internal_clock_explain($1, $2, $3, $4, 'JSON', pg_catalog.current_setting('search_path')));
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], integer) IS
-'executes a query several times, with and without timing, and returns what EXPLAIN (ANALYZE, FORMAT JSON) would print, without what timing has cost';
+    'executes a query several times, with and without timing, and returns the output of EXPLAIN '
+    '(ANALYZE, FORMAT JSON) without the cost of timing';

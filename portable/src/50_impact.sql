@@ -3,7 +3,7 @@
 --
 
 -- Returns the server's counters; NULL: not known.
-CREATE FUNCTION @extschema@.clock_portable_counts(
+CREATE FUNCTION @extschema@.internal_clock_counts(
     OUT counter text, OUT total double precision, OUT per_s double precision, OUT period_s double precision, OUT problem text
 ) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
@@ -75,11 +75,12 @@ BEGIN
     RETURN NEXT;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_counts() IS
-'internal: what the server has counted since its statistics were reset: totals, rates, and periods in seconds';
+COMMENT ON FUNCTION @extschema@.internal_clock_counts() IS
+    'internal: returns the server''s counters since the last reset of its statistics: totals, '
+    'rates, and periods in seconds';
 
-CREATE FUNCTION @extschema@.clock_impact_detail(
-    seconds double precision DEFAULT NULL,
+CREATE FUNCTION @extschema@.internal_clock_impact(
+    seconds double precision,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
@@ -90,7 +91,7 @@ CREATE FUNCTION @extschema@.clock_impact_detail(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     -- (a custom setting that was set and reset is '')
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     started timestamptz;
@@ -117,17 +118,17 @@ BEGIN
             HINT = 'Without seconds, the statistics since their last reset are used.';
     END IF;
     IF seconds IS NULL THEN
-        duration := @extschema@.clock_portable_duration(1);
+        duration := @extschema@.internal_clock_duration(1);
     ELSE
-        seconds := @extschema@.clock_portable_duration(seconds + 1) - 1;
+        seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
         PERFORM pg_stat_clear_snapshot();
         started := clock_timestamp();
-        SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO before FROM @extschema@.clock_portable_counts() AS c;
+        SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO before FROM @extschema@.internal_clock_counts() AS c;
         PERFORM pg_sleep(seconds);
         PERFORM pg_stat_clear_snapshot();
         elapsed_s := extract(epoch FROM clock_timestamp() - started);
     END IF;
-    SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.clock_portable_counts() AS c;
+    SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.internal_clock_counts() AS c;
     IF seconds IS NOT NULL THEN
         -- a decrease means that the counter was reset
         SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / elapsed_s, 'period_s', elapsed_s))
@@ -137,11 +138,11 @@ BEGIN
              LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
     END IF;
 
-    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.clock_portable_cost(0.3 * duration) AS c;
+    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
     BEGIN
         SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
                o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
-        INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.6 * duration) AS o;
+        INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o;
         IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
             RAISE 'the server was too busy to measure it';
         END IF;
@@ -240,7 +241,7 @@ BEGIN
         op_margin_ns := readings_per_operation * system.cost_margin_ns;
         reading_ns := round(system.cost_ns::numeric, 2);
         reading_margin_ns := round(system.cost_margin_ns::numeric, 2);
-        clock := @extschema@.clock_portable_clock();
+        clock := @extschema@.internal_clock_clock();
         IF setting = 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
             -- noise may make it negative; of NULL and 0, greatest() is 0
@@ -298,44 +299,63 @@ BEGIN
     END LOOP;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_impact_detail(double precision) IS
-'what timing would cost on the work that this server does, a row for each kind of work, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, operation_ns is the typical cost of timing one, reading_ns that of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
+    'internal: returns the rows of clock_impact() with detail';
 
--- If a part is not known, the sum is a lower bound.
+-- If a part of a sum is unknown, the sum of the others is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
-    OUT setting text, OUT value text, OUT in_effect boolean,
+    detail  boolean          DEFAULT false,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
-    OUT operations_per_s numeric, OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
     OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT d.setting, d.value, d.in_effect,
-           sum(d.cpu_percent),
-           sum(d.cpu_margin_percent),
-           sum(d.least_cpu_percent),
-           CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
-                THEN 'estimate'
-                WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
-                WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
-                ELSE max(d.bound) END,
-           sum(d.operations_per_s),
-           max(d.reading_ns),
-           max(d.period_s),
-           max(d.period),
-           round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
-           max(d.reading_margin_ns),
-           max(d.clock),
-           sum(d.active_percent),
-           string_agg(DISTINCT d.statistics, ', '),
-           string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n)
-    FROM @extschema@.clock_impact_detail(seconds) WITH ORDINALITY
-         AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
-              operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
-              readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
-    GROUP BY d.setting, d.value, d.in_effect
-    ORDER BY min(d.n);
+    WITH works AS MATERIALIZED (
+        SELECT d.*
+        FROM @extschema@.internal_clock_impact(seconds) WITH ORDINALITY
+             AS d(setting, value, in_effect, work, cpu_percent, cpu_margin_percent, least_cpu_percent, bound,
+                  operations, operations_per_s, operation_ns, operation_margin_ns, reading_ns, period_s, period,
+                  readings_per_operation, reading_margin_ns, clock, active_percent, statistics, reason, n)
+    )
+    SELECT r.setting, r.value, r.in_effect, r.work, r.cpu_percent, r.cpu_margin_percent, r.least_cpu_percent, r.bound,
+           r.operations, r.operations_per_s, r.operation_ns, r.operation_margin_ns, r.reading_ns, r.period_s, r.period,
+           r.readings_per_operation, r.reading_margin_ns, r.clock, r.active_percent, r.statistics, r.reason
+    FROM (SELECT d.* FROM works d WHERE detail IS TRUE
+          UNION ALL
+          SELECT d.setting, d.value, d.in_effect, NULL::text,
+                 sum(d.cpu_percent),
+                 sum(d.cpu_margin_percent),
+                 sum(d.least_cpu_percent),
+                 CASE WHEN bool_or(d.bound = 'estimate') OR bool_or(d.bound = 'at most') AND bool_or(d.bound = 'at least' OR d.cpu_percent IS NULL)
+                      THEN 'estimate'
+                      WHEN bool_and(d.cpu_percent IS NULL) THEN NULL
+                      WHEN bool_or(d.cpu_percent IS NULL) THEN 'at least'
+                      ELSE max(d.bound) END,
+                 sum(d.operations)::bigint,
+                 sum(d.operations_per_s),
+                 NULL::numeric,
+                 NULL::numeric,
+                 max(d.reading_ns),
+                 max(d.period_s),
+                 max(d.period),
+                 round(sum(d.operations_per_s * d.readings_per_operation) / nullif(sum(d.operations_per_s), 0), 2),
+                 max(d.reading_margin_ns),
+                 max(d.clock),
+                 sum(d.active_percent),
+                 string_agg(DISTINCT d.statistics, ', '),
+                 string_agg(d.work || ': ' || d.reason, '; ' ORDER BY d.n),
+                 min(d.n)
+          FROM works d
+          WHERE detail IS NOT TRUE
+          GROUP BY d.setting, d.value, d.in_effect) r
+    ORDER BY r.n
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_impact(double precision) IS
-'what track_io_timing, track_wal_io_timing and auto_explain would cost on the work that this server does, a row for each setting, since the statistics were last reset or in so many seconds from now on: cpu_percent is of one CPU, with its margin (half of a 95 % interval) and the least it can be, bound says which way the number of operations may be off, reading_ns is the cost of a reading of the clock, active_percent is of the time in which statements were executed, reason says what is not known';
+COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
+    'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
+    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
+    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
+    'which direction the number of operations can be wrong, reason tells what is unknown';

@@ -3,7 +3,7 @@
 --
 
 -- Reads the clock continuously. A PL/pgSQL loop takes about 3 readings per microsecond.
-CREATE FUNCTION @extschema@.clock_portable_watch(
+CREATE FUNCTION @extschema@.internal_clock_watch(
     duration double precision,
     OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
     OUT gaps bigint, OUT lost_s double precision, OUT gap_max_us double precision, OUT period_s double precision, OUT slowdown double precision
@@ -70,33 +70,34 @@ BEGIN
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_watch(double precision) IS
-'internal: watches clock_timestamp() for a number of seconds: backward steps, times off the CPU, the period of these if they are regular, and by what factor the processor became slower';
+COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
+    'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
+    'their period if it is regular, and the factor by which the processor became slower';
 
 -- All measurements.
-CREATE FUNCTION @extschema@.clock_portable_facts(duration double precision) RETURNS jsonb
+CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
-    seconds CONSTANT double precision := @extschema@.clock_portable_duration(duration);
+    seconds CONSTANT double precision := @extschema@.internal_clock_duration(duration);
     facts jsonb;
     calls jsonb;
 BEGIN
     -- (first, before the processor is throttled)
-    SELECT to_jsonb(w) INTO facts FROM @extschema@.clock_portable_watch(0.4 * seconds) AS w;
-    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.clock_portable_cost(0.2 * seconds) AS c;
+    SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
+    SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN
-        SELECT to_jsonb(o) INTO calls FROM @extschema@.clock_portable_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
+        SELECT to_jsonb(o) INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.4 * seconds) AS o;
     EXCEPTION WHEN OTHERS THEN
         calls := jsonb_build_object('problem', SQLERRM);
     END;
-    RETURN facts || jsonb_build_object('by_tsc', @extschema@.clock_portable_clock() = 'RDTSC', 'calls', calls);
+    RETURN facts || jsonb_build_object('by_tsc', @extschema@.internal_clock_clock() = 'RDTSC', 'calls', calls);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_facts(double precision) IS
-'internal: all that clock_advice() and clock_check() measure in a number of seconds';
+COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
+    'internal: measures all facts for clock_advice() and clock_check() in some seconds';
 
 -- Results of the checks, and their limits.
-CREATE FUNCTION @extschema@.clock_portable_criteria(
+CREATE FUNCTION @extschema@.internal_clock_criteria(
     facts jsonb,
     OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
 ) RETURNS SETOF record
@@ -122,10 +123,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
              CASE WHEN f.by_tsc THEN 'not known without C: CPUID cannot be executed' ELSE 'the server does not time by the TSC' END)
          ) AS v(check_name, figure, threshold, unit, detail)
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_criteria(jsonb) IS
-'internal: what was found in each check, and the most that is allowed';
+COMMENT ON FUNCTION @extschema@.internal_clock_criteria(jsonb) IS
+    'internal: returns the figure of each check and its threshold';
 
-CREATE FUNCTION @extschema@.clock_check_detail(
+CREATE FUNCTION @extschema@.clock_check(
     duration         double precision DEFAULT 1,
     max_cost_ns      double precision DEFAULT NULL,
     max_skew_ns      double precision DEFAULT NULL,
@@ -150,26 +151,11 @@ BEGIN
     RETURN QUERY
     SELECT c.check_name, t.most = 'infinity' OR c.figure <= t.most, round(c.figure::numeric, 2),
            round(nullif(t.most, 'infinity')::numeric, 2), c.unit, c.detail
-    FROM @extschema@.clock_portable_criteria(@extschema@.clock_portable_facts(duration)) AS c,
+    FROM @extschema@.internal_clock_criteria(@extschema@.internal_clock_facts(duration)) AS c,
          LATERAL (SELECT coalesce((given ->> c.check_name)::double precision, c.threshold) AS most) AS t;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_check_detail(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded, with the figure, the threshold and the unit of each; ok is null where SQL alone cannot tell, and detail says why';
-
-CREATE FUNCTION @extschema@.clock_check(
-    duration         double precision DEFAULT 1,
-    max_cost_ns      double precision DEFAULT NULL,
-    max_skew_ns      double precision DEFAULT NULL,
-    max_drift_ppm    double precision DEFAULT NULL,
-    max_lost_percent double precision DEFAULT NULL,
-    OUT check_name text, OUT ok boolean
-) RETURNS SETOF record
-LANGUAGE sql VOLATILE ROWS 9 SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT d.check_name, d.ok
-    FROM @extschema@.clock_check_detail(duration, max_cost_ns, max_skew_ns, max_drift_ppm, max_lost_percent)
-         WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n)
-    ORDER BY d.n
-$body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-'checks of the clocks, which fail where clock_advice warns or a threshold is exceeded: always the same rows; ok is null where SQL alone cannot tell, which bool_and(ok) passes over';
+    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
+    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
+    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';

@@ -1,19 +1,19 @@
 -- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes that are not shown.
-CREATE FUNCTION @extschema@.clock_portable_lines(t text, width int) RETURNS text
+CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
                                           format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_lines(text, int) IS
-'internal: breaks a text into lines of so many columns';
+COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
+    'internal: breaks a text into lines of a number of columns';
 
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
-CREATE FUNCTION @extschema@.clock_portable_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
+CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
-    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.clock_portable_overhead(1000, 'generate_series', duration) AS o;
+    SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
     -- the rollback restores the setting, whatever its source; the result is kept
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
@@ -21,8 +21,9 @@ EXCEPTION
     WHEN OTHERS THEN problem := SQLERRM;
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.clock_portable_timing_by(text, double precision) IS
-'internal: what timing adds to a call of a plan node, in nanoseconds, with a setting of timing_clock_source';
+COMMENT ON FUNCTION @extschema@.internal_clock_timing_by(text, double precision) IS
+    'internal: returns the cost of timing per call of a plan node, in nanoseconds, with a setting '
+    'of timing_clock_source';
 
 CREATE FUNCTION @extschema@.clock_advice(
     duration double precision DEFAULT 1,
@@ -33,7 +34,7 @@ DECLARE
     facts jsonb;
     c record;
     source CONSTANT text := current_setting('timing_clock_source', true);
-    by_tsc CONSTANT boolean := @extschema@.clock_portable_clock() = 'RDTSC';
+    by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     x86 CONSTANT boolean := version() LIKE '%x86_64%';
     lost numeric;
     period_ms numeric;
@@ -48,8 +49,8 @@ DECLARE
     said jsonb[] := '{}';
     case_ text := '';
 BEGIN
-    duration := @extschema@.clock_portable_duration(duration);
-    facts := @extschema@.clock_portable_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
+    duration := @extschema@.internal_clock_duration(duration);
+    facts := @extschema@.internal_clock_facts(CASE WHEN source IS NULL THEN duration ELSE duration / 2 END);
     timing_ns := round((facts -> 'calls' ->> 'timing_ns')::numeric, 1);
     lost := round(100 * (facts ->> 'lost_s')::numeric / (facts ->> 'seconds')::numeric, 2);
     period_ms := round(1000 * (facts ->> 'period_s')::numeric);
@@ -60,7 +61,7 @@ BEGIN
                            round((facts -> 'calls' ->> 'timing_margin_ns')::numeric, 1)), '');
 
     FOR c IN
-        SELECT k.* FROM @extschema@.clock_portable_criteria(facts) AS k
+        SELECT k.* FROM @extschema@.internal_clock_criteria(facts) AS k
         UNION ALL VALUES ('explain_clock', 0::float8, 0::float8, '', '')
     LOOP
         check_name := c.check_name;
@@ -119,8 +120,8 @@ BEGIN
             ELSIF NOT x86 THEN
                 finding := 'this processor has no other clock that EXPLAIN ANALYZE can read';
             ELSE
-                SELECT * INTO by_system FROM @extschema@.clock_portable_timing_by('system', duration / 4) AS t;
-                SELECT * INTO by_the_tsc FROM @extschema@.clock_portable_timing_by('tsc', duration / 4) AS t;
+                SELECT * INTO by_system FROM @extschema@.internal_clock_timing_by('system', duration / 4) AS t;
+                SELECT * INTO by_the_tsc FROM @extschema@.internal_clock_timing_by('tsc', duration / 4) AS t;
                 finding := format(': timing_clock_source is %s, with which timing adds %s ns to a call of a plan node; ', source,
                                   coalesce(timing_ns::text, 'an unknown number of'))
                     || CASE WHEN by_system.problem IS NULL THEN format('with system %s, with tsc %s', by_system.timing_ns, coalesce(by_the_tsc.problem, by_the_tsc.timing_ns::text))
@@ -146,12 +147,12 @@ BEGIN
             finding := c.detail;
         END CASE;
         IF provider IS NOT NULL THEN
-            case_ := case_ || E'\n' || @extschema@.clock_portable_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
+            case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
         said := said || jsonb_build_object('n', cardinality(said), 'check_name', check_name, 'severity', severity, 'finding', finding,
-            'action', nullif(concat_ws(E'\n', @extschema@.clock_portable_lines('now: ' || now_, 49),
-                                       @extschema@.clock_portable_lines('for good: ' || for_good, 49),
-                                       @extschema@.clock_portable_lines('ask the provider: ' || provider, 49)), ''));
+            'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
+                                       @extschema@.internal_clock_lines('for good: ' || for_good, 49),
+                                       @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
     -- summary
@@ -167,16 +168,18 @@ BEGIN
         || said
         || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',
-                    'action', @extschema@.clock_portable_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
-                              || @extschema@.clock_portable_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
+                    'action', @extschema@.internal_clock_lines('ask the provider: on ' || regexp_replace(version(), ',.*', ''), 49) || E'\n'
+                              || @extschema@.internal_clock_lines(format('measured by SQL at %s: %s.', date_trunc('second', now()), figures), 49)
                               || case_) END;
     RETURN QUERY
     SELECT s ->> 'check_name', s ->> 'severity',
-           @extschema@.clock_portable_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
+           @extschema@.internal_clock_lines(s ->> 'finding', greatest(87 - max(w.width) OVER (), 28)), s ->> 'action'
     FROM unnest(said) WITH ORDINALITY AS u(s, n),
          LATERAL (SELECT coalesce(max(length(l)), 6) AS width FROM regexp_split_to_table(s ->> 'action', E'\n') AS l) AS w
     ORDER BY s ->> 'check_name' = 'support_case', array_position('{warning,notice,ok}', s ->> 'severity'), n;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
-'what to think of this server''s clock, by what is measured in so many seconds: an overall verdict, then each check, worst first, with its severity (ok, notice or warning; null where SQL alone cannot tell), what was found with the figures, and what helps now and for good, or what to ask the provider for; at last the text for a support case';
+    'measures this server''s clock for some seconds (1) and returns an overall verdict, then each '
+    'check, worst first: severity (ok, notice or warning; null if SQL alone cannot tell), finding '
+    'with figures, and what helps; at last a text for a support case';

@@ -1,11 +1,9 @@
-/* See checked_file.h. */
 #include "postgres.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "storage/fd.h"
-#include "utils/memutils.h"
 
 #include "clock/checked_file.h"
 #include "compat.h"
@@ -68,7 +66,7 @@ take_checksum(CheckedReader *reader)
 	return EQ_CRC32C(crc, stored);
 }
 
-CheckedStatus
+static CheckedStatus
 checked_read(CheckedReader *reader, const char *path, Size max_size, const char *consequence)
 {
 	FILE	   *file = AllocateFile(path, PG_BINARY_R);
@@ -81,7 +79,8 @@ checked_read(CheckedReader *reader, const char *path, Size max_size, const char 
 		return CHECKED_MISSING;
 	if (file == NULL || fstat(fileno(file), &info) != 0)
 		error = errno;
-	else if (S_ISREG(info.st_mode) && info.st_size > (off_t) sizeof(pg_crc32c) && (Size) info.st_size <= max_size)
+	else if (S_ISREG(info.st_mode) && info.st_size > (off_t) sizeof(pg_crc32c) &&
+			 (Size) info.st_size <= max_size)
 	{
 		reader->data = palloc_extended(info.st_size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 		reader->next = reader->data;
@@ -106,6 +105,25 @@ checked_read(CheckedReader *reader, const char *path, Size max_size, const char 
 	return CHECKED_UNREADABLE;
 }
 
+CheckedStatus
+checked_load(const char *path, Size max_size, const char *consequence,
+			 bool (*restore) (CheckedReader *reader))
+{
+	CheckedReader reader;
+	CheckedStatus status = checked_read(&reader, path, max_size, consequence);
+
+	if (status == CHECKED_VALID && !restore(&reader))
+		status = CHECKED_INVALID;
+	if (status == CHECKED_INVALID)
+		ereport(LOG,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("ignoring invalid data in file \"%s\"", path),
+				 errdetail_internal("%s", consequence)));
+	if (reader.data != NULL)
+		pfree(reader.data);
+	return status;
+}
+
 const void *
 checked_take(CheckedReader *reader, Size size)
 {
@@ -116,13 +134,4 @@ checked_take(CheckedReader *reader, Size size)
 	reader->next += size;
 	reader->left -= size;
 	return taken;
-}
-
-void
-checked_report_invalid(const char *path, const char *consequence)
-{
-	ereport(LOG,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("ignoring invalid data in file \"%s\"", path),
-			 errdetail_internal("%s", consequence)));
 }

@@ -1,12 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * checked_file.h
- *	  Files that end with a checksum.
- *
- * A file is written to PATH.tmp, which replaces PATH when it is complete.  After a crash or on a full
- * disk, the previous file remains.  Errors are written to the server log, not raised.
- *
- *-------------------------------------------------------------------------
+/*
+ * Files that end with a checksum.  A file is written to PATH.tmp, which replaces PATH when it is
+ * complete.  Errors are written to the server log, not raised.
  */
 #ifndef CLOCKTIMING_CHECKED_FILE_H
 #define CLOCKTIMING_CHECKED_FILE_H
@@ -31,28 +25,26 @@ extern void checked_write_end(CheckedWriter *writer);
 typedef enum CheckedStatus
 {
 	CHECKED_MISSING,
-	CHECKED_UNREADABLE,			/* has been reported */
-	CHECKED_INVALID,			/* wrong size or checksum */
+	CHECKED_UNREADABLE,
+	CHECKED_INVALID,
 	CHECKED_VALID
 } CheckedStatus;
 
 typedef struct CheckedReader
 {
-	char	   *data;			/* whole file, to be freed; or NULL */
+	char	   *data;			/* whole file, or NULL */
 	const char *next;			/* next byte for checked_take() */
 	Size		left;			/* bytes from there to the checksum */
 } CheckedReader;
 
 /*
- * Reads a file of at most max_size bytes.  "consequence", a translated sentence, is the DETAIL of the
- * message if the file cannot be read.
+ * Reads a file of at most max_size bytes by restore(), which returns whether it is valid.
+ * "consequence" is the translated DETAIL of messages about an unreadable or invalid file.
  */
-extern CheckedStatus checked_read(CheckedReader *reader, const char *path, Size max_size, const char *consequence);
+extern CheckedStatus checked_load(const char *path, Size max_size, const char *consequence,
+								  bool (*restore) (CheckedReader *reader));
 
 /* Returns the next bytes, which need not be aligned; NULL if fewer than "size" are left. */
 extern const void *checked_take(CheckedReader *reader, Size size);
-
-/* Reports that the contents of a file are invalid. */
-extern void checked_report_invalid(const char *path, const char *consequence);
 
 #endif							/* CLOCKTIMING_CHECKED_FILE_H */

@@ -1,7 +1,4 @@
 /*
- * clock_run.c
- *	  See clock_run.h.
- *
  * The gaps between random instants have an exponential distribution, so that periodic work of the
  * server is sampled in proportion.  The schedule does not depend on delays: an instant is due when
  * the gaps before it are over.  An instant that is due when the previous one ends is taken at once,
@@ -22,10 +19,7 @@
 #include "core/random.h"
 #include "core/timing_counter.h"
 
-/*
- * Smallest deviation of the rate that is a finding, since NTP steers CLOCK_MONOTONIC by up to 500
- * ppm.
- */
+/* Smallest deviation of the rate that is a finding; NTP steers by up to 500 ppm. */
 #define RATE_FINDING_PPM	600.0
 
 /* Duration of measuring the cost of a reading if the run does not yield it. */
@@ -37,10 +31,7 @@
 /* Instants that a pause delayed by more than this are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/*
- * Longest run of equal readings that is no stall: the readings of two successive instants.  Most of
- * the time between the instants is other work, so the run may seem long.
- */
+/* Longest run of equal readings that is no stall: the readings of two successive instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void
@@ -157,10 +148,7 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 	tally_init(run->tally);
 }
 
-/*
- * Selects the clock that times readings after a sleep: the processor's counter needs no cached
- * data.
- */
+/* Selects the clock for readings after a sleep: the processor's counter needs no cached data. */
 void
 prepare_stopwatch(SamplerRun *run)
 {
@@ -274,10 +262,7 @@ clock_run_until(ClockRun *run, double until_s)
 	run->cpu_ns += cpu_time_ns() - cpu_ns;
 }
 
-/*
- * Raises an error if the source reads another clock than at the beginning of the run, because of a
- * changed setting.
- */
+/* Raises an error if a setting has changed the clock since the beginning of the run. */
 static void
 check_same_clock(const ClockRun *run)
 {
@@ -290,10 +275,7 @@ check_same_clock(const ClockRun *run)
 				 errdetail("It read %s in the beginning.", run->clock)));
 }
 
-/*
- * Clears the tallies.  run->reported may become negative, so that the next progress report includes
- * what has not been reported.
- */
+/* Clears the tallies; the next progress report includes what has not been reported. */
 static void
 clear_interval(ClockRun *run)
 {

@@ -1,12 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * clock_run.h
- *	  A run of a clock, with readings all the time, or at random instants with sleep in between,
- *	  which a production server hardly notices.
- *
- * A run reports progress, can be cancelled, and warns of findings.
- *
- *-------------------------------------------------------------------------
+/*
+ * A run of a clock, continuous or at random instants with sleep in between, which a production
+ * server hardly notices.  It reports progress, can be cancelled, and warns of findings.
  */
 #ifndef CLOCKTIMING_CLOCK_RUN_H
 #define CLOCKTIMING_CLOCK_RUN_H
@@ -39,19 +33,13 @@ typedef struct ClockRun
 	Tally	   *late;			/* delays of instants, in ns */
 } ClockRun;
 
-/*
- * Prepares a run for an available source, and clears its tally, which is allocated if NULL.  May
- * calibrate.
- */
+/* Prepares a run and its tally, which is allocated if NULL.  May calibrate. */
 extern void prepare_sampler(SamplerRun *run, const ClockSource *source);
 
 /* In addition, prepares for sampler_instant().  May calibrate. */
 extern void prepare_stopwatch(SamplerRun *run);
 
-/*
- * Begin a run; continue it until until_s seconds after its beginning; end it, send warnings and
- * return the sample.
- */
+/* Begin a run; continue it until until_s seconds after that; end it, warn, return the sample. */
 extern ClockRun *clock_run_begin(const ClockSource *source, double rate,
 								 double duration_s);
 extern void clock_run_until(ClockRun *run, double until_s);

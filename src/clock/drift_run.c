@@ -1,7 +1,4 @@
 /*
- * drift_run.c
- *	  See drift_run.h.
- *
  * An observation is the narrowest of several brackets: a reading between two readings of the
  * reference.  The drift is computed from up to 1000 observations, the pairs.  More observations,
  * one per sleep, find steps of the clock, which are counted and excluded from the drift.
@@ -27,10 +24,7 @@
 /* A bracket wider than this times the median was disturbed. */
 #define WIDE_BRACKET	1.5
 
-/*
- * Maximum number of brackets of an observation; fewer if one is nearly as narrow as the narrowest
- * so far.
- */
+/* Maximum number of brackets of an observation; fewer if one is nearly the narrowest so far. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -58,7 +52,6 @@ typedef struct MonitorRun
 	int64		edges;
 } MonitorRun;
 
-/* Counts a backward step between two readings. */
 static void
 note_backward_step(void *arg, uint64_t reading)
 {
@@ -146,7 +139,6 @@ step_found(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	run->stepped_ns += size_ns;
 }
 
-/* Returns the bound of a lead's error from its bracket. */
 static double
 pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 {
@@ -224,10 +216,7 @@ take_pairs(DriftRun *run, double duration_s)
 	}
 }
 
-/*
- * Subtracts the steps from all later leads.  The uncertainty of their sizes adds to that of the
- * leads.
- */
+/* Subtracts the steps from all later leads, and adds the uncertainty of their sizes. */
 static void
 subtract_steps(DriftRun *run)
 {

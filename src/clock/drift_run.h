@@ -1,14 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * drift_run.h
- *	  Compares clocks with a reference over a longer time: the drift of one, or the advance of
- *	  several.
- *
- * Clocks are observed at intervals, with sleep in between, which needs little CPU time.  The
- * kernel's clock determines the duration, whatever the reference is, so that a run ends even if the
- * reference stands still.
- *
- *-------------------------------------------------------------------------
+/*
+ * Compares clocks with a reference over a longer time: the drift of one, or the advance of several.
+ * The kernel's clock determines the duration, so that a run ends even if the reference stands
+ * still.
  */
 #ifndef CLOCKTIMING_DRIFT_RUN_H
 #define CLOCKTIMING_DRIFT_RUN_H
@@ -17,7 +10,6 @@
 #include "core/jumps.h"
 #include "core/reference.h"
 
-/* A clock under comparison. */
 typedef struct ComparedClock
 {
 	const ClockSource *source;
@@ -49,14 +41,10 @@ typedef struct Drift
 	JumpsCount	lags;
 } Drift;
 
-/*
- * Compares an available source with the reference for duration_s seconds, with progress reports.
- * Can be cancelled.
- */
+/* Compares an available source with the reference for duration_s seconds.  Can be cancelled. */
 extern Drift drift_run(const ClockSource *source, const ClockReference *reference,
 					   double duration_s);
 
-/* Advance of a clock since the run began. */
 typedef struct ClockAdvance
 {
 	double		elapsed_s;		/* time since the run began */

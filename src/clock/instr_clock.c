@@ -1,9 +1,4 @@
-/*
- * instr_clock.c
- *	  See instr_clock.h.
- *
- * This hot loop needs PostgreSQL's headers.
- */
+/* This hot loop needs PostgreSQL's headers. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"
@@ -38,10 +33,7 @@ server_times_by_tsc(void)
 	return TIMES_BY_TSC;
 }
 
-/*
- * If timing_clock_source is not auto, the server cannot be asked, because it would change its
- * clock.
- */
+/* Unless timing_clock_source is auto, asking the server would change its clock. */
 bool
 server_defaults_to_tsc(void)
 {

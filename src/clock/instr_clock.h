@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * instr_clock.h
- *	  The clock that this server reads for timing: INSTR_TIME_SET_CURRENT_FAST.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that this server reads for timing: INSTR_TIME_SET_CURRENT_FAST. */
 #ifndef CLOCKTIMING_INSTR_CLOCK_H
 #define CLOCKTIMING_INSTR_CLOCK_H
 
@@ -12,10 +6,7 @@
 
 extern const ClockReader reader_instr_time;
 
-/*
- * Returns whether the server now times by the TSC: EXPLAIN ANALYZE by RDTSC, everything else by
- * RDTSCP. Otherwise all of it reads the system clock.
- */
+/* Returns whether the server times by the TSC now: EXPLAIN ANALYZE by RDTSC, the rest by RDTSCP. */
 extern bool server_times_by_tsc(void);
 
 /* Returns whether it would do so with timing_clock_source = auto. */

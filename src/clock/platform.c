@@ -1,4 +1,3 @@
-/* See platform.h. */
 #include "postgres.h"
 
 #ifdef __linux__

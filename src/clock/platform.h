@@ -1,30 +1,15 @@
-/*-------------------------------------------------------------------------
- *
- * platform.h
- *	  Facts about the platform and its kernel's clock source.
- *
- *-------------------------------------------------------------------------
- */
+/* Facts about the platform and its kernel's clock source. */
 #ifndef CLOCKTIMING_PLATFORM_H
 #define CLOCKTIMING_PLATFORM_H
 
-/*
- * Return the kernel's clock source, and the available ones, as palloc'd strings; NULL if the
- * operating system does not tell.
- */
+/* Return the kernel's clock source, and those available, as palloc'd strings; NULL: not known. */
 extern char *platform_kernel_clock_source(void);
 extern char *platform_kernel_clock_sources_available(void);
 
-/*
- * Returns an available clock source that is read without a system call if the current one is not;
- * NULL if there is none.
- */
+/* Returns an available kernel clock source without system calls, if the current one has them. */
 extern const char *platform_faster_kernel_clock_source(void);
 
-/*
- * Sets instructions for changing to this clock source, with commands in backquotes.  Does nothing
- * for NULL.
- */
+/* Sets instructions for changing to this clock source unless NULL; commands are in backquotes. */
 extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
 												   const char **for_good);
 

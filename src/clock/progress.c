@@ -1,4 +1,3 @@
-/* See progress.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -45,10 +44,7 @@ progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 					progress->label, elapsed_s,
 					Max(progress->total_s - elapsed_s, 0.0), detail)));
 
-	/*
-	 * The next report is due at the first interval end in the future.  Many
-	 * may have passed, because the clock that tells the time may jump.
-	 */
+	/* many intervals may have passed, because the clock may jump */
 	if (progress->next_s <= elapsed_s)
 		progress->next_s += interval_s * (floor((elapsed_s - progress->next_s) / interval_s) + 1);
 }

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * progress.h
- *	  Progress reports of long runs, in pgbench's style.
- *
- *-------------------------------------------------------------------------
- */
+/* Progress reports of long runs, in pgbench's style. */
 #ifndef CLOCKTIMING_PROGRESS_H
 #define CLOCKTIMING_PROGRESS_H
 
@@ -22,13 +16,10 @@ typedef struct Progress
 extern void progress_start(Progress *progress, const char *label,
 						   double total_s);
 
-/* Returns the seconds since start_ns. */
 extern double progress_elapsed_s(const Progress *progress);
 
-/* Returns whether progress_report() is due. */
 extern bool progress_due(const Progress *progress, double elapsed_s);
 
-/* Sends a NOTICE with the times and the formatted text. */
 extern void progress_report(Progress *progress, double elapsed_s,
 							const char *format, ...) pg_attribute_printf(3, 4);
 

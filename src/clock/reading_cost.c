@@ -1,7 +1,3 @@
-/*
- * reading_cost.c
- *	  See reading_cost.h.
- */
 #include "postgres.h"
 
 #include <float.h>
@@ -14,10 +10,7 @@
 #include "core/reference.h"
 #include "core/stats.h"
 
-/*
- * A batch takes so long: enough for the reference clock not to matter, and
- * little enough to check for interrupts after.
- */
+/* Duration of a batch: the reference clock does not matter, and interrupts are soon noticed. */
 #define BATCH_NS		40000.0
 #define MAX_BATCH		65536
 #define MIN_BATCHES		10
@@ -75,7 +68,7 @@ cost_ns(const CostSeries *series, double bracket_ns)
 	return batch_ns(series->source, series->batch, bracket_ns) / series->batch;
 }
 
-/* Finds the size of the batches; room for "most" figures of each.  Returns the bracket. */
+/* Finds the size of the batches; allocates memory for "most" figures of each.  Returns the bracket. */
 static double
 begin_series(CostSeries *series, int n, int most)
 {
@@ -90,10 +83,7 @@ begin_series(CostSeries *series, int n, int most)
 	return bracket_ns;
 }
 
-/*
- * By turns, as others may disturb the processor for tenths of a second.  The
- * order rotates, for each follows every other then.
- */
+/* Measures in turns, because disturbances last for tenths of a second.  The order rotates. */
 static int
 cost_series(CostSeries *series, int n, int most, double duration_s)
 {
@@ -147,7 +137,8 @@ reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
 				int			i = (round + turn) % n;
 
 				/* of a long sample, the last ones count */
-				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] = cost_ns(&series[i], bracket_ns);
+				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] =
+					cost_ns(&series[i], bracket_ns);
 				CHECK_FOR_INTERRUPTS();
 			}
 			round = (round + 1) % n;
@@ -155,7 +146,8 @@ reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
 			elapsed_s = progress_elapsed_s(&progress);
 		} while (elapsed_s < until_s);
 		for (int i = 0; i < n; i++)
-			series[i].ns[sample] = stats_median(&batches[i * SAMPLE_BATCHES], Min(rounds, SAMPLE_BATCHES));
+			series[i].ns[sample] =
+				stats_median(&batches[i * SAMPLE_BATCHES], Min(rounds, SAMPLE_BATCHES));
 	}
 	pfree(batches);
 }

@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * reading_cost.h
- *	  What one reading of a clock costs, in a loop that does nothing else.
- *
- * A source of NULL stands for the cheapest system call.
- *
- *-------------------------------------------------------------------------
- */
+/* The cost of a reading, in a loop of nothing else.  Source NULL: the cheapest system call. */
 #ifndef CLOCKTIMING_READING_COST_H
 #define CLOCKTIMING_READING_COST_H
 
@@ -17,21 +9,16 @@ typedef struct ReadingCost
 	double		ns;				/* where nothing disturbs it */
 	double		margin_ns;		/* half of its 95 % confidence interval */
 	double		typical_ns;		/* median of all batches */
-	double		typical_margin_ns;	/* likewise; NAN for fewer than six
-									 * batches */
+	double		typical_margin_ns;	/* NAN for fewer than six batches */
 } ReadingCost;
 
-/*
- * The cost of a source that is available, from readings in so many seconds.
- * Can be cancelled.
- */
+/* Returns the cost of an available source, from readings in this time.  Can be cancelled. */
 extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 
 /* The costs of n of them, side by side, by so many batches of each at most. */
 extern void reading_costs(const ClockSource *const *sources, int n, double duration_s,
 						  int most_batches, ReadingCost *costs);
 
-/* Costs of one source, in ns. */
 typedef struct CostSeries
 {
 	const ClockSource *source;
@@ -40,11 +27,9 @@ typedef struct CostSeries
 } CostSeries;
 
 /*
- * So many samples of each of n series, spread over the duration.  A sample is
- * the median of the costs that batches of readings had in its part of the
- * duration, each batch between two readings of the reference clock, whose own
- * cost is taken off.  There is one batch of each series in a sample at least,
- * whatever the duration.  Reports progress under that label.  Can be cancelled.
+ * Writes samples of each of n series, spread over the duration.  A sample is the median of the
+ * costs of the batches in its part of the duration, at least one.  Reports progress under that
+ * label.  Can be cancelled.
  */
 extern void reading_cost_samples(CostSeries *series, int n, int samples,
 								 double duration_s, const char *label);

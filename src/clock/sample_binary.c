@@ -1,7 +1,4 @@
 /*
- * sample_binary.c
- *	  See sample_members.h.
- *
  * The form is the version in one byte, then the members in the order of sample_members, in network
  * byte order without alignment.  A text or an array is preceded by its length in four bytes.
  */
@@ -60,7 +57,9 @@ sample_encode(StringInfo buf, const ClockSample *sample, bool wire)
 				break;
 			default:
 				/* equal samples must have equal bytes: one 0, and one NaN */
-				pq_sendfloat8(buf, isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 : double_of(member));
+				pq_sendfloat8(buf,
+							  isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 :
+							  double_of(member));
 		}
 	}
 }
@@ -92,10 +91,7 @@ decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate
 	return n;
 }
 
-/*
- * Returns an element of eight bytes.  Faster than pq_getmsgint64(), because a merge reads
- * thousands.
- */
+/* Returns an element of eight bytes.  Faster than pq_getmsgint64(): a merge reads thousands. */
 static uint64
 element(const char *elements, int k)
 {

@@ -1,4 +1,3 @@
-/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -15,7 +14,6 @@
 #define WHOLE_NUMBER	"a whole number of 64 bits"
 #define WHOLE_NUMBERS	"an array of whole numbers of 64 bits"
 
-/* Returns ISO 8601 in UTC. */
 static char *
 time_to_text(TimestampTz at)
 {
@@ -58,7 +56,8 @@ time_from_text(const char *text, TimestampTz *at)
 		parts[3] >= HOURS_PER_DAY || parts[4] >= MINS_PER_HOUR || parts[5] >= SECS_PER_MINUTE)
 		return false;
 	*at = (int64) (date2j(parts[0], parts[1], parts[2]) - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY +
-		((parts[3] * MINS_PER_HOUR + parts[4]) * (int64) SECS_PER_MINUTE + parts[5]) * USECS_PER_SEC +
+		((parts[3] * MINS_PER_HOUR + parts[4]) * (int64) SECS_PER_MINUTE + parts[5]) *
+		USECS_PER_SEC +
 		parts[6];
 	return true;
 }
@@ -124,7 +123,6 @@ sample_to_json(const ClockSample *sample)
 	return buf.data;
 }
 
-/* Raises an error for JSON of a wrong type. */
 pg_noreturn static void
 bad_json(const char *name, const char *what)
 {
@@ -175,7 +173,6 @@ json_text(const char *name, const JsonbValue *value)
 	return pnstrdup(value->val.string.val, value->val.string.len);
 }
 
-/* Returns an array of at most "most" integers. */
 static int64 *
 json_array(const char *name, const JsonbValue *value, int most, int *n)
 {
@@ -224,7 +221,8 @@ check_names(JsonbContainer *root)
 		if (!known)
 			sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION,
 							 psprintf("There is no member \"%s\" in version %d.",
-									  pnstrdup(name, pg_mbcliplen(name, strlen(name), NAMEDATALEN - 1)),
+									  pnstrdup(name, pg_mbcliplen(name, strlen(name),
+																  NAMEDATALEN - 1)),
 									  SAMPLE_VERSION));
 		pfree(name);
 	}
@@ -275,8 +273,9 @@ sample_from_jsonb(Jsonb *jsonb)
 				*(int64 *) member = json_int64(m->name, &value, WHOLE_NUMBER);
 				break;
 			case MEMBER_BITS:
-				sample->precision_bits = (int) Min(Max(json_int64(m->name, &value, WHOLE_NUMBER), 0),
-												   TALLY_EXACT + 1);
+				sample->precision_bits =
+					(int) Min(Max(json_int64(m->name, &value, WHOLE_NUMBER), 0),
+							  TALLY_EXACT + 1);
 				break;
 			case MEMBER_CPUS:
 				array = json_array(m->name, &value, SAMPLE_MAX_CPUS, &sample->ncpus);

@@ -1,4 +1,3 @@
-/* See sample_members.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -110,7 +109,6 @@ check_cpus(const ClockSample *sample, int sqlstate)
 	}
 }
 
-/* Checks that entries are ascending and their counts add up. */
 static void
 check_entries(const ClockSample *sample, int sqlstate)
 {

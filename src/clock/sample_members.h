@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sample_members.h
- *	  The members of a clock_sample, and its binary and JSON forms.
- *
- *-------------------------------------------------------------------------
- */
+/* The members of a clock_sample, and its binary and JSON forms. */
 #ifndef CLOCKTIMING_SAMPLE_MEMBERS_H
 #define CLOCKTIMING_SAMPLE_MEMBERS_H
 
@@ -22,10 +16,7 @@
  */
 #define SAMPLE_VERSION		1
 
-/*
- * Limits of a value.  A tally has at most TALLY_MOST distinct durations, and so have runs and
- * merged samples.
- */
+/* Limits of a value; runs and merged samples have at most TALLY_MOST distinct durations. */
 #define SAMPLE_MAX_ENTRIES	TALLY_MOST
 #define SAMPLE_MAX_CPUS		SAMPLER_MAX_CPUS
 #define SAMPLE_MAX_NAME		255 /* bytes */
@@ -57,11 +48,9 @@ typedef struct SampleMember
 
 extern const SampleMember sample_members[SAMPLE_MEMBERS];
 
-/* Read a member of eight bytes. */
 extern int64 int64_of(const void *member);
 extern double double_of(const void *member);
 
-/* Raises an error with this SQLSTATE. */
 pg_noreturn extern void sample_malformed(int sqlstate, const char *detail);
 
 /* Raises an error if there is no such version, or it is newer than SAMPLE_VERSION. */
@@ -70,10 +59,7 @@ extern void sample_check_version(int64 version, int sqlstate);
 /* Raises an error if the value is inconsistent or too large. */
 extern void sample_check(const ClockSample *sample, int sqlstate);
 
-/*
- * Convert to and from the binary form, which has texts in the client's encoding on the wire.  A
- * decoded value is checked.
- */
+/* Convert to and from the binary form; its texts are in the client's encoding on the wire. */
 extern void sample_encode(StringInfo buf, const ClockSample *sample, bool wire);
 extern ClockSample *sample_decode(StringInfo buf, bool wire);
 

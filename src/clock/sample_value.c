@@ -1,4 +1,3 @@
-/* See sample_value.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -124,7 +123,6 @@ sample_quantile_ns(const ClockSample *sample, double q)
 		sample_ns(sample, (double) tally_quantile(sample->entries, sample->n, sample->total, q));
 }
 
-/* Returns whole nanoseconds. */
 static uint64
 whole_ns(const ClockSample *sample, uint64 ticks)
 {

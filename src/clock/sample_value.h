@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sample_value.h
- *	  The result of a run: the SQL type clock_sample.
- *
- *-------------------------------------------------------------------------
- */
+/* The result of a run: the SQL type clock_sample. */
 #ifndef CLOCKTIMING_SAMPLE_VALUE_H
 #define CLOCKTIMING_SAMPLE_VALUE_H
 
@@ -47,20 +41,15 @@ typedef struct ClockSample
 /* Returns a run's sample without names and start time. */
 extern ClockSample *sample_from_run(const SamplerRun *run);
 
-/* Sets durations, stalls and backward steps from a tally. */
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
 /* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
-/*
- * Convert to and from the stored form, a varlena around the binary form of any version.  A stored
- * value is checked.  (Defined in sample_binary.c.)
- */
+/* Convert to and from the stored form: a varlena of the binary form, which is checked. */
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 
-/* Returns ticks of the sample in nanoseconds. */
 static inline double
 sample_ns(const ClockSample *sample, double ticks)
 {
@@ -72,7 +61,6 @@ extern double sample_mean_ns(const ClockSample *sample);
 extern double sample_stddev_ns(const ClockSample *sample);
 extern double sample_quantile_ns(const ClockSample *sample, double q);
 
-/* Row of a histogram or of a list of durations. */
 typedef struct DurationRow
 {
 	uint64		ns;				/* upper end of the bucket, or the duration */

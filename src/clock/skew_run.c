@@ -1,7 +1,4 @@
 /*
- * skew_run.c
- *	  See skew_run.h.
- *
  * The backend runs on the first CPU, and one background worker on each of the other CPUs in turn.
  * They exchange their readings.  The worker obeys orders: it moves to a CPU and reads until the
  * next order.  Neither waits for the other while it reads, so that an interrupt, a stop or the end
@@ -50,23 +47,14 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define COST_SHARE			0.05
 #define COST_MAX_S			0.002
 
-/*
- * The worker sleeps when no reading of the backend was seen for QUIET_NS, and exits after
- * SILENCE_NS, which happens if the backend is stopped.
- */
+/* The worker sleeps QUIET_NS after the backend's latest reading, and exits after SILENCE_NS. */
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
-/*
- * Time that the backend waits for bounds after the duration, because the worker may be kept off the
- * CPU.
- */
+/* Time that the backend waits for bounds after the duration; the worker may be off the CPU. */
 #define SEEN_NS				UINT64CONST(60000000000)
 
-/*
- * A clock that has not advanced for this number of readings at the end of the duration is not
- * waited for: a coarse one may take a second, a broken one forever.
- */
+/* Number of readings after which a clock that stands still is not waited for any longer. */
 #define STILL_READINGS		READINGS
 
 /* Interval at which the backend checks that the worker exists. */
@@ -74,7 +62,6 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 
 #define NO_CPU				(-1)
 
-/* Value of "failure": the worker may not read the clock. */
 #define CLOCK_FORBIDDEN		(-1)
 
 typedef struct SkewShared
@@ -97,7 +84,6 @@ typedef struct SkewShared
 	int			done;			/* number of the latest order carried out */
 } SkewShared;
 
-/* State of a run in the backend. */
 typedef struct SkewRun
 {
 	Skew		skew;
@@ -115,7 +101,6 @@ typedef struct SkewRun
 	BackgroundWorkerHandle *worker;
 } SkewRun;
 
-/* Lists the CPUs that this process may run on. */
 static void
 find_cpus(SkewRun *run)
 {
@@ -158,7 +143,6 @@ pin(int cpu)
 	return failure;
 }
 
-/* Raises an error if pin() failed. */
 static void
 check_pinned(int cpu, int failure)
 {
@@ -182,7 +166,8 @@ carry_out(SkewShared *shared, const ClockSource *source)
 {
 	if (shared->cpu == NO_CPU)
 		return;
-	shared->failure = clock_source_why_unreadable(source) == NULL ? pin(shared->cpu) : CLOCK_FORBIDDEN;
+	shared->failure = clock_source_why_unreadable(source) == NULL ? pin(shared->cpu) :
+		CLOCK_FORBIDDEN;
 	if (shared->failure == 0)
 		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
 }
@@ -210,10 +195,7 @@ clock_cpu_skew_worker(Datum main_arg)
 	source = clock_source_find(shared->source);
 	clock.arg = source->reader;
 
-	/*
-	 * After this, the backend can wake the worker.  An order given before
-	 * this is seen below.
-	 */
+	/* now the backend can wake the worker; an earlier order is seen below */
 	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
 
 	while (!ShutdownRequestPending &&
@@ -242,10 +224,7 @@ clock_cpu_skew_worker(Datum main_arg)
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
 
-			/*
-			 * counts readings instead of comparing them, because the clock
-			 * may stand still
-			 */
+			/* not the readings themselves: the clock may stand still */
 			if (skew_readings(&shared->backend_side) != heard)
 				heard_ns = now;
 			heard = skew_readings(&shared->backend_side);
@@ -372,7 +351,6 @@ give_order(SkewRun *run, int cpu)
 	check_pinned(cpu, shared->failure);
 }
 
-/* Returns whether bounds may still be found. */
 static bool
 bounds_may_come(const SkewShared *shared)
 {
@@ -382,10 +360,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_still(&shared->worker_side) < STILL_READINGS;
 }
 
-/*
- * Compares a CPU with the first one until end_ns; longer if both clocks advance, but bounds are
- * missing.
- */
+/* Compares a CPU with the first one until end_ns; longer while advancing clocks lack bounds. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {

@@ -1,17 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * skew_run.h
- *	  Compares the clocks of all CPUs.
- *
- *-------------------------------------------------------------------------
- */
+/* Compares the clocks of all CPUs. */
 #ifndef CLOCKTIMING_SKEW_RUN_H
 #define CLOCKTIMING_SKEW_RUN_H
 
 #include "clock/source.h"
 #include "core/skew_bounds.h"
 
-/* Comparison of a CPU with the first one. */
 typedef struct CpuSkew
 {
 	int			cpu;
@@ -32,15 +25,11 @@ typedef struct Skew
 	int64		warps;
 	int64		warp_max;		/* ticks */
 
-	/*
-	 * the CPU whose clock certainly differs most from the first one's, and
-	 * the smallest possible difference in ticks
-	 */
+	/* the CPU whose clock certainly differs most, and by how many ticks */
 	const CpuSkew *worst;
 	int64		certain;
 } Skew;
 
-/* Returns the default clock source. */
 extern const ClockSource *skew_default_source(void);
 
 /*

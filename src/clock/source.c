@@ -1,4 +1,3 @@
-/* See source.h. */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
@@ -63,7 +62,6 @@ os_resolution(const ClockSource *source)
 	return os_clock_resolution_ns(source->os);
 }
 
-/* Returns the length of a counter's tick. */
 static double
 tick_ns(const ClockSource *source)
 {
@@ -356,10 +354,7 @@ clock_source_is_instruction(const ClockSource *source)
 		(strcmp(source->name, "instr_time") != 0 || server_times_by_tsc());
 }
 
-/*
- * A counter as a reference in ns since it became the reference, so that the product keeps its
- * digits.
- */
+/* A counter as a reference: ns since it became the reference, so that the product is exact. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * source.h
- *	  The table of clock sources.
- *
- *-------------------------------------------------------------------------
- */
+/* The table of clock sources. */
 #ifndef CLOCKTIMING_SOURCE_H
 #define CLOCKTIMING_SOURCE_H
 
@@ -45,10 +39,7 @@ struct ClockSource
 	/* returns the reported resolution; 0: none is reported */
 	double		(*resolution_ns) (const ClockSource *source);
 
-	/*
-	 * used by these functions: text for reads(), and the system's clock or
-	 * NULL
-	 */
+	/* text for reads(), and the system's clock or NULL */
 	const char *call;
 	const OsClock *os;
 };
@@ -60,10 +51,7 @@ extern const ClockSource *clock_source_at(int i);
 /* Returns the source of this name, in any case; NULL if there is none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/*
- * Returns NULL if this process may read the source, else the reason why not.  Unlike why_not(), does
- * not calibrate a counter, which takes 50 ms.
- */
+/* Returns NULL if this process may read the source, else why not.  Unlike why_not(), is quick. */
 extern const char *clock_source_why_unreadable(const ClockSource *source);
 
 /* Returns the source of this name; ERROR if there is none or it is not available. */
@@ -75,16 +63,12 @@ extern const ClockSource *clock_source_get(const char *name);
  */
 extern List *clock_sources_of_array(ArrayType *array);
 
-/*
- * Returns the largest natural delay of the clock in ns: a coarse clock advances with a timer
- * interrupt, which a hypervisor may delay.
- */
+/* Returns the largest delay of a coarse clock's timer interrupt, in ns; 0 for other clocks. */
 extern double clock_source_slack_ns(const ClockSource *source);
 
 /* Returns whether a reading is a single instruction. */
 extern bool clock_source_is_instruction(const ClockSource *source);
 
-/* Name of the default reference. */
 #define REFERENCE_BY_DEFAULT "kernel"
 
 typedef struct ClockReference

@@ -1,8 +1,6 @@
-/* See subtransaction.h. */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "utils/memutils.h"
 #include "utils/resowner.h"
 
 #include "clock/subtransaction.h"

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * subtransaction.h
- *	  Executes work in a subtransaction that may fail, or is always rolled back.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes work in a subtransaction that may fail, or is always rolled back. */
 #ifndef CLOCKTIMING_SUBTRANSACTION_H
 #define CLOCKTIMING_SUBTRANSACTION_H
 

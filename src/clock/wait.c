@@ -1,4 +1,3 @@
-/* See wait.h. */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -12,10 +11,9 @@
 #define SHORT_SLEEP_S	1e-3
 
 /*
- * A latch's timeout has a resolution of 1 ms, so the rest of a wait is a plain sleep, which a
- * signal interrupts, too.  A signal right before the sleep is noticed only at its end, so the sleep
- * has at most 2 * LAST_SLEEP_S.  Each wake-up costs about 35 us of CPU time, so few waits should
- * need both; and LAST_SLEEP_S is long enough for the data that the first wake-up cached to be
+ * A latch's timeout has a resolution of 1 ms, so the rest of a wait is a plain sleep of at most 2 *
+ * LAST_SLEEP_S, because a signal right before it is noticed only at its end.  Each wake-up costs
+ * about 35 us of CPU time, and LAST_SLEEP_S is long enough for the data that it cached to be
  * evicted.  LONGEST_SLEEP_S limits the delay of progress reports.
  */
 #define LAST_SLEEP_S	0.01

@@ -1,16 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * wait.h
- *	  Waits in a long run, with progress reports.  A cancellation takes effect within 20 ms.
- *
- *-------------------------------------------------------------------------
- */
+/* Waits in a long run, with progress reports.  A cancellation takes effect within 20 ms. */
 #ifndef CLOCKTIMING_WAIT_H
 #define CLOCKTIMING_WAIT_H
 
 #include "clock/progress.h"
 
-/* State of a long run. */
 typedef struct Wait
 {
 	Progress	progress;
@@ -18,10 +11,7 @@ typedef struct Wait
 	/* calls progress_report() */
 	void		(*report) (void *arg, double elapsed_s);
 
-	/*
-	 * May be NULL.  Otherwise sleeps are at most 1 ms long, and this is
-	 * called after each of them but the last.
-	 */
+	/* called after each sleep but the last; limits them to 1 ms; or NULL */
 	void		(*awake) (void *arg);
 	void	   *arg;
 } Wait;
@@ -33,9 +23,7 @@ extern void wait_start(Wait *wait, const char *label, double total_s,
 /* Checks for interrupts and reports progress, in phases without waiting. */
 extern void wait_poll(Wait *wait, double elapsed_s);
 
-/*
- * Waits until due_s seconds of the run have passed, or about 60 us more; returns whether it slept.
- */
+/* Waits until due_s seconds of the run have passed, or 60 us more; returns whether it slept. */
 extern bool wait_until(Wait *wait, double due_s);
 
 /* Waits for the process latch, at most this time, and resets it. */

@@ -1,4 +1,3 @@
-/* See arm_counter.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +34,6 @@ arm_counter_judge(const ArmEvidence *evidence)
 #include <sys/prctl.h>
 #endif
 
-#include "core/probe.h"
 #include "core/reading_fence.h"
 #include "core/reference.h"
 #include "core/system_clock.h"
@@ -48,7 +46,6 @@ arm_counter_judge(const ArmEvidence *evidence)
 #define BATCHES				20
 #define BATCH_READINGS		20
 
-/* Returns the frequency that the firmware states; 0: none. */
 static double
 stated_hz(void)
 {

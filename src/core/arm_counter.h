@@ -1,35 +1,21 @@
-/*-------------------------------------------------------------------------
- *
- * arm_counter.h
- *	  The virtual counter of 64-bit Arm, CNTVCT_EL0: whether it can be read, its frequency, and
- *	  whether it can be trusted.  See doc/arm.md.
- *
- *-------------------------------------------------------------------------
- */
+/* The counter of 64-bit Arm: whether it can be read and trusted, its frequency.  See doc/arm.md. */
 #ifndef CLOCKTIMING_ARM_COUNTER_H
 #define CLOCKTIMING_ARM_COUNTER_H
 
 #include <stdint.h>
 
-#include "core/counter_frequency.h"
+#include "core/counter.h"
 
 #if defined(__aarch64__)
 #define CLOCKTIMING_HAVE_ARM_COUNTER 1
 #endif
 
-/*
- * Returns NULL if this process may read the counter now, else the reason why not.  Asks the kernel
- * each time, because prctl(PR_SET_TSC) can change the answer.
- */
+/* Returns NULL if the kernel now lets this process read the counter, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
-/*
- * Returns the frequency from "CNTFRQ_EL0" or "calibration", determined once per process by
- * counter_calibrate(); NULL while the counter may not be read.
- */
+/* Returns the frequency by CNTFRQ_EL0 or calibration; NULL while the counter may not be read. */
 extern const CounterFrequency *arm_counter_frequency(void (*wait) (double seconds));
 
-/* Input of arm_counter_judge(). */
 typedef struct ArmEvidence
 {
 	const char *why_not;		/* arm_counter_why_not() */
@@ -40,9 +26,8 @@ typedef struct ArmEvidence
 
 /*
  * Returns NULL if the counter is to be used for timing, else the reason why not, which is valid
- * until the next call.  Linux must keep time by the counter: then Linux has handled the counter's
- * known faults.  Where a fault needs a workaround, Linux traps readings of user processes, and they
- * take longer than reading the system clock.
+ * until the next call.  Linux must keep time by it, and so handles its known faults.  Where a fault
+ * needs a workaround, Linux traps readings, and they take longer than reading the system clock.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 

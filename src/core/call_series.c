@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_series.c
- *	  From the calls of a plan node that were timed to the time of all.
- *
- *-------------------------------------------------------------------------
- */
+/* Estimates the time of all calls of a plan node from the timed ones. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -12,13 +6,15 @@
 #include "core/call_series.h"
 #include "core/stats.h"
 
-/* Below so many timed calls, a stratum says too little by itself. */
+/*
+ * Number of timed calls below which the variance of a stratum is pooled with that of another one.
+ */
 #define MIN_TIMED		16
 
 /*
- * The prior distribution of a node's share of long gaps.  As a rule they are those of one node, so that
- * the share is 1, with the probability p, or 0.  That it is between, at one of so many values,
- * has a weight of p (1 - p).
+ * Prior distribution of a node's share of long gaps.  Usually one node caused all of them, so the
+ * share is 1 with the probability p, or else 0.  Values in between, at this many points, have a
+ * total weight of p (1 - p).
  */
 #define SHARE_STEPS		20
 
@@ -71,10 +67,9 @@ add_deviations(CallProducts into, const CallStratum *stratum, double weight)
 }
 
 /*
- * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977,
- * 5.4 and 5.6): N times the mean of the sample, with a variance of N^2 * s^2 / n
- * * (1 - n / N).  "like" is another stratum that tells how much calls differ,
- * or NULL.
+ * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977, 5.4 and 5.6): N
+ * times the mean of the sample, with a variance of N^2 * s^2 / n * (1 - n / N).  "like" is another
+ * stratum whose variance is pooled, or NULL.
  */
 static void
 close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum *like)
@@ -105,11 +100,11 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 	weight = calls * calls / timed * (1 - timed / calls);
 	if (df < 1)
 	{
-		/* of a single one nothing is known but that it can vary by itself */
+		/* a single call shows nothing about the variance */
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	/* of a few not much: what goes with the normal quantile is Student's t */
+	/* with few calls, Student's t replaces the normal quantile */
 	weight *= pow(stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975, 2) / (double) df;
 	series->variance += weight * fmax(spread[CALL_TIME][CALL_TIME], 0);
 	add_products(series->weighted, spread, weight);
@@ -127,11 +122,9 @@ merge_strata(CallStratum *into, const CallStratum *from)
 }
 
 /*
- * A stratum of which no call was timed is taken to be like the one beside it.
- * One of few timed calls keeps its own mean, since calls may take longer as time
- * goes by, and those of different strata were not timed with the same chance;
- * only how much they differ is taken from the one before it, too (a pooled
- * variance).
+ * A stratum without timed calls is assumed to be like the adjacent one.  A stratum with few timed
+ * calls has its own mean, because calls may become slower and strata have different probabilities;
+ * only its variance is pooled with that of the previous one.
  */
 void
 call_series_next(CallSeries *series)
@@ -157,11 +150,11 @@ call_series_end(CallSeries *series)
 }
 
 /*
- * Slopes by least squares: Gaussian elimination.  Of counts that always vary together
- * the larger one gets the whole slope, the others nothing: many calls cost more
- * than one does.  None is negative, since what is done below takes time: the most
- * negative one is left out until there is none, which with three of them is what
- * Lawson and Hanson (Solving Least Squares Problems, 1974, 23.3) do.
+ * Computes slopes by least squares (Gaussian elimination).  Of two counts that always vary
+ * together, the larger one gets the whole slope, because many calls cost more than one.  No slope
+ * may be negative, because work takes time: the most negative one is removed until there is none.
+ * For three slopes this is the method of Lawson and Hanson (Solving Least Squares Problems, 1974,
+ * 23.3).
  */
 static void
 slopes_of(const CallProducts products, double *slopes)
@@ -182,8 +175,8 @@ slopes_of(const CallProducts products, double *slopes)
 			for (int k = 0; k < N_BELOW; k++)
 			{
 				/*
-				 * counts are integers: what varies has a sum of squares of
-				 * some 1
+				 * counts are integers, so one that varies has a sum of
+				 * squares of about 1 or more
 				 */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
@@ -225,11 +218,10 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
 }
 
 /*
- * What is done below as auxiliary variables: the combined regression estimator
- * (Cochran, 7.10), whose variance is that of what the slopes leave.  Where the
- * sample says too little of a slope, since calls in which much is done below
- * are not in it, the calls known serve as well, and the margin contains half
- * of what follows from it.
+ * Uses the counts below as auxiliary variables: the combined regression estimator (Cochran, 7.10),
+ * whose variance is that of the residuals.  If the sample says too little about a slope, because it
+ * lacks calls with much work below, the known calls are used as well, and the margin includes half
+ * of the result.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
@@ -241,7 +233,7 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 	bool		far[N_BELOW];
 	bool		any_far = false;
 	double		mean;
-	double		beyond = 0;		/* variance of what the sample does not say */
+	double		beyond = 0;		/* variance of what the sample cannot show */
 
 	if (series->calls == 0)
 		return;
@@ -266,8 +258,9 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		if (products[i][i] < 0.5 && missing[i] > 0)
 		{
 			/*
-			 * Nothing is known but that none takes longer than a call does,
-			 * and all together no longer than the gaps that they explain.
+			 * No slope is known.  No call takes longer than the call of the
+			 * node, and all together take no longer than the gaps that they
+			 * explain.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)
@@ -301,8 +294,8 @@ call_series_join(CallSeries *series, const CallSeries *other)
 }
 
 /*
- * Bayes' theorem: the number of long gaps in timed calls is one of a Poisson distribution
- * with the mean certain + share * expected.
+ * Bayes' theorem: the number of long gaps in timed calls has a Poisson distribution with the mean
+ * certain + share * expected.
  */
 double
 long_gap_share(double prior, int64_t seen, double certain, double expected, double *error)

@@ -1,14 +1,10 @@
-/* See change_point.h. */
 #include <math.h>
 #include <string.h>
 
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/*
- * Smallest deviation that counts: half of the logarithm of 1.3.  A change by this factor is
- * detected soonest at a given rate of false alarms.
- */
+/* Smallest deviation that counts: half of log 1.3, the factor that is detected soonest. */
 #define SLACK			0.131
 
 /* Threshold of the sum, and the largest contribution of one value. */
@@ -19,10 +15,7 @@
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
-/*
- * Returns the lower median of the latest n values in a direction; of two values, the one nearer to
- * the level.
- */
+/* Returns the lower median of the latest n values; of two, the one nearer to the level. */
 static double
 cautious_median(const ChangePoint *point, int n, int direction)
 {
@@ -65,7 +58,6 @@ add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int directio
 	return direction * (cautious_median(point, n, direction) - point->level) > log(CHANGE_RATIO);
 }
 
-/* Starts a new level. */
 static void
 set_level(ChangePoint *point, double level)
 {

@@ -1,8 +1,5 @@
-/*-------------------------------------------------------------------------
- *
- * change_point.h
- *	  Detects changes of more than 20 % in a series of measurements, such as the cost of a
- *	  reading.
+/*
+ * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading.
  *
  * Each value must be the minimum of many short measurements, so that disturbances do not count.
  * The test is a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  The
@@ -16,8 +13,6 @@
  *
  * The level follows slow changes, such as those of a processor's frequency with its temperature, by
  * at most 5 % a day.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H
@@ -30,7 +25,6 @@
 /* Number of values from which the first level is learnt. */
 #define CHANGE_LEARN	6
 
-/* Cumulative sum in one direction. */
 typedef struct ChangeSum
 {
 	double		sum;

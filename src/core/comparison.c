@@ -1,4 +1,3 @@
-/* See comparison.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,9 +6,7 @@
 #include "core/comparison.h"
 #include "core/stats.h"
 
-/*
- * Smaller data are scaled by 2^TINY_SCALE, which is exact, because their squares would underflow.
- */
+/* Smaller data are scaled by 2^TINY_SCALE, because their squares would underflow. */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
@@ -61,7 +58,6 @@ number_or_nan(double x)
 	return isfinite(x) ? x : NAN;
 }
 
-/* Standard error of a difference of means. */
 typedef struct Margin
 {
 	double		pooled_stddev;	/* NAN for Welch's test */
@@ -99,7 +95,6 @@ margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 	return margin;
 }
 
-/* Returns half of the confidence interval. */
 static double
 half_width(const Margin *margin, const CompareLevel *level)
 {
@@ -175,7 +170,8 @@ shift_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, 
 		double		high;
 
 		sets.a_factor = ratio;
-		test.margin_percent = number_or_nan(rank_margin(&sets, ranks.k, &low, &high) * 100 / fabs(a->median));
+		test.margin_percent =
+			number_or_nan(rank_margin(&sets, ranks.k, &low, &high) * 100 / fabs(a->median));
 	}
 	return test;
 }
@@ -384,7 +380,8 @@ put_table(const ComparePlot *plot)
 	for (int i = 0; i < plot->nsets; i++)
 	{
 		const CompareSet *set = &plot->sets[i];
-		const double values[TABLE_COLUMNS] = {set->min, set->max, set->median, set->mean, set->stddev};
+		const double values[TABLE_COLUMNS] =
+		{set->min, set->max, set->median, set->mean, set->stddev};
 		char		line[256];
 		int			length = sprintf(line, "%c %*d", symbols[i + 1], n_width, set->n);
 

@@ -1,12 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * comparison.h
- *	  Compares data sets by ranks, or like FreeBSD's ministat(1) with computed quantiles.
- *
- * Data are finite numbers of any unit below COMPARE_LIMIT in absolute value, and results have that
- * unit.  Results are NAN if they are not defined.  Nothing here allocates.
- *
- *-------------------------------------------------------------------------
+/*
+ * Compares data sets by ranks, or like FreeBSD's ministat(1) with computed quantiles.  Data are
+ * finite and below COMPARE_LIMIT in absolute value.  Results are NAN if they are not defined.
  */
 #ifndef CLOCKTIMING_COMPARISON_H
 #define CLOCKTIMING_COMPARISON_H
@@ -22,7 +16,6 @@
 #define COMPARE_MIN_WIDTH	60
 #define COMPARE_MAX_WIDTH	1000
 
-/* A data set. */
 typedef struct CompareSet
 {
 	const char *name;
@@ -41,10 +34,7 @@ typedef struct CompareSet
 /* Sorts n >= 2 values and computes their statistics. */
 extern void compare_summary(CompareSet *set);
 
-/*
- * Level of confidence of a two-sided test.  "inside" and "outside" add up to 1; both are given so
- * that the smaller one keeps its digits.
- */
+/* Confidence of a two-sided test.  "inside" and "outside" add up to 1; the smaller is exact. */
 typedef struct CompareLevel
 {
 	double		inside;			/* 0.95 for 95 % */
@@ -82,31 +72,23 @@ typedef struct CompareTest
 } CompareTest;
 
 /*
- * Compares two independent data sets after compare_summary().
- *
- * COMPARE_RANK: see rank_test.h.  Sets differ if p is below level->outside.  Then the interval
- * excludes 0, unless ties between the sets make 0 an end of it.
- *
- * COMPARE_WELCH does not assume equal variances; the degrees of freedom are those of Welch and
- * Satterthwaite (Welch, Biometrika 34, 1947).
- *
- * The interval of the percentage takes the error of a's median or mean into account to first order:
- * it is the interval of the difference after a's data were multiplied by the ratio of b's to a's.
+ * Compares two independent data sets after compare_summary().  COMPARE_RANK: see rank_test.h; sets
+ * differ if p is below level->outside.  COMPARE_WELCH: degrees of freedom of Welch and
+ * Satterthwaite (Welch, Biometrika 34, 1947).  The interval of the percentage is that of the
+ * difference after a's data were multiplied by the ratio of b's to a's, so that it includes the
+ * error of a.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
 								RankPause pause);
 
-/* Returns the verdict as text. */
 extern const char *compare_verdict(const CompareTest *test);
 
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
- * plot, a table, and the test of each data set against the first.  Each value is a symbol; symbols
- * in the same column are stacked.  Where data sets overlap, the symbol is that of their numbers
- * combined by OR.  Below, a bar extends one standard deviation to each side of the mean, with M at
- * the median and, over it, A at the mean (average).  If "separate", each data set has a bar of its
- * own.
+ * plot, a table, and the test of each data set against the first.  Where data sets overlap, the
+ * symbol is that of their numbers combined by OR.  Below, a bar extends one standard deviation to
+ * each side of the mean A, with M at the median; if "separate", one for each data set.
  */
 typedef struct ComparePlot
 {

@@ -1,10 +1,4 @@
-/* See cpu_hop.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
-#ifdef __linux__
 #include <sched.h>
-#endif
 #include <string.h>
 #include <unistd.h>
 
@@ -60,7 +54,8 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 		return false;
 	hop->cpus = CPU_COUNT_S(sizeof(all), all);
 	hop->home = sched_getcpu();
-	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS || !CPU_ISSET_S(hop->home, sizeof(all), all))
+	if (hop->cpus < 2 || hop->home < 0 || hop->home >= MOST_CPUS ||
+		!CPU_ISSET_S(hop->home, sizeof(all), all))
 		return false;
 	hop->cpu = other_cpu(all, sizeof(all), hop->home, turn % (hop->cpus - 1));
 
@@ -69,10 +64,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	if (hop->cpus == sysconf(_SC_NPROCESSORS_ONLN))
 		memset(afterwards, 0xff, sizeof(afterwards));
 
-	/*
-	 * pin the thread, so that it does not leave home between the first two
-	 * readings
-	 */
+	/* the thread must not leave home between the first two readings */
 	went = go_to(hop->home);
 	before = read();
 	went = went && go_to(hop->cpu);

@@ -1,13 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_hop.h
- *	  Compares the clock of another CPU with that of this one, by moving the thread there and
- *	  back.
- *
- * Needs no second process and some 20 us of CPU time.  Proves only differences larger than the time
- * of the moves, some microseconds; skew_bounds.h finds smaller ones.
- *
- *-------------------------------------------------------------------------
+/*
+ * Compares the clock of another CPU with that of this one, by moving the thread there and back.
+ * Proves only differences larger than the time of the moves, some microseconds; skew_bounds.h finds
+ * smaller ones.
  */
 #ifndef CLOCKTIMING_CPU_HOP_H
 #define CLOCKTIMING_CPU_HOP_H

@@ -1,14 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.c
- *	  For how long others have had the processor.
- *
- * Linux counts how long a thread was ready to run, but did not: exactly what is
- * wanted.  Elsewhere, and where the kernel does not tell, time off the CPU is
- * known, but not whether the thread waited for something meanwhile, other than
- * by how often either happened.
- *
- *-------------------------------------------------------------------------
+/*
+ * Linux counts how long a thread was ready to run, but did not.  Elsewhere, time off the CPU is
+ * known, but not whether the thread waited for something else meanwhile.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -20,10 +12,7 @@
 #include "core/cpu_usage.h"
 
 #if defined(__linux__)
-/*
- * What the scheduler says of this thread.  It stays open, as opening it takes six times as
- * long as reading it; unless another process has opened it, before a fork.
- */
+/* Opens the scheduler's counters of this thread once per process, because opening is slow. */
 static int
 schedstat(void)
 {
@@ -41,23 +30,26 @@ schedstat(void)
 }
 #endif
 
-/* Time in a run queue, by the scheduler; negative if it does not tell. */
+/* Returns the time in a run queue, by the scheduler's counter; negative if it is not available. */
 static double
 delay_ns(void)
 {
 #if defined(__linux__)
-	char text[	128];
+	char		line[128];
 	unsigned long long ran;
 	unsigned long long delay;
 	unsigned long long times;
-	ssize_t		length = pread(schedstat(), text, sizeof(text) - 1, 0);
+	ssize_t		length = pread(schedstat(), line, sizeof(line) - 1, 0);
 
 	if (length <= 0)
 		return -1;
-	text[		length] = '\0';
+	line[length] = '\0';
 
-	/* a kernel that does not keep them shows zeros, but we have run before */
-	if (sscanf(text, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
+	/*
+	 * zeros mean that the kernel does not count, because this thread has run
+	 * before
+	 */
+	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
 	return -1;
@@ -114,9 +106,9 @@ cpu_usage_after(void)
 }
 
 /*
- * Without a single wait all time off the CPU was other processes', also that of a
- * hypervisor's other guests, which are in no run queue of this system.  Where the
- * kernel does not tell, a part of it was, by the numbers of preemptions and waits.
+ * If the thread has not waited, all time off the CPU was that of other processes.  This includes
+ * other virtual machines, which are in no run queue of this system.  Otherwise, without the
+ * scheduler's counter, it was a part of this time, by the numbers of preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

@@ -1,30 +1,18 @@
-/*-------------------------------------------------------------------------
- *
- * cpu_usage.h
- *	  CPU time of this thread, and for how long other processes had the
- *	  processor instead.
- *
- * Knows nothing of PostgreSQL.
- *
- *-------------------------------------------------------------------------
- */
+/* CPU time of this thread, and time that other processes had the processor instead. */
 #ifndef CLOCKTIMING_CPU_USAGE_H
 #define CLOCKTIMING_CPU_USAGE_H
 
-/* What the operating system says of this thread. */
+/* Counters of the operating system for this thread. */
 typedef struct CpuUsage
 {
-	double		cpu_ns;			/* that it has had the processor; 0: unknown */
-	double		delay_ns;		/* that it could have run, but waited for a
-								 * processor; negative: unknown */
-	double		waits;			/* how often it gave the processor up */
-	double		preemptions;	/* how often it was taken away */
+	double		cpu_ns;			/* CPU time; 0: unknown */
+	double		delay_ns;		/* time ready to run without a processor;
+								 * negative: unknown */
+	double		waits;			/* number of voluntary context switches */
+	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/*
- * One before what is to be looked at, and one after it: what these take
- * themselves is not in cpu_ns between them, as far as it can be avoided.
- */
+/* Read the usage before and after the work; their own CPU time is left out as far as possible. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 
@@ -32,9 +20,9 @@ extern CpuUsage cpu_usage_after(void);
 extern double cpu_time_ns(void);
 
 /*
- * Returns how much of elapsed_ns, the time between two readings of the usage, other
- * processes had the processor that this thread wanted.  Waiting for something else, a disk
- * for example, does not count.
+ * Returns the part of elapsed_ns, the time between two readings of the usage, in which the thread
+ * was ready to run but other processes had the processor.  Waiting for something else, for example
+ * a disk, does not count.
  */
 extern double preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns);
 

@@ -1,7 +1,4 @@
 /*
- * granularity.c
- *	  See granularity.h.
- *
  * A clock may return anything, so the work is bounded: a sample of SAMPLE advances, PAIRS pairs for
  * the greatest common divisor, and some 1000 frequencies for each of at most 15 widths over
  * DIFFERENCES differences.  These are a few million additions in the worst case.
@@ -118,10 +115,7 @@ first_above(const uint64_t *value, int n, uint64_t limit)
 	return low;
 }
 
-/*
- * Writes differences of values between width / 2 and width, from all parts of the range; returns
- * their number.  Shorter ones would agree with any long period.
- */
+/* Writes differences between width / 2 and width, from the whole range; returns their number. */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
 {

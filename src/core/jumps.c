@@ -1,4 +1,3 @@
-/* See jumps.h. */
 #include <math.h>
 #include <string.h>
 
@@ -13,13 +12,9 @@
 #define LEAST_NS		1000.0
 #define RATE			100e-6
 
-/*
- * Largest difference between two rates of a clock, or from the reference's, that is no step: NTP
- * steers a clock by up to 500 ppm in either direction.
- */
+/* Largest difference between two rates that is no step: NTP steers by up to 500 ppm either way. */
 #define STEERED_RATE	1000e-6
 
-/* Rate of a clock, from several intervals. */
 typedef struct Rate
 {
 	double		rate;
@@ -114,10 +109,7 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 		jumps->found(jumps->arg, interval, size_ns, bound_ns);
 	jumps->unexplained_ns = 0;
 
-	/*
-	 * The backward step seen in readings is smaller than the real one, by the
-	 * time between them.
-	 */
+	/* the step seen in readings lacks the time between them */
 	if (size_ns < 0 && backward_ns > 0)
 	{
 		double		most_ns = backward_ns + fabs(interval->passed_ns);
@@ -145,10 +137,7 @@ count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 	}
 	jumps->unexplained_ns = interval->backward_ns;
 
-	/*
-	 * an interval too short to show that the clock stands still does not end
-	 * a step
-	 */
+	/* too short to show whether the clock stands still */
 	if (jumps->event_number > 0 && interval->number == jumps->event_number + 1 &&
 		excess.tolerance_ns >= fabs(interval->passed_ns))
 		jumps->event_number = interval->number;
@@ -204,7 +193,8 @@ judge(Jumps *jumps, int i)
 		}
 		if (n == 1 ||
 			(odd && !(agreed == 2 &&
-					  fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt + rates[1].doubt &&
+					  fabs(rates[0].rate - rates[1].rate) <= RATE + rates[0].doubt +
+					  rates[1].doubt &&
 					  fabs(nominal.ns) > nominal.tolerance_ns)))
 			excess = smaller(excess, nominal);
 	}
@@ -234,7 +224,6 @@ jumps_end(Jumps *jumps)
 		judge(jumps, jumps->judged++);
 }
 
-/* Returns the interval between two pairs. */
 static JumpsInterval
 interval_between(const JumpsPair *last, const JumpsPair *pair)
 {

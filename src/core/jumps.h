@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * jumps.h
- *	  Detects steps of a clock that is compared with a reference at intervals.
+/*
+ * Detects steps of a clock that is compared with a reference at intervals.
  *
  * The lead of a clock over the reference changes at a constant rate.  An interval contains a step
  * if the lead changes by much more or less than in the intervals before and after it.  After a
  * change of rate, the interval agrees with one side, so that this is no step.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_JUMPS_H
 #define CLOCKTIMING_JUMPS_H
@@ -15,12 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Number of neighbours on each side that an interval is compared with; odd because of their median.
- */
+/* Number of neighbours on each side of an interval; odd because of their median. */
 #define JUMPS_SIDE		7
 
-/* Time between two observations. */
 typedef struct JumpsInterval
 {
 	int64_t		number;			/* of the later observation, from 1 */
@@ -30,7 +23,6 @@ typedef struct JumpsInterval
 	double		backward_ns;	/* sum of backward steps in readings */
 } JumpsInterval;
 
-/* Steps of one kind. */
 typedef struct JumpsCount
 {
 	int64_t		count;
@@ -42,10 +34,7 @@ typedef struct Jumps
 	/* input */
 	bool		nominal;		/* assume the reference's rate */
 
-	/*
-	 * Callback for each interval with a step, with its size and bound; may be
-	 * NULL.
-	 */
+	/* called for each interval with a step; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
 						  double size_ns, double bound_ns);
 	void	   *arg;
@@ -64,12 +53,9 @@ typedef struct Jumps
 	double		event_ns;		/* its size; below 0: backward */
 } Jumps;
 
-/*
- * Adds an interval.  Intervals must come in order.  All members but the input must be 0 at first.
- */
+/* Adds the next interval.  All members but the input must be 0 at first. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
-/* Judges the remaining intervals. */
 extern void jumps_end(Jumps *jumps);
 
 /* An observation that a rate is fitted to. */
@@ -84,10 +70,9 @@ typedef struct JumpsPair
 } JumpsPair;
 
 /*
- * Finds stretches of many observations in which the clock ran at another rate, for example because
- * it was frozen.  Their intervals differ from most others, but not from their neighbours.  Counts
- * them as steps and subtracts them.  Must be called after jumps_end().  "work" needs 3 * n
- * elements.
+ * Finds long stretches in which the clock ran at another rate, for example because it was frozen.
+ * Their intervals differ from most others, but not from their neighbours.  Counts them as steps and
+ * subtracts them.  Must be called after jumps_end().  "work" needs 3 * n elements.
  */
 extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
 									 double *work);

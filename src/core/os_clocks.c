@@ -1,7 +1,3 @@
-/* See os_clocks.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -111,7 +107,8 @@ mach_absolute_time_ns(void)
 	BY_ID(process_cputime, CLOCK_PROCESS_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this process") \
 	BY_ID(thread_cputime, CLOCK_THREAD_CPUTIME_ID, CLOCK_CPU_TIME, "CPU time of this thread") \
 	BY_CALL(gettimeofday, gettimeofday_ns(), 1e3, CLOCK_FINE, "time of day in microseconds") \
-	BY_CALL(clock, (uint64_t) clock() * (NS_PER_S / CLOCKS_PER_SEC), 1e9 / CLOCKS_PER_SEC, CLOCK_CPU_TIME, "CPU time of this process by the C library") \
+	BY_CALL(clock, (uint64_t) clock() * (NS_PER_S / CLOCKS_PER_SEC), 1e9 / CLOCKS_PER_SEC, \
+		CLOCK_CPU_TIME, "CPU time of this process by the C library") \
 	BY_CALL(getrusage, getrusage_ns(), 1e3, CLOCK_CPU_TIME, "CPU time of this process, user and system") \
 	BY_CALL(times, times_ns(), 0, CLOCK_COARSE, "time since some moment in timer ticks") \
 	BY_CALL(time, (uint64_t) time(NULL) * NS_PER_S, 1e9, CLOCK_COARSE, "time of day in seconds")

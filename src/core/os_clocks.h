@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * os_clocks.h
- *	  The clocks that the operating system and the C library offer.
- *
- *-------------------------------------------------------------------------
- */
+/* The clocks that the operating system and the C library offer. */
 #ifndef CLOCKTIMING_OS_CLOCKS_H
 #define CLOCKTIMING_OS_CLOCKS_H
 
@@ -12,7 +6,6 @@
 
 #include "core/sampler.h"
 
-/* Kinds of clocks. */
 typedef enum ClockKind
 {
 	CLOCK_FINE,
@@ -27,10 +20,7 @@ typedef struct OsClock
 	ClockKind	kind;
 	const char *description;
 
-	/*
-	 * Reads the clock in nanoseconds, whatever its unit is, so that the same
-	 * number of ticks is a long duration for each clock.
-	 */
+	/* reads the clock in nanoseconds, whatever its unit is */
 	const ClockReader *reader;
 	double		unit_ns;		/* 0: by id, or set by os_clock_works() */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
@@ -46,10 +36,7 @@ extern bool os_clock_works(const OsClock *clock);
 /* Returns the reported resolution; 0 if none is reported. */
 extern double os_clock_resolution_ns(const OsClock *clock);
 
-/*
- * Makes n of the cheapest real system calls; returns false if the platform has no call that is
- * known to be real.  A clock that is read faster is read without a system call.
- */
+/* Makes n of the cheapest real system calls; returns false if no call is known to be real. */
 extern bool os_system_calls(int n);
 
 #endif							/* CLOCKTIMING_OS_CLOCKS_H */

@@ -1,20 +1,14 @@
-/*-------------------------------------------------------------------------
- *
- * plan_estimate.c
- *	  From calls that were counted and timed to the times of plan nodes.
- *
- *-------------------------------------------------------------------------
- */
+/* Estimates the times of plan nodes from counted and timed calls. */
 #include <math.h>
 #include <stddef.h>
 
 #include "core/plan_estimate.h"
 #include "core/stats.h"
 
-/* Below this share of the query a node is next to nothing, however uncertain. */
+/* Share of the query below which a node's self time is always printed, whatever its margin. */
 #define NEXT_TO_NOTHING	0.01
 
-/* What timing and counting a node's calls adds to whatever contains them. */
+/* Returns the time that timing and counting a node's calls adds to the nodes above it. */
 static double
 overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *record)
 {
@@ -28,8 +22,8 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 }
 
 /*
- * The square of a standard error, from half of a confidence interval.  Where costs
- * are off, they are so for all calls alike, so that costs are added up, not squares.
+ * Returns the square of a standard error, from half of a confidence interval.  The error of a cost
+ * is the same for all calls, so costs are added up, not squares.
  */
 static double
 squared_error(double ns)
@@ -37,14 +31,14 @@ squared_error(double ns)
 	return ns / NORMAL_975 * ns / NORMAL_975;
 }
 
-/* What falls into the interval of each timed call of a node. */
+/* Returns the cost within the interval of each timed call of a node. */
 static double
 inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
 {
 	return node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
 }
 
-/* By how much the time of calls may be off because of that, at 95 %. */
+/* Returns half of the 95 % interval of the time of calls because of that cost. */
 static double
 inside_margin_ns(const PlanEstimate *plan, const NodeEstimate *node, int64_t calls)
 {
@@ -57,7 +51,7 @@ ratio(double part, double whole)
 	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : 0;
 }
 
-/* Part of a subplan's total time that one of its callers takes, in one process. */
+/* Returns the part of a subplan's total time that belongs to one of its callers, in one process. */
 static double
 part_of(const NodeRecord *whole, const NodeRecord *part)
 {
@@ -70,7 +64,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 		return 0;
 	if (whole->total_ns <= 0)
 		return (double) part->calls / (double) whole->calls;
-	/* first calls apart: that of a Sort takes all the time */
+	/* first calls separately, because that of a Sort takes all the time */
 	if (whole->loops > 0)
 		ns += part->loops / whole->loops * whole->first_ns;
 	if (later > 0)
@@ -78,7 +72,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 	return ns / whole->total_ns;
 }
 
-/* Completes the record of a NODE_PART, of which the calls and the share are known. */
+/* Completes the record of a NODE_PART, whose calls and share are known. */
 static void
 complete_part(const NodeRecord *whole, NodeRecord *part)
 {
@@ -91,10 +85,7 @@ complete_part(const NodeRecord *whole, NodeRecord *part)
 	part->timed = part->timed < part->calls ? part->timed : part->calls;
 }
 
-/*
- * Adds one process's times to a node's, without what falls into a call's own
- * interval.
- */
+/* Adds one process's times to a node's, without the cost within the calls' own intervals. */
 static void
 add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 {
@@ -118,7 +109,7 @@ add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 	node->own_variance += record->variance;
 }
 
-/* The record of a worker, or of the leader: -1; NULL if the node has none. */
+/* Returns the record of a worker, or of the leader if -1; NULL if the node has none. */
 static NodeRecord *
 record_of(NodeEstimate *node, int worker)
 {
@@ -162,8 +153,8 @@ add_records(PlanEstimate *plan)
 }
 
 /*
- * Takes off each node what timing the calls below it has cost.  A worker's calls are
- * in no interval of Gather's.
+ * Subtracts from each node the cost of timing the calls below it.  A worker's calls are in no
+ * interval of Gather's.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -180,10 +171,11 @@ take_off_costs(PlanEstimate *plan, int n)
 		if (whole != NULL)
 		{
 			/*
-			 * the whole is later in the order: what is below it is taken off
-			 * by now
+			 * the shared node is later in the order, so the cost below it has
+			 * been subtracted
 			 */
-			node->below_ns = whole->below_ns * ratio(node->total_ns, whole->total_ns + whole->below_ns);
+			node->below_ns = whole->below_ns *
+				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *
 				ratio(node->leader_ns, whole->leader_ns + whole->leader_below_ns);
 			above_ns += node->below_ns;
@@ -209,8 +201,8 @@ place_node(PlanEstimate *plan, int i, int n)
 }
 
 /*
- * Lists of children, and the nodes in an order in which parents come first, and the
- * parts of a shared node before it: returns how many.
+ * Makes lists of children, and an order of the nodes in which parents come first, and the parts of
+ * a shared node before it.  Returns the number of nodes.
  */
 static int
 link_nodes(PlanEstimate *plan)
@@ -249,7 +241,7 @@ link_nodes(PlanEstimate *plan)
 	return n;
 }
 
-/* Two estimates of one time, weighted by the inverse of their variances. */
+/* Returns the mean of two estimates of one time, weighted by the inverse of their variances. */
 static void
 combine(double *ns, double *variance, double other_ns, double other_variance)
 {
@@ -261,7 +253,7 @@ combine(double *ns, double *variance, double other_ns, double other_variance)
 	*variance = *variance * other_variance / sum;
 }
 
-/* Whether this node's time is part of its parent's. */
+/* Returns whether this node's time is part of its parent's. */
 static bool
 within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 {
@@ -274,20 +266,17 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * Totals such that no node's is less than the sum of its children's, nor below
- * 0, and the root's and what is outside of it are together what was measured:
- * those that differ least from what was estimated, the squares of the differences
- * divided by the variances.
+ * Changes the totals so that no node's total is negative or less than the sum of its children's,
+ * and so that the root's total and the time outside of it add up to the measured time.  The sum of
+ * squared changes divided by variances is minimal.
  *
- * If it is known which nodes are full, that is those whose children take all
- * of their time, this is least squares on a tree: upwards, what is known of a
- * full node is combined with what is known of its children together;
- * downwards, what is left over is shared out by the variances.  A node whose
- * children take more than it has is full.  No node ceases to be full as
- * others become so: that makes its parent smaller, or its children larger.  (In
- * terms of linear complementarity, the matrix is an M-matrix: Chandrasekaran, A
- * Special Case of the Complementary Pivot Problem, Opsearch 7, 1970.)  So this
- * ends after as many rounds as there are nodes, at the latest.
+ * A node is full if its children take all of its time.  If it is known which nodes are full, this
+ * is a least-squares problem on a tree: upwards, the estimate of a full node is combined with that
+ * of its children together; downwards, differences are divided in proportion to the variances.  A
+ * node whose children take more than its own total becomes full.  No node ceases to be full when
+ * others become full, because that makes its parent smaller or its children larger.  (In terms of
+ * linear complementarity, the matrix is an M-matrix: Chandrasekaran, A Special Case of the
+ * Complementary Pivot Problem, Opsearch 7, 1970.) So there are at most as many rounds as nodes.
  */
 static void
 reconcile(PlanEstimate *plan, int n)
@@ -342,7 +331,8 @@ reconcile(PlanEstimate *plan, int n)
 			else if (parent->full && within_parent(plan, node))
 			{
 				if (parent->sum_variance > 0)
-					node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance / parent->sum_variance;
+					node->total_ns += (parent->total_ns - parent->sum_ns) * node->joint_variance /
+						parent->sum_variance;
 				else if (parent->sum_ns > 0)
 					node->total_ns *= parent->total_ns / parent->sum_ns;
 			}
@@ -359,8 +349,8 @@ reconcile(PlanEstimate *plan, int n)
 	} while (changed);
 
 	/*
-	 * The root's total was measured: it is uncertain by what is outside of
-	 * its calls, and by the cost of timing.
+	 * The root's total was measured: its uncertainty is that of the time
+	 * outside and of the cost of timing.
 	 */
 	if (!isnan(plan->outside_ns))
 	{
@@ -369,7 +359,7 @@ reconcile(PlanEstimate *plan, int n)
 		nodes[0].total_cost_margin_ns = COST_UNCERTAINTY * plan->overhead_ns;
 	}
 
-	/* what rounding has left */
+	/* rounding errors */
 	plan->outside_ns = plan->whole_ns;
 	for (int i = 0; i < n; i++)
 	{
@@ -396,13 +386,13 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
 }
 
 /*
- * The self time S as a share s = S / W of the whole, where R = W - S is the rest:
+ * The margin of the share s = S / W of a self time S in the whole W, where R = W - S is the rest:
  *
- *	ds = (dS - s dW) / W
+ * ds = (dS - s dW) / W
  *
- * W is measured, so that an error of S by sampling is one of R the other way
- * round: ds = dS / W.  W is in doubt by the cost of timing only.  That error has the
- * sign of the cost's part of dS, so that independence is the worse case.
+ * W is measured, so an error of S by sampling is an error of R with the opposite sign: ds = dS / W.
+ * W is uncertain only by the cost of timing.  That error has the same sign in dS, so assuming
+ * independence is conservative.
  */
 static void
 estimate_share(const PlanEstimate *plan, NodeEstimate *node)
@@ -418,7 +408,8 @@ estimate_share(const PlanEstimate *plan, NodeEstimate *node)
 	share = node->self_ns / whole_ns;
 	node->share_percent = 100 * share;
 	node->share_margin_percent = 100 * hypot(node->self_margin_ns / whole_ns,
-											 COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns * share);
+											 COST_UNCERTAINTY * plan->overhead_ns / plan->whole_ns *
+											 share);
 }
 
 bool
@@ -430,9 +421,8 @@ node_self_unknown(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * A node's time without that of its children.  What timing the calls below the
- * children has cost was taken off them as well, so that an error of it is not
- * one of the difference.
+ * Sets a node's time without that of its children.  The cost of timing the calls below the children
+ * was subtracted from them as well, so its error is not part of the difference.
  */
 static void
 estimate_self(const PlanEstimate *plan, NodeEstimate *node)
@@ -449,7 +439,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 
 		if (child->kind == NODE_UNTIMED)
 			continue;
-		/* workers' times are not in the node's */
+		/* the workers' times are not part of the node's */
 		node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
 		cost_ns += node->gathers ? child->leader_cost_ns : child->cost_ns;
 		variance += node->gathers ? leader->variance : child->own_variance;
@@ -483,7 +473,7 @@ order_starts(PlanEstimate *plan, int n)
 	}
 }
 
-/* What part of a shared node's time each NODE_PART is. */
+/* Sets which part of a shared node's time belongs to each NODE_PART. */
 static void
 find_parts(PlanEstimate *plan)
 {
@@ -512,7 +502,8 @@ plan_estimate(PlanEstimate *plan)
 		NodeEstimate *node = &plan->nodes[i];
 
 		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
-		node->total_cost_margin_ns = hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
+		node->total_cost_margin_ns =
+			hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
 		node->variance = node->own_variance + squared_error(node->total_cost_margin_ns);
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);

@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * random.h
- *	  Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).
- *
- * The state is a seed, which must not be 0.  The same seed returns the same numbers.
- *
- *-------------------------------------------------------------------------
- */
+/* Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).  The state is a seed, not 0. */
 #ifndef CLOCKTIMING_RANDOM_H
 #define CLOCKTIMING_RANDOM_H
 

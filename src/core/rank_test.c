@@ -1,4 +1,3 @@
-/* See rank_test.h. */
 #include <math.h>
 #include <string.h>
 
@@ -14,14 +13,12 @@
 /* Number of interpolating passes before every second one bisects. */
 #define MANY_PASSES		16
 
-/* Returns the i-th smallest value of a. */
 static double
 a_at(const RankSets *sets, int i)
 {
 	return sets->a_factor * sets->a[sets->a_factor < 0 ? sets->a_n - 1 - i : i];
 }
 
-/* Result of a pass over the data for a value. */
 typedef struct Pass
 {
 	int64_t		count;			/* differences up to the value */
@@ -29,10 +26,7 @@ typedef struct Pass
 	double		above;			/* smallest of the others */
 } Pass;
 
-/*
- * Counts the differences up to the value in one pass: the number of suitable b[j] increases with
- * a[i].
- */
+/* Counts the differences up to the value: the number of suitable b[j] increases with a[i]. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {
@@ -260,13 +254,11 @@ rank_test(const RankSets *sets, double inside, double outside)
 {
 	double		first = sets->a[0];
 	Ties		ties = count_ties(sets);
+	RankTest	none = {NAN, 0};
 
 	if (sets->a[sets->a_n - 1] == first && sets->b[0] == first &&
 		sets->b[sets->b_n - 1] == first)
-		return (RankTest)
-	{
-		NAN, 0
-	};
+		return none;
 	if (ties.all == 0 && sets->a_n < RANK_EXACT_BELOW && sets->b_n < RANK_EXACT_BELOW)
 		return exact_test(sets, ties.statistic, outside);
 	return normal_test(sets, &ties, inside, outside);

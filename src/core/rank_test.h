@@ -1,18 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * rank_test.h
- *	  The shift between two data sets by ranks: the test of Wilcoxon, Mann and Whitney, and the
- *	  estimate of Hodges and Lehmann.
- *
- * The conventions are those of R's wilcox.test(b, a, conf.int = TRUE).  R finds the interval of the
- * normal approximation by iteration towards the root of a step function; here it is the step
- * itself.
- *
- * Data are finite, in ascending order, and below 1e150 in absolute value, with at least one value
- * in each set.  Nothing here allocates.  The differences b[j] - a[i] of all pairs are never stored:
- * 10^6 values each have 10^12.
- *
- *-------------------------------------------------------------------------
+/*
+ * The shift between two data sets by ranks: the test of Wilcoxon, Mann and Whitney, and the
+ * estimate of Hodges and Lehmann, as R's wilcox.test(b, a, conf.int = TRUE).  Data are finite, in
+ * ascending order, and below 1e150 in absolute value.  The differences b[j] - a[i] of all pairs are
+ * never stored: 10^6 values each have 10^12.
  */
 #ifndef CLOCKTIMING_RANK_TEST_H
 #define CLOCKTIMING_RANK_TEST_H
@@ -36,10 +26,7 @@ typedef struct RankSets
 	RankPause	pause;
 } RankSets;
 
-/*
- * Returns the k-th smallest difference, 1 <= k <= a_n * b_n; NAN for any other k.  Exact also with
- * ties.
- */
+/* Returns the k-th smallest difference, also with ties; NAN unless 1 <= k <= a_n * b_n. */
 extern double rank_difference(const RankSets *sets, int64_t k);
 
 /* Returns the median of all differences (Hodges and Lehmann, Ann. Math. Stat. 34, 1963). */
@@ -47,16 +34,14 @@ extern double rank_shift(const RankSets *sets);
 
 /*
  * p_value is the two-sided p-value of the hypothesis that neither set tends to be above the other
- * (Mann and Whitney, Ann. Math. Stat. 18, 1947).  The confidence interval of the shift reaches from
- * the k-th smallest to the k-th largest difference; k is 0 if the values are too few for that
- * confidence.
+ * (Mann and Whitney, Ann. Math. Stat. 18, 1947); NAN if all values are equal.  The confidence
+ * interval of the shift reaches from the k-th smallest to the k-th largest difference; k is 0 if
+ * the values are too few.
  *
  * For few values without ties, p is exact, and the interval excludes 0 exactly if p is below
- * "outside".
- *
- * Otherwise p is the normal approximation with a continuity correction of 1/2.  Its variance is
- * corrected for all ties; that of k for ties within a set only, because nearly any shift has no
- * ties between sets.  p is NAN if all values are equal.
+ * "outside".  Otherwise p is the normal approximation with a continuity correction of 1/2.  Its
+ * variance is corrected for all ties; that of k for ties within a set only, because nearly any
+ * shift has no ties between sets.
  */
 typedef struct RankTest
 {

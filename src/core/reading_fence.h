@@ -1,18 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * reading_fence.h
- *	  Orders a reading of a clock and the instructions around it.
- *
- *-------------------------------------------------------------------------
- */
+/* Orders a reading of a clock and the instructions around it. */
 #ifndef CLOCKTIMING_READING_FENCE_H
 #define CLOCKTIMING_READING_FENCE_H
 
 /*
- * Instructions after the fence begin when all instructions before it have completed.
- *
- * Arm: instructions after an ISB are fetched when those before it have completed (Arm Architecture
- * Reference Manual, DDI 0487, B2.3, "Instruction Synchronization Barrier").
+ * Instructions after the fence begin when all instructions before it have completed (Arm: DDI 0487,
+ * B2.3, "Instruction Synchronization Barrier").
  */
 static inline void
 reading_fence(void)

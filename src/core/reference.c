@@ -1,7 +1,3 @@
-/* See reference.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>

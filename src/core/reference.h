@@ -1,20 +1,13 @@
-/*-------------------------------------------------------------------------
- *
- * reference.h
- *	  The reference clock, which bounds every run and against which clocks are judged.
- *
- * On 64-bit Linux it is CLOCK_MONOTONIC_RAW, read by a real system call.  Neither the vDSO nor a
- * preloaded library is involved, so that it is correct even if clock_gettime() of the C library is
- * not.  Elsewhere it is clock_gettime() of the steadiest clock.
- *
- *-------------------------------------------------------------------------
+/*
+ * The reference clock, which bounds every run and against which clocks are judged: on Linux
+ * CLOCK_MONOTONIC_RAW, read by a real system call, so that neither the vDSO nor a preloaded library
+ * can falsify it.
  */
 #ifndef CLOCKTIMING_REFERENCE_H
 #define CLOCKTIMING_REFERENCE_H
 
 #include <stdint.h>
 
-/* Name of the reference clock in results. */
 extern const char *const reference_name;
 
 /* A reading of a clock and its time on the reference clock. */

@@ -1,17 +1,9 @@
 /*
- * sampler.c
- *	  See sampler.h.
- *
  * A run is a sequence of blocks of 0.1 to 0.2 ms.  Within a block, only the hot loop runs.  Between
  * blocks, the reference clock is read.  It bounds the run, and classifies a long duration as a gap
  * if the reference advanced, too, or as a warp if the clock alone did.
  */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
-#ifdef __linux__
 #include <sched.h>
-#endif
 #include <math.h>
 #include <string.h>
 
@@ -20,13 +12,11 @@
 #include "core/random.h"
 #include "core/reading_fence.h"
 #include "core/sampler.h"
+#include "core/stats.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/*
- * Pairs of readings in a block, and the durations of a block in ns at which their number is doubled
- * or halved.  It is small at first, because the cost of a reading is not known.
- */
+/* Number of pairs of readings in a block, and durations in ns at which it is doubled or halved. */
 #define MIN_PAIRS		16
 #define MAX_PAIRS		16384
 #define SHORT_BLOCK_NS	100000.0
@@ -50,17 +40,22 @@
 #define RATE_TOLERANCE	100e-6
 #define UNKNOWN_RATE	1500e-6
 
-/*
- * Largest share of stalls at which the cost of a reading is reported; counting more of them would
- * add to it.
- */
+/* Shortest block that counts, in ns; in shorter ones, reading the reference clock matters. */
+#define COST_BLOCK_NS	40000.0
+
+/* One in COST_BLOCKS blocks is timed, because that takes another reading of the reference. */
+#define COST_BLOCKS		8
+
+/* smallest number of blocks for an estimate */
+#define LEAST_BLOCKS	30
+
+/* Largest share of stalls with a cost of a reading; counting them adds to the cost. */
 #define COST_STALLS		0.01
 
 /* Number of readings for the granularity, and the longest time for them in ns. */
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
-/* number of measurements of the stopwatch's own duration */
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
@@ -94,7 +89,6 @@ add_warp(SamplerRun *run, double ns)
 		add_event(&run->warps, ns);
 }
 
-/* Returns the advance of the run's clock in ns. */
 static double
 advance_ns(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -136,10 +130,7 @@ judge_reading(void *arg, uint64_t reading)
 	run->has_last = true;
 }
 
-/*
- * Returns the granularity, from readings at random intervals that are several steps of a fast clock
- * long.
- */
+/* Returns the granularity, from readings at random intervals of several steps of a fast clock. */
 static double
 measure_granularity(SamplerRun *run)
 {
@@ -184,10 +175,7 @@ visit_cpu(SamplerRun *run)
 	run->last_cpu = cpu;
 }
 
-/*
- * Returns the smallest set of the window's jumps whose sum is excess_ns within the tolerance, as
- * bits; 0: none.
- */
+/* Returns the smallest set of jumps, as bits, whose sum is about excess_ns; 0: none. */
 static unsigned int
 jumps_that_explain(const SamplerRun *run, double excess_ns)
 {
@@ -211,10 +199,7 @@ jumps_that_explain(const SamplerRun *run, double excess_ns)
 	return best;
 }
 
-/*
- * Classifies the jumps of the window.  excess_ns is a confirmed lead of the clock since the latest
- * comparison, or 0.  Jumps that explain it are warps, the others are gaps.
- */
+/* Classifies the window's jumps: those that explain excess_ns > 0 are warps, others are gaps. */
 static void
 classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -239,10 +224,7 @@ classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-/*
- * Returns the clock's lead over the reference in ns, without the part that its learnt rate
- * explains: steering is no jump.
- */
+/* Returns the lead over the reference in ns without that of the learnt rate, which is steering. */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -262,10 +244,7 @@ tolerance(const SamplerRun *run, const ReferencePair *from,
 		((double) from->width_ns + (double) to->width_ns) / 2;
 }
 
-/*
- * Learns the clock's rate from a stretch without a finding.  The rate is a mean weighted by time
- * with a prior of 0, later an exponential moving average.
- */
+/* Learns the rate from a stretch without a finding: a mean, later an exponential moving average. */
 static void
 learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 {
@@ -273,7 +252,6 @@ learn_rate(SamplerRun *run, double excess_ns, double stretch_ns)
 	run->learnt_ns = fmin(run->learnt_ns + stretch_ns, RATE_MEMORY_NS);
 }
 
-/* Returns the width of an uninterrupted bracket. */
 static double
 good_width_ns(const SamplerRun *run)
 {
@@ -287,17 +265,13 @@ read_pair(SamplerRun *run, int tries, double good_ns)
 						  (uint64_t) good_ns, judge_reading, run);
 }
 
-/* Returns a pair that is accurate enough for a judgement. */
 static ReferencePair
 accurate_pair(SamplerRun *run)
 {
 	return read_pair(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
-/*
- * Returns a pair that costs one reading of each clock: the reference is read between "last", the
- * block's last reading, and one more reading.
- */
+/* Returns a pair at the cost of one reading of each clock, the first one of which is "last". */
 static ReferencePair
 quick_pair(SamplerRun *run, uint64_t last)
 {
@@ -322,11 +296,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/*
-	 * Reads an accurate pair if the quick one was interrupted or has a
-	 * finding, and another one to confirm a finding, because a single reading
-	 * may be wrong.
-	 */
+	/* accurate pairs replace an interrupted one, and confirm a finding */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -352,10 +322,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/*
- * Adds the mean of successive readings.  Successive durations are strongly correlated; means of
- * blocks hardly are.
- */
+/* Adds the mean of a block.  Successive durations are strongly correlated; means hardly are. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
@@ -366,6 +333,30 @@ count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 	run->blocks.weight += durations;
 	run->blocks.mean += delta * durations / run->blocks.weight;
 	run->blocks.squares += durations * delta * (mean - run->blocks.mean);
+}
+
+void
+block_costs_add(BlockCosts *costs, double ns)
+{
+	uint64_t	place = costs->seen++;
+
+	/* Vitter's algorithm R */
+	if (place >= BLOCK_COSTS)
+		place = random_next(&costs->random) % costs->seen;
+	else if (place == 0)
+		costs->random = UINT64_C(0x9E3779B97F4A7C15);
+	if (place < BLOCK_COSTS)
+		costs->ns[place] = ns;
+}
+
+double
+block_costs_least(BlockCosts *costs, double *margin_ns)
+{
+	double		work[BLOCK_COSTS];
+	int			n = costs->seen < BLOCK_COSTS ? (int) costs->seen : BLOCK_COSTS;
+
+	*margin_ns = NAN;
+	return n < LEAST_BLOCKS ? NAN : stats_undisturbed(costs->ns, n, margin_ns, work);
 }
 
 static void
@@ -508,16 +499,14 @@ sampler_clear(SamplerRun *run)
 	bool		went_back = run->tally->went_back;
 	uint64_t	back_from = run->tally->back_from;
 	uint64_t	usual = run->tally->usual;
+	const Events none = {0};
 
 	tally_init(run->tally);
 	run->tally->usual = usual;
 	/* the clock may return to its old reading in a later interval */
 	run->tally->went_back = went_back;
 	run->tally->back_from = back_from;
-	run->warps = run->lags = run->gaps = (Events)
-	{
-		0
-	};
+	run->warps = run->lags = run->gaps = none;
 }
 
 static double
@@ -526,10 +515,7 @@ stopwatch_ns(const SamplerRun *run, uint64_t ticks)
 	return (int64_t) ticks > 0 ? (double) ticks * 1e9 / run->stopwatch_hz : 0;
 }
 
-/*
- * Stores all readings before counting them, because the counters are not in the caches, and the
- * time to access them is not the clock's.
- */
+/* Stores all readings before counting them, because the counters are not in the caches. */
 void
 sampler_instant(SamplerRun *run, SamplerInstant *instant)
 {

@@ -1,20 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * sampler.h
- *	  Samples a clock: counts durations and finds steps, stalls and gaps.
- *
- *-------------------------------------------------------------------------
- */
+/* Samples a clock: counts durations and finds steps, stalls and gaps. */
 #ifndef CLOCKTIMING_SAMPLER_H
 #define CLOCKTIMING_SAMPLER_H
 
-#include "core/block_costs.h"
 #include "core/reference.h"
 #include "core/sampler_loop.h"
 
-/*
- * Shortest gap, in ns: the threshold of Linux's hardware latency detector (tracing/hwlat_detector).
- */
+/* Shortest gap, in ns: the threshold of Linux's hardware latency detector. */
 #define GAP_NS			10000.0
 
 /*
@@ -42,6 +33,21 @@ typedef struct Events
 	double		max_ns;
 	double		total_ns;
 } Events;
+
+#define BLOCK_COSTS		2048
+
+/* Costs of a reading in some of the blocks of a run.  Must be initialised with zeros. */
+typedef struct BlockCosts
+{
+	uint64_t	seen;
+	uint64_t	random;
+	double		ns[BLOCK_COSTS];	/* mean cost of a reading in the block */
+} BlockCosts;
+
+extern void block_costs_add(BlockCosts *costs, double ns);
+
+/* Returns the undisturbed cost and half of its 95 % interval; NAN if blocks are too few.  Sorts. */
+extern double block_costs_least(BlockCosts *costs, double *margin_ns);
 
 typedef struct SamplerRun
 {
@@ -95,10 +101,7 @@ typedef struct SamplerRun
 	int			last_cpu;		/* -1: unknown */
 	uint64_t	stopwatch_ticks;	/* duration of the stopwatch itself */
 
-	/*
-	 * weighted mean of the blocks' mean durations, and its squared deviations
-	 * (Welford)
-	 */
+	/* weighted mean of the blocks, and squared deviations (Welford) */
 	struct
 	{
 		int64_t		n;
@@ -120,13 +123,9 @@ extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);
 extern void sampler_end(SamplerRun *run);
 
-/* Returns the seconds from the beginning to the latest pair. */
 extern double sampler_elapsed(const SamplerRun *run);
 
-/*
- * Must be called before continuing after other work.  The time of that work is neither a duration
- * nor a gap, but steps of the clock in it are found.
- */
+/* Continues after other work, whose time is neither a duration nor a gap.  Finds its steps. */
 extern void sampler_resume(SamplerRun *run);
 
 /* Starts a new interval: clears the tally, warps, lags and gaps. */

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampler_loop.h
- *	  The hot loop that reads a clock: a template with one instance per clock.
- *
- *-------------------------------------------------------------------------
- */
+/* The hot loop that reads a clock: a template with one instance per clock. */
 #ifndef CLOCKTIMING_SAMPLER_LOOP_H
 #define CLOCKTIMING_SAMPLER_LOOP_H
 
@@ -22,10 +16,7 @@ typedef struct ClockReader
 	uint64_t	(*repeat) (int n);
 } ClockReader;
 
-/*
- * Counts a duration.  One unsigned comparison detects the common case of 1 to usual - 1 ticks,
- * because 0 and negative durations wrap around to large numbers.
- */
+/* Counts a duration.  0 and negative ones wrap around to large numbers: one comparison suffices. */
 #define CLOCK_STEP(tally, usual, table, a, b) \
 	do { \
 		uint64_t	ticks_ = (b) - (a); \

@@ -1,48 +1,47 @@
-/*-------------------------------------------------------------------------
- *
- * sampling_policy.c
- *	  Which share of a plan node's calls is timed.
- *
- *-------------------------------------------------------------------------
- */
+/* Chooses which share of a plan node's calls is timed. */
 #include <math.h>
 #include <string.h>
 
 #include "core/sampling_policy.h"
 
-/* So many timed calls of a class are remembered: its times change. */
+/*
+ * Length of a class's history, in timed calls.  Older calls decay, because a node's call times
+ * drift.
+ */
 #define REMEMBERED		512.0
 
 /*
- * However alike the calls seen are, one more may take so many times their mean
- * longer: it is among the squares from the start.
+ * Deviation, in multiples of the mean, of an imagined further call that is part of the variance
+ * from the start, because calls that are unlike the others may not have been seen yet.
  */
 #define TAIL			8.0
 
 /*
- * This part of what is affordable goes to all calls alike, since rare ones have
- * not been seen yet (a defensive mixture: Hesterberg, Technometrics 37, 1995).
+ * Share of the budget that is spent on all calls equally, because rare calls have not been seen yet
+ * (a defensive mixture: Hesterberg, Technometrics 37, 1995).
  */
 #define DEFENSIVE		0.25
 
-/* The query is looked at over about this part of its elapsed time. */
+/* Share of the query's elapsed time over which recent sums are averaged. */
 #define RECENT			0.25
 
 /*
- * A gap is changed by this factor at least, and made longer by the other at most
- * unless too much has been spent; k is raised by the third at most.
+ * Smallest factor by which a gap is changed; largest factor by which it becomes longer unless too
+ * much was spent; largest factor by which k increases.
  */
 #define GAP_STEP		1.5
 #define RAMP			4.0
 #define K_STEP			4.0
 
-/* What is left is spent over so many times the elapsed time. */
+/* The unspent budget is spent over this multiple of the elapsed time. */
 #define SPEND_OVER		2.0
 
-/* Of what is left, a class that begins may take one in so many. */
+/* A new class may use one part in this many of the unspent budget. */
 #define NEW_CLASS_PART		16
 
-/* However much was spent, and counting takes, this part of the share can be spent on timing. */
+/*
+ * Share of the budget that timing can always spend, whatever was spent before and counting costs.
+ */
 #define LEAST_SHARE		0.2
 
 static double
@@ -57,26 +56,26 @@ elapsed(const SamplingPolicy *policy)
 	return fmax((double) (policy->now - policy->start), 1);
 }
 
-/* The share that counting leaves. */
+/* Returns the share of the elapsed time that counting leaves for timing. */
 static double
 share(const SamplingPolicy *policy)
 {
 	return fmax(policy->share - policy->counting / elapsed(policy), LEAST_SHARE * policy->share);
 }
 
-/* Ticks that timing may still add by now. */
+/* Budget that is not yet spent: ticks that timing may still add by now. */
 static double
-left(const SamplingPolicy *policy)
+remaining_ticks(const SamplingPolicy *policy)
 {
 	return share(policy) * (double) (policy->now - policy->start) +
 		(POLICY_ALLOWANCE - (double) policy->timed) * policy->cost;
 }
 
-/* Timed calls a tick from now on, by which what is left is spent in that time. */
+/* Returns the number of timed calls per tick by which the unspent budget is spent in that time. */
 static double
 affordable(const SamplingPolicy *policy)
 {
-	return fmax(share(policy) + left(policy) / (SPEND_OVER * elapsed(policy)),
+	return fmax(share(policy) + remaining_ticks(policy) / (SPEND_OVER * elapsed(policy)),
 				LEAST_SHARE * policy->share) / policy->cost;
 }
 
@@ -100,13 +99,14 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 	class->counting = counting_ticks;
 	class->least = vary ? policy->least : 0;
 	class->gap = 1;
-	class->batch = (int) clamp(left(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW, POLICY_BATCH);
+	class->batch = (int) clamp(remaining_ticks(policy) / policy->cost / NEW_CLASS_PART, POLICY_FEW,
+							   POLICY_BATCH);
 }
 
 /*
- * Adds to the moments of a class, and returns the mean (Chan, Golub and LeVeque, The
- * American Statistician 37, 1983).  What is long is cut off: something else may have
- * had the processor.
+ * Adds to the moments of a class, and returns the mean (Chan, Golub and LeVeque, The American
+ * Statistician 37, 1983).  Long times are truncated, because another process may have had the
+ * processor.
  */
 static double
 remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks, int n)
@@ -135,15 +135,15 @@ remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks
 }
 
 /*
- * How much calls differ, as far as that is known: one that is not like those seen may
- * always come, and of a class of which few are seen the query tells more than
- * these do.
+ * Returns the standard deviation of a class's calls.  It includes an imagined unusual call, which
+ * counts most if few calls were seen.
  */
 static double
 deviation_of(const SamplingPolicy *policy, const SamplingClass *class)
 {
 	double		tail = TAIL * class->mean;
-	double		typical = TAIL * fmin(policy->elapsed, policy->seen) / fmax(policy->calls, 1) / class->n;
+	double		typical = TAIL * fmin(policy->elapsed, policy->seen) / fmax(policy->calls, 1) /
+		class->n;
 
 	return sqrt((fmax(class->square, 0) + tail * tail) / (class->n + 1) + typical * typical) + 1e-3;
 }
@@ -175,23 +175,26 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/* classes that have not been seen yet will need what their time affords */
+	/*
+	 * reserves the budget of classes that have not been seen yet, in
+	 * proportion to their time
+	 */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
-	/* a few calls tell too little of a class for it to be timed more rarely */
+	/* a few calls are not sufficient to time a class more rarely */
 	least = policy->least;
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* where all are timed already, or the least, another k changes nothing */
+	/* if all calls are timed, or the minimum, another k has no effect */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);
 
 	gap = rint(1 / clamp(policy->k * deviation, fmax(least, 1e-6), 1));
-	if (left(policy) > 0)
+	if (remaining_ticks(policy) > 0)
 		gap = fmin(gap, RAMP * class->gap);
-	/* each change begins a stratum */
+	/* each change begins a new stratum */
 	if (gap >= GAP_STEP * class->gap || gap * GAP_STEP <= class->gap)
 		class->gap = (int) gap;
 	class->batch = (int) clamp(class->n, POLICY_FEW, POLICY_BATCH);

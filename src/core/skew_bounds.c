@@ -1,4 +1,3 @@
-/* See skew_bounds.h. */
 #include <string.h>
 
 #include "core/reading_fence.h"
@@ -45,11 +44,8 @@ skew_init(SkewSide *side)
 }
 
 /*
- * Judges the previous own reading, now that the next one is known.
- *
- * The echo is never newer than the reading published with it.  So differences also bound both ways
- * of a round trip, and the bounds of clocks that always advance are no farther apart than the
- * shortest round trip.
+ * Judges the previous own reading, now that the next one is known.  The echo is never newer than
+ * the reading published with it, so that differences also bound both ways of a round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
@@ -66,7 +62,8 @@ judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
 			found->round_trip = MIN_OF(found->round_trip, (int64_t) (limit - found->pending_echo));
 		if (found->pending)
 		{
-			found->batch_least = MIN_OF(found->batch_least, (int64_t) (limit - found->pending_seen));
+			found->batch_least =
+				MIN_OF(found->batch_least, (int64_t) (limit - found->pending_seen));
 			found->batch++;
 			(*bounds)++;
 		}
@@ -120,10 +117,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		found.seen = seen;
 		found.exchanges++;
 
-		/*
-		 * of several pending exchanges, the latest reading seen is the
-		 * strictest bound
-		 */
+		/* the latest reading seen is the strictest bound */
 		if (!found.pending || (int64_t) (seen - found.pending_seen) > 0)
 			found.pending_seen = seen;
 		found.pending = true;
@@ -164,10 +158,7 @@ skew_still(const SkewSide *side)
 	return __atomic_load_n(&side->still, __ATOMIC_RELAXED);
 }
 
-/*
- * Returns the greatest difference of a side's complete batches, or that of its incomplete one if
- * there is none.
- */
+/* Returns the greatest difference of complete batches, else that of the incomplete one. */
 static int64_t
 greatest_of_batches(const SkewFound *found)
 {

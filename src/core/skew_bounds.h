@@ -1,8 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * skew_bounds.h
- *	  Bounds of the offset between the clocks of two CPUs, from readings that two processes or
- *	  threads, one on each CPU, exchange in shared memory.
+/*
+ * Bounds of the offset between the clocks of two CPUs, from readings that two processes or threads,
+ * one on each CPU, exchange in shared memory.
  *
  * Each side publishes its latest reading repeatedly and reads the other side's; neither ever waits
  * for the other.  A reading was taken before it is seen, so a side that sees it and then reads its
@@ -18,8 +16,6 @@
  * is larger.  If the clock has also advanced in each of the SKEW_FRESH readings before, the reading
  * itself is used.  If not, the next one is used, which the clock had not reached when the other
  * side's reading was seen.  A clock that does not advance yields no bounds.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_SKEW_BOUNDS_H
 #define CLOCKTIMING_SKEW_BOUNDS_H
@@ -27,16 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Number of exchanges in a batch.  Batches show changes of the offset; each should contain some
- * quick exchanges.
- */
+/* Number of exchanges in a batch, which shows changes of the offset. */
 #define SKEW_BATCH		100
 
-/*
- * Number of advances in a row after which a clock is considered to advance in each reading, that
- * is, to be finer than a reading takes.
- */
+/* Number of advances in a row after which a clock is taken to be finer than a reading. */
 #define SKEW_FRESH		32
 
 /* Two cache lines, because some processors fetch them in pairs. */
@@ -80,10 +70,7 @@ typedef struct SkewSide
 	/* read by the other side: the latest reading; 0: none */
 	uint64_t	reading __attribute__((aligned(SKEW_ALIGNMENT)));
 
-	/*
-	 * the other side's reading that was seen before "reading" or an earlier
-	 * one; 0: none
-	 */
+	/* the other side's reading seen before; 0: none */
 	uint64_t	echo;
 
 	/* read by the other side, but not between readings */
@@ -99,10 +86,7 @@ typedef struct SkewResult
 	bool		known;			/* both bounds exist */
 	bool		steady;			/* one offset explains all exchanges */
 
-	/*
-	 * bounds of the second clock's lead, in ticks; if not steady, of all
-	 * offsets that lasted for a batch
-	 */
+	/* of the second clock's lead, in ticks; if not steady, over batches */
 	int64_t		offset_min;
 	int64_t		offset_max;
 	int64_t		round_trip;		/* of the first side; INT64_MAX: none */
@@ -114,13 +98,9 @@ typedef struct SkewResult
 	int64_t		warp_max;
 } SkewResult;
 
-/* Initialises a side that is not in use. */
 extern void skew_init(SkewSide *side);
 
-/*
- * Takes readings on behalf of the calling side, publishes and judges them.  Never waits for the
- * other side.
- */
+/* Takes readings for the calling side, publishes and judges them.  Never waits for the other. */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
@@ -130,9 +110,7 @@ extern bool skew_has_bound(const SkewSide *side);
 /* Returns the number of readings of a side.  The side may be in use. */
 extern int64_t skew_readings(const SkewSide *side);
 
-/*
- * Returns the number of readings since a side last saw its clock advance.  The side may be in use.
- */
+/* Returns the readings since a side last saw its clock advance.  The side may be in use. */
 extern int64_t skew_still(const SkewSide *side);
 
 /* Combines the results of two sides that are no longer in use. */

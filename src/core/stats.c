@@ -1,4 +1,3 @@
-/* See stats.h. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -7,9 +6,7 @@
 
 #include "core/stats.h"
 
-#define PI				3.14159265358979323846
 #define SQRT_PI			1.77245385090551602730
-#define SQRT_2			1.41421356237309504880
 #define NORMAL_DF		1e17	/* from here on, t is normal */
 #define FAR_OUT			1e8		/* 1 + x^2 equals x^2 */
 #define UNDISTURBED_SHARE 50	/* the fastest one in so many is undisturbed */
@@ -102,9 +99,9 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 
 	if (df >= NORMAL_DF)
 	{
-		*outside = erfc(t / SQRT_2);
-		*inside = erf(t / SQRT_2);
-		*density = t * exp(-t * t / 2) / sqrt(2 * PI);
+		*outside = erfc(t / M_SQRT2);
+		*inside = erf(t / M_SQRT2);
+		*density = t * exp(-t * t / 2) / sqrt(2 * M_PI);
 		return;
 	}
 
@@ -153,11 +150,8 @@ two_sided_quantile(double outside, double inside, double df)
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
 
-	/*
-	 * starts from the normal quantile, which is too small, but accurate near
-	 * 0
-	 */
-	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(PI / 2);
+	/* the normal quantile is too small, but accurate near 0 */
+	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(M_PI / 2);
 	double		out;
 	double		in;
 	double		density;
@@ -192,10 +186,7 @@ two_sided_quantile(double outside, double inside, double df)
 	return t;
 }
 
-/*
- * Deviations from the first value keep the digits of data that are close together but far from 0.
- * They are 0 for constant data.
- */
+/* Deviations from the first value keep the digits of data that are close but far from 0. */
 double
 stats_mean(const double *x, int n)
 {
@@ -296,7 +287,8 @@ stats_low_mean_half_width(const double *a, double limit_a,
 double
 stats_undisturbed(double *x, int n, double *margin, double *work)
 {
-	int			k = n / UNDISTURBED_SHARE > UNDISTURBED_LEAST ? n / UNDISTURBED_SHARE : UNDISTURBED_LEAST;
+	int			k = n / UNDISTURBED_SHARE > UNDISTURBED_LEAST ? n / UNDISTURBED_SHARE :
+		UNDISTURBED_LEAST;
 	double		limit;
 	double		mean = stats_low_mean(x, n, k, &limit);
 
@@ -398,7 +390,6 @@ stats_line_bound(const double *x, const double *bound, int n)
 /* Standard deviation divided by the MAD, for a normal distribution. */
 #define NORMAL_MAD		1.482602218505602
 
-/* Efficiency of the MAD. */
 #define MAD_EFFICIENCY	0.37
 
 OutlierLimits

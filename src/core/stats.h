@@ -1,17 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * stats.h
- *	  Statistics of a few measurements: means, straight lines, their confidence intervals, and
- *	  Student's t distribution.
- *
- * Everywhere, x contains n finite numbers of any unit below 1e150 in absolute value, and results
- * have that unit.  Results are NAN if they are not defined for the arguments.  Nothing here
- * allocates.  Functions that sort do so in place and take a non-const x.
- *
- * Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
- * from 0.01 upwards, mostly below 1e-12.
- *
- *-------------------------------------------------------------------------
+/*
+ * Statistics of a few measurements: means, straight lines, their confidence intervals, and
+ * Student's t distribution.  Everywhere, x contains n finite numbers below 1e150 in absolute value.
+ * Results are NAN if they are not defined.  Functions that sort do so in place and take a non-const
+ * x.  Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
+ * from 0.01 upwards.
  */
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H
@@ -19,10 +11,7 @@
 /* 0.975-quantile of the normal distribution, for 95 % confidence intervals. */
 #define NORMAL_975		1.959963984540054
 
-/*
- * Returns the mean.  A second pass corrects the rounding of the first.  Exact for constant data.
- * NAN for n < 1.
- */
+/* Returns the mean, with rounding corrected by a second pass; exact for constant data. */
 extern double stats_mean(const double *x, int n);
 
 /*
@@ -38,9 +27,7 @@ extern double stats_min(const double *x, int n);
 /* Returns the median; for even n, the mean of the two middle values.  Sorts x.  NAN for n < 1. */
 extern double stats_median(double *x, int n);
 
-/*
- * Returns the mean of the k smallest values, 1 <= k <= n; *limit is the largest of them.  Sorts x.
- */
+/* Returns the mean of the k smallest values; *limit is the largest of them.  Sorts x. */
 extern double stats_low_mean(double *x, int n, int k, double *limit);
 
 /*
@@ -72,10 +59,7 @@ extern double stats_undisturbed(double *x, int n, double *margin, double *work);
  */
 extern double stats_typical(double *x, int n, double *margin);
 
-/*
- * Straight line through n points by ordinary least squares.  x and y may be far from 0, such as
- * times in nanoseconds since 1970.
- */
+/* Least-squares line.  x and y may be far from 0, such as times in nanoseconds since 1970. */
 typedef struct StatsLine
 {
 	double		x_mean;			/* the line contains this point */
@@ -92,12 +76,10 @@ extern StatsLine stats_line(const double *x, const double *y, int n);
 
 /*
  * Returns half of the confidence interval of that line's slope if deviations of successive points
- * are correlated.  The points are divided into batches of nearly equal size.  The interval is that
- * of the line through the batches' means, which are nearly independent if a batch is longer than
- * the correlation: Student's t with batches - 2 degrees of freedom times its standard error.
- * (Batch means: Law, Simulation Modeling and Analysis, 2015, section 9.5.3.  Schmeiser, Operations
- * Research 30(3), 1982, recommends 10 to 30 batches.)  NAN for fewer than 3 batches, more than
- * STATS_MAX_BATCHES or n, and for a confidence out of range.
+ * are correlated: that of the line through the means of batches, which are nearly independent if a
+ * batch is longer than the correlation (Law, Simulation Modeling and Analysis, 2015, section 9.5.3;
+ * Schmeiser, Operations Research 30(3), 1982, recommends 10 to 30 batches).  NAN for fewer than 3
+ * batches, more than STATS_MAX_BATCHES or n, and for a confidence out of range.
  */
 extern double stats_line_half_width(const double *x, const double *y, int n,
 									int batches, double confidence);
@@ -125,10 +107,7 @@ extern double stats_t_p_value(double t, double df);
  */
 extern double stats_t_critical(double inside, double outside, double df);
 
-/*
- * Values below "low" or above "high" are outliers, according to the median and the MAD, the median
- * absolute deviation.  Up to half of the values may be outliers.
- */
+/* Values outside of these limits are outliers, by median and MAD; up to half may be outliers. */
 typedef struct OutlierLimits
 {
 	double		median;

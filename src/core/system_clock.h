@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * system_clock.h
- *	  The clock that PostgreSQL reads when it does not use the TSC.
- *
- * The choice is that of PostgreSQL's portability/instr_time.h.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that PostgreSQL's portability/instr_time.h reads when it does not use the TSC. */
 #ifndef CLOCKTIMING_SYSTEM_CLOCK_H
 #define CLOCKTIMING_SYSTEM_CLOCK_H
 

@@ -1,7 +1,3 @@
-/* See system_state.h. */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,10 +79,7 @@ system_boot_id(char *id)
 	return id[0] != '\0';
 }
 
-/*
- * The fields are user, nice, system, idle, iowait, irq, softirq and steal; guests are part of the
- * first two.
- */
+/* Fields: user, nice, system, idle, iowait, irq, softirq, steal; guests are in the first two. */
 SystemCpuTime
 system_cpu_time(void)
 {

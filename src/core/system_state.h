@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * system_state.h
- *	  The state of the machine and of its clocks according to the operating system.
- *
- *-------------------------------------------------------------------------
- */
+/* The state of the machine and of its clocks according to the operating system. */
 #ifndef CLOCKTIMING_SYSTEM_STATE_H
 #define CLOCKTIMING_SYSTEM_STATE_H
 
@@ -12,10 +6,7 @@
 
 #define KERNEL_CLOCK_SIZE 1024	/* of the buffers of these functions */
 
-/*
- * Write the kernel's clock source, and the available clock sources, as the operating system names
- * them. Return false and write an empty string if the operating system does not tell.
- */
+/* Write the kernel's clock source, or those available; return false and write "" if not known. */
 extern bool kernel_clock_source(char *name);
 extern bool kernel_clock_sources_available(char *names);
 

@@ -1,4 +1,3 @@
-/* See tally.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +80,7 @@ tally_round(Tally *tally, int bits)
 				   tally->scratch[i].count);
 }
 
-/*
- * Reduces the precision until fewer than TALLY_FULL slots are used, because probing a fuller table
- * is slow.
- */
+/* Reduces the precision to use fewer than TALLY_FULL slots; probing a fuller table is slow. */
 static void
 give_up_digits(Tally *tally)
 {
@@ -203,11 +199,10 @@ tally_export(const Tally *tally, TallyEntry *entries)
 	{
 		uint64_t	count = tally->direct[0][i] + tally->direct[1][i];
 
-		if (count != 0)
-			entries[n++] = (TallyEntry)
-		{
-			i, count
-		};
+		if (count == 0)
+			continue;
+		entries[n].ticks = i;
+		entries[n++].count = count;
 	}
 	first_long = n;
 	for (int i = 0; i < TALLY_LONG; i++)
@@ -233,10 +228,8 @@ tally_export(const Tally *tally, TallyEntry *entries)
 		}
 		if (rest > 0)
 			n++;
-		entries[n - 1] = (TallyEntry)
-		{
-			tally->largest, 1
-		};
+		entries[n - 1].ticks = tally->largest;
+		entries[n - 1].count = 1;
 	}
 	return n;
 }

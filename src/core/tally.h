@@ -1,17 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * tally.h
- *	  Counts of a run: exact durations, stalls and backward steps.
- *
- * A tally counts durations in ticks of its clock.  Durations below TALLY_DIRECT ticks have two
- * tables of counters, which the hot loop uses alternately so that increments of the same counter do
- * not wait for each other.  The hot loop counts durations below "usual" itself; all others go
- * through tally_unusual().  Long durations are also counted exactly, in a table of TALLY_LONG
- * slots.  When it fills, their precision is reduced (see precision_bits).
- *
- * A tally has about 330 kB and no pointers.
- *
- *-------------------------------------------------------------------------
+/*
+ * Counts of a run: durations in ticks, stalls and backward steps.  Durations below TALLY_DIRECT
+ * ticks have two tables of counters, which the hot loop uses alternately so that increments do not
+ * wait for each other.  It counts durations below "usual" itself; all others go through
+ * tally_unusual().  Long durations have a table of TALLY_LONG slots; when it fills, their precision
+ * is reduced.
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H
@@ -33,10 +25,7 @@ typedef struct TallyEntry
 	uint64_t	count;			/* 0: free slot */
 } TallyEntry;
 
-/*
- * Events since the sampler last read the reference clock, from which it distinguishes gaps and
- * warps.
- */
+/* Events since the latest reading of the reference, which tell gaps from warps. */
 typedef struct TallyWindow
 {
 	int			njumps;			/* elements of "jumps" */
@@ -80,13 +69,9 @@ extern void tally_init(Tally *tally);
 /* Sets "usual", limited to 2 to TALLY_DIRECT. */
 extern void tally_set_usual(Tally *tally, double ticks);
 
-/* Counts "count" durations of "ticks" each. */
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 
-/*
- * Limits the precision of long durations, including future ones, to this number of significant bits
- * (1 to TALLY_EXACT).
- */
+/* Limits the precision of long durations, also future ones, to this number of significant bits. */
 extern void tally_round(Tally *tally, int bits);
 
 /*
@@ -99,7 +84,6 @@ extern void tally_unusual(Tally *tally, uint64_t a, uint64_t b);
 /* Adds a long duration to the window without counting it. */
 extern void tally_window_jump(Tally *tally, uint64_t ticks);
 
-/* Clears the window. */
 extern void tally_window_reset(Tally *tally);
 
 /* Returns the number of distinct durations, fewer than TALLY_MOST. */

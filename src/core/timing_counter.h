@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timing_counter.h
- *	  The processor's counter that times plans if it is trusted.
- *
- *-------------------------------------------------------------------------
- */
+/* The processor's counter that times plans if it is trusted. */
 #ifndef CLOCKTIMING_TIMING_COUNTER_H
 #define CLOCKTIMING_TIMING_COUNTER_H
 

@@ -1,4 +1,3 @@
-/* See tsc.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,16 +88,14 @@ evidence_now(void)
 {
 	static char source[KERNEL_CLOCK_SIZE];
 	static char available[KERNEL_CLOCK_SIZE];
-	static TscEvidence evidence;
+	static TscEvidence evidence = {.kernel_source = source, .kernel_sources_available = available};
 
 #ifdef __linux__
 	(void) kernel_clock_source(source);
 	(void) kernel_clock_sources_available(available);
 #endif
-	evidence = (TscEvidence)
-	{
-		tsc_why_not_usable(), tsc_cpuid()->tsc_adjust, source, available
-	};
+	evidence.why_not_usable = tsc_why_not_usable();
+	evidence.tsc_adjust = tsc_cpuid()->tsc_adjust;
 	return &evidence;
 }
 
@@ -130,15 +127,11 @@ tsc_why_not_trusted(void)
 #include <unistd.h>
 #endif
 
-#include "core/probe.h"
 
 /* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011
 
-/*
- * Returns whether CPUID may be executed.  Some processors can make it fault
- * (arch_prctl(ARCH_SET_CPUID)); a kernel that does not know this call cannot.
- */
+/* Returns whether CPUID may be executed: a kernel that lacks this call cannot forbid it. */
 static bool
 cpuid_allowed(void)
 {

@@ -1,18 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * tsc.h
- *	  The time-stamp counter of x86: whether it can be read, its frequency, and whether it can be
- *	  trusted.
- *
- *-------------------------------------------------------------------------
- */
+/* The time-stamp counter of x86: whether it can be read and trusted, and its frequency. */
 #ifndef CLOCKTIMING_TSC_H
 #define CLOCKTIMING_TSC_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/counter_frequency.h"
+#include "core/counter.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #define CLOCKTIMING_HAVE_TSC 1
@@ -41,10 +34,7 @@ extern const TscCpuid *tsc_cpuid(void);
 /* Executes CPUID again, because a virtual machine may have moved to another processor. */
 extern TscCpuid tsc_cpuid_now(void);
 
-/*
- * Return NULL if this process may execute RDTSC, or RDTSCP, now, else the reason why not.  They ask
- * the kernel each time, because prctl(PR_SET_TSC) can change the answer.
- */
+/* Return NULL if the kernel now lets this process execute RDTSC, or RDTSCP, else the reason. */
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
 
@@ -88,10 +78,7 @@ extern bool tsc_is_default_now(void);
 extern bool tsc_is_given_up_now(void);
 extern const char *tsc_why_not_trusted(void);
 
-/*
- * Returns the frequency from "CPUID", "hypervisor" or "calibration", determined once per process by
- * counter_calibrate(); NULL while the TSC may not be read.
- */
+/* Returns the frequency by CPUID, hypervisor or calibration; NULL while the TSC may not be read. */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));
 
 #ifdef CLOCKTIMING_HAVE_TSC

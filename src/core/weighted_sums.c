@@ -1,4 +1,3 @@
-/* See weighted_sums.h. */
 #include <math.h>
 
 #include "core/stats.h"

@@ -1,14 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * weighted_sums.h
- *	  Totals and means of a population, estimated from a random sample with unequal probabilities.
+/*
+ * Totals and means of a population, estimated from a random sample with unequal probabilities.
  *
  * A value that was sampled with probability p has the weight w = 1/p.  Sums can be subtracted: the
  * sums of all values so far minus those at an earlier time are the sums of the values since then.
  *
  * Nothing here allocates.  Results are NAN if not known.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_WEIGHTED_SUMS_H
 #define CLOCKTIMING_WEIGHTED_SUMS_H

@@ -1,13 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_calibration.c
- *	  What counting and timing a call costs.
- *
- * It is measured on a node that does nothing, by turns with calls that are neither
- * counted nor timed.
- *
- *-------------------------------------------------------------------------
- */
+/* Calls of a node that does nothing are counted, timed, and neither, alternately. */
 #include "postgres.h"
 
 #include "executor/executor.h"
@@ -28,22 +19,22 @@
 #define GAP				64
 #define LONG_CALL_TICKS	20000
 
-/* For so long a calibration stays valid. */
+/* Validity of a calibration, in nanoseconds. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
 
-/* What is measured in each round, in ticks a call. */
+/* Quantities that each round measures, in ticks per call. */
 enum
 {
 	DIRECT,						/* neither counted nor timed */
 	COUNTED,
-	UNSEEN,						/* counted, and the result not looked at */
-	TIMED,						/* what a timed call takes longer in all */
-	INSIDE,						/* the interval of a timed call */
-	INSIDE_ALL,					/* if all are timed */
-	OUTSIDE,					/* the interval between two calls */
+	UNSEEN,						/* counted, without checking the result */
+	TIMED,						/* extra time of a timed call */
+	INSIDE,						/* interval that a timed call measures */
+	INSIDE_ALL,					/* the same if all calls are timed */
+	OUTSIDE,					/* interval between two timed calls */
 	OUTSIDE_ALL,
 	SERVER,						/* a call that the server times */
-	SERVER_INSIDE,				/* ns: the interval that it sees */
+	SERVER_INSIDE,				/* interval that the server measures, in ns */
 	N_MEASURED
 };
 
@@ -56,13 +47,9 @@ dummy_call(PlanState *node)
 	return &dummy_slot;
 }
 
-/*
- * Not known to the compiler, which would see that no other function of this file
- * ever is a node's, and compare each node's with it at each call.
- */
+/* Volatile, or the compiler would know which function ExecProcNodeReal always is in this file. */
 static volatile ExecProcNodeMtd dummy_function = dummy_call;
 
-/* A node whose calls do nothing. */
 typedef struct Dummy
 {
 	QueryTiming query;
@@ -71,7 +58,7 @@ typedef struct Dummy
 	PlanState	node;
 } Dummy;
 
-/* A fresh one, of whose calls one in "gap" is timed. */
+/* Initializes the node.  One call in "gap" will be timed. */
 static void
 init_dummy(Dummy *dummy, int gap)
 {
@@ -89,7 +76,7 @@ init_dummy(Dummy *dummy, int gap)
 	dummy->node.ExecProcNodeReal = dummy_function;
 }
 
-/* Ticks that so many calls take. */
+/* Returns the ticks that n calls take. */
 static double
 ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 {
@@ -108,7 +95,7 @@ ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 	return (double) (int64) (stop - start);
 }
 
-/* The mean of calls that were timed, and how many they are. */
+/* Returns the mean of the timed calls, and sets *n to their number. */
 static double
 mean_ticks(Dummy *dummy, double *n)
 {
@@ -119,7 +106,7 @@ mean_ticks(Dummy *dummy, double *n)
 	return (class->all_timed_sum + class->drawn_sum) / *n;
 }
 
-/* The mean of what is outside of timed calls, of which one in "gap" is. */
+/* Returns the mean interval between timed calls, if one call in "gap" is timed. */
 static double
 mean_outside_ticks(Dummy *dummy, int gap)
 {
@@ -143,7 +130,8 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 	measured[UNSEEN][i] = ticks_of_calls(&dummy, call_wrapper(true), CALLS) / CALLS;
 
 	init_dummy(&dummy, gap);
-	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false), CALLS) - measured[COUNTED][i] * CALLS;
+	measured[TIMED][i] = ticks_of_calls(&dummy, call_wrapper(false), CALLS) -
+		measured[COUNTED][i] * CALLS;
 	measured[INSIDE][i] = mean_ticks(&dummy, &n);
 	measured[TIMED][i] /= n;
 	measured[OUTSIDE_ALL][i] = mean_outside_ticks(&dummy, 1);
@@ -163,11 +151,12 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 }
 
 /*
- * Of calls of which one in "gap" is timed: each costs less if all are.
+ * Measures the cost of calls of which one in "gap" is timed.  Each timed call costs less if all
+ * calls are timed.
  *
- * Where one in many is timed, branches may be mispredicted within it, here or in a
- * query: in some sessions only, and by more than a reading costs.  So what is
- * inside and outside of it counts as where all are.
+ * If few calls are timed, the processor may mispredict branches in a timed call.  That happens in
+ * some sessions only, here or in the query, and costs more than a reading.  So the costs inside and
+ * outside of the interval are the smaller ones of both cases.
  */
 static CallCost
 calibrate(int gap, double *ticks_per_ns)
@@ -215,10 +204,10 @@ typedef struct Calibration
 	bool		by_counter;
 } Calibration;
 
-/* Of one call in GAP, and of all. */
+/* [0]: if one call in GAP is timed; [1]: if all calls are timed. */
 static Calibration kept[2];
 
-/* What all backends have in common, if clocktiming was loaded as the server started. */
+/* Calibrations that all backends share, if clocktiming is in shared_preload_libraries. */
 typedef struct SharedCalibrations
 {
 	slock_t		mutex;
@@ -263,7 +252,8 @@ call_cost(bool all_timed, double *ticks_per_ns)
 	{
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
-		/* the others go on with what is there while this one calibrates */
+
+		/* until then, other backends use the old calibration */
 		if (own->at_ns != 0 && own->by_counter == timing_by_counter && !is_valid(own, now_ns))
 			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);

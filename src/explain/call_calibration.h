@@ -1,22 +1,13 @@
-/*-------------------------------------------------------------------------
- *
- * call_calibration.h
- *	  What counting and timing a call costs.
- *
- *-------------------------------------------------------------------------
- */
+/* Measures the cost of counting and of timing a call. */
 #ifndef CLOCKTIMING_CALL_CALIBRATION_H
 #define CLOCKTIMING_CALL_CALIBRATION_H
 
 #include "core/plan_estimate.h"
 
-/*
- * That of the clock chosen, measured within some milliseconds unless it was a
- * moment ago; where all calls are timed, or some.
- */
+/* Returns the cost of a call if all calls are timed or only some.  May calibrate, for some ms. */
 extern const CallCost *call_cost(bool all_timed, double *ticks_per_ns);
 
-/* For shared_preload_libraries: one calibration serves all backends. */
+/* Shared memory for one calibration of all backends, with shared_preload_libraries. */
 extern Size call_calibration_shmem_size(void);
 extern void call_calibration_shmem_init(void);
 

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * call_samples.c
- *	  Which calls of a node are timed, and what is kept of them.
- *
- *-------------------------------------------------------------------------
- */
+/* Which calls of a node are timed, and what is kept of them. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,14 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * call_wrapper.c
- *	  What stands before a node's function: it counts calls, and times some.
+/*
+ * What stands before a node's function: it counts calls, and times some.
  *
  * A node's "instrument" points into a NodeTiming, to what the server expects
  * there, and its ExecProcNode is one of two functions below.  In the common case
  * these count the call and pass it on.  A call that begins a loop, or that is to
  * be timed, comes to due_call().
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -296,10 +292,10 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	uint64		stop;
 
 	query->innermost = t;
-	start = query_reading(query, t, false);
-	begin_timed_call(t, start);
-	t->call_start = start;
+	begin_timed_call(t, query_reading(query, t, false));
 	t->call_known = known;
+
+	t->call_start = start = query_reading(query, t, true);
 	slot = node->ExecProcNodeReal(node);
 	stop = query_reading(query, t, true);
 	t->call_start = 0;
@@ -321,8 +317,19 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	if (t->is_root)
 		record_root_call(t, start, stop);
 	if (unlikely(query->watcher != NULL && stop >= query->publish_due))
-		query->watcher->publish(query, t);
+		query->watcher->publish(query, t, false);
 	return slot;
+}
+
+/* Publishes the counters while a call of t begins, which need not be timed. */
+static pg_noinline void
+watch_call(NodeTiming *t)
+{
+	QueryTiming *query = t->query;
+
+	query->publish_now = false;
+	(void) query_reading(query, t, false);
+	query->watcher->publish(query, t, true);
 }
 
 static pg_noinline TupleTableSlot *
@@ -342,6 +349,8 @@ first_call(PlanState *node, NodeTiming *t)
 	t->calls_again += t->ended && instr_in_loop(&t->instr) && !(t->is_root && query->rewound);
 	t->ended = t->in_loop = false;
 	query->rewound &= !t->is_root;
+	if (unlikely(query->publish_now))
+		watch_call(t);
 	if (t->first_skip < 0)
 	{
 		if (t->samples->first.policy.gap > 0)
@@ -395,7 +404,12 @@ due_call(PlanState *node)
 		record_time_between_calls(t);
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
+	/* 0: a call that shall publish, see live_remind() */
+	else if (next_due(t) == 0)
+		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
+	if (unlikely(t->query->publish_now))
+		watch_call(t);
 	if (t->calls > next_due(t))
 		return timed_call(node, t, &t->samples->later);
 	slot = node->ExecProcNodeReal(node);
@@ -414,7 +428,7 @@ static inline bool
 count_first_call(NodeTiming *t)
 {
 	if (t->first_skip <= 0 || instr_in_loop(&t->instr) || t->reading == INPUT_IF_BEGUN ||
-		query_was_read(t->query))
+		query_needs_attention(t->query))
 		return false;
 	t->calls++;
 	t->first_calls++;

@@ -1,13 +1,8 @@
-/*-------------------------------------------------------------------------
+/*
+ * Executor hooks: decides which executions of the server are timed by sampling.
  *
- * executor_hooks.c
- *	  Which of the server's executions are timed by sampling.
- *
- * What is timed is decided at an execution's first ExecutorRun(): by then
- * everybody has said which instrumentation he wants, whose hook came before
- * ours as well as whose came after it.
- *
- *-------------------------------------------------------------------------
+ * The first ExecutorRun() of an execution decides, because by then all hooks of ExecutorStart,
+ * before and after ours, have set instrument_options.
  */
 #include "postgres.h"
 
@@ -27,12 +22,12 @@
 #include "explain/plan_run.h"
 #include "explain/timing_clock.h"
 
-/* So many calls are timed in the time that preparing the sampling takes. */
+/* Number of calls that the server can time in the time that it takes to set up sampling. */
 #define FEW_CALLS		800
 
 /*
- * What has taken longer is worth sampling the next time: a millisecond, or some tenths of
- * one where ticks are shorter than nanoseconds.
+ * Duration, in ticks, from which a statement is sampled at its next execution.  That is 1 ms if a
+ * tick is a nanosecond, and some tenths of it if ticks are shorter.
  */
 #define LONG_TICKS		1000000
 
@@ -61,13 +56,13 @@ static bool sampled_counting = false;
 
 const ExecutionSampler *execution_sampler = NULL;
 
-/* Executions that are timed, as long as their memory is there. */
+/* Timed executions whose query memory exists. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
-/* An execution of plan_run() that is about to begin: its observer alone decides on its nodes. */
+/* Execution that plan_run() is about to begin.  Its observer alone installs wrappers. */
 static const QueryDesc *observed_desc = NULL;
 
-/* Statements of which the planner expects few calls, but of which one took long. */
+/* Statements that took long although the planner expected few calls. */
 static LongStatements long_statements;
 
 static ProcessUtility_hook_type previous_ProcessUtility = NULL;
@@ -79,8 +74,9 @@ static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
 #define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
 
 /*
- * Each hook costs a short statement some 10 ns, so they are taken as they are needed, and given
- * back.  Those that others have put theirs over stay where they are.
+ * A hook costs a short statement some 10 ns, so hooks are installed when they are needed, and
+ * removed afterwards.  A hook stays installed if another extension has installed its own on top of
+ * it.
  */
 static bool have_ProcessUtility = false;
 static bool have_ExecutorStart = false;
@@ -126,9 +122,10 @@ execution_of(const QueryDesc *desc)
 }
 
 /*
- * Whether an execution that is not finished has ended by an error, and not because ROLLBACK or the
- * session's end has closed its cursor.  The error may have been raised between two
- * ExecutorRun(), as in the body of a PL/pgSQL loop.  The ROLLBACK of a procedure looks the same.
+ * Returns whether an unfinished execution was ended by an error, not by ROLLBACK or by the end of
+ * the session, which close cursors.  The error may have been raised between two calls of
+ * ExecutorRun(), as in the body of a PL/pgSQL loop.  The ROLLBACK of a procedure cannot be told
+ * from an error.
  */
 static bool
 ended_by_error(const TimedExecution *execution)
@@ -136,7 +133,7 @@ ended_by_error(const TimedExecution *execution)
 	return execution->under_way || (!proc_exit_inprogress && TransactionBlockStatusCode() != 'E');
 }
 
-/* Called when the query's memory goes, after an error, too. */
+/* Reset callback of the query's memory context; called after an error, too. */
 static void
 end_execution(void *arg)
 {
@@ -153,8 +150,8 @@ end_execution(void *arg)
 }
 
 /*
- * About how many calls a plan's nodes have that are executed so many times, by what the
- * planner expects; or more than FEW_CALLS.
+ * Returns the number of node calls that the planner expects of a plan that is executed "loops"
+ * times.  Stops counting above FEW_CALLS.
  */
 static double
 expected_calls(const Plan *plan, double loops)
@@ -164,23 +161,28 @@ expected_calls(const Plan *plan, double loops)
 	if (calls <= FEW_CALLS && outerPlan(plan) != NULL)
 		calls += expected_calls(outerPlan(plan), loops);
 	if (calls <= FEW_CALLS && innerPlan(plan) != NULL)
-		calls += expected_calls(innerPlan(plan), IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
+		calls += expected_calls(innerPlan(plan),
+								IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
 	return calls;
 }
 
-/* Whether its nodes' timers, or counters, may be ours. */
+/*
+ * Returns whether sampling replaces the timers, or the counters, that the executor was asked for.
+ */
 static bool
 is_replaced(const QueryDesc *desc, bool explained)
 {
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
-		return sampled_timing == SAMPLED_ON || (sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
+		return sampled_timing == SAMPLED_ON ||
+			(sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
 	return sampled_counting && desc->instrument_options != 0;
 }
 
 /*
- * Before an execution's first ExecutorRun(): returns NULL if it is not to be timed.
- * "whole": it goes on until there are no more rows.  "is_short" is set if nodes are left to
- * the server, as the planner expects few calls.
+ * Called before the first ExecutorRun() of an execution.  Returns NULL if it is not timed.
+ *
+ * "whole": it runs until there are no more rows.  Sets *is_short if the server times the nodes
+ * because the planner expects few calls.
  */
 static TimedExecution *
 begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
@@ -194,8 +196,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	TimedExecution *execution;
 
 	/*
-	 * Where few calls are timed the server's timers cost less than preparing
-	 * the sampling, which takes 50 us, and are exact.
+	 * For few calls, the server's timers are exact and cost less than setting
+	 * up sampling, which takes 50 us.
 	 */
 	if (replaced && !explained && expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS)
 	{
@@ -203,7 +205,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 		asked = was_long(long_statements, desc);
 	}
 
-	/* what EXPLAIN executes is not what the server does */
+	/* an execution by EXPLAIN is no part of the server's work */
 	if (execution_sampler != NULL && !explained &&
 		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0) &&
 		!execution_sampler->draw(desc, &drawn))
@@ -211,7 +213,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/* not at the expense of the one that happens to come when that is due */
+	/* calibrates now, so that no timed execution includes it */
 	if (asked || drawn.nodes)
 		node_timing_calibrate();
 	start_ns = reference_ns();
@@ -224,7 +226,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	{
 		execution->run.options.sampling = SAMPLING_DEFAULT;
 		execution->run.options.only_node = -1;
-		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT : execution_sampler->max_overhead;
+		execution->run.options.max_overhead = asked ? MAX_OVERHEAD_DEFAULT :
+			execution_sampler->max_overhead;
 	}
 	execution->run.options.may_stop = !whole;
 	execution->run.options.no_workers = !workers;
@@ -242,8 +245,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 }
 
 /*
- * What belongs to an EXPLAIN is known until its statement ends, however that does.
- * Another EXPLAIN may be at work, of which this one is part.
+ * The state of an EXPLAIN is known until its statement ends, also by an error.  It may be executed
+ * within another EXPLAIN, whose state is restored then.
  */
 static void
 hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
@@ -269,7 +272,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	PG_TRY();
 	{
-		/* EXPLAIN would count it as part of the execution */
+		/* if done later, EXPLAIN would count it as part of the execution */
 		if (sampled_timing == SAMPLED_ON)
 			node_timing_calibrate();
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
@@ -288,10 +291,10 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 }
 
 /*
- * Whether it is the execution of what is explained, and not one by a function
- * that is called by the planner, by the arguments of EXECUTE, or as the plan is
- * started.  EXPLAIN executes a plan in the memory context in which it was called,
- * and in which no function is: each has contexts of its own.
+ * Returns whether this is the execution of the explained statement, and not one by a function that
+ * the planner, the arguments of EXECUTE or the start of the plan calls.  EXPLAIN starts the plan in
+ * the memory context of its own call, and no function is executed in that context, because each has
+ * its own.
  */
 static bool
 is_explained(const QueryDesc *desc, int eflags)
@@ -330,19 +333,21 @@ hooked_ExecutorStart(QueryDesc *desc, int eflags)
 #if PG_VERSION_NUM >= 180000
 #define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count
-#define EXECUTE_ONCE false		/* it looks at the count */
+#define EXECUTE_ONCE false		/* the server checks the count */
 #else
-#define EXECUTOR_RUN_PARAMETERS QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
+#define EXECUTOR_RUN_PARAMETERS \
+	QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once
 #define EXECUTOR_RUN_ARGUMENTS desc, direction, count, execute_once
 #define EXECUTE_ONCE execute_once
 #endif
 
 /*
- * Of all but the common case that nothing is to be done.  A plan has parallel workers only
- * where it is executed to its end, or once.
+ * Handles all cases but the most frequent one, that the execution is not timed.  A plan has
+ * parallel workers only if it is executed to its end, or once.
  */
 static pg_noinline TimedExecution *
-before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once, bool *is_short)
+before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
+		   bool *is_short)
 {
 	TimedExecution *execution;
 
@@ -350,7 +355,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 	{
 		bool		is_this = plan_run_desc == desc;
 
-		/* or of one that has failed before it came here */
+		/* NULL also if it was set for an execution that failed before this */
 		plan_run_desc = NULL;
 		if (is_this)
 		{
@@ -367,16 +372,17 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 			node_timing_resume(execution->run.timing, true);
 		return execution;
 	}
-	/* nothing is executed, and it has not begun after that */
+	/* nothing is executed, so the next ExecutorRun() is still the first */
 	if (ScanDirectionIsNoMovement(direction))
 		return NULL;
-	/* one that may be scrolled goes on after its end, too */
+	/* a scrollable cursor may continue after its end */
 	return begin_execution(desc, count == 0 && ScanDirectionIsForward(direction) &&
-						   (desc->estate->es_top_eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
+						   (desc->estate->es_top_eflags &
+							(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD)) == 0,
 						   count == 0 || execute_once, is_short);
 }
 
-/* Before and after an ExecutorRun(), or ExecutorFinish(), of an execution that is timed. */
+/* Called before and after an ExecutorRun() or ExecutorFinish() of a timed execution. */
 static void
 begin_part(TimedExecution *execution)
 {
@@ -393,7 +399,7 @@ end_part(TimedExecution *execution)
 	execution->under_way = false;
 }
 
-/* The rest of the hook, among calls of the module that publishes executions. */
+/* Calls the next hook, and before and after it the module that publishes running executions. */
 static void
 run_next(EXECUTOR_RUN_PARAMETERS)
 {
@@ -437,7 +443,8 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	}
 	else if (desc->instrument_options == 0 && !desc->already_executed && plan_run_desc == NULL &&
 			 ScanDirectionIsForward(direction) &&
-			 (execution_sampler == NULL || (explain_at_work == NULL && execution_sampler->passes(desc))))
+			 (execution_sampler == NULL ||
+			  (explain_at_work == NULL && execution_sampler->passes(desc))))
 	{
 		run_next(EXECUTOR_RUN_ARGUMENTS);
 		return;
@@ -529,7 +536,7 @@ hooked_ExecutorEnd(QueryDesc *desc)
 	if (unlikely(explain_at_work != NULL) && explain_at_work->desc == desc)
 	{
 		explain_option_ends();
-		/* the plan is freed with the query's memory, and there may be another */
+		/* the plan is freed with the query's memory; another one may follow */
 		explain_at_work->desc = NULL;
 		explain_at_work->execution = NULL;
 	}
@@ -563,8 +570,8 @@ void
 executor_hooks_init(void)
 {
 	DefineCustomEnumVariable("clocktiming.sampled_timing",
-							 gettext_noop("Has the times of plan nodes estimated by sampling where a timer is asked for."),
-							 gettext_noop("\"auto_explain\" leaves those of EXPLAIN statements as they are."),
+							 gettext_noop("Estimates the times of plan nodes by sampling where timers are requested."),
+							 gettext_noop("With \"auto_explain\", EXPLAIN statements use the timers of the server."),
 							 &sampled_timing, SAMPLED_OFF, sampled_timing_values,
 							 PGC_USERSET, 0, NULL, assign_sampled_timing, NULL);
 	DefineCustomBoolVariable("clocktiming.sampled_counting",
@@ -578,10 +585,7 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/*
-	 * which EXPLAIN an option belongs to is to be known before the option is
-	 * read
-	 */
+	/* the hook must know the EXPLAIN statement before its options are read */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

@@ -1,18 +1,12 @@
-/*-------------------------------------------------------------------------
+/*
+ * EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the output.
  *
- * explain_option.c
- *	  What EXPLAIN statements have to do with sampling.
+ * The options exist on PostgreSQL 18 and later.  The server executes EXPLAIN (ANALYZE,
+ * CLOCK_SAMPLING 64) with es->timing switched off, so that it only counts rows.  The plan is timed
+ * by sampling, and es->timing is switched on before the server prints the times.
  *
- * EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later: the server is
- * told that no timing is wanted, so that it only counts rows; the plan is timed by
- * sampling as it is executed; and then the server is told that timing is
- * wanted, so that it prints what it finds.
- *
- * Whatever was the reason for sampling, EXPLAIN prints that it was, and margins
- * if they are wanted: on 18 by the server's hooks, before that as explain_output.c
- * does.
- *
- *-------------------------------------------------------------------------
+ * EXPLAIN prints that times were sampled, for whatever reason they were, and the margins if the
+ * user wants them.  On 18 the server's hooks print them, before that explain_output.c.
  */
 #include "postgres.h"
 
@@ -31,7 +25,6 @@ ExplainAtWork *explain_at_work = NULL;
 
 static void (*need_executor_hooks) (void);
 
-/* clocktiming.show_margins */
 static bool show_margins = false;
 
 static TimedPlan
@@ -62,7 +55,7 @@ warn_no_effect(const ExplainOption *option, const char *detail, const char *hint
 			 hint == NULL ? 0 : errhint("%s", _(hint))));
 }
 
-/* Either option; "name" in the state is that of the first. */
+/* Handles both options.  The state's "name" is that of the first one given. */
 static void
 option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 {
@@ -87,7 +80,8 @@ option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 										   opt->arg == NULL ? SAMPLING_DEFAULT : defGetInt64(opt));
 	else
 		options->max_overhead = max_overhead_check("EXPLAIN option CLOCK_MAX_OVERHEAD",
-												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT : defGetNumeric(opt));
+												   opt->arg == NULL ? MAX_OVERHEAD_DEFAULT :
+												   defGetNumeric(opt));
 	cancel_parser_errposition_callback(&position);
 }
 
@@ -116,10 +110,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 				 errmsg("EXPLAIN option %s requires TIMING", option->name),
 				 errhint("Leave TIMING out.")));
 
-	/*
-	 * Nobody would tell when another extension's EXPLAIN ends: the server
-	 * times that one.
-	 */
+	/* no hook is called at the end of another extension's EXPLAIN */
 	if (!expected)
 	{
 		warn_no_effect(option, "EXPLAIN is not executed as a statement, but by another extension.", NULL);
@@ -132,7 +123,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!buffers_given)
 		es->buffers = false;
 
-	/* not while the server measures the execution */
+	/* now, so that the server's measurement does not include it */
 	node_timing_prepare(&option->options);
 	es->timing = false;
 	need_executor_hooks();
@@ -147,14 +138,11 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	if (option == NULL)
 		return;
 
-	/*
-	 * The server knows by now that it is not to time the nodes.  From here on
-	 * this is about its serializing the output, and later about printing.
-	 */
+	/* from here on, es->timing is for the serialization and for printing */
 	explain_at_work->es->timing = true;
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
-		warn_no_effect(option, "Another extension has every call of every plan node timed.",
+		warn_no_effect(option, "Another extension requests timers for all plan nodes.",
 					   gettext_noop("If it is auto_explain, set clocktiming.sampled_timing to auto_explain."));
 		explain_at_work->option = NULL;
 	}
@@ -172,7 +160,7 @@ explain_option_ends(void)
 		explain_at_work->es->timing = false;
 }
 
-/* The execution whose plan is being printed, if it was timed. */
+/* Returns the execution whose plan is being printed, or NULL if it was not timed. */
 static const TimedExecution *
 printed_execution(const ExplainState *es, const PlannedStmt *plan)
 {
@@ -221,17 +209,17 @@ option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 	}
 	else if (explain_at_work != NULL && explain_at_work->es == es &&
 			 explain_at_work->option != NULL && explain_at_work->desc == NULL)
-		warn_no_effect(explain_at_work->option, "Another extension has executed the plan in a way of its own.", NULL);
+		warn_no_effect(explain_at_work->option, "Another extension has executed the plan by itself.", NULL);
 }
 
 #if PG_VERSION_NUM >= 190000
-/* auto_explain would print with it what was executed without it. */
+/* As a setting of auto_explain, the option would be printed although it does not apply. */
 static bool
 option_not_in_settings(const char *name, const char *value, NodeTag type)
 {
 	(void) value;
 	(void) type;
-	GUC_check_errdetail("EXPLAIN option \"%s\" is for EXPLAIN itself.", name);
+	GUC_check_errdetail("EXPLAIN option \"%s\" is allowed in EXPLAIN statements only.", name);
 	return false;
 }
 #define REGISTER_OPTION(name, handler) \
@@ -266,10 +254,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	(void) sampled;
 }
 
-/*
- * The server prints next.  It shall print numbers in place of margins, unless it is
- * to print what stands there.
- */
+/* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
 explain_option_finished(void)
 {
@@ -281,10 +266,10 @@ explain_option_finished(void)
 	{
 		ereport(NOTICE,
 				(errmsg("times of plan nodes are estimated by sampling"),
-				 errdetail("EXPLAIN EXECUTE prints no more of it on this version of PostgreSQL.")));
+				 errdetail("On this version of PostgreSQL, EXPLAIN EXECUTE prints neither margins nor a summary.")));
 		return;
 	}
-	/* auto_explain may print what stands there, too */
+	/* auto_explain may print these values, too */
 	if (!es->timing || !show_margins || es->wal ||
 		(explain_at_work->desc->instrument_options & INSTRUMENT_WAL) != 0 ||
 		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))
@@ -313,7 +298,7 @@ explain_option_ends(void)
 	explain_put_summary(es, &timed);
 }
 
-/* What the server does where there is no hook. */
+/* Does what the server does if there is no hook. */
 static void
 explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 				  const char *text, ParamListInfo params, QueryEnvironment *env)
@@ -337,7 +322,7 @@ explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainSta
 #endif
 }
 
-/* The only place in which it is seen what an EXPLAIN writes to. */
+/* Before 18, the only hook that gets the ExplainState of an EXPLAIN. */
 static void
 option_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 					   const char *text, ParamListInfo params, QueryEnvironment *env)
@@ -362,7 +347,7 @@ explain_option_init(void (*need_hooks) (void))
 {
 	need_executor_hooks = need_hooks;
 	DefineCustomBoolVariable("clocktiming.show_margins",
-							 gettext_noop("Has EXPLAIN print the margins of times that are estimated by sampling."),
+							 gettext_noop("Prints the margins of sampled times in the output of EXPLAIN."),
 							 NULL,
 							 &show_margins, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);

@@ -1,21 +1,15 @@
-/*-------------------------------------------------------------------------
+/*
+ * Timed plans in EXPLAIN's format.
  *
- * explain_output.c
- *	  Timed plans as EXPLAIN writes them.
- *
- * Before PostgreSQL 18 nobody else can add to what EXPLAIN prints of a node.
- * But it prints how many WAL records the node has written, if that is asked
- * for; so each node is given a number of its own there, by which it is found
- * again in the output, and which is replaced by what is to be added.
- *
- *-------------------------------------------------------------------------
+ * Before PostgreSQL 18, there is no hook to add lines to a node.  But EXPLAIN (WAL) prints the
+ * number of WAL records of each node.  So each node gets a number of its own (a marker), which is
+ * replaced in the output by the lines to add.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "common/pg_prng.h"
-#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -24,22 +18,23 @@
 #include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_run.h"
+#include "explain/plan_shape.h"
 #include "explain/server_instr.h"
 
-/* Each node's number is this, plus a random one, plus its plan_node_id. */
+/* A node's marker is this number plus a random one plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
 /* Percent of the run off the CPU from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
 
-/* Share of the run, and time, that a few long calls or gaps take, from which they are mentioned. */
+/* Least share of the run, and least time, of a few long calls or gaps that are printed. */
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
-/* Numbers in the output, and nodes' ids. */
+/* Range of the markers in an output. */
 typedef struct Markers
 {
-	int64		base;			/* 0: none */
+	int64		base;			/* marker of node 0; 0: no markers */
 	int			nids;
 } Markers;
 
@@ -85,7 +80,7 @@ starts_with(const char *line, const char *start)
 	return strncmp(line, start, strlen(start)) == 0;
 }
 
-/* The id of the node whose number is printed in this line; -1 if none is. */
+/* Returns the id of the node whose marker is in this line; -1 if none. */
 static int
 marked_node(const char *line, const Markers *markers)
 {
@@ -105,9 +100,9 @@ marked_node(const char *line, const Markers *markers)
 }
 
 /*
- * As of EXPLAIN (ANALYZE, WAL, COSTS OFF, TIMING OFF, SUMMARY OFF).  Foreign and
- * custom scans look at it and may pass it on, so that it must not be what no
- * statement can ask for: WAL, TIMING and SERIALIZE need ANALYZE.
+ * Returns a state as for EXPLAIN (ANALYZE, WAL, COSTS OFF, TIMING OFF, SUMMARY OFF).  Foreign and
+ * custom scans see the state and may use it for an EXPLAIN of their own.  So it must be a valid
+ * combination of options: WAL, TIMING and SERIALIZE require ANALYZE.
  */
 static ExplainState *
 new_explain_state(ExplainFormat format)
@@ -135,12 +130,11 @@ explain_next_line(const char **text)
 	return line;
 }
 
-/* The nodes, while they are listed. */
 typedef struct NodeList
 {
 	PlanNodeInfo *nodes;
 	int			n;
-	PlanNodeInfo **by_id;		/* NULL: none */
+	PlanNodeInfo **by_id;		/* NULL: no node has this id */
 	int			depth;
 	const List *rtable;
 } NodeList;
@@ -185,12 +179,13 @@ list_node(PlanState *node, void *context)
 	bool		result;
 
 	CHECK_FOR_INTERRUPTS();
-	/* a subplan may be referred to more than once */
+	/* several nodes may use one subplan */
 	if (list->by_id[id] != NULL)
 		return false;
 	info = list->by_id[id] = &list->nodes[list->n++];
 	info->id = id;
 	info->depth = list->depth;
+	info->type = plan_shape(node)->name;
 	info->relation = get_rel_name(explain_relation(node->plan, list->rtable));
 	list->depth++;
 	result = planstate_tree_walker(node, list_node, context);
@@ -198,7 +193,7 @@ list_node(PlanState *node, void *context)
 	return result;
 }
 
-/* A node's line without the figures that it ends with. */
+/* Returns a node's line without the actual figures at its end. */
 static char *
 without_figures(const char *line)
 {
@@ -216,43 +211,28 @@ without_figures(const char *line)
 	return pstrdup(line);
 }
 
-/*
- * Finds nodes' lines in text, or their types in JSON.  Of the lines that belong to
- * a node, the first that begins with an arrow is its own; the root's has none.
- */
+/* Finds the nodes' own lines: the first ones that begin with an arrow; the root's has none. */
 static void
-read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers, ExplainFormat format)
+read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 {
-	static const char key[] = "\"Node Type\": \"";
-	ExplainState *es = new_explain_state(format);
-	bool		json = format == EXPLAIN_FORMAT_JSON;
+	ExplainState *es = new_explain_state(EXPLAIN_FORMAT_TEXT);
 	const char *own = NULL;
 	const char *text;
 	char	   *line;
 
-	if (json)
-		ExplainBeginOutput(es);
 	ExplainPrintPlan(es, desc);
 	text = es->str->data;
 
 	for (bool first = true; (line = explain_next_line(&text)) != NULL; first = false)
 	{
-		const char *start = line + strspn(line, " ");
 		int			id = marked_node(line, markers);
 		PlanNodeInfo *info = id < 0 ? NULL : list->by_id[id];
 
 		if (info != NULL && own != NULL)
-		{
-			if (json)
-				info->type = pnstrdup(own, strcspn(own, "\""));
-			else
-				info->line = without_figures(own);
-		}
+			info->line = without_figures(own);
 		if (info != NULL)
 			own = NULL;
-		else if (json && starts_with(start, key))
-			own = start + strlen(key);
-		else if (!json && own == NULL && (first || starts_with(start, "->  ")))
+		else if (own == NULL && (first || starts_with(line + strspn(line, " "), "->  ")))
 			own = line;
 	}
 }
@@ -266,21 +246,20 @@ explain_nodes(QueryDesc *desc, int *n)
 	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
 	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
 	(void) list_node(desc->planstate, &list);
-	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_TEXT);
-	read_nodes(desc, &list, &markers, EXPLAIN_FORMAT_JSON);
+	read_nodes(desc, &list, &markers);
 	clear_markers(desc);
 	*n = list.n;
 	return list.nodes;
 }
 
-/* Where a node's children may have run in workers, too, it is that of one. */
+/* Returns milliseconds per process, if several processes executed the node. */
 static double
 per_process_ms(const NodeEstimate *node, double ns)
 {
 	return ns / Max(node->processes, 1) / 1e6;
 }
 
-/* Puts a list's separator where it is not empty. */
+/* Appends text to a list, after a separator if the list is not empty. */
 static void
 add(StringInfo list, const char *separator, const char *text)
 {
@@ -387,9 +366,9 @@ explain_disturbed(const PlanEstimate *plan)
 }
 
 /*
- * Lines of text.  The first one's label is one of a few that viewers of plans (pev2,
- * Pg::Explain) know at the beginning of a line; any other they take for the rest of the
- * line before, which is then lost: a node, a trigger, or the execution time.
+ * Writes the summary as text.  Viewers of plans (pev2, Pg::Explain) know only a few labels at the
+ * beginning of a line, and append other lines to the node, trigger or execution time before.  So
+ * the first line has one of these labels.
  */
 static void
 put_summary_text(ExplainState *es, const TimedPlan *timed)
@@ -443,7 +422,7 @@ explain_put_summary(ExplainState *es, const TimedPlan *timed)
 		ExplainCloseGroup("Clock", "Clock", true, es);
 }
 
-/* Appends what explain_put_node() writes, so far indented. */
+/* Appends the lines of explain_put_node(), with this indentation. */
 static void
 append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat format,
 			int indent)
@@ -455,7 +434,7 @@ append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat for
 		return;
 	es = new_explain_state(format);
 	es->indent = indent;
-	/* something has been written before */
+	/* not the first key of its group, so that a comma comes before it */
 	es->grouping_stack = list_make1_int(1);
 	explain_put_node(es, &timed->estimate->nodes[place]);
 	appendStringInfoString(output, es->str->data);
@@ -464,9 +443,8 @@ append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat for
 }
 
 /*
- * Puts each node's output in place of its number: of one line of text, or of
- * all the keys about WAL in JSON, each of which ends with what comes after it,
- * a comma as a rule.  (VERBOSE has such keys of each worker, too.)
+ * Replaces each marker by the output of its node.  In text a marker is one line.  In JSON it is all
+ * keys about WAL, each with its comma.  VERBOSE prints such keys of each worker, too.
  */
 static char *
 replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
@@ -489,10 +467,10 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 			append_node(&result, timed, id, format, indent / 2);
 		else
 		{
-			/* further keys, up to one that is not about WAL */
+			/* skip further keys about WAL */
 			while (starts_with(text +strspn(text, " "), "\"WAL "))
 				line = explain_next_line(&text);
-			/* what was written before ends with a comma and a line feed */
+			/* the text before ends with a comma and a line feed */
 			result.len -= 2;
 			result.data[result.len] = '\0';
 			if (id >= 0)
@@ -523,7 +501,8 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	ExplainPrintTriggers(es, desc);
 	if (es->costs)
 		ExplainPrintJITSummary(es, desc);
-	/* in the order of EXPLAIN, which calls option_per_plan() before it ends */
+
+	/* before the execution time, as in EXPLAIN */
 	explain_put_summary(es, timed);
 	ExplainPropertyFloat("Execution Time", "ms", timed->estimate->run_ns / 1e6, 3, es);
 	ExplainCloseGroup("Query", NULL, true, es);

@@ -1,10 +1,7 @@
 /*
- * explain_query.c
- *	  See explain_query.h.
- *
- * The methods "full" and "isolate" measure nodes in one or several executions,
- * and then execute the query once more with its calls counted, which tells
- * everything else.
+ * See explain_query.h.  The methods "full" and "isolate" time the nodes in one or several
+ * executions.  Then they execute the query once more and only count calls; all other figures are of
+ * that last execution.
  */
 #include "postgres.h"
 
@@ -16,11 +13,10 @@
 
 #include "clock/progress.h"
 #include "clock/source.h"
-#include "core/reference.h"
 #include "explain/explain_query.h"
 #include "explain/server_instr.h"
 
-/* Of two runs that should be alike, one that takes so much longer does not count. */
+/* If one of two similar runs takes longer by this factor, it does not count. */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -29,10 +25,9 @@ const char *const explain_methods[N_EXPLAIN_METHODS] = {
 	[METHOD_ISOLATE] = "isolate",
 };
 
-/* What was measured of a node. */
 typedef struct MeasuredNode
 {
-	bool		there;			/* in the first run, at least */
+	bool		there;			/* the node is in the first run at least */
 	NodeRecord	leader;
 	int			nworkers;
 	NodeRecord *workers;
@@ -46,7 +41,7 @@ run_plain_ms(const ExplainedQuery *explained)
 	return plan_run(explained->query, &nobody);
 }
 
-/* The run that tells what is not measured, too. */
+/* Executes the query for the last time.  All figures that are not measured come from this run. */
 static void
 run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg))
 {
@@ -67,10 +62,6 @@ sampling_finished(QueryDesc *desc, void *arg)
 	explained->plan = explained->run.plan;
 	explained->finished(desc, explained->arg);
 }
-
-/*
- * Several runs
- */
 
 static void
 series_run_finished(QueryDesc *desc, void *arg)
@@ -94,11 +85,10 @@ series_finished(QueryDesc *desc, void *arg)
 	sampling_finished(desc, arg);
 }
 
-/* The last one's plan is shown, with the means of all. */
+/* Executes the query several times; returns the last run's plan with the means of all runs. */
 static void
 explain_series(ExplainedQuery *explained)
 {
-	uint64		start = reference_ns();
 	double		plain_ms = 0;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming run",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -109,7 +99,7 @@ explain_series(ExplainedQuery *explained)
 	for (int run = 1; run <= explained->runs; run++)
 	{
 		bool		last = run == explained->runs;
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 		MemoryContext old = MemoryContextSwitchTo(last ? CurrentMemoryContext : context);
 
 		if (run > 1 && progress_due(&progress, elapsed_s))
@@ -122,7 +112,8 @@ explain_series(ExplainedQuery *explained)
 			plain_ms += run_plain_ms(explained);
 			explained->plain_ms = plain_ms / run;
 		}
-		run_last(explained, explained->options.sampling, last ? series_finished : series_run_finished);
+		run_last(explained, explained->options.sampling,
+				 last ? series_finished : series_run_finished);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
@@ -138,7 +129,6 @@ expect_node(PlanState *node, void *context)
 	return planstate_tree_walker(node, expect_node, context);
 }
 
-/* The nodes that are to be measured. */
 static void
 expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
 {
@@ -147,7 +137,7 @@ expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
 	(void) expect_node(desc->planstate, explained);
 }
 
-/* NULL for a node that is not in each of the runs: partitions may be pruned. */
+/* Returns NULL for a node that is not in the first run, because partitions were pruned there. */
 static MeasuredNode *
 measured_node(const ExplainedQuery *explained, int id)
 {
@@ -155,7 +145,6 @@ measured_node(const ExplainedQuery *explained, int id)
 		&explained->measured[id] : NULL;
 }
 
-/* Room for so many workers. */
 static void
 expect_workers(MeasuredNode *measured, int n)
 {
@@ -163,10 +152,7 @@ expect_workers(MeasuredNode *measured, int n)
 	measured->workers = palloc0(sizeof(NodeRecord) * n);
 }
 
-/*
- * Puts what was measured in place of what the last run, which only counted,
- * says of its nodes, and takes all off that was derived from that.
- */
+/* Replaces the times of the last run, which only counted calls, and all derived from them. */
 static void
 put_measured(ExplainedQuery *explained)
 {
@@ -193,15 +179,11 @@ put_measured(ExplainedQuery *explained)
 		for (int j = 0; j < Min(plan->nworkers, measured->nworkers) && node->workers != NULL; j++)
 			node->workers[j] = measured->workers[j];
 
-		/* the server does not tell how often it was called */
+		/* the server does not count calls */
 		if (explained->method == METHOD_FULL && plan->nworkers == 0)
 			node->leader.calls = counted.leader.calls;
 	}
 }
-
-/*
- * Isolate
- */
 
 static void
 isolated_finished(QueryDesc *desc, void *arg)
@@ -224,7 +206,6 @@ isolated_finished(QueryDesc *desc, void *arg)
 	memcpy(measured->workers, plan->nodes[place].workers, sizeof(NodeRecord) * plan->nworkers);
 }
 
-/* A run in which one node is timed. */
 static void
 run_isolated(ExplainedQuery *explained, int id)
 {
@@ -239,7 +220,7 @@ run_isolated(ExplainedQuery *explained, int id)
 	sampled_run(explained->query, &explained->run);
 }
 
-/* Nothing but the nodes themselves has cost anything. */
+/* Callback of the last run: timing the nodes has cost no time but their own. */
 static void
 isolated_last(QueryDesc *desc, void *arg)
 {
@@ -264,7 +245,6 @@ isolated_last(QueryDesc *desc, void *arg)
 static void
 explain_isolated(ExplainedQuery *explained)
 {
-	uint64		start = reference_ns();
 	int			root = explained->query->plan->planTree->plan_node_id;
 	int			nnodes = 0;
 	int			done = 1;
@@ -276,13 +256,13 @@ explain_isolated(ExplainedQuery *explained)
 		nnodes += explained->measured[id].there;
 	for (int id = 0; id < explained->nmeasured; id++)
 	{
-		double		elapsed_s = (reference_ns() - start) / 1e9;
+		double		elapsed_s = progress_elapsed_s(&progress);
 
 		if (id == root || !explained->measured[id].there)
 			continue;
 		if (progress_due(&progress, elapsed_s))
 		{
-			/* there is one more run to come, which times nothing */
+			/* the last run, which times nothing, is included */
 			progress.total_s = elapsed_s / done * (nnodes + 1);
 			progress_report(&progress, elapsed_s, "%d of %d nodes timed", done, nnodes);
 		}
@@ -291,10 +271,6 @@ explain_isolated(ExplainedQuery *explained)
 	}
 	run_last(explained, 0, isolated_last);
 }
-
-/*
- * Full
- */
 
 static NodeRecord
 server_record(InstrCounts counts)
@@ -307,7 +283,7 @@ server_record(InstrCounts counts)
 	return record;
 }
 
-/* What the server's own instrumentation has counted and timed. */
+/* Copies counts and times of the server's own instrumentation. */
 static bool
 take_server_times(PlanState *node, void *context)
 {
@@ -321,7 +297,7 @@ take_server_times(PlanState *node, void *context)
 	for (int i = 0; instr_of_worker(node, i, &counts); i++)
 	{
 		measured->workers[i] = server_record(counts);
-		/* the server has added its workers to its own */
+		/* the server adds its workers to the leader */
 		measured->leader.total_ns -= counts.total_ns;
 		measured->leader.first_ns -= counts.first_ns;
 		measured->leader.rows -= counts.rows;
@@ -338,9 +314,8 @@ full_finished(QueryDesc *desc, void *arg)
 }
 
 /*
- * A process's times as if the run had not been the faster one, and how often
- * the server has timed the node if that is not known: a call for each tuple and
- * one for the end, unless it is timed as a whole.
+ * Scales a process's times by "slower".  If the number of timed calls is not known, sets it to one
+ * call per tuple and one for the end, or to one per loop for nodes that are timed as a whole.
  */
 static void
 put_server_record(NodeRecord *record, double slower, NodeKind kind)
@@ -352,7 +327,6 @@ put_server_record(NodeRecord *record, double slower, NodeKind kind)
 	record->timed = record->calls;
 }
 
-/* All of a node's processes together. */
 static double
 all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
 {
@@ -364,9 +338,9 @@ all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * The server's own times, less what timing has cost: as much as the run took
- * longer than plain ones, shared out by calls.  If it did not, the machine was
- * faster just then.
+ * Callback of the last run: corrects the server's times by the cost of timing.  That cost is the
+ * difference to plain runs, divided among the nodes by calls.  If the timed run took less time than
+ * plain runs, the machine was faster during it; then times are scaled to the plain runs.
  */
 static void
 full_last(QueryDesc *desc, void *arg)
@@ -399,7 +373,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = plan->besides_ns = 0;	/* those of the other run */
+	plan->preempted_ns = plan->besides_ns = 0;	/* of the other run */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;
@@ -423,7 +397,7 @@ explain_full(ExplainedQuery *explained)
 	explained->full_ms = plan_run(explained->query, &observer);
 	after_ms = run_plain_ms(explained);
 	explained->plain_ms = (before_ms + after_ms) / 2;
-	/* caches were cold, or one of them was disturbed */
+	/* caches were cold, or a run was disturbed */
 	if (Max(before_ms, after_ms) > DISTURBED * Min(before_ms, after_ms))
 		explained->plain_ms = Min(before_ms, after_ms);
 	run_last(explained, 0, full_last);
@@ -432,7 +406,7 @@ explain_full(ExplainedQuery *explained)
 void
 explain_query(ExplainedQuery *explained)
 {
-	/* a matter of course where the result is anchored to such runs */
+	/* METHOD_FULL executes plain runs anyway */
 	bool		verify = explained->verify && explained->method != METHOD_FULL;
 
 	if (explained->runs > 1)
@@ -442,7 +416,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/* one before, one after: other processes disturb what is compared alike */
+	/* one plain run on each side: both are disturbed alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	switch (explained->method)
 	{

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * explain_query.h
- *	  What each node of a query's plan takes, found by one of three methods.
- *
- *-------------------------------------------------------------------------
- */
+/* Times the nodes of a query's plan by one of three methods. */
 #ifndef CLOCKTIMING_EXPLAIN_QUERY_H
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 
@@ -24,36 +18,35 @@ extern const char *const explain_methods[N_EXPLAIN_METHODS];
 
 typedef struct ExplainedQuery
 {
-	/* in */
+	/* input */
 	const PlanQuery *query;
 	ExplainMethod method;
-	NodeTimingOptions options;	/* of METHOD_SAMPLING */
-	bool		verify;			/* execute it without anything, too */
-	int			runs;			/* of METHOD_SAMPLING: the result is their
-								 * mean */
+	NodeTimingOptions options;	/* for METHOD_SAMPLING */
+	bool		verify;			/* also execute without counting and timing */
+	int			runs;			/* for METHOD_SAMPLING: number of runs */
 
 	/* called when the plan is known, before ExecutorEnd() */
 	void		(*finished) (QueryDesc *desc, void *arg);
 	void	   *arg;
 
-	/* out */
+	/* output */
 	PlanEstimate *plan;
-	double	   *removed_ns;		/* by place in plan; NULL: does not apply */
-	double		plain_ms;		/* without anything; NaN if not measured */
+	double	   *removed_ns;		/* removed cost, by place; NULL: none */
+	double		plain_ms;		/* without counting and timing; or NaN */
 
-	/* while it is executed */
+	/* state of the execution */
 	SampledRun	run;
 	struct MeasuredNode *measured;	/* by plan_node_id */
 	int			nmeasured;
-	double		full_ms;		/* the run timed by the server */
+	double		full_ms;		/* duration of the run that the server times */
 	RunSeries	series;			/* several runs */
-	MemoryContext series_context;	/* that its sums are in */
+	MemoryContext series_context;	/* memory context of the sums */
 } ExplainedQuery;
 
 /*
- * Executes the query as often as the method asks for.  With "verify", plain_ms
- * is that of one execution when "finished" is called, and the lesser of two in
- * the end; of several runs, the mean of one before each.
+ * Executes the query as often as the method requires.  With "verify", plain_ms is the duration of
+ * one plain run when "finished" is called, and the shorter of two at the end; for several runs it
+ * is the mean of one before each.
  */
 extern void explain_query(ExplainedQuery *explained);
 

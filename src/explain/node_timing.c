@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * node_timing.c
- *	  Times the plan nodes of one execution, a few of their calls only.
- *
- *-------------------------------------------------------------------------
- */
+/* Times the plan nodes of one execution by a sample of their calls. */
 #include "postgres.h"
 
 #include <math.h>
@@ -88,17 +82,6 @@ node_timing_stop(QueryTiming *query)
 	query_timing_stop(query);
 }
 
-/* What does not come from the plan. */
-static void
-describe_run(const QueryTiming *query, PlanEstimate *plan)
-{
-	plan->cost = query->cost;
-	plan->clock = timing_clock_name();
-	plan->run_ns = query_run_ns(query);
-	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
-	plan->besides_ns = (double) query->asked_ticks * query_ns_per_tick(query);
-}
-
 static void
 check_for_interrupts(void)
 {
@@ -106,36 +89,45 @@ check_for_interrupts(void)
 }
 
 PlanEstimate *
-node_timing_detach(QueryTiming *query)
+node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void *arg)
 {
-	PlanEstimate *plan;
+	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
 
-	triggers_show(query);
-	if (query->root->kind == NODE_SAMPLED && !query->root->begun)
-	{
-		parallel_timing_release(query);
-		return NULL;
-	}
-	plan = palloc0(sizeof(PlanEstimate));
 	plan->nnodes = query->nplaces;
-	plan->nworkers = parallel_timing_workers(query);
+	plan->nworkers = nworkers;
 	plan->nparts = query->nparts;
 	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
 	plan->nids = query->nnodes;
 	plan->places = palloc(sizeof(int) * plan->nids);
-	describe_run(query, plan);
+	plan->cost = query->cost;
+	plan->clock = timing_clock_name();
+	plan->run_ns = query_run_ns(query);
+	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
+	plan->besides_ns = (double) query->asked_ticks * query_ns_per_tick(query);
 	for (int i = 0; i < query->nnodes; i++)
 	{
 		NodeTiming *t = query->nodes[i];
 
 		plan->places[i] = t == NULL ? -1 : t->place;
 		if (t != NULL)
-			parallel_timing_estimate(query, t, &plan->nodes[t->place]);
+			recorder(t, &plan->nodes[t->place], arg);
 	}
 	parallel_timing_estimate_parts(query, plan);
 	record_outside(query, plan);
 	plan->check = check_for_interrupts;
 	plan_estimate(plan);
+	return plan;
+}
+
+PlanEstimate *
+node_timing_detach(QueryTiming *query)
+{
+	PlanEstimate *plan = NULL;
+
+	triggers_show(query);
+	if (query->root->kind != NODE_SAMPLED || query->root->begun)
+		plan = node_timing_record(query, parallel_timing_workers(query), parallel_timing_estimate,
+								  NULL);
 	parallel_timing_release(query);
 	return plan;
 }
@@ -162,7 +154,7 @@ show_node(PlanState *node, void *context)
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{
-		/* loops that were not timed are taken to be like the others */
+		/* assumes that loops that were not timed are like the others */
 		double		factor = estimate->loops <= 0 ? 1 :
 			(estimate->loops + estimate->untimed_loops) / estimate->loops;
 

@@ -1,16 +1,11 @@
-/*-------------------------------------------------------------------------
+/*
+ * Times the plan nodes of one execution by a sample of their calls.
  *
- * node_timing.h
- *	  Times the plan nodes of one execution, a few of their calls only.
- *
- * Between ExecutorStart() and ExecutorRun(), node_timing_attach() puts itself
- * before every node's ExecProcNode.  From then on calls are counted, and some,
- * drawn at random, are timed.  node_timing_detach(), after ExecutorFinish()
- * and before ExecutorEnd(), says what was counted and timed, in this process
- * and in parallel workers.  What triggers have taken, if the server counts their
- * firings, it tells the server alone, which is who prints it.
- *
- *-------------------------------------------------------------------------
+ * Between ExecutorStart() and ExecutorRun(), node_timing_attach() installs a wrapper around the
+ * function of every node.  The wrapper counts all calls and times a random sample.  After
+ * ExecutorFinish() and before ExecutorEnd(), node_timing_detach() returns counts and times of this
+ * process and of parallel workers.  The times of triggers go to the server's instrumentation only,
+ * because the server prints them.
  */
 #ifndef CLOCKTIMING_NODE_TIMING_H
 #define CLOCKTIMING_NODE_TIMING_H
@@ -22,44 +17,49 @@
 #include "explain/timing_options.h"
 
 typedef struct QueryTiming QueryTiming;
+typedef struct NodeTiming NodeTiming;
 
-/*
- * Calibrates, which takes some milliseconds, unless it was done a moment ago; to
- * be called where time does not matter.
- */
+/* Calibrates for some milliseconds unless that was done recently.  Not while a query is timed. */
 extern void node_timing_prepare(const NodeTimingOptions *options);
 
-/* Only that, and unless the kernel was asked for its clock a moment ago as well. */
+/* The same without options; also asks the kernel for its clock, unless that was done recently. */
 extern void node_timing_calibrate(void);
 
-/* Installs the wrappers.  What it returns is in the query's memory. */
+/* Installs the wrappers.  The result is in the query's memory context. */
 extern QueryTiming *node_timing_attach(QueryDesc *desc,
 									   const NodeTimingOptions *options);
 
 /*
- * Before ExecutorRun(), after it, and after ExecutorFinish(), without delay.  And
- * before a further ExecutorRun(), or before ExecutorFinish(), some time after that.
+ * To be called without delay: node_timing_start() before the first ExecutorRun(), node_timing_ran()
+ * after it, node_timing_stop() after ExecutorFinish(). node_timing_resume() is called before a
+ * later ExecutorRun(), with "again", and before ExecutorFinish().
  */
 extern void node_timing_start(QueryTiming *query);
 extern void node_timing_ran(QueryTiming *query);
 extern void node_timing_stop(QueryTiming *query);
 extern void node_timing_resume(QueryTiming *query, bool again);
 
+/* Fills in the "in" fields of a node's estimate. */
+typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
+
 /*
- * Returns the result in CurrentMemoryContext, and gives back all resources; an
- * error gives them back, too.  Returns NULL if no wrapper was called, because
- * another extension has replaced the functions of the nodes.  The server's
- * instrumentation is then as it would be without us.
+ * Returns the estimates of all nodes, in CurrentMemoryContext, by what the recorder says of each.
+ * "nworkers" is the number of workers whose reports count.
+ */
+extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder,
+										void *arg);
+
+/*
+ * Returns the result in CurrentMemoryContext, and releases all resources; an error releases them,
+ * too.  Returns NULL if another extension has replaced the functions of the nodes, so that no
+ * wrapper was called.  The server's instrumentation is then as it would be without clocktiming.
  */
 extern PlanEstimate *node_timing_detach(QueryTiming *query);
 
-/*
- * Puts the figures into the server's own instrumentation, if there is one, so that
- * EXPLAIN prints them.
- */
+/* Writes the estimates into the server's instrumentation, if any, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 
-/* The place in the plan of a plan_node_id, -1 if none; the node's estimate. */
+/* Return a plan_node_id's place in the plan, -1 if none; the estimate of a node. */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_timing_estimate(const PlanEstimate *plan, PlanState *node);
 

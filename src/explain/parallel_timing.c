@@ -1,19 +1,14 @@
-/*-------------------------------------------------------------------------
+/*
+ * Times nodes in parallel workers.
  *
- * parallel_timing.c
- *	  Has parallel workers time their nodes, too.
- *
- * The leader tells them by a setting, which every worker takes over, where the
- * shared memory is in which they find what to do and leave what came out.
- *
- *-------------------------------------------------------------------------
+ * The leader creates a segment of shared memory with the timing options and space for the workers'
+ * results.  A setting, which every worker inherits from the leader, names the segment.
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
-#include "executor/executor.h"
 #include "utils/guc.h"
 
 #include "clock/subtransaction.h"
@@ -29,30 +24,28 @@
 typedef struct SharedTiming
 {
 	uint32		magic;
-	int			sampling;
-	int			only_node;
-	double		max_overhead;
+	NodeTimingOptions options;
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* of the query; others have workers, too */
+	uint32		text_hash;		/* of the query; workers may execute others */
 	CallCost	cost;
 	bool		by_counter;
 	double		ticks_per_ns;
-	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* of each worker: the nodes,
+	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: the nodes,
 												 * then the uses of shared
 												 * subplans */
-	/* then, of each use, a SharedUse */
+	/* followed by a SharedUse for each use of a shared subplan */
 } SharedTiming;
 
-/* plan_node_ids */
+/* Use of a shared subplan by a node; both are plan_node_ids. */
 typedef struct SharedUse
 {
 	int			user;
 	int			subplan;
 } SharedUse;
 
-/* "handle of the segment", in a leader and its workers */
+/* clocktiming.worker_timing: "handle of the segment", in a leader and its workers. */
 static char *worker_timing = NULL;
 static void (*need_executor_hooks) (void);
 
@@ -82,7 +75,7 @@ shared_size(const QueryTiming *query)
 		sizeof(SharedUse) * (Size) query->nparts;
 }
 
-/* In a subtransaction, which the segment outlives. */
+/* Creates the segment, in a subtransaction.  The segment outlives the subtransaction. */
 static void
 create_segment(void *arg)
 {
@@ -103,10 +96,7 @@ parallel_timing_share(QueryTiming *query)
 	if (query->nworkers == 0 || query->no_workers)
 		return;
 
-	/*
-	 * The query has to go on where all segments are in use, or /dev/shm is
-	 * full.
-	 */
+	/* without a segment, the query's workers are not timed */
 	if (!IsInParallelMode())
 		(void) subtransaction_attempt(create_segment, query);
 	query->workers_untimed = query->segment == NULL;
@@ -116,9 +106,9 @@ parallel_timing_share(QueryTiming *query)
 	query->shared = shared = dsm_segment_address(query->segment);
 	memset(shared, 0, size);
 	shared->magic = SHARED_MAGIC;
-	shared->sampling = query->sampling;
-	shared->only_node = query->only_node;
-	shared->max_overhead = query->max_overhead;
+	shared->options.sampling = query->sampling;
+	shared->options.only_node = query->only_node;
+	shared->options.max_overhead = query->max_overhead;
 	shared->nnodes = query->nnodes;
 	shared->nparts = query->nparts;
 	shared->nworkers = query->nworkers;
@@ -147,11 +137,12 @@ parallel_timing_workers(const QueryTiming *query)
 }
 
 void
-parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate)
+parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg)
 {
-	SharedTiming *shared = query->shared;
+	SharedTiming *shared = t->query->shared;
 
-	record_estimate(t, parallel_timing_workers(query),
+	(void) arg;
+	record_estimate(t, parallel_timing_workers(t->query),
 					shared == NULL ? NULL : &shared->records[t->id],
 					shared == NULL ? 0 : records_of_worker(shared), estimate);
 }
@@ -162,8 +153,9 @@ parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan)
 	SharedTiming *shared = query->shared;
 
 	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		record_part_estimate(use, parallel_timing_workers(query),
-							 shared == NULL ? NULL : &shared->records[shared->nnodes + use->place - query->nplaces],
+		record_part_estimate(use, plan->nworkers,
+							 shared == NULL ? NULL :
+							 &shared->records[shared->nnodes + use->place - query->nplaces],
 							 shared == NULL ? 0 : records_of_worker(shared),
 							 plan, &plan->nodes[use->place]);
 }
@@ -186,12 +178,11 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/* The query that the leader times, not one that a function of it executes. */
+/* Attaches timers in a worker, but not to a query that a function executes. */
 static void
 attach_in_worker(QueryDesc *desc)
 {
 	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
-	NodeTimingOptions options = {0};
 	QueryTiming *query;
 	SharedTiming *shared;
 
@@ -209,10 +200,7 @@ attach_in_worker(QueryDesc *desc)
 	}
 	call_samples_prepare();
 	timing_by_counter = shared->by_counter;
-	options.sampling = shared->sampling;
-	options.only_node = shared->only_node;
-	options.max_overhead = shared->max_overhead;
-	query = plan_attach(desc, &options);
+	query = plan_attach(desc, &shared->options);
 	query->segment = segment;
 	query->shared = shared;
 	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
@@ -222,14 +210,12 @@ attach_in_worker(QueryDesc *desc)
 	query_timing_start(query);
 }
 
-/*
- * Calls of a subplan by a node, in this worker.  One that the leader tells apart has a
- * single user here where the others are not below this Gather.
- */
+/* Adds a node's calls of a shared subplan: all calls, if it is the only user below this Gather. */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
 {
-	const NodeTiming *subplan = shared->subplan < query->nnodes ? query->nodes[shared->subplan] : NULL;
+	const NodeTiming *subplan = shared->subplan < query->nnodes ? query->nodes[shared->subplan] :
+		NULL;
 	const SubplanUse *use = query->uses;
 
 	if (subplan == NULL || subplan->kind != NODE_SAMPLED)
@@ -268,13 +254,13 @@ report_from_worker(QueryTiming *query)
 			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
-			 * The server adds these to the leader's as soon as Gather shuts
-			 * down, which may be before the leader's estimates are made, or
-			 * within a call that is timed, and a Limit above it does so.
+			 * The server would add these counts to the leader's when Gather
+			 * shuts down.  That may be before the leader makes its estimates,
+			 * or, below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}
-		/* workers of a Gather that is rescanned come one after the other */
+		/* the workers of a rescanned Gather execute one after the other */
 		record_add(&records[i], record);
 	}
 	for (int i = 0; i < shared->nparts; i++)

@@ -1,38 +1,33 @@
-/*-------------------------------------------------------------------------
- *
- * parallel_timing.h
- *	  Has parallel workers time their nodes, too.
- *
- *-------------------------------------------------------------------------
- */
+/* Times nodes in parallel workers. */
 #ifndef CLOCKTIMING_PARALLEL_TIMING_H
 #define CLOCKTIMING_PARALLEL_TIMING_H
 
 #include "explain/query_timing.h"
 
-/* Tells the workers that are to come, if the plan may have some. */
+/* Publishes the options for workers, if the plan may have any. */
 extern void parallel_timing_share(QueryTiming *query);
 
-/* How many workers may have reported; 0 if none was told. */
+/* Returns the number of workers that may have reported; 0 if nothing was published. */
 extern int	parallel_timing_workers(const QueryTiming *query);
 
-/* A node's estimate, with what workers have reported. */
-extern void parallel_timing_estimate(QueryTiming *query, NodeTiming *t, NodeEstimate *estimate);
+/* A NodeRecorder: makes a node's estimate, including what workers have reported. */
+extern void parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg);
 
-/* Once all nodes have theirs: those of the uses of shared subplans. */
+/* Makes the estimates of the uses of shared subplans.  Called after those of all nodes. */
 extern void parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan);
 
-/* No more workers will come.  (Settings of the leader's are nested, as executions are.) */
+/* Ends the publication; no further workers will start.  Publications are nested like executions. */
 extern void parallel_timing_told(QueryTiming *query);
 
-/* Gives back what sharing has taken. */
 extern void parallel_timing_release(QueryTiming *query);
 
-/* A worker, before it executes its part of a plan, and after that. */
+/* Called in a worker before and after it executes its part of a plan. */
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);
 
-/* The setting by which workers are told.  "need_hooks" is called in a worker that is. */
+/*
+ * Defines the setting that names the segment.  Calls need_hooks() in a worker that finds a segment.
+ */
 extern void parallel_timing_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_PARALLEL_TIMING_H */

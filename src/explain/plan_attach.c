@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_attach.c
- *	  Finds a plan's nodes, and installs a wrapper before each.
- *
- *-------------------------------------------------------------------------
- */
+/* Finds a plan's nodes, and installs a wrapper before each. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -16,8 +10,8 @@
 #include "explain/timing_clock.h"
 
 /*
- * So many nodes find room for what is timed without allocating memory while the
- * query is being timed, which would be seen in a short one.
+ * Number of nodes whose samples are allocated in advance.  Allocating memory while a short query is
+ * being timed would distort its times.
  */
 #define SPARE_SAMPLES	32
 
@@ -437,7 +431,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
 		/* see counted_call() */
-		t->seen = query->watcher != NULL || !is_read_to_end(t) || t->rescanned ||
+		t->seen = !is_read_to_end(t) || t->rescanned || (query->watcher != NULL && !plan_end_shows(t->node)) ||
 			(t->parent != NULL && IsA(t->parent->node, NestLoopState) && outerPlanState(t->parent->node) == t->node);
 		install_wrapper(t);
 	}

@@ -1,7 +1,3 @@
-/*
- * plan_guard.c
- *	  See plan_guard.h.
- */
 #include "postgres.h"
 
 #include "access/xact.h"
@@ -9,28 +5,24 @@
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 
 #include "clock/subtransaction.h"
 #include "compat.h"
 #include "explain/plan_guard.h"
 
-/* Work that is done for a query. */
 typedef struct QueryWork
 {
 	bool		may_write;
+	Oid			role;
 	void		(*work) (void *arg);
 	void	   *arg;
 } QueryWork;
 
-/*
- * Errors in the query shall point into the query, not into the statement that
- * it is an argument of.
- */
-static void
-query_error_callback(void *arg)
+void
+error_in_text(void *text)
 {
-	const char *text = arg;
 	int			position = geterrposition();
 
 	if (position > 0)
@@ -39,18 +31,22 @@ query_error_callback(void *arg)
 		internalerrposition(position);
 		internalerrquery(text);
 	}
+}
+
+static void
+query_error_callback(void *text)
+{
+	if (geterrposition() > 0)
+		error_in_text(text);
 	else
-		errcontext("query being measured: \"%s\"", text);
+		errcontext("query being measured: \"%s\"", (const char *) text);
 	if (geterrcode() == ERRCODE_UNDEFINED_PARAMETER)
 		errhint("Give the parameters' values, for example params => '{42,abc}'.");
 }
 
 static object_access_hook_type previous_object_access = NULL;
 
-/*
- * Locks of the session are neither written nor rolled back: whoever takes or
- * releases them is refused before it is executed.
- */
+/* Object access hook: refuses functions of session locks, which a rollback does not release. */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 					 int sub_id, void *arg)
@@ -70,10 +66,31 @@ refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 				 errhint("Those of the transaction, such as by pg_advisory_xact_lock, are.")));
 }
 
+void
+work_as_role(Oid role, void (*work) (void *arg), void *arg)
+{
+	Oid			user;
+	int			context;
+	int			nest_level;
+
+	if (!OidIsValid(role))
+	{
+		work(arg);
+		return;
+	}
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	compat_RestrictSearchPath();
+	work(arg);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, context);
+}
+
 /*
- * Does work while nothing may be written, unless it may.  What may write in a
- * read-only transaction (large objects, temporary tables), or only takes a
- * transaction ID, is found out after it.
+ * Calls work(), and refuses writes unless they are allowed.  A read-only transaction may still
+ * write large objects and temporary tables, and assign a transaction ID; that is checked
+ * afterwards.
  */
 static void
 guard_writes(void *arg)
@@ -87,19 +104,19 @@ guard_writes(void *arg)
 
 	if (work->may_write)
 	{
-		work->work(work->arg);
+		work_as_role(work->role, work->work, work->arg);
 		return;
 	}
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* this may be part of a query that is measured */
+		/* already installed if this is part of a measured query */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;
 			object_access_hook = refuse_session_locks;
 		}
-		work->work(work->arg);
+		work_as_role(work->role, work->work, work->arg);
 	}
 	PG_FINALLY();
 	{
@@ -117,9 +134,10 @@ guard_writes(void *arg)
 }
 
 void
-guarded_work(const char *text, bool may_write, bool undone, void (*work) (void *arg), void *arg)
+guarded_work(const char *text, bool may_write, bool undone, Oid role,
+			 void (*work) (void *arg), void *arg)
 {
-	QueryWork	query_work = {may_write, work, arg};
+	QueryWork	query_work = {may_write, role, work, arg};
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
 		.callback = query_error_callback,

@@ -1,18 +1,22 @@
-/*-------------------------------------------------------------------------
- *
- * plan_guard.h
- *	  Work for a query that may write nothing, or is undone.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes work for a query that must not write, or whose writes are rolled back. */
 #ifndef CLOCKTIMING_PLAN_GUARD_H
 #define CLOCKTIMING_PLAN_GUARD_H
 
 /*
- * Calls work(arg) for the query of this text, and rolls it back if "undone".
- * ERROR if it writes, unless it may.  Errors point into the text.
+ * Calls work(arg) for the query of this text as this role, and rolls its effects back if "undone".
+ * Raises an error if it writes without may_write.  Error positions refer to the text.
  */
-extern void guarded_work(const char *text, bool may_write, bool undone,
+extern void guarded_work(const char *text, bool may_write, bool undone, Oid role,
 						 void (*work) (void *arg), void *arg);
+
+/*
+ * Calls work(arg) as this role, with the restrictions that the server has for functions in a
+ * materialized view's query.  InvalidOid: the current role, without restrictions.  After an error,
+ * the abort of the (sub)transaction removes the restrictions.
+ */
+extern void work_as_role(Oid role, void (*work) (void *arg), void *arg);
+
+/* Error context callback: lets an error's position refer to this text. */
+extern void error_in_text(void *text);
 
 #endif							/* CLOCKTIMING_PLAN_GUARD_H */

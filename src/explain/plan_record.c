@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_record.c
- *	  From what was counted and timed to the estimates of a plan.
- *
- *-------------------------------------------------------------------------
- */
+/* From what was counted and timed to the estimates of a plan. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,7 +1,3 @@
-/*
- * plan_rounds.c
- *	  See plan_rounds.h.
- */
 #include "postgres.h"
 
 #include <math.h>
@@ -18,40 +14,36 @@
 #include "core/stats.h"
 #include "explain/plan_rounds.h"
 
-/* The margin, relative to its estimate, that is good enough. */
+/* Relative margin at which no more rounds are executed. */
 #define GOOD_MARGIN		0.02
 
-/*
- * No margin is believed before so many rounds, nor before this share of the
- * time allowed: a machine's noise is correlated over tenths of a second, and
- * rounds that follow each other share it.
- */
+/* Rounds, and share of the time, before the margins are checked: noise of rounds is correlated. */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* for which there is time, undisturbed */
-#define MAX_RUNS		100000	/* of a mode */
+#define CALM_ROUNDS		20		/* number that should fit on an idle machine */
+#define MAX_RUNS		100000	/* limit of the executions of a mode */
 #define CONFIDENCE		0.95
 
-/* The fastest executions, whose mean counts: this share, but some at least. */
+/* Share of the executions, the fastest ones, whose mean is the result; and their least number. */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
 /*
- * Undisturbed executions take nearly the same time, disturbed ones do not: while
- * the fastest of this share are not within this ratio of the fastest that
- * count, too few undisturbed ones have been seen.
+ * Undisturbed executions take nearly the same time, disturbed ones do not.  If the fastest of this
+ * share of all executions differ by more than this ratio from the fastest ones that make up the
+ * mean, too few undisturbed executions have been seen.
  */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
-/* Memory contexts and positions of the stack that an execution may get. */
+/* Number of memory contexts, and of positions of the stack, from which an execution's are drawn. */
 #define N_PADS			32
 #define PAD_STEPS		1024
 #define PAD_STEP		64
 #define STACK_STEPS		256
 #define STACK_STEP		16
 
-/* More than fits into a hole, and less than malloc() takes elsewhere. */
+/* More than fits into a hole of the heap, and less than what malloc() allocates by mmap(). */
 #define HEAP_KEEPER_SIZE (120 * 1024)
 
 #if PG_VERSION_NUM >= 180000
@@ -74,15 +66,13 @@ const RunMode run_modes[N_RUN_MODES] = {
 	"EXPLAIN (ANALYZE, TIMING OFF, BUFFERS) "},
 };
 
-/* One execution. */
 typedef struct Execution
 {
 	const PlanQuery *query;
 	const RunMode *mode;
 	bool		by_statement;
-	double	   *node_calls;		/* to be counted; or NULL */
-	MemoryContext heap_keeper;	/* to allocate from while the query's memory
-								 * is in use; or NULL */
+	double	   *node_calls;		/* set to the number of node calls; or NULL */
+	MemoryContext heap_keeper;	/* see warm_up(); or NULL */
 	double		ms;
 } Execution;
 
@@ -97,7 +87,6 @@ execution_finished(QueryDesc *desc, void *arg)
 		*execution->node_calls = plan_node_calls(desc);
 }
 
-/* The statement that a user would send. */
 static void
 send_statement(void *arg)
 {
@@ -132,14 +121,14 @@ execute_once(void *arg)
 }
 
 /*
- * Where in memory an execution's data comes to lie can make it slower by
- * several times what timing costs (addresses that compete for the same place
- * in a cache, stores that seem to overlap loads), and by itself it would come
- * to lie at the same place each time in the same mode: a bias that no number
- * of rounds shows, since memory contexts are handed out from a list of those
- * freed last.  Drawing at random which of them the executor gets makes that
- * rarer, and drawing the position of the stack ends it (Mytkowicz et al.,
- * Producing Wrong Data Without Doing Anything Obviously Wrong, ASPLOS 2009).
+ * Allocates contexts so that the executor gets a random one.
+ *
+ * The addresses of its data can make an execution slower by several times the cost of timing: they
+ * may compete for the same place in a cache, or loads may seem to overlap stores.  The memory
+ * manager reuses the contexts freed last, so each mode would always get the same addresses.  That
+ * is a bias that no number of rounds reduces.  Random contexts make it smaller, and a random
+ * position of the stack removes the rest (Mytkowicz et al., Producing Wrong Data Without Doing
+ * Anything Obviously Wrong, ASPLOS 2009).
  */
 static void
 take_contexts(MemoryContext parent, int n, bool spread)
@@ -148,7 +137,8 @@ take_contexts(MemoryContext parent, int n, bool spread)
 	{
 		if (spread)
 			(void) MemoryContextAlloc(parent, PAD_STEP *
-									  (1 + pg_prng_uint64_range(&pg_global_prng_state, 0, PAD_STEPS - 1)));
+									  (1 + pg_prng_uint64_range(&pg_global_prng_state, 0,
+																PAD_STEPS - 1)));
 		(void) AllocSetContextCreate(parent, "clocktiming pad", ALLOCSET_DEFAULT_SIZES);
 	}
 }
@@ -165,7 +155,8 @@ call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context)
 {
 	MemoryContext old = MemoryContextSwitchTo(context);
 	volatile char *pad = __builtin_alloca(STACK_STEP *
-										  pg_prng_uint64_range(&pg_global_prng_state, 1, STACK_STEPS));
+										  pg_prng_uint64_range(&pg_global_prng_state, 1,
+															   STACK_STEPS));
 
 	*pad = 0;
 	take_contexts(context, (int) pg_prng_uint64_range(&pg_global_prng_state, 0, N_PADS), false);
@@ -180,7 +171,7 @@ fastest(int runs, double share)
 	return Max((int) ceil(runs * share), Min(runs, FASTEST_MIN));
 }
 
-/* The mean of the fastest, and the slowest of these. */
+/* Returns the mean of the fastest share of executions, and sets *limit to the slowest of these. */
 static double
 fastest_ms(const PlanRounds *rounds, int mode, double share, double *limit)
 {
@@ -255,7 +246,7 @@ rounds_typical_ms(const PlanRounds *rounds, int mode, int base)
 	return result;
 }
 
-/* Whether the margins are good enough, and progress from time to time. */
+/* Returns whether the margins are small enough, and reports progress. */
 static bool
 good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 {
@@ -273,7 +264,7 @@ good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 		settled(rounds, target) && settled(rounds, target - 1);
 }
 
-/* A block of each mode, while there is time: whether there was. */
+/* Executes a block of each mode.  Returns false if there was no time for it. */
 static bool
 execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, uint64 end_ns)
 {
@@ -281,12 +272,12 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	int			nmodes = rounds->nmodes;
 	bool		backwards = (round / nmodes) % 2 == 1;
 
-	/* each mode comes first as often as any other, in both directions */
+	/* rotates the order of the modes, in both directions */
 	for (int turn = 0; turn < nmodes; turn++)
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
-		/* of the first round, the first execution may have been one before it */
+		/* in the first round, the second warm-up may count */
 		while (rounds->runs[place] < (round + 1) * rounds->block)
 		{
 			if (reference_ns() >= end_ns)
@@ -304,15 +295,15 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 }
 
 /*
- * Two executions do not count: for caches, hint bits, code to be compiled.  The
- * second one is in the slowest mode, and tells how long a block may be.
- * What an execution frees at the end of the heap goes back to the system, and
- * the next one pays for it with page faults, which take longer than timing
- * does; so the second one keeps something at the end of the heap (the first
- * teaches malloc() to take the memory from the heap at all).
+ * Executes the query twice without counting the times, to fill caches, set hint bits and compile
+ * code.  The second execution is in the slowest mode and determines the size of a block.
  *
- * Where there is hardly time for two rounds, all that is small beside an
- * execution; and the first one counts.
+ * Memory freed at the end of the heap is returned to the system, and the next execution would pay
+ * for it by page faults, which cost more than timing.  So the second execution allocates a block at
+ * the end of the heap that stays.  The first one makes malloc() use the heap at all.
+ *
+ * If there is hardly time for two rounds, all this is small compared with an execution, and the
+ * first execution counts.
  */
 static void
 warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
@@ -332,7 +323,8 @@ warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
 	call_at_random_place(execute_once, execution, context);
 	execution->heap_keeper = NULL;
 	rounds->executions++;
-	rounds->block = Max(1, Min(rounds->block, duration_s * 1e3 / (CALM_ROUNDS * rounds->nmodes * execution->ms)));
+	rounds->block = Max(1, Min(rounds->block,
+							   duration_s * 1e3 / (CALM_ROUNDS * rounds->nmodes * execution->ms)));
 }
 
 PlanRounds *
@@ -340,11 +332,11 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 			bool by_statement, const char *label)
 {
 	PlanRounds *rounds = palloc0(sizeof(PlanRounds));
-	int			room = 64;
-	int			next_look = MIN_ROUNDS;
-	uint64		start = reference_ns();
+	int			capacity = 64;
+	int			next_check = MIN_ROUNDS;
 	double		round_s = 0;
-	Execution	execution = {.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
+	Execution	execution =
+	{.query = query, .mode = &run_modes[modes[0]], .by_statement = by_statement};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming execution",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext heap_keeper = AllocSetContextCreate(CurrentMemoryContext, "clocktiming heap keeper",
@@ -358,44 +350,45 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		rounds->target++;
 	rounds->ms = palloc(sizeof(double *) * nmodes);
 	for (int i = 0; i < nmodes; i++)
-		rounds->ms[i] = palloc(sizeof(double) * room);
+		rounds->ms[i] = palloc(sizeof(double) * capacity);
 	progress_start(&progress, label, duration_s);
 	if (duration_s > 0)
 		warm_up(rounds, &execution, context, heap_keeper, duration_s);
 
 	for (;;)
 	{
-		double		before_s = (reference_ns() - start) / 1e9;
+		double		before_s = progress_elapsed_s(&progress);
 		double		elapsed_s;
 
-		if ((rounds->rounds + 1) * rounds->block > room)
+		if ((rounds->rounds + 1) * rounds->block > capacity)
 		{
-			room = 2 * room + rounds->block;
+			capacity = 2 * capacity + rounds->block;
 			for (int i = 0; i < nmodes; i++)
-				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * room);
+				rounds->ms[i] = repalloc(rounds->ms[i], sizeof(double) * capacity);
 		}
 
-		/* a round that would not be complete is none but for the first */
+		/* only the first round may remain incomplete */
 		if (rounds->rounds > 0 && before_s + round_s > duration_s)
 			break;
-		if (!execute_round(rounds, &execution, context, start + (uint64) (Max(duration_s, 0) * 1e9)))
+		if (!execute_round(rounds, &execution, context,
+						   progress.start_ns + (uint64) (Max(duration_s, 0) * 1e9)))
 			break;
-		elapsed_s = (reference_ns() - start) / 1e9;
+		elapsed_s = progress_elapsed_s(&progress);
 		round_s = elapsed_s - before_s;
 		if (elapsed_s >= duration_s || rounds->runs[0] >= MAX_RUNS)
 			break;
 
-		/* looking costs, too: not after each of thousands of rounds */
-		if (rounds->rounds >= next_look)
+		/* the check costs time, too, so not after each round */
+		if (rounds->rounds >= next_check)
 		{
 			if (good_enough(rounds, elapsed_s, &progress))
 				break;
-			next_look = rounds->rounds + rounds->rounds / 20 + 1;
+			next_check = rounds->rounds + rounds->rounds / 20 + 1;
 		}
 		else if (rounds->rounds < MIN_ROUNDS && progress_due(&progress, elapsed_s))
 			progress_report(&progress, elapsed_s, "%d rounds", rounds->rounds);
 	}
-	rounds->elapsed_s = (reference_ns() - start) / 1e9;
+	rounds->elapsed_s = progress_elapsed_s(&progress);
 	for (int i = 0; i < nmodes && rounds->rounds > 0; i++)
 		rounds->runs[i] = rounds->rounds * rounds->block;
 	MemoryContextDelete(heap_keeper);
@@ -409,7 +402,7 @@ plan_rounds_warn(int executions, double elapsed_s, int nmodes, double duration_s
 	double		execution_s = executions > 0 ? elapsed_s / executions : 0;
 	double		two_rounds_s = 2 * nmodes * execution_s * needed;
 
-	/* a fifth more than that, in two digits */
+	/* a fifth more, rounded up to two digits */
 	double		digit = pow(10, floor(log10(Max(two_rounds_s, 1e-6))) - 1);
 
 	ereport(WARNING,

@@ -1,12 +1,7 @@
-/*
- * plan_run.c
- *	  See plan_run.h.
- */
 #include "postgres.h"
 
 #include "commands/createas.h"
 #include "executor/executor.h"
-#include "executor/instrument.h"
 #include "nodes/nodeFuncs.h"
 #include "tcop/dest.h"
 #include "utils/snapmgr.h"
@@ -20,10 +15,7 @@
 
 const QueryDesc *plan_run_desc = NULL;
 
-/*
- * A node is called once for each tuple and once more for the end of each loop,
- * but once a loop where it returns no tuples.
- */
+/* A node is called for each tuple, if it returns tuples, and for the end of each loop. */
 static bool
 count_node_calls(PlanState *node, void *context)
 {
@@ -67,7 +59,6 @@ plan_node_ids(QueryDesc *desc)
 	return last + 1;
 }
 
-/* An execution that is under way. */
 typedef struct PlanRun
 {
 	const PlanQuery *query;
@@ -98,7 +89,7 @@ run_it(void *arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("another extension instruments the query, too"),
-				 errdetail("What is measured would not be what it is taken for."),
+				 errdetail("The result would include the other extension's overhead."),
 				 errhint("If it is auto_explain, set auto_explain.log_analyze to off in this session.")));
 	if (observer->before_run != NULL)
 		observer->before_run(desc, observer->arg);
@@ -110,7 +101,7 @@ run_it(void *arg)
 		observer->after_run(desc, observer->arg);
 	ExecutorFinish(desc);
 
-	/* a reading is a system call: none that is not needed */
+	/* a reading is a system call, so it is skipped if not needed */
 	if (!observer->whole || observer->after_finish != NULL)
 	{
 		run->ms = (reference_ns() - start) / 1e6;
@@ -137,26 +128,8 @@ plan_run(const PlanQuery *query, const PlanObserver *observer)
 	return run.ms;
 }
 
-/* Work for a query, done as the one who executes it. */
-typedef struct RoleWork
-{
-	const PlanQuery *query;
-	void		(*work) (void *arg);
-	void	   *arg;
-} RoleWork;
-
-static void
-work_as_role(void *arg)
-{
-	const RoleWork *work = arg;
-
-	plan_query_as_role(work->query->role, work->work, work->arg);
-}
-
 void
 plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg)
 {
-	RoleWork	role_work = {query, work, arg};
-
-	guarded_work(query->text, query->writes, true, work_as_role, &role_work);
+	guarded_work(query->text, query->writes, true, query->role, work, arg);
 }

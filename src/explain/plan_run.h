@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_run.h
- *	  One execution of a query's plan, with an observer.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes a query's plan once, with an observer. */
 #ifndef CLOCKTIMING_PLAN_RUN_H
 #define CLOCKTIMING_PLAN_RUN_H
 
@@ -12,44 +6,31 @@
 
 #include "explain/plan_source.h"
 
-/*
- * Who observes an execution.  Each function may be NULL, and what it allocates
- * in CurrentMemoryContext stays.
- */
+/* Callbacks of an execution; may be NULL.  What they allocate in CurrentMemoryContext is kept. */
 typedef struct PlanObserver
 {
 	int			instrument_options; /* as for CreateQueryDesc() */
-	bool		whole;			/* ExecutorStart() and ExecutorEnd() are part
-								 * of the time */
+	bool		whole;			/* including ExecutorStart() and End() */
 	void		(*before_run) (QueryDesc *desc, void *arg);
 	void		(*after_run) (QueryDesc *desc, void *arg);
-	void		(*after_finish) (QueryDesc *desc, void *arg);	/* not part of the time */
+	void		(*after_finish) (QueryDesc *desc, void *arg);	/* not part of the
+																 * duration */
 	void	   *arg;
 } PlanObserver;
 
-/*
- * Executes the plan once and returns how long that took in ms.  The output is
- * thrown away; what the query writes is rolled back.  Errors point into the
- * query.
- */
+/* Executes the plan once, rolls its writes back, and returns the duration in ms. */
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
-/*
- * An execution of plan_run() that is about to begin, which is observed already;
- * whoever sees it sets this to NULL.
- */
+/* Execution that plan_run() begins: hooks leave it to the observer, and set this to NULL. */
 extern const QueryDesc *plan_run_desc;
 
-/* Calls work(arg) under the same conditions: for another way to execute it. */
+/* Calls work(arg) under the same conditions, for a caller that executes the plan by itself. */
 extern void plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg);
 
-/*
- * How often plan nodes were called, for an observer whose instrumentation
- * counts rows.  To be called in after_finish.
- */
+/* Returns the number of calls of plan nodes, in after_finish, if rows were counted. */
 extern double plan_node_calls(QueryDesc *desc);
 
-/* A number that all plan_node_ids of a started plan are below. */
+/* Returns the upper limit of the plan_node_ids of a started plan. */
 extern int	plan_node_ids(QueryDesc *desc);
 
 #endif							/* CLOCKTIMING_PLAN_RUN_H */

@@ -1,12 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_shape.c
- *	  The one table of plan node types.
- *
- * A node whose type is not here is timed as one that may do anything.
- *
- *-------------------------------------------------------------------------
- */
+/* Nothing is assumed about a node whose type is not in the table. */
 #include "postgres.h"
 
 #include "executor/hashjoin.h"
@@ -15,138 +7,67 @@
 
 #include "explain/plan_shape.h"
 
-/* Bytes that a sort needs for a row besides its columns, at most. */
+/* Upper limit of the bytes that a sort needs for a row in addition to its columns. */
 #define SORT_ROW_OVERHEAD	64
-
-/* Plain and hashed aggregates read all in one call. */
-static InputReading
-agg_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	switch (((const Agg *) node->plan)->aggstrategy)
-	{
-		case AGG_PLAIN:
-		case AGG_HASHED:
-			return INPUT_READ_TO_END;
-		case AGG_SORTED:
-			return INPUT_AS_NODE;
-		case AGG_MIXED:
-			break;
-	}
-	return INPUT_MAY_STOP;
-}
-
-static InputReading
-setop_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	return ((const SetOp *) node->plan)->strategy == SETOP_HASHED ? INPUT_READ_TO_END : INPUT_MAY_STOP;
-}
-
-/* With RETURNING, whoever reads its rows may stop. */
-static InputReading
-modify_table_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	return ((const ModifyTable *) node->plan)->returningLists == NIL ? INPUT_READ_TO_END : INPUT_MAY_STOP;
-}
-
-/* A run condition ends a partition, or all of them. */
-static InputReading
-window_agg_inputs(const PlanState *node, const PlanState *input)
-{
-	(void) input;
-	return ((const WindowAggState *) node)->runcondition == NULL ? INPUT_AS_NODE : INPUT_MAY_STOP;
-}
-
-static InputReading
-nest_loop_inputs(const PlanState *node, const PlanState *input)
-{
-	const JoinState *join = &((const NestLoopState *) node)->js;
-
-	if (outerPlanState(node) == input || (!join->single_match && join->jointype != JOIN_ANTI))
-		return INPUT_AS_NODE;
-	return INPUT_ENDED_BY_MATCH;
-}
-
-/* Asynchronous scans are waited for. */
-static bool
-append_varies(const PlanState *node)
-{
-	return ((const AppendState *) node)->as_nasyncplans > 0;
-}
 
 static const PlanShape shapes[] = {
 	/* scans and other nodes without an input */
-	{.tag = T_SeqScanState, .plan = T_SeqScan, .name = "Seq Scan"},
-	{.tag = T_SampleScanState, .plan = T_SampleScan, .name = "Sample Scan"},
-	{.tag = T_IndexScanState, .plan = T_IndexScan, .name = "Index Scan"},
-	{.tag = T_IndexOnlyScanState, .plan = T_IndexOnlyScan, .name = "Index Only Scan"},
-	{.tag = T_BitmapHeapScanState, .plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan"},
-	{.tag = T_TidScanState, .plan = T_TidScan, .name = "Tid Scan"},
-	{.tag = T_TidRangeScanState, .plan = T_TidRangeScan, .name = "Tid Range Scan"},
-	{.tag = T_FunctionScanState, .plan = T_FunctionScan, .name = "Function Scan"},
-	{.tag = T_ValuesScanState, .plan = T_ValuesScan, .name = "Values Scan"},
-	{.tag = T_TableFuncScanState, .plan = T_TableFuncScan, .name = "Table Function Scan"},
-	{.tag = T_CteScanState, .plan = T_CteScan, .name = "CTE Scan"},
-	{.tag = T_NamedTuplestoreScanState, .plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
-	{.tag = T_WorkTableScanState, .plan = T_WorkTableScan, .name = "WorkTable Scan"},
-	{.tag = T_ForeignScanState, .plan = T_ForeignScan, .counts_rows = true, .calls_vary = true},
-	{.tag = T_CustomScanState, .plan = T_CustomScan, .counts_rows = true, .calls_vary = true},
-	{.tag = T_BitmapIndexScanState, .plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
-	{.tag = T_BitmapAndState, .plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
-	{.tag = T_BitmapOrState, .plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
+	{.plan = T_SeqScan, .name = "Seq Scan"},
+	{.plan = T_SampleScan, .name = "Sample Scan"},
+	{.plan = T_IndexScan, .name = "Index Scan"},
+	{.plan = T_IndexOnlyScan, .name = "Index Only Scan"},
+	{.plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan"},
+	{.plan = T_TidScan, .name = "Tid Scan"},
+	{.plan = T_TidRangeScan, .name = "Tid Range Scan"},
+	{.plan = T_FunctionScan, .name = "Function Scan"},
+	{.plan = T_ValuesScan, .name = "Values Scan"},
+	{.plan = T_TableFuncScan, .name = "Table Function Scan"},
+	{.plan = T_CteScan, .name = "CTE Scan"},
+	{.plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
+	{.plan = T_WorkTableScan, .name = "WorkTable Scan"},
+	{.plan = T_ForeignScan, .name = "Foreign Scan", .counts_rows = true, .calls_vary = true},
+	{.plan = T_CustomScan, .name = "Custom Scan", .counts_rows = true, .calls_vary = true},
+	{.plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
+	{.plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
+	{.plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
 
 	/* nodes that read an input to its end before they return */
-	{.tag = T_HashState, .plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
-	{.tag = T_SortState, .plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
+	{.plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
+	{.plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
 
-	/* nodes that read on as they are read themselves */
-	{.tag = T_AppendState, .plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE, .varies = append_varies},
-	{.tag = T_MergeAppendState, .plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
-	{.tag = T_SubqueryScanState, .plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
-	{.tag = T_ResultState, .plan = T_Result, .name = "Result", .inputs = INPUT_AS_NODE},
-	{.tag = T_ProjectSetState, .plan = T_ProjectSet, .name = "ProjectSet", .inputs = INPUT_AS_NODE},
-	{.tag = T_UniqueState, .plan = T_Unique, .name = "Unique", .inputs = INPUT_AS_NODE},
-	{.tag = T_GroupState, .plan = T_Group, .name = "Group", .inputs = INPUT_AS_NODE},
-	{.tag = T_LockRowsState, .plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
-	{.tag = T_MaterialState, .plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE},
-	{.tag = T_MemoizeState, .plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
-	{.tag = T_RecursiveUnionState, .plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.tag = T_IncrementalSortState, .plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
-	{.tag = T_GatherState, .plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
-	{.tag = T_GatherMergeState, .plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	/* nodes that read an input as they are read themselves */
+	{.plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE},
+	{.plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
+	{.plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
+	{.plan = T_Result, .name = "Result", .inputs = INPUT_AS_NODE},
+	{.plan = T_ProjectSet, .name = "ProjectSet", .inputs = INPUT_AS_NODE},
+	{.plan = T_Unique, .name = "Unique", .inputs = INPUT_AS_NODE},
+	{.plan = T_Group, .name = "Group", .inputs = INPUT_AS_NODE},
+	{.plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
+	{.plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE},
+	{.plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
+	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_Gather, .name = "Gather", .inputs = INPUT_AS_NODE, .gathers = true, .calls_vary = true},
+	{.plan = T_GatherMerge, .name = "Gather Merge", .inputs = INPUT_AS_NODE, .gathers = true,
+	.calls_vary = true},
 
-	/* nodes where it depends */
-	{.tag = T_AggState, .plan = T_Agg, .inputs_of = agg_inputs},
-	{.tag = T_SetOpState, .plan = T_SetOp, .inputs_of = setop_inputs},
-	{.tag = T_ModifyTableState, .plan = T_ModifyTable, .inputs_of = modify_table_inputs},
-	{.tag = T_WindowAggState, .plan = T_WindowAgg, .name = "WindowAgg", .inputs_of = window_agg_inputs, .calls_vary = true},
-	{.tag = T_NestLoopState, .plan = T_NestLoop, .name = "Nested Loop", .inputs_of = nest_loop_inputs},
+	/* nodes with exceptions, see plan_input_reading() */
+	{.plan = T_Agg, .name = "Aggregate", .inputs = INPUT_READ_TO_END},
+	{.plan = T_SetOp, .name = "SetOp", .inputs = INPUT_READ_TO_END},
+	{.plan = T_ModifyTable, .name = "ModifyTable", .inputs = INPUT_READ_TO_END},
+	{.plan = T_WindowAgg, .name = "WindowAgg", .inputs = INPUT_AS_NODE, .calls_vary = true},
+	{.plan = T_NestLoop, .name = "Nested Loop", .inputs = INPUT_AS_NODE},
 
-	/*
-	 * It may stop after the first call of the outer node if there is nothing
-	 * to join, but not later.
-	 */
-	{.tag = T_HashJoinState, .plan = T_HashJoin, .name = "Hash", .inputs = INPUT_IF_BEGUN},
+	/* may stop after the first outer call if the inner side is empty */
+	{.plan = T_HashJoin, .name = "Hash Join", .inputs = INPUT_IF_BEGUN},
 
-	/* nodes that may stop */
-	{.tag = T_MergeJoinState, .plan = T_MergeJoin, .name = "Merge"},
-	{.tag = T_LimitState, .plan = T_Limit, .name = "Limit"},
+	/* nodes that may stop before the end of an input */
+	{.plan = T_MergeJoin, .name = "Merge Join"},
+	{.plan = T_Limit, .name = "Limit"},
 };
 
-static const PlanShape unknown_shape = {.tag = T_Invalid, .calls_vary = true};
-
-const PlanShape *
-plan_shape(const PlanState *node)
-{
-	for (int i = 0; i < (int) lengthof(shapes); i++)
-	{
-		if (shapes[i].tag == nodeTag(node))
-			return &shapes[i];
-	}
-	return &unknown_shape;
-}
+static const PlanShape unknown_shape = {.plan = T_Invalid, .calls_vary = true};
 
 const PlanShape *
 plan_shape_of(const Plan *plan)
@@ -159,23 +80,56 @@ plan_shape_of(const Plan *plan)
 	return &unknown_shape;
 }
 
+const PlanShape *
+plan_shape(const PlanState *node)
+{
+	return plan_shape_of(node->plan);
+}
+
 InputReading
 plan_input_reading(const PlanState *node, const PlanState *input)
 {
-	const PlanShape *shape = plan_shape(node);
+	const Plan *plan = node->plan;
+	const JoinState *join = (const JoinState *) node;
+	bool		may_stop = false;
 
-	return shape->inputs_of != NULL ? shape->inputs_of(node, input) : shape->inputs;
+	switch (nodeTag(plan))
+	{
+		case T_Agg:
+			/* the others but AGG_MIXED read all input in one call */
+			if (((const Agg *) plan)->aggstrategy == AGG_SORTED)
+				return INPUT_AS_NODE;
+			may_stop = ((const Agg *) plan)->aggstrategy == AGG_MIXED;
+			break;
+		case T_SetOp:
+			may_stop = ((const SetOp *) plan)->strategy != SETOP_HASHED;
+			break;
+		case T_ModifyTable:
+			/* the reader of its rows may stop */
+			may_stop = ((const ModifyTable *) plan)->returningLists != NIL;
+			break;
+		case T_WindowAgg:
+			/* a run condition ends one partition, or all of them */
+			may_stop = ((const WindowAggState *) node)->runcondition != NULL;
+			break;
+		case T_NestLoop:
+			if (outerPlanState(node) != input &&
+				(join->single_match || join->jointype == JOIN_ANTI))
+				return INPUT_ENDED_BY_MATCH;
+			break;
+		default:
+			break;
+	}
+	return may_stop ? INPUT_MAY_STOP : plan_shape_of(plan)->inputs;
 }
 
 bool
 plan_calls_vary(const PlanState *node)
 {
-	const PlanShape *shape = plan_shape(node);
-
-	return shape->calls_vary || (shape->varies != NULL && shape->varies(node));
+	return plan_shape(node)->calls_vary ||
+		(IsA(node, AppendState) && ((const AppendState *) node)->as_nasyncplans > 0);
 }
 
-/* Whether an aggregate sorts its input by itself. */
 static bool
 agg_sorts(const AggState *agg)
 {
@@ -201,18 +155,59 @@ plan_works_between(const PlanState *node, double rows)
 	switch (nodeTag(node))
 	{
 		case T_SortState:
-			/* (asking the sort would change what EXPLAIN says of it) */
+
+			/* reading the sort's statistics changes what EXPLAIN prints */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;
 		case T_AggState:
 			return ((const Agg *) node->plan)->aggstrategy == AGG_HASHED ||
-				((const Agg *) node->plan)->aggstrategy == AGG_MIXED || agg_sorts((const AggState *) node);
+				((const Agg *) node->plan)->aggstrategy == AGG_MIXED ||
+				agg_sorts((const AggState *) node);
 		case T_SetOpState:
 		case T_ModifyTableState:
 			return true;
 		default:
 			return plan_calls_vary(node);
+	}
+}
+
+bool
+plan_end_shows(const PlanState *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_SeqScanState:
+		case T_IndexScanState:
+		case T_IndexOnlyScanState:
+		case T_BitmapHeapScanState:
+		case T_FunctionScanState:
+		case T_ValuesScanState:
+		case T_CteScanState:
+		case T_SortState:
+		case T_MaterialState:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Scans and sorts clear the slot that they return. */
+bool
+plan_is_at_end(const PlanState *node)
+{
+	const MaterialState *material = (const MaterialState *) node;
+
+	switch (nodeTag(node))
+	{
+		case T_SortState:
+			return TupIsNull(node->ps_ResultTupleSlot);
+		case T_MaterialState:
+			return material->eof_underlying &&
+				(material->tuplestorestate == NULL || tuplestore_ateof(material->tuplestorestate));
+		default:
+			return TupIsNull(node->ps_ProjInfo != NULL ? node->ps_ProjInfo->pi_state.resultslot :
+							 ((const ScanState *) node)->ss_ScanTupleSlot);
 	}
 }
 

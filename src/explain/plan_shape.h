@@ -1,72 +1,65 @@
-/*-------------------------------------------------------------------------
- *
- * plan_shape.h
- *	  The one table of plan node types: how a node is called, what it does to
- *	  its inputs, and whether its calls vary.
- *
- *-------------------------------------------------------------------------
+/*
+ * The table of plan node types: names, how nodes read their inputs, and whether their calls vary.
  */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
 
 #include "nodes/execnodes.h"
 
-/* How far an input's tuples are read before it is rescanned, or the query ends. */
+/* How far a node reads an input before the input is rescanned or the query ends. */
 typedef enum InputReading
 {
-	INPUT_MAY_STOP,				/* no more is known */
-	INPUT_READ_TO_END,			/* each loop ends with a call without a tuple */
-	INPUT_IF_BEGUN,				/* so does each that has a second call */
-	INPUT_ENDED_BY_MATCH,		/* a match ends it: hardly more than one call */
+	INPUT_MAY_STOP,				/* not known */
+	INPUT_READ_TO_END,			/* each loop ends with a call without tuple */
+	INPUT_IF_BEGUN,				/* to the end if the loop has a second call */
+	INPUT_ENDED_BY_MATCH,		/* until a match: hardly more than one call */
 	INPUT_AS_NODE				/* to the end if the node itself is */
 } InputReading;
 
-/* How a node hands out what it makes. */
 typedef enum NodeOutput
 {
-	OUTPUT_TUPLES,				/* a call each, by ExecProcNode() */
-	OUTPUT_WHOLE				/* all by one call of MultiExecProcNode() */
+	OUTPUT_TUPLES,				/* one tuple per call of ExecProcNode() */
+	OUTPUT_WHOLE				/* all in one call of MultiExecProcNode() */
 } NodeOutput;
 
 typedef struct PlanShape
 {
-	NodeTag		tag;			/* of its state */
 	NodeTag		plan;
-	const char *name;			/* EXPLAIN's, or what it begins with; NULL:
-								 * made of the plan's fields */
+	const char *name;			/* Node Type in EXPLAIN (FORMAT JSON) */
 	NodeOutput	output;
 	InputReading inputs;
-	bool		gathers;		/* its inputs run in workers, too */
-	bool		counts_rows;	/* whoever implements it may count rows that
-								 * it does not return */
+	bool		gathers;		/* its inputs are also executed in workers */
+	bool		counts_rows;	/* may count rows that it does not return */
 
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
-								 * many rows, or wait for others */
-
-	/* where the plan's fields decide, in place of the two */
-	InputReading (*inputs_of) (const PlanState *node, const PlanState *input);
-	bool		(*varies) (const PlanState *node);
+								 * many rows, or wait */
 } PlanShape;
 
-/* That of a type that the table lacks promises nothing. */
+/* Return the entry of a node's type, or one that says that nothing is known. */
 extern const PlanShape *plan_shape(const PlanState *node);
 extern const PlanShape *plan_shape_of(const Plan *plan);
 
-/* How a node reads one of its inputs, which is not a subplan of an expression. */
+/* Returns how a node reads one of its inputs.  Subplans of expressions are no inputs. */
 extern InputReading plan_input_reading(const PlanState *node, const PlanState *input);
 
 extern bool plan_calls_vary(const PlanState *node);
 
 /*
- * Whether a node may work for long by itself after the last call of an input, and
- * between two calls, after so many rows: it writes to disk what memory does not hold,
- * say.
+ * Return whether a node may work for long by itself after the last call of its input, and between
+ * two calls, if the input has returned "rows" rows; for example because it writes to disk.
  */
 extern bool plan_works_after(const PlanState *node, double rows);
 extern bool plan_works_between(const PlanState *node, double rows);
 
-/* Whether each evaluation takes all that the subplan returns; not of a CTE. */
+/*
+ * Whether a node's state shows that its latest call has returned no tuple, and whether that was
+ * so.  The node must not be called at the moment, and its loop must not have been ended by a rescan.
+ */
+extern bool plan_end_shows(const PlanState *node);
+extern bool plan_is_at_end(const PlanState *node);
+
+/* Returns whether each evaluation reads the subplan to the end.  Not for CTEs. */
 extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);
 
 #endif							/* CLOCKTIMING_PLAN_SHAPE_H */

@@ -1,7 +1,3 @@
-/*
- * plan_source.c
- *	  See plan_source.h.
- */
 #include "postgres.h"
 
 #include "access/table.h"
@@ -25,7 +21,6 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
@@ -38,11 +33,10 @@
 #define ALLOW_WRITES_HINT \
 	"allow_writes => true executes it and rolls each execution back; sequences and effects outside of the database stay."
 
-/* A query to be planned. */
 typedef struct Planning
 {
 	PlanQuery  *query;
-	ArrayType  *values;			/* of parameters; NULL: none */
+	ArrayType  *values;			/* values of parameters; NULL: none */
 	bool		allow_writes;
 } Planning;
 
@@ -56,7 +50,7 @@ refuse_writes(const Planning *planning, const char *kind)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Those that have no query's parameters. */
+/* Refuses statements whose parameters cannot be given. */
 static void
 refuse_params(const Planning *planning, const char *kind, const char *hint)
 {
@@ -77,7 +71,7 @@ refuse_no_data(const char *kind)
 			 errhint("Leave WITH NO DATA out.")));
 }
 
-/* Refuses all but what can be executed again and again without harm. */
+/* Refuses statements that cannot be executed repeatedly without harm. */
 static void
 check_statement(const Planning *planning, RawStmt *raw)
 {
@@ -111,21 +105,27 @@ check_statement(const Planning *planning, RawStmt *raw)
 	}
 }
 
-/*
- * Parameters
- */
-
 static void
 param_error_callback(void *arg)
 {
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
-/* Each element of "values" as a value of the type of its parameter. */
-static ParamListInfo
-read_params(ArrayType *values, const Oid *types, int ntypes)
+/* Types of parameters, and the resulting values. */
+typedef struct Parameters
 {
+	const Planning *planning;
+	Oid		   *types;
+	int			n;
+	const ExecuteStmt *execute; /* EXECUTE with the arguments, or NULL */
 	ParamListInfo params;
+} Parameters;
+
+/* Converts each of the planning's values to the type of its parameter. */
+static void
+read_parameters(void *arg)
+{
+	Parameters *parameters = arg;
 	int			number = 0;
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
@@ -136,57 +136,37 @@ read_params(ArrayType *values, const Oid *types, int ntypes)
 	bool	   *nulls;
 	int			n;
 
-	deconstruct_array(values, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &n);
-	if (n != ntypes)
+	deconstruct_array(parameters->planning->values, TEXTOID, -1, false, TYPALIGN_INT,
+					  &elements, &nulls, &n);
+	if (n != parameters->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("wrong number of values in params"),
-				 errdetail("Expected %d values but got %d.", ntypes, n),
-				 ntypes == 0 ? errhint("Leave params out.") :
+				 errdetail("Expected %d values but got %d.", parameters->n, n),
+				 parameters->n == 0 ? errhint("Leave params out.") :
 				 errhint("Give one value for each parameter, in order, for example params => '{42,abc}'.")));
 
-	params = makeParamList(ntypes);
+	parameters->params = makeParamList(n);
 	error_context_stack = &callback;
 	for (int i = 0; i < n; i++)
 	{
-		ParamExternData *param = &params->params[i];
+		ParamExternData *param = &parameters->params->params[i];
 		Oid			input;
 		Oid			io_param;
 
 		number = i + 1;
-		getTypeInputInfo(types[i], &input, &io_param);
-		param->ptype = types[i];
+		param->ptype = parameters->types[i];
 		param->pflags = PARAM_FLAG_CONST;
 		param->isnull = nulls[i];
-		param->value = OidInputFunctionCall(input, nulls[i] ? NULL : TextDatumGetCString(elements[i]),
+		getTypeInputInfo(param->ptype, &input, &io_param);
+		param->value = OidInputFunctionCall(input,
+											nulls[i] ? NULL : TextDatumGetCString(elements[i]),
 											io_param, -1);
 	}
 	error_context_stack = callback.previous;
-	return params;
 }
 
-/* Parameters of a query: their types, and what comes of the values. */
-typedef struct Parameters
-{
-	const Planning *planning;
-	Oid		   *types;
-	int			n;
-	const ExecuteStmt *execute; /* whose arguments they are, or NULL */
-	ParamListInfo params;
-} Parameters;
-
-static void
-read_parameters(void *arg)
-{
-	Parameters *parameters = arg;
-
-	parameters->params = read_params(parameters->planning->values, parameters->types, parameters->n);
-}
-
-/*
- * The query with its parameters' types as PREPARE finds them, but text for
- * those that nothing is known of.
- */
+/* Analyzes the query.  Parameters have the types that PREPARE finds; text if nothing is known. */
 static Query *
 analyze(const Planning *planning, RawStmt *raw)
 {
@@ -213,15 +193,11 @@ analyze(const Planning *planning, RawStmt *raw)
 	} while (!known);
 	parameters.types = types;
 	parameters.n = n;
-	/* what input functions write is not part of any execution */
+	/* what input functions write is no part of an execution */
 	subtransaction_undone(read_parameters, &parameters);
 	planning->query->params = parameters.params;
 	return query;
 }
-
-/*
- * Plans
- */
 
 static void
 take_plan(const Planning *planning, PlannedStmt *plan)
@@ -240,52 +216,36 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Rules make them of others, and prepared statements may be such. */
-static void
-refuse_utility(CmdType command, Node *utility)
+/* Returns the only statement.  Rules may add others, and may add utility statements. */
+static void *
+only_statement(List *statements)
 {
-	if (command == CMD_UTILITY)
+	Node	   *only = list_length(statements) == 1 ? linitial(statements) : NULL;
+
+	if (only == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure utility statements: %s", CreateCommandName(utility))));
+				 errmsg("cannot measure a statement that rules turn into %d statements",
+						list_length(statements))));
+	if (IsA(only, Query) ? ((Query *) only)->utilityStmt != NULL :
+		((PlannedStmt *) only)->utilityStmt != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot measure utility statements: %s", CreateCommandName(only))));
+	return only;
 }
 
 static void
 plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 {
 	bool		generic = plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN;
-	List	   *queries = pg_rewrite_query(query);
 
-	if (list_length(queries) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a statement that rules turn into %d statements",
-						list_length(queries))));
-	refuse_utility(linitial_node(Query, queries)->commandType, linitial_node(Query, queries)->utilityStmt);
-	take_plan(planning, compat_plan_query(linitial_node(Query, queries), planning->query->text,
-										  cursor_options,
+	take_plan(planning, compat_plan_query(only_statement(pg_rewrite_query(query)),
+										  planning->query->text, cursor_options,
 										  generic ? NULL : planning->query->params));
 }
 
-/*
- * Prepared statements
- */
-
-/* Errors of a prepared statement point into its own text. */
-static void
-prepared_error_callback(void *arg)
-{
-	int			position = geterrposition();
-
-	if (position > 0)
-	{
-		errposition(0);
-		internalerrposition(position);
-		internalerrquery(arg);
-	}
-}
-
-/* The arguments of EXECUTE, as the server evaluates them. */
+/* Evaluates the arguments of EXECUTE as the server does. */
 static void
 evaluate_arguments(void *arg)
 {
@@ -306,7 +266,8 @@ evaluate_arguments(void *arg)
 		Node	   *given = transformExpr(pstate, copyObject(lfirst(cell)),
 										  EXPR_KIND_EXECUTE_PARAMETER);
 		Node	   *expression = coerce_to_target_type(pstate, given, exprType(given), type, -1,
-													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
+													   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST,
+													   -1);
 
 		if (expression == NULL)
 			ereport(ERROR,
@@ -334,7 +295,8 @@ evaluate_arguments(void *arg)
 		param->value = ExecEvalExprSwitchContext(lfirst(cell), GetPerTupleExprContext(estate),
 												 &param->isnull);
 		get_typlenbyval(param->ptype, &length, &by_value);
-		/* it is to outlive the state of the executor, and what is undone */
+
+		/* used after the end of the executor's state */
 		if (!param->isnull)
 			param->value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(param->value)) :
 				datumCopy(param->value, by_value, length);
@@ -343,10 +305,7 @@ evaluate_arguments(void *arg)
 	parameters->params = params;
 }
 
-/*
- * What the arguments of EXECUTE write is undone.  They may even do away with the
- * prepared statement, so that it is looked up again.
- */
+/* Evaluates the arguments, which may deallocate the statement: it is looked up again. */
 static CachedPlanSource *
 prepared_source(const Planning *planning, const ExecuteStmt *execute)
 {
@@ -378,21 +337,17 @@ prepared_source(const Planning *planning, const ExecuteStmt *execute)
 	return source;
 }
 
-/*
- * The plan that EXECUTE would use.  It is copied: nothing is to be held that
- * DEALLOCATE in a function of the query could not release.
- */
+/* Copies the plan that EXECUTE would use, because a function in it may call DEALLOCATE. */
 static void
 plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 {
 	CachedPlanSource *source = prepared_source(planning, execute);
 	char	   *source_text = pstrdup(source->query_string);
 	ErrorContextCallback callback = {
-		.callback = prepared_error_callback,
+		.callback = error_in_text,
 		.arg = source_text
 	};
 	CachedPlan *cached;
-	List	   *plans;
 
 	if (!source->fixed_result)
 		ereport(ERROR,
@@ -404,21 +359,11 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 	error_context_stack = &callback;
 	cached = GetCachedPlan(source, planning->query->params, CurrentResourceOwner, NULL);
 	error_context_stack = callback.previous;
-	plans = copyObject(cached->stmt_list);
+	take_plan(planning, copyObject(castNode(PlannedStmt, only_statement(cached->stmt_list))));
 	ReleaseCachedPlan(cached, CurrentResourceOwner);
-
-	if (list_length(plans) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot measure a statement that rules turn into %d statements",
-						list_length(plans))));
-	refuse_utility(linitial_node(PlannedStmt, plans)->commandType, linitial_node(PlannedStmt, plans)->utilityStmt);
-	take_plan(planning, linitial_node(PlannedStmt, plans));
 }
 
-/*
- * CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW
- */
+/* CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW */
 static void
 plan_create(const Planning *planning, CreateTableAsStmt *create)
 {
@@ -429,7 +374,7 @@ plan_create(const Planning *planning, CreateTableAsStmt *create)
 	PreventCommandIfReadOnly(kind);
 	if (create->into->skipData)
 		refuse_no_data(kind);
-	/* an error, unless IF NOT EXISTS */
+	/* raises an error unless IF NOT EXISTS */
 	if (CreateTableAsRelExists(create))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -450,10 +395,6 @@ plan_create(const Planning *planning, CreateTableAsStmt *create)
 	planning->query->writes = true;
 }
 
-/*
- * REFRESH MATERIALIZED VIEW
- */
-
 typedef struct ViewPlanning
 {
 	const Planning *planning;
@@ -470,9 +411,8 @@ plan_view(void *arg)
 }
 
 /*
- * The view's query is planned and executed as its owner, and the view stays.
- * Whoever may only refresh it is not to see how many rows there are in tables that
- * the owner alone may read.
+ * Plans and executes the view's query as the view's owner, and does not change the view.  A user
+ * who may only refresh the view must not see row counts of tables that only the owner may read.
  */
 static void
 plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
@@ -503,31 +443,10 @@ plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
 	planning->query->role = relation->rd_rel->relowner;
 	table_close(relation, NoLock);
 
-	plan_query_as_role(planning->query->role, plan_view, &view);
+	work_as_role(planning->query->role, plan_view, &view);
 }
 
-void
-plan_query_as_role(Oid role, void (*work) (void *arg), void *arg)
-{
-	Oid			user;
-	int			context;
-	int			nest_level;
-
-	if (!OidIsValid(role))
-	{
-		work(arg);
-		return;
-	}
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
-	nest_level = NewGUCNestLevel();
-	compat_RestrictSearchPath();
-	work(arg);
-	AtEOXact_GUC(false, nest_level);
-	SetUserIdAndSecContext(user, context);
-}
-
-/* Functions are executed by the planner, too. */
+/* Plans the statement; called under the guard, because the planner executes functions, too. */
 static void
 plan_it(void *arg)
 {
@@ -576,7 +495,7 @@ plan_query_params(const char *text, ArrayType *params, bool allow_writes)
 
 	query->text = query->source_text = text;
 
-	guarded_work(text, allow_writes, false, plan_it, &planning);
+	guarded_work(text, allow_writes, false, InvalidOid, plan_it, &planning);
 	return query;
 }
 

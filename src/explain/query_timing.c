@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * query_timing.c
- *	  What is kept of a plan while it is timed: the run as a whole.
- *
- *-------------------------------------------------------------------------
- */
+/* What is kept of a plan while it is timed: the run as a whole. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -168,7 +162,7 @@ add_long_gap(NodeTiming *t, double ticks)
 		if (is_timed(t))
 			samples->long_seen++;
 		else
-			samples->long_certain += 1.0 / gap;
+			samples->long_certain += 1.0 / (gap - 1);
 	}
 }
 
@@ -179,7 +173,7 @@ add_hidden_gap(NodeSamples *samples, double ticks)
 	int			gap = Max(samples->first.policy.gap, samples->later.policy.gap);
 
 	samples->hidden_ticks += ticks;
-	samples->long_expected += gap > 0 ? 1.0 / gap : 0;
+	samples->long_expected += gap > 1 ? 1.0 / (gap - 1) : 0;
 }
 
 /*
@@ -278,8 +272,9 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 	return Max(ticks - excess, 0);
 }
 
-uint64
-query_end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
+/* Ends a gap between two readings of the clock that may be a long one.  Returns the reading. */
+static uint64
+end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 {
 	bool		known = t != NULL && t->samples != NULL;
 	double		ordinary = known ? ordinary_ticks(query, t, within, ticks) : 0;
@@ -305,6 +300,18 @@ query_end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 	query->long_off_ticks += (uint64) own;
 	query_take_off(query);
 	return query->last_reading - query->off_ticks;
+}
+
+uint64
+query_reading(QueryTiming *query, NodeTiming *t, bool within)
+{
+	uint64		now = fenced_ticks();
+	double		ticks = (double) (int64) (now - query->last_reading);
+
+	query->last_reading = now;
+	if (unlikely(ticks > query->long_ticks))
+		return end_gap(query, t, within, ticks);
+	return now - query->off_ticks;
 }
 
 void

@@ -1,7 +1,3 @@
-/*
- * run_series.c
- *	  See run_series.h.
- */
 #include "postgres.h"
 
 #include <math.h>
@@ -11,15 +7,14 @@
 
 #define CONFIDENCE			0.95
 
-/* A time of one process, or a share in percent, in so many runs. */
+/* Statistics over several runs of a time of one process, or of a share in percent. */
 typedef struct TimeSeries
 {
 	int			n;
 	double		mean_ns;
-	double		squares;		/* of differences from the mean, added up */
-	double		random;			/* sum of squares of margins: what differs
-								 * from run to run */
-	double		common;			/* and what does not */
+	double		squares;		/* sum of squared differences from the mean */
+	double		random;			/* sum of squared margins, random part */
+	double		common;			/* sum of margins, common part */
 } TimeSeries;
 
 typedef struct NodeSeries
@@ -27,18 +22,20 @@ typedef struct NodeSeries
 	TimeSeries	total;
 	TimeSeries	self;
 	TimeSeries	first;
-	TimeSeries	share;			/* in percent */
-	int			processes;		/* in the run with most */
-	double		calls;			/* sums */
+	TimeSeries	share;			/* share of the query's time, in percent */
+	int			processes;		/* maximum over runs */
+	double		calls;			/* sum over runs */
 	double		timed;
 	double		rows;
 	double		loops;
 	double		untimed_rows;
 	double		untimed_loops;
-	double		adjusted_ns;	/* of one process */
+	double		adjusted_ns;	/* mean per process */
 } NodeSeries;
 
-/* "common" is the part of the margin that is the same in all runs. */
+/*
+ * Adds a time to the statistics.  "common" is the part of the margin that is the same in all runs.
+ */
 static void
 add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 {
@@ -52,7 +49,7 @@ add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 	series->random += margin_ns * margin_ns - common;
 }
 
-/* A share that is unknown in one run is known well enough to be one of many. */
+/* Adds a share, also one that is unknown in one run, because the mean of many is known. */
 static void
 add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node)
 {
@@ -60,14 +57,15 @@ add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node
 
 	if (plan->whole_ns > 0)
 		add_time(series, node->self_ns * percent,
-				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent : node->share_margin_percent,
+				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
+				 node->share_margin_percent,
 				 node->self_cost_margin_ns * percent);
 }
 
 void
 run_series_add(RunSeries *series, const PlanEstimate *plan)
 {
-	/* pruning may have left fewer nodes in the runs before */
+	/* earlier runs may have had fewer nodes because of pruning */
 	if (plan->nids > series->nids)
 	{
 		NodeSeries *nodes = palloc0(sizeof(NodeSeries) * plan->nids);
@@ -90,7 +88,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		double		part = 1.0 / Max(node->processes, 1);
 		NodeSeries *sums;
 
-		/* of those that pruning leaves the ids are the same in all runs */
+		/* nodes that are not pruned have the same id in all runs */
 		if (node->id < 0 || node->id >= series->nids)
 			continue;
 		sums = &series->nodes[node->id];
@@ -111,7 +109,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 	}
 }
 
-/* The mean of n runs, and half of its confidence interval. */
+/* Returns the mean of n runs, and sets *margin_ns to half of its confidence interval. */
 static double
 mean_time(TimeSeries series, int n, double *margin_ns)
 {

@@ -1,7 +1,3 @@
-/*
- * sampled_run.c
- *	  See sampled_run.h.
- */
 #include "postgres.h"
 
 #include "executor/instrument.h"
@@ -17,20 +13,20 @@ sampling_check(const char *name, int64 sampling)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be between 1 and %d", name, NODE_SAMPLING_MAX),
 				 errdetail("The number given is %lld.", (long long) sampling),
-				 errhint("One call in so many is timed: 1 times every call, and 64, the default, costs next to nothing.")));
+				 errhint("1 times every call; 64, the default, times about one call in 64, which costs very little.")));
 	return (int) sampling;
 }
 
 double
 max_overhead_check(const char *name, double percent)
 {
-	/* written so that NaN fails, too */
+	/* in this form NaN fails, too */
 	if (!(percent > 0 && percent <= 100))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be greater than 0 and at most 100 percent", name),
 				 errdetail("The share given is %g percent.", percent),
-				 errhint("Timing may add about this share of the elapsed time: 1, the default, suits most queries, and 100 hardly limits it.")));
+				 errhint("Timing adds at most about this share of the elapsed time; 1, the default, suits most queries.")));
 	return percent;
 }
 
@@ -61,7 +57,7 @@ sampled_after_finish(QueryDesc *desc, void *arg)
 	node_timing_stop(run->timing);
 	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
 	run->plan = node_timing_detach(run->timing);
-	/* auto_explain may look at it as the execution ends */
+	/* auto_explain may print it when the execution ends */
 	if (run->plan != NULL)
 		node_timing_show(desc, run->plan);
 	MemoryContextSwitchTo(old);
@@ -73,7 +69,7 @@ void
 sampled_run(const PlanQuery *query, SampledRun *run)
 {
 	PlanObserver observer = {
-		/* of one node alone nothing else is to be counted */
+		/* with one timed node, no other node is counted */
 		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
 		.before_run = sampled_before_run,
 		.after_run = sampled_after_run,

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * sampled_run.h
- *	  One execution of a plan whose nodes are timed by sampling.
- *
- *-------------------------------------------------------------------------
- */
+/* Executes a plan once and times its nodes by sampling. */
 #ifndef CLOCKTIMING_SAMPLED_RUN_H
 #define CLOCKTIMING_SAMPLED_RUN_H
 
@@ -14,33 +8,29 @@
 #define SAMPLING_DEFAULT		64
 #define MAX_OVERHEAD_DEFAULT	1.0
 
-/*
- * ERROR unless a value may be that field of NodeTimingOptions.  "name" is what
- * the user calls it.
- */
+/* Return the value of this name, or raise an error if it is not valid for NodeTimingOptions. */
 extern int	sampling_check(const char *name, int64 sampling);
 extern double max_overhead_check(const char *name, double percent);
 
 typedef struct SampledRun
 {
 	NodeTimingOptions options;
-	MemoryContext context;		/* in which the plan is put; NULL: the query's
-								 * own */
+	MemoryContext context;		/* for "plan"; NULL: the query's own */
 	void		(*finished) (QueryDesc *desc, void *arg);	/* called with the plan,
 															 * before ExecutorEnd();
-															 * or NULL */
+															 * may be NULL */
 	void	   *arg;
 
-	QueryTiming *timing;		/* while the plan is being executed */
-	PlanEstimate *plan;			/* after ExecutorFinish(); the server's own
-								 * instrumentation has its figures.  NULL: see
-								 * node_timing_detach() */
+	QueryTiming *timing;		/* state during the execution */
+	PlanEstimate *plan;			/* result after ExecutorFinish(); the server's
+								 * instrumentation contains it, too.  NULL:
+								 * see node_timing_detach() */
 } SampledRun;
 
-/* Executes the plan so.  Raises an error if another extension prevents it. */
+/* Executes the plan.  Raises an error if another extension prevents the timing. */
 extern void sampled_run(const PlanQuery *query, SampledRun *run);
 
-/* Its observer, for whoever executes a plan otherwise; arg is the SampledRun. */
+/* Callbacks of its observer, for other ways to execute a plan; arg is the SampledRun. */
 extern void sampled_before_run(QueryDesc *desc, void *arg);
 extern void sampled_after_run(QueryDesc *desc, void *arg);
 extern void sampled_after_finish(QueryDesc *desc, void *arg);

@@ -1,17 +1,10 @@
-/*-------------------------------------------------------------------------
- *
- * server_instr.c
- *	  The server's instrumentation of plan nodes and triggers.
- *
- *-------------------------------------------------------------------------
- */
+/* The server's instrumentation of plan nodes and triggers. */
 #include "postgres.h"
 
 #include "compat.h"
 #include "explain/server_instr.h"
 
 #if PG_VERSION_NUM >= 190000
-/* Times are ticks of the clock that the server times with. */
 typedef instr_time ServerTime;
 
 #define COMMON(i) (&(i)->instr)
@@ -27,7 +20,6 @@ server_time(double ns)
 	return unit;
 }
 #else
-/* Times are seconds. */
 typedef double ServerTime;
 
 #define COMMON(i) (i)
@@ -122,10 +114,7 @@ instr_take_off_call(NodeInstr *instr, double *ns)
 void
 instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
 {
-	/*
-	 * EXPLAIN prints the times as a range.  However the two were estimated,
-	 * the end is not before the beginning; dividing and rounding keep that.
-	 */
+	/* EXPLAIN prints a range, whose end must not be before its beginning */
 	total_ns = Max(total_ns, 0);
 	instr->ntuples = rows;
 	instr->nloops = loops;
@@ -158,7 +147,7 @@ void
 instr_set_timer(NodeInstr *instr, bool need)
 {
 	COMMON(instr)->need_timer = need;
-	/* a call that is being timed ends untimed */
+	/* a call that is being timed is not counted as timed */
 	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
 }
 
@@ -190,7 +179,7 @@ void
 trigger_set_timer(TriggerInstr *instr, bool need)
 {
 	COMMON(instr)->need_timer = need;
-	/* a call that is being timed ends untimed */
+	/* a call that is being timed is not counted as timed */
 	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
 }
 

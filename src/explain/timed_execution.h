@@ -1,11 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timed_execution.h
- *	  The executions that are timed by sampling at this moment, and the EXPLAIN
- *	  statement that is at work.
- *
- *-------------------------------------------------------------------------
- */
+/* State of a timed execution, and of the EXPLAIN statement that is being executed. */
 #ifndef CLOCKTIMING_TIMED_EXECUTION_H
 #define CLOCKTIMING_TIMED_EXECUTION_H
 
@@ -15,54 +8,48 @@
 #include "compat.h"
 #include "explain/sampled_run.h"
 
-/* How an execution was drawn; filled in by the sampler. */
+/* Result of the draw for the statistics of plans.  Set by the execution sampler. */
 typedef struct ExecutionDraw
 {
-	double		weight;			/* number of executions that this one stands
-								 * for; 0: it was not drawn */
+	double		weight;			/* represented executions; 0: not drawn */
 	double		failed_weight;	/* the same if it fails */
-	bool		nodes;			/* its nodes are timed; else the execution as
-								 * a whole */
+	bool		nodes;			/* false: only the duration is timed */
 	double		cost_ns;		/* duration of the draw */
-	uint64		class;			/* for him */
+	uint64		class;			/* private to the execution sampler */
 	uint64		queryid;
 	uint64		planid;
 	Oid			userid;
 } ExecutionDraw;
 
-/* An execution that is timed; in the query's memory. */
+/* A timed execution.  Allocated in the query's memory context. */
 typedef struct TimedExecution
 {
 	QueryDesc  *desc;
-	SampledRun	run;			/* run.timing is NULL if no nodes are timed,
-								 * run.plan until it has finished */
+	SampledRun	run;			/* run.timing is NULL if no nodes are timed;
+								 * run.plan is NULL until the end */
 	ExecutionDraw drawn;
-	double		attach_ns;		/* that it took to have it timed */
-	uint64		part_ns;		/* when the latest of these has begun */
-	bool		under_way;		/* ExecutorRun() or ExecutorFinish() has not
-								 * come back */
-	double		run_ns;			/* duration of ExecutorRun() and
-								 * ExecutorFinish(), if no nodes are timed */
-	uint64		stop_ns;		/* when it was over, as reference_ns() */
+	double		attach_ns;		/* time to set up the timing */
+	uint64		part_ns;		/* start of ExecutorRun() or -Finish() */
+	bool		under_way;		/* within ExecutorRun() or ExecutorFinish() */
+	double		run_ns;			/* if no nodes are timed */
+	uint64		stop_ns;		/* by reference_ns(); 0: not ended */
 	dlist_node	link;
 	MemoryContextCallback at_end;
 } TimedExecution;
 
-/* An EXPLAIN statement that is at work. */
 typedef struct ExplainAtWork
 {
-	const char *text;			/* of the statement */
-	MemoryContext context;		/* in which it executes its plans */
+	const char *text;			/* text of the statement */
+	MemoryContext context;		/* context in which EXPLAIN executes its plans */
 	ExplainState *es;			/* NULL: not known */
-	QueryDesc  *desc;			/* the plan that is being executed and
-								 * printed, of which there may be several; or
-								 * NULL */
-	TimedExecution *execution;	/* if that is timed */
-	struct ExplainOption *option;	/* NULL: it has no option of ours */
-	int			marked_from;	/* before 18: where in the output numbers in
-								 * place of margins may be printed; -1:
-								 * nowhere */
-	int64		markers;		/* the numbers */
+	QueryDesc  *desc;			/* plan that is being executed and printed,
+								 * one of possibly several; NULL: none */
+	TimedExecution *execution;	/* its execution, if timed */
+	struct ExplainOption *option;	/* NULL: none of clocktiming */
+	int			marked_from;	/* before 18: position in the output after
+								 * which markers may be printed; -1: no
+								 * markers */
+	int64		markers;		/* base of the markers */
 } ExplainAtWork;
 
 #endif							/* CLOCKTIMING_TIMED_EXECUTION_H */

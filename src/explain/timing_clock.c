@@ -1,28 +1,19 @@
-/*-------------------------------------------------------------------------
- *
- * timing_clock.c
- *	  The clock that calls are timed with.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that times calls. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"
 #include "core/reference.h"
 #include "explain/timing_clock.h"
 
-/* It takes 60 us to ask the kernel which clock it trusts. */
+/* Validity of the kernel's answer, in ns.  It takes 60 us to ask which clock the kernel trusts. */
 #define VALID_NS		UINT64CONST(10000000000)
 
 bool		timing_by_counter = false;
 
-/* Queries that are timed with it, of which the memory is still there. */
+/* Number of timed queries whose memory exists. */
 static int	holders = 0;
 
-/*
- * By the rule of PostgreSQL 19, also where the server is older, and by its
- * setting: which a function in a query that is being timed may change.
- */
+/* By PostgreSQL 19's rule and setting, on all versions.  A timed query may change the setting. */
 void
 timing_clock_choose(bool recent)
 {

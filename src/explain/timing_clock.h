@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timing_clock.h
- *	  The clock that calls are timed with.
- *
- *-------------------------------------------------------------------------
- */
+/* The clock that times calls. */
 #ifndef CLOCKTIMING_TIMING_CLOCK_H
 #define CLOCKTIMING_TIMING_CLOCK_H
 
@@ -12,13 +6,15 @@
 #include "core/system_clock.h"
 #include "core/timing_counter.h"
 
-/* Whether the processor's counter is what is read; else a tick is a nanosecond of the system's clock. */
+/*
+ * true: readings are of the processor's counter; false: of the system's clock, with a tick of 1 ns.
+ */
 extern bool timing_by_counter;
 
 /*
- * Chooses the cheapest clock that can be trusted.  It stays as it is from
- * timing_clock_hold() to timing_clock_release(), which count.  "recent":
- * a choice of the last 10 s is recent enough.
+ * timing_clock_choose() chooses the cheapest clock that can be trusted.  "recent": a choice of the
+ * last 10 s stays valid.  From timing_clock_hold() to timing_clock_release() the clock is not
+ * changed; calls of both can be nested.
  */
 extern void timing_clock_choose(bool recent);
 extern void timing_clock_hold(void);
@@ -37,10 +33,9 @@ now_ticks(void)
 }
 
 /*
- * After everything before has been done.  Otherwise a processor would begin a
- * call while it still waits for what came before, and that wait would fall into
- * the call's interval in some cases and not in others.  (The system's clock is
- * read in the same way.)
+ * Returns the time in ticks after all earlier instructions have ended.  Otherwise a processor would
+ * begin a call while it waits for memory, and the wait would be part of some intervals and not of
+ * others.  The system's clock is read in the same way.
  */
 static inline uint64
 fenced_ticks(void)

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * timing_options.h
- *	  How the plan nodes of an execution are timed.
- *
- *-------------------------------------------------------------------------
- */
+/* Options for timing the plan nodes of an execution. */
 #ifndef CLOCKTIMING_TIMING_OPTIONS_H
 #define CLOCKTIMING_TIMING_OPTIONS_H
 
@@ -12,18 +6,15 @@
 
 typedef struct NodeTimingOptions
 {
-	int			sampling;		/* about one call in so many is timed; 1:
-								 * every call; 0: none, only counted */
-	int			only_node;		/* the plan_node_id of the one node to time,
-								 * nothing being done to the others; -1: all */
-	double		max_overhead;	/* percent of the elapsed time that counting
-								 * and timing calls may add: where it would be
-								 * more, calls are timed more rarely */
-	bool		may_stop;		/* whoever reads its rows may leave it off, or
-								 * go on later, as with a cursor */
-	bool		no_workers;		/* its plan is executed without any, whatever
-								 * it says */
-	bool		late;			/* ExecutorRun() is under way */
+	int			sampling;		/* one call in this many is timed, about; 1:
+								 * every call; 0: calls are only counted */
+	int			only_node;		/* plan_node_id of the only node; -1: all */
+	double		max_overhead;	/* limit of the time that counting and timing
+								 * may add, in percent of the elapsed time;
+								 * calls are timed more rarely to keep it */
+	bool		may_stop;		/* the reader may pause, or skip rows */
+	bool		no_workers;		/* no worker is started for a Gather */
+	bool		late;			/* attached while ExecutorRun() is active */
 } NodeTimingOptions;
 
 #endif							/* CLOCKTIMING_TIMING_OPTIONS_H */

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * trigger_timing.c
- *	  Times some of the firings of triggers.
- *
- *-------------------------------------------------------------------------
- */
+/* Times a sample of the firings of triggers. */
 #include "postgres.h"
 
 #include "catalog/pg_trigger.h"
@@ -14,14 +8,13 @@
 
 #include "explain/call_samples.h"
 #include "explain/plan_record.h"
-#include "explain/timing_clock.h"
 #include "explain/trigger_timing.h"
 
 typedef struct TimedTrigger
 {
 	NodeTiming	timing;
-	FmgrInfo	function;		/* its own */
-	TriggerInstr *instr;		/* the server's */
+	FmgrInfo	function;		/* the trigger's own function */
+	TriggerInstr *instr;		/* the server's instrumentation */
 	struct TimedTrigger *next;
 } TimedTrigger;
 
@@ -33,8 +26,8 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	uint64		start;
 	uint64		stop;
 
-	start = query_reading(t->query, t, false);
-	begin_timed_call(t, start);
+	begin_timed_call(t, query_reading(t->query, t, false));
+	start = query_reading(t->query, t, true);
 	result = FunctionCallInvoke(fcinfo);
 	stop = query_reading(t->query, t, true);
 	keep_sample(t, &t->samples->later, start, stop, 0, none);
@@ -42,14 +35,13 @@ timed_firing(FunctionCallInfo fcinfo, NodeTiming *t)
 	return result;
 }
 
-/* What the server finds in place of a trigger's function. */
 static Datum
 counted_firing(PG_FUNCTION_ARGS)
 {
 	TimedTrigger *trigger = fcinfo->flinfo->fn_extra;
 	NodeTiming *t = &trigger->timing;
 
-	/* where the function keeps what it needs from one firing to the next */
+	/* the function keeps its state between firings there */
 	fcinfo->flinfo = &trigger->function;
 	t->calls++;
 	if (unlikely(t->calls > next_due(t)))
@@ -57,10 +49,7 @@ counted_firing(PG_FUNCTION_ARGS)
 	return FunctionCallInvoke(fcinfo);
 }
 
-/*
- * Whether a statement may have a trigger fire.  (An UPDATE that moves a row to
- * another partition deletes and inserts it.)
- */
+/* Returns whether the statement may fire it.  UPDATE may move a row, by DELETE and INSERT. */
 static bool
 may_fire(const ModifyTable *plan, const Trigger *trigger)
 {
@@ -70,7 +59,8 @@ may_fire(const ModifyTable *plan, const Trigger *trigger)
 	{
 		case CMD_INSERT:
 			return TRIGGER_FOR_INSERT(trigger->tgtype) ||
-				(plan->onConflictAction == ONCONFLICT_UPDATE && TRIGGER_FOR_UPDATE(trigger->tgtype));
+				(plan->onConflictAction == ONCONFLICT_UPDATE &&
+				 TRIGGER_FOR_UPDATE(trigger->tgtype));
 		case CMD_DELETE:
 			return TRIGGER_FOR_DELETE(trigger->tgtype);
 		default:
@@ -79,11 +69,10 @@ may_fire(const ModifyTable *plan, const Trigger *trigger)
 }
 
 /*
- * Puts counted_firing() before a trigger's function.  The server would look the
- * function up when it fires first; but how it is to be tracked by
- * pg_stat_user_functions is asked for before anything of ours is called, so it has
- * to be known now.  A function is there as long as its trigger is: the lookup
- * fails where a firing would fail as well.
+ * Installs counted_firing() in place of a trigger's function.  The server would look the function
+ * up at the first firing.  But it checks whether pg_stat_user_functions tracks the function before
+ * it calls the wrapper, so the function is looked up here.  If the lookup fails, the firing would
+ * fail as well.
  */
 static void
 attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
@@ -97,7 +86,7 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 	t->kind = NODE_SAMPLED;
 	begin_samples(t);
 	t->begun = t->in_loop = true;
-	/* others fire outside of the node's calls */
+	/* AFTER triggers fire outside of the node's calls */
 	if (TRIGGER_FOR_BEFORE(trigger->tgtype))
 		t->parent = query_node(query, node);
 	draw_later(t);
@@ -113,8 +102,8 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 }
 
 /*
- * A relation's triggers.  Others than those attached are timed by the server; and so
- * are all where calls are only counted, since other runs tell the nodes' times.
+ * Attaches to a relation's triggers.  The server times all other triggers.  If calls are only
+ * counted, it times all of them, because other runs measure the nodes.
  */
 static void
 attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *relation)
@@ -136,10 +125,10 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 }
 
 /*
- * The server opens some relations during the run: partitions that a row goes to,
- * and those whose AFTER triggers fire for rows of a partition.  It times their
- * triggers by itself if es_instrument says so when it opens them.  Plans that
- * modify data have no workers, which es_instrument would have timed as well.
+ * Attaches to the triggers of all relations.  The server opens some relations during the run:
+ * partitions that a row goes to, and those whose AFTER triggers fire for rows of a partition.  It
+ * times their triggers if es_instrument is set when it opens them. es_instrument would make workers
+ * time as well, but plans that modify data have none.
  */
 void
 triggers_attach(QueryTiming *query)

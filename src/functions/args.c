@@ -1,9 +1,4 @@
-/*
- * args.c
- *	  See args.h.
- *
- * Comparisons are written such that NaN is out of range.
- */
+/* Comparisons are written such that NaN is out of range. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -42,17 +37,6 @@ check_reference(const ClockReference *reference, const ClockSource *source)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("clock source \"%s\" cannot be its own reference", source->name),
 				 errhint("%s, the default, is the kernel's steadiest clock.", REFERENCE_BY_DEFAULT)));
-}
-
-void
-check_plot_width(int64 width)
-{
-	if (width < MIN_PLOT_WIDTH || width > MAX_PLOT_WIDTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("width must be between %d and %d", MIN_PLOT_WIDTH, MAX_PLOT_WIDTH),
-				 errdetail("The number given is %lld.", (long long) width),
-				 errhint("74, the default, fits a terminal.")));
 }
 
 char *
@@ -128,7 +112,7 @@ arg_cutoff(FunctionCallInfo fcinfo, int argno)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cutoff must be between 0 and 100 percent"),
 				 errdetail("The cutoff given is %g.", cutoff),
-				 errhint("Durations are listed until this share of all is reached; 99.99 is the default.")));
+				 errhint("With 99.99, durations are listed until 99.99 percent of all are reached.")));
 	return cutoff;
 }
 
@@ -139,7 +123,10 @@ numeric_to_double(Datum numeric)
 	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
 }
 
-/* Returns the percentage as given, but with one decimal or more, and without further trailing zeros. */
+/*
+ * Returns the percentage as given, but with one decimal or more, and without further trailing
+ * zeros.
+ */
 static char *
 percent_text(Datum confidence)
 {
@@ -163,7 +150,8 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 	CompareLevel level = {0};
 
 	/* the difference from 100 would lose digits as a double */
-	if (!isnull && !numeric_is_nan(DatumGetNumeric(confidence)) && !numeric_is_inf(DatumGetNumeric(confidence)))
+	if (!isnull && !numeric_is_nan(DatumGetNumeric(confidence)) &&
+		!numeric_is_inf(DatumGetNumeric(confidence)))
 	{
 		level.inside = numeric_to_double(confidence) / 100;
 		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub, hundred, confidence)) / 100;
@@ -180,11 +168,15 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 	return level;
 }
 
-/* What has to be set, as ALTER SYSTEM takes it: each library is a literal of its own. */
+/*
+ * Returns the value of shared_preload_libraries with clocktiming added, in the form that ALTER
+ * SYSTEM accepts: each library is a literal of its own.
+ */
 static const char *
 libraries_to_set(void)
 {
-	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" : shared_preload_libraries_string);
+	char	   *others = pstrdup(shared_preload_libraries_string == NULL ? "" :
+								 shared_preload_libraries_string);
 	List	   *names = NIL;
 	ListCell   *cell;
 	StringInfoData list;

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * args.h
- *	  Checks arguments of SQL functions.
- *
- *-------------------------------------------------------------------------
- */
+/* Checks arguments of SQL functions. */
 #ifndef CLOCKTIMING_ARGS_H
 #define CLOCKTIMING_ARGS_H
 
@@ -18,13 +12,6 @@ extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name)
 
 /* Raises an ERROR if the reference is the source itself. */
 extern void check_reference(const ClockReference *reference, const ClockSource *source);
-
-/* Range of a plot's width in columns. */
-#define MIN_PLOT_WIDTH	60
-#define MAX_PLOT_WIDTH	1000
-
-/* Raises an ERROR if the width is out of this range. */
-extern void check_plot_width(int64 width);
 
 /* Return the arguments of these names.  ERROR if they are NULL or invalid. */
 extern const ClockSource *arg_source(FunctionCallInfo fcinfo, int argno);

@@ -1,6 +1,5 @@
 /*
- * clock_advice.c
- *	  Judges this server's clocks and recommends actions: clock_advice().
+ * Judges this server's clocks and recommends actions: clock_advice().
  *
  * A violated criterion is a warning.  A notice is something that could be improved or could not be
  * determined.
@@ -27,10 +26,7 @@ PG_FUNCTION_INFO_V1(clock_advice);
 /* Time off the CPU that is a notice, in percent of the run. */
 #define LOST_PERCENT		1.0
 
-/*
- * Result of a check.  Commands are enclosed in backquotes, which are not printed; lines are not
- * broken within them.
- */
+/* Result of a check.  Commands are in backquotes, which are not printed, and are not broken. */
 typedef struct Advice
 {
 	const char *check_name;
@@ -205,9 +201,7 @@ advise_on_gaps(const Facts *facts, bool wrong, Advice *advice)
 			   "dedicated CPUs, if the hypervisor takes the time");
 }
 
-/*
- * Adds a stated frequency to the evidence; returns the larger of "worst" and its deviation in ppm.
- */
+/* Adds a stated frequency to the evidence; returns the larger of "worst" and its ppm. */
 static double
 add_frequency(Advice *advice, const char *whose, double hz, double worst)
 {

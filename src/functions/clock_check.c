@@ -1,7 +1,6 @@
 /*
  * clock_check.c
- *	  Checks of this server's clocks for test suites: clock_check_detail(), which clock_check()
- *	  calls.
+ *	  Checks of this server's clocks for test suites.
  *
  * By default a check fails if clock_advice() warns.
  */
@@ -16,7 +15,7 @@
 #include "functions/clock_criteria.h"
 #include "functions/row.h"
 
-PG_FUNCTION_INFO_V1(clock_check_detail);
+PG_FUNCTION_INFO_V1(clock_check);
 
 /* Checks with a threshold argument, in the order of the arguments. */
 static const struct
@@ -50,7 +49,7 @@ arg_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
 }
 
 Datum
-clock_check_detail(PG_FUNCTION_ARGS)
+clock_check(PG_FUNCTION_ARGS)
 {
 	Criterion	criteria[N_CHECKS];
 	double		given[N_CHECKS];

@@ -1,6 +1,6 @@
 /*
  * clock_compare.c
- *	  Compares clocks, samples or numbers: clock_compare() and its plot.
+ *	  clock_compare(): compares clocks, samples or numbers.
  */
 #include "postgres.h"
 
@@ -20,9 +20,6 @@
 #include "core/comparison.h"
 #include "functions/args.h"
 #include "functions/row.h"
-
-StaticAssertDecl(MIN_PLOT_WIDTH == COMPARE_MIN_WIDTH && MAX_PLOT_WIDTH == COMPARE_MAX_WIDTH,
-				 "widths of all plots are those of compare_plot()");
 
 /*
  * Number of samples per source, by default of 10 ms each.  On a busy machine, most are undisturbed.
@@ -131,16 +128,14 @@ get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/*
- * Gets the costs of a reading in samples.  Each array must be of one clock; the two arrays may be
- * of different clocks.
- */
+/* Gets the costs of a reading in samples.  All of an array must be of one clock. */
 static void
 get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {
 	ArrayType  *array = get_array(fcinfo, argno, name, set);
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clock_compare",
+												  ALLOCSET_DEFAULT_SIZES);
 	char	   *source = NULL;
 	char	   *clock = NULL;
 	Datum		datum;
@@ -214,7 +209,7 @@ measure_sources(FunctionCallInfo fcinfo, int max_sources)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a plot can show at most %d clock sources", max_sources),
 				 errdetail("There are %d.", data.n),
-				 errhint("clock_compare() has no such limit.")));
+				 errhint("Without plot_width there is no such limit.")));
 	data.sets = palloc0(sizeof(CompareSet) * data.n);
 	series = palloc0(sizeof(CostSeries) * data.n);
 	for (int i = 0; i < data.n; i++)
@@ -240,6 +235,20 @@ put_figures(Row *row, const double *values, int n, bool as_float)
 		else
 			row_put_number(row, values[i], DECIMALS);
 	}
+}
+
+static int
+arg_plot_width(FunctionCallInfo fcinfo, int argno)
+{
+	int			width = PG_GETARG_INT32(argno);
+
+	if (width < COMPARE_MIN_WIDTH || width > COMPARE_MAX_WIDTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("plot_width must be between %d and %d", COMPARE_MIN_WIDTH, COMPARE_MAX_WIDTH),
+				 errdetail("The number given is %d.", width),
+				 errhint("74 fits a terminal.")));
+	return width;
 }
 
 /* Gets the data sets of arguments 0 and 1: two arrays, or sources and a duration. */
@@ -268,93 +277,102 @@ pause_test(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* Returns a row per data set.  Each but the first is compared with the first. */
+/* Appends a line of the plot. */
+static void
+append_line(void *arg, const char *line)
+{
+	StringInfo text = arg;
+
+	appendStringInfo(text, text->len > 0 ? "\n%s" : "%s", line);
+}
+
+/* Returns the plot of all data sets; NULL without a width. */
+static char *
+plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width,
+		  bool separate)
+{
+	StringInfoData text;
+	ComparePlot plot = {
+		.sets = data->sets, .nsets = data->n, .level = level, .method = method, .pause = pause_test,
+		.width = width, .separate = separate, .line = append_line, .arg = &text
+	};
+
+	if (width == 0)
+		return NULL;
+	initStringInfo(&text);
+	compare_plot(&plot);
+	return text.data;
+}
+
+/* Adds the columns from the difference to the pooled standard deviation. */
+static void
+put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_float)
+{
+	const double figures[] = {set->min, set->max, set->mean, set->stddev};
+
+	if (test != NULL)
+	{
+		const double tested[] = {test->difference, test->margin, test->percent};
+		const double more[] = {test->low, test->high, test->margin_percent};
+
+		put_figures(row, tested, lengthof(tested), as_float);
+		row_put_text(row, compare_verdict(test));
+		put_figures(row, &test->p_value, 1, true);
+		put_figures(row, more, lengthof(more), as_float);
+	}
+	else
+		row_put_nulls(row, TESTED_COLUMNS);
+	put_figures(row, figures, lengthof(figures), as_float);
+	if (test != NULL)
+		put_figures(row, &test->pooled_stddev, 1, as_float);
+	else
+		row_put_null(row);
+}
+
+/*
+ * Returns a row per data set.  Each but the first is compared with the first, whose row has the
+ * plot.
+ */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {
 	bool		as_float = kind == DATA_FIGURES;
 	CompareMethod method = get_method(fcinfo, 2);
 	CompareLevel level = get_level(fcinfo);
-	DataSets	data = get_data(fcinfo, kind, clock_source_count());
+	int			width = PG_ARGISNULL(4) ? 0 : arg_plot_width(fcinfo, 4);
+	bool		separate = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
+	DataSets	data = get_data(fcinfo, kind, width == 0 ? clock_source_count() : COMPARE_MAX_SETS);
+	char	   *plot;
 	Row			row;
 
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
+	plot = plot_text(&data, method, &level, width, separate);
 	for (int i = 0; i < data.n; i++)
 	{
 		const CompareSet *set = &data.sets[i];
-		const double figures[] = {set->min, set->max, set->mean, set->stddev};
-		CompareTest test = {0};
+		CompareTest test;
 
 		if (i > 0)
 			test = compare_test(&data.sets[0], set, &level, method, pause_test);
 		row_put_text(&row, set->name);
 		row_put(&row, Int32GetDatum(set->n));
 		put_figures(&row, &set->median, 1, as_float);
-		if (i > 0)
-		{
-			const double tested[] = {test.difference, test.margin, test.percent};
-			const double more[] = {test.low, test.high, test.margin_percent};
-
-			put_figures(&row, tested, lengthof(tested), as_float);
-			row_put_text(&row, compare_verdict(&test));
-			put_figures(&row, &test.p_value, 1, true);
-			put_figures(&row, more, lengthof(more), as_float);
-		}
-		else
-			row_put_nulls(&row, TESTED_COLUMNS);
-		put_figures(&row, figures, lengthof(figures), as_float);
-		if (i > 0)
-			put_figures(&row, &test.pooled_stddev, 1, as_float);
-		else
-			row_put_null(&row);
+		put_compared(&row, set, i > 0 ? &test : NULL, as_float);
+		row_put_text(&row, i > 0 ? NULL : plot);
 		row_to_set(&row, fcinfo);
 	}
 	return (Datum) 0;
 }
 
-static void
-put_line(void *arg, const char *line)
-{
-	row_text_to_set((FunctionCallInfo) arg, line);
-}
-
-static Datum
-plot(FunctionCallInfo fcinfo, DataKind kind)
-{
-	CompareLevel level;
-	ComparePlot plot = {.level = &level, .pause = pause_test, .line = put_line, .arg = fcinfo};
-	DataSets	data;
-
-	plot.method = get_method(fcinfo, 2);
-	level = get_level(fcinfo);
-	check_not_null(fcinfo, 4, "width");
-	plot.width = PG_GETARG_INT32(4);
-	check_plot_width(plot.width);
-	check_not_null(fcinfo, 5, "separate");
-	plot.separate = PG_GETARG_BOOL(5);
-	data = get_data(fcinfo, kind, COMPARE_MAX_SETS);
-	plot.sets = data.sets;
-	plot.nsets = data.n;
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	compare_plot(&plot);
-	return (Datum) 0;
-}
-
-#define DEFINE_FUNCTIONS(suffix, kind) \
+#define DEFINE_FUNCTION(suffix, kind) \
 PG_FUNCTION_INFO_V1(clock_compare_##suffix); \
-PG_FUNCTION_INFO_V1(clock_compare_plot_##suffix); \
 Datum \
 clock_compare_##suffix(PG_FUNCTION_ARGS) \
 { \
 	return compare(fcinfo, kind); \
-} \
-Datum \
-clock_compare_plot_##suffix(PG_FUNCTION_ARGS) \
-{ \
-	return plot(fcinfo, kind); \
 }
 
-DEFINE_FUNCTIONS(sources, DATA_SOURCES)
-DEFINE_FUNCTIONS(arrays, DATA_FIGURES)
-DEFINE_FUNCTIONS(samples, DATA_SAMPLES)
+DEFINE_FUNCTION(sources, DATA_SOURCES)
+DEFINE_FUNCTION(arrays, DATA_FIGURES)
+DEFINE_FUNCTION(samples, DATA_SAMPLES)

@@ -1,7 +1,4 @@
-/*
- * clock_cpu_skew.c
- *	  clock_cpu_skew(): compares the clocks of all CPUs.
- */
+/* clock_cpu_skew(): compares the clocks of all CPUs. */
 #include "postgres.h"
 
 #include <math.h>
@@ -75,10 +72,7 @@ get_source(FunctionCallInfo fcinfo)
 		return skew_default_source();
 	source = arg_source(fcinfo, 0);
 
-	/*
-	 * instr_time depends on a setting of this session, which the worker does
-	 * not know
-	 */
+	/* the worker does not know this session's setting */
 	if (strcmp(source->name, "instr_time") == 0)
 		source = clock_source_get(clock_source_for_explain());
 	if (source->kind == CLOCK_CPU_TIME)

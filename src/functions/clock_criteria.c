@@ -1,4 +1,3 @@
-/* See clock_criteria.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -80,10 +79,7 @@ clock_facts(double duration_s, bool skew)
 							  SYSTEM_CALL_SHARE * facts->system_call.ns);
 	facts->lost_percent = run->gaps.total_ns / 1e7 / run->elapsed_s;
 
-	/*
-	 * without the skew, for example for want of a worker slot, the other
-	 * checks remain
-	 */
+	/* without the skew the other checks remain */
 	facts->why_no_skew = skew ? subtransaction_attempt(gather_skew, facts) : "not asked for";
 	return facts;
 }

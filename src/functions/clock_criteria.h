@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * clock_criteria.h
- *	  The criteria for this server's clocks, which clock_advice() and clock_check() share.
+/*
+ * The criteria for this server's clocks, which clock_advice() and clock_check() share.
  *
  * Clocks are judged by measurements, because names of clock sources say little: kvm-clock read
  * through the vDSO is nearly as fast as the TSC, and a TSC that the hypervisor intercepts is slower
  * than either.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_CLOCK_CRITERIA_H
 #define CLOCKTIMING_CLOCK_CRITERIA_H
@@ -93,10 +89,7 @@ typedef struct Criterion
 	const char *detail;			/* may be NULL */
 } Criterion;
 
-/*
- * Measures for duration_s seconds, with progress reports; the skew, which needs a background
- * worker, only if requested.  Can be cancelled.
- */
+/* Measures for duration_s seconds; the skew, by a background worker, if requested. */
 extern Facts *clock_facts(double duration_s, bool skew);
 
 /* Fills in the table. */

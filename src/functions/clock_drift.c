@@ -1,7 +1,4 @@
-/*
- * clock_drift.c
- *	  clock_drift() and clock_monitor(): compare clocks with a reference over a longer time.
- */
+/* clock_drift() and clock_monitor(): compare clocks with a reference over a longer time. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,11 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_explain.c
- *	  EXPLAIN ANALYZE without the cost of timing: clock_explain(),
- *	  clock_explain_text() and clock_explain_json().
- *
- *-------------------------------------------------------------------------
- */
+/* clock_explain(), clock_explain_text() and clock_explain_json(): EXPLAIN ANALYZE by sampling. */
 #include "postgres.h"
 
 #include <math.h>
@@ -25,15 +18,15 @@ PG_FUNCTION_INFO_V1(clock_explain);
 PG_FUNCTION_INFO_V1(clock_explain_text);
 PG_FUNCTION_INFO_V1(clock_explain_json);
 
-/* One call of a function, and what comes of it. */
+/* State and results of a call. */
 typedef struct Explained
 {
 	ExplainedQuery query;
 	double		planning_ms;
-	bool		with_output;	/* "output" is wanted, in "format" */
+	bool		with_output;	/* "output" is requested, in "format" */
 	ExplainFormat format;
 	char	   *output;
-	PlanNodeInfo *nodes;		/* if not */
+	PlanNodeInfo *nodes;		/* otherwise */
 	int			nnodes;
 } Explained;
 
@@ -89,7 +82,7 @@ get_runs(int runs, ExplainMethod method)
 	return runs;
 }
 
-/* All three functions have these arguments. */
+/* Executes the query with the arguments, which are the same for all three functions. */
 static Explained *
 explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 {
@@ -113,7 +106,10 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->with_output = with_output;
 	explained->format = format;
 
-	/* before it is planned: what runs is to find the caches as it leaves them */
+	/*
+	 * before planning, so that the run finds the caches as planning leaves
+	 * them
+	 */
 	node_timing_prepare(&query->options);
 	start = reference_ns();
 	query->query = plan_query_params(text_to_cstring(PG_GETARG_TEXT_PP(0)),
@@ -124,7 +120,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Either may be NULL. */
+/* Returns both notes as one.  Either may be NULL. */
 static const char *
 note_of_row(const char *disturbed, const char *note)
 {
@@ -149,7 +145,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		const PlanNodeInfo *info = &explained->nodes[i];
 		int			place = node_estimate_place(plan, info->id);
 
-		/* partitions may be pruned in one run that are not in another */
+		/* another run may have pruned this partition */
 		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
 		double		ms = node->kind == NODE_UNTIMED ? NAN : 1e-6 / Max(node->processes, 1);
 		double		first = i == 0 ? 1 : NAN;

@@ -1,7 +1,7 @@
 /*
  * clock_fleet.c
- *	  Fleets of servers: clock_outlier_limits(), and the connection that clock_fleet_ask() makes.
- *	  All else is in the install script.
+ *	  Fleets of servers: internal_clock_outlier_limits(), and the connection that
+ *	  clock_fleet_ask() makes. All else is in the install script.
  */
 #include "postgres.h"
 
@@ -20,8 +20,8 @@
 #include "functions/args.h"
 #include "functions/row.h"
 
-PG_FUNCTION_INFO_V1(clock_fleet_connect);
-PG_FUNCTION_INFO_V1(clock_outlier_limits);
+PG_FUNCTION_INFO_V1(internal_clock_fleet_connect);
+PG_FUNCTION_INFO_V1(internal_clock_outlier_limits);
 
 #define MAX_TIMEOUT_S	3600
 
@@ -57,7 +57,7 @@ end_timeout(TimeoutId timeout)
  * of later versions ignores connect_timeout and can be interrupted.
  */
 Datum
-clock_fleet_connect(PG_FUNCTION_ARGS)
+internal_clock_fleet_connect(PG_FUNCTION_ARGS)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
@@ -100,7 +100,8 @@ finite_numbers(ArrayType *array, int *n)
 	double	   *x;
 	int			count;
 
-	deconstruct_array(array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &nulls, &count);
+	deconstruct_array(array, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+					  &elements, &nulls, &count);
 	x = palloc(sizeof(double) * Max(count, 1));
 	*n = 0;
 	for (int i = 0; i < count; i++)
@@ -112,7 +113,7 @@ finite_numbers(ArrayType *array, int *n)
 }
 
 Datum
-clock_outlier_limits(PG_FUNCTION_ARGS)
+internal_clock_outlier_limits(PG_FUNCTION_ARGS)
 {
 	double		outside = arg_confidence(fcinfo, 1).outside;
 	double		tolerance = PG_ARGISNULL(2) ? 0 : PG_GETARG_FLOAT8(2);

@@ -1,16 +1,10 @@
-/*-------------------------------------------------------------------------
- *
+/*
  * clock_impact.c
- *	  What timing would cost on the work that this server has been seen to do:
- *	  clock_impact_detail(), of which clock_impact() is the sum.
+ *	  clock_impact(): cost of timing for the work that this server did.
  *
- * The server counts most of what it would time.  Each operation is timed by two
- * readings of the clock, before and after; where the statistics count
- * something else than operations (blocks, say), that bounds their number.  What it
- * has counted since the last reset is the work; or what it counts from one
- * snapshot of the statistics to another.
- *
- *-------------------------------------------------------------------------
+ * The server counts most operations that it could time.  Timing an operation takes two readings of
+ * the clock.  If the statistics count something else, such as blocks, they bound the number of
+ * operations.  The work is that since the last reset, or between two snapshots of the statistics.
  */
 #include "postgres.h"
 
@@ -27,35 +21,33 @@
 #include "functions/row.h"
 #include "functions/server_statistics.h"
 
-PG_FUNCTION_INFO_V1(clock_impact_detail);
-PG_FUNCTION_INFO_V1(clock_impact_known);
+PG_FUNCTION_INFO_V1(internal_clock_impact);
 
-/* Seconds for a clock's readings, and for a plan's. */
+/* Durations of measuring a clock's readings and a plan, in seconds. */
 #define READING_DURATION_S	0.15
 #define CALLS_DURATION_S	0.45
 
-/* The shortest and the longest time between two snapshots, in seconds. */
+/* Range of the time between two snapshots, in seconds. */
 #define MIN_SECONDS			0.1
 #define MAX_SECONDS			86400.0
 
 /*
- * The most blocks that are done and timed as one operation, where blocks are
- * counted: MAX_IO_COMBINE_LIMIT, MAX_BUFFERS_TO_EXTEND_BY and
- * WRITEBACK_MAX_PENDING_FLUSHES.
+ * Maximum number of blocks per timed operation, where the server counts blocks:
+ * MAX_IO_COMBINE_LIMIT, MAX_BUFFERS_TO_EXTEND_BY and WRITEBACK_MAX_PENDING_FLUSHES.
  */
 #define BLOCKS_OF_READ		(PG_VERSION_NUM / 10000 == 17 ? 32 : 1)
 #define BLOCKS_OF_EXTENSION (PG_VERSION_NUM / 10000 < 18 ? 64 : 1)
 #define BLOCKS_OF_WRITEBACK 256
 
-/* What it typically costs to time one operation, in ns. */
+/* Typical cost of timing one operation, in ns. */
 typedef struct TimingCost
 {
-	const char *clock;			/* what is read */
+	const char *clock;			/* name of the clock */
 	Estimate	reading;
-	Estimate	operation;		/* if it is not a number of readings */
+	Estimate	operation;		/* NAN: that of its readings */
 } TimingCost;
 
-/* Which way a number of readings may be off. */
+/* Direction of the possible error of a number of operations. */
 typedef enum CountBound
 {
 	EXACT,
@@ -64,26 +56,23 @@ typedef enum CountBound
 	ESTIMATE
 } CountBound;
 
-/* Work of one kind, NAN for what is not known. */
+/* Work of one kind.  NAN means unknown. */
 typedef struct Work
 {
-	const char *setting;		/* by which it is timed */
+	const char *setting;		/* that times it */
 	const char *name;
-	const char *statistics;		/* where the figures come from */
+	const char *statistics;		/* source of the figures */
 	double		operations;
 	double		operations_per_s;
 	double		least_operations_per_s;
 	double		period_s;
-	double		readings;		/* of the clock for an operation */
+	double		readings;		/* per operation */
 	double		least_readings;
 	CountBound	bound;
-	const char *reason;			/* what is not known, and why */
+	const char *reason;			/* why something is unknown */
 } Work;
 
-/*
- * Work of which so much was done in a period: operations, or blocks of which so
- * many may be done at a time.
- */
+/* Work done in a period: operations, or blocks of which some may be done at a time. */
 static Work
 counted(const char *setting, const char *name, const Statistics *all, const char *statistics,
 		const Counts *counts, int i, int max_blocks)
@@ -105,7 +94,7 @@ counted(const char *setting, const char *name, const Statistics *all, const char
 	return work;
 }
 
-/* That work's figure is a bound, and why, unless something else is not known. */
+/* Sets the bound, and its reason unless there is a reason already. */
 static void
 set_bound(Work *work, CountBound bound, const char *reason)
 {
@@ -114,7 +103,7 @@ set_bound(Work *work, CountBound bound, const char *reason)
 		work->reason = reason;
 }
 
-/* What track_io_timing times of relations. */
+/* Returns the work on relations that track_io_timing times. */
 static int
 work_on_relations(Work *works, const Statistics *all)
 {
@@ -146,10 +135,7 @@ work_on_relations(Work *works, const Statistics *all)
 	return lengthof(kinds);
 #else
 
-	/*
-	 * only reads and writes, and counted together with extensions, which are
-	 * not
-	 */
+	/* only reads and writes; extensions are not counted apart */
 	works[0] = counted(setting, "relation reads", all, "pg_stat_database",
 					   &all->databases, BLOCKS_READ, 1);
 	works[0].least_operations_per_s = 0;
@@ -168,9 +154,9 @@ work_on_relations(Work *works, const Statistics *all)
 }
 
 /*
- * Blocks of temporary files are timed by track_io_timing.  The server counts how
- * large the files were in the end, so each of their blocks was written once at
- * least; pg_stat_statements has the reads and writes themselves.
+ * track_io_timing times blocks of temporary files.  The server counts the final sizes of the
+ * files, so each of their blocks was written at least once; pg_stat_statements counts reads and
+ * writes.
  */
 static Work
 work_on_temporary_files(const Statistics *all)
@@ -206,7 +192,7 @@ work_on_wal(Work *works, const Statistics *all)
 	return N_OF_WAL;
 }
 
-/* The number that a setting of auto_explain is, if that is loaded. */
+/* Returns the number of a setting of auto_explain; "otherwise" if auto_explain is not loaded. */
 static double
 auto_explain_number(const char *name, double otherwise)
 {
@@ -224,9 +210,8 @@ is_on(const char *setting)
 }
 
 /*
- * Executions of plan nodes are not counted.  Rows that scans have found are:
- * some are thrown away before the node returns them, and nodes above the scans
- * return rows, too.
+ * Estimates the calls of plan nodes, which the server does not count, by the rows that scans found.
+ * Scans discard some of these rows, and nodes above the scans return rows, too.
  */
 static Work
 work_of_plans(const char *setting, const Statistics *all)
@@ -267,7 +252,7 @@ work_of_plans(const char *setting, const Statistics *all)
 	return work;
 }
 
-/* What it costs to count the call of a plan node, and what timing adds to that. */
+/* Cost of counting a call of a plan node, and the additional cost of timing it. */
 typedef struct CallCosts
 {
 	Estimate	counting;
@@ -283,7 +268,7 @@ cost_of_a_call(const PlanRounds *rounds, int mode)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server was too busy to measure it")));
-	/* noise may make it less than nothing */
+	/* noise may make it negative */
 	return (Estimate)
 	{
 		.value = Max(overhead_ms.value, 0) * 1e6 / rounds->node_calls,
@@ -322,7 +307,7 @@ cost_of(const ClockSource *source)
 	};
 }
 
-/* Whether what a setting asks for is being done now, in this session. */
+/* Returns whether a setting is effective in this session. */
 static bool
 in_effect(const char *setting)
 {
@@ -353,7 +338,7 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 		operation.margin = work->readings * cost->reading.margin;
 		least.value = work->least_readings * cost->reading.value;
 	}
-	/* of so many ns in a second */
+	/* nanoseconds per second, in percent */
 	cpu_percent = work->operations_per_s * operation.value / 1e7;
 
 	row_put_text(&row, work->setting);
@@ -363,7 +348,7 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	row_put_numbers(&row, 4, cpu_percent, work->operations_per_s * operation.margin / 1e7,
 					work->least_operations_per_s * least.value / 1e7);
 
-	/* no work, no doubt */
+	/* without work, nothing is uncertain */
 	row_put_text(&row, !known || work->operations == 0 ? NULL : bounds[work->bound]);
 	if (isnan(work->operations))
 		row_put_null(&row);
@@ -381,7 +366,7 @@ put_work(FunctionCallInfo fcinfo, const Work *work, const TimingCost *cost,
 	row_to_set(&row, fcinfo);
 }
 
-/* What is timed but plans, of which there are up to 16 kinds. */
+/* Returns all timed work except that of plans: up to 16 kinds. */
 static int
 other_works(Work *works, const Statistics *all)
 {
@@ -391,8 +376,22 @@ other_works(Work *works, const Statistics *all)
 	return n + work_on_wal(works + n, all);
 }
 
+/* Returns the rows of settings that time, for a known cost of a reading.  Measures nothing. */
+static void
+put_works_of_cost(FunctionCallInfo fcinfo, const Statistics *all, double cost_ns)
+{
+	TimingCost	cost = {NULL, {cost_ns, NAN}, {NAN, NAN}};
+	Work		works[16];
+	int			n = other_works(works, all);
+
+	works[n++] = work_of_plans("auto_explain.log_timing", all);
+	Assert(n <= (int) lengthof(works));
+	for (int i = 0; i < n; i++)
+		put_work(fcinfo, &works[i], &cost, all);
+}
+
 Datum
-clock_impact_detail(PG_FUNCTION_ARGS)
+internal_clock_impact(PG_FUNCTION_ARGS)
 {
 	const ClockSource *of_io = clock_source_get(clock_source_for_other_timing());
 	const ClockSource *of_plans = clock_source_get(clock_source_for_explain());
@@ -418,6 +417,11 @@ clock_impact_detail(PG_FUNCTION_ARGS)
 		statistics_since_reset(&all);
 	else
 		statistics_observe(&all, PG_GETARG_FLOAT8(0));
+	if (!PG_ARGISNULL(1))
+	{
+		put_works_of_cost(fcinfo, &all, PG_GETARG_FLOAT8(1));
+		return (Datum) 0;
+	}
 	n = other_works(works, &all);
 	Assert(n <= (int) lengthof(works));
 	analyze = work_of_plans("auto_explain.log_analyze", &all);
@@ -443,24 +447,5 @@ clock_impact_detail(PG_FUNCTION_ARGS)
 		put_work(fcinfo, &works[i], &io, &all);
 	put_work(fcinfo, &analyze, &counting, &all);
 	put_work(fcinfo, &timing, &plans, &all);
-	return (Datum) 0;
-}
-
-/* The same of settings that time, where a reading is known to cost so much: measures nothing. */
-Datum
-clock_impact_known(PG_FUNCTION_ARGS)
-{
-	TimingCost	cost = {NULL, {PG_GETARG_FLOAT8(0), NAN}, {NAN, NAN}};
-	Statistics	all;
-	Work		works[16];
-	int			n;
-
-	InitMaterializedSRF(fcinfo, 0);
-	statistics_since_reset(&all);
-	n = other_works(works, &all);
-	works[n++] = work_of_plans("auto_explain.log_timing", &all);
-	Assert(n <= (int) lengthof(works));
-	for (int i = 0; i < n; i++)
-		put_work(fcinfo, &works[i], &cost, &all);
 	return (Datum) 0;
 }

@@ -1,7 +1,4 @@
-/*
- * clock_measure.c
- *	  clock_measure(), the views of a sample, which is measured or given, and clock_throttled().
- */
+/* clock_measure(), the views of a sample, which is measured or given, and clock_throttled(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -18,13 +15,12 @@
 PG_FUNCTION_INFO_V1(clock_measure);
 PG_FUNCTION_INFO_V1(clock_throttled);
 PG_FUNCTION_INFO_V1(clock_histogram_source);
-PG_FUNCTION_INFO_V1(clock_histogram_plot_source);
-PG_FUNCTION_INFO_V1(clock_durations_source);
 PG_FUNCTION_INFO_V1(clock_summary_source);
 PG_FUNCTION_INFO_V1(clock_histogram_sample);
-PG_FUNCTION_INFO_V1(clock_histogram_plot_sample);
-PG_FUNCTION_INFO_V1(clock_durations_sample);
 PG_FUNCTION_INFO_V1(clock_summary_sample);
+
+/* Length of the longest bar of a histogram, in characters. */
+#define BAR_WIDTH		40
 
 static double
 percent(uint64 part, uint64 total)
@@ -33,8 +29,8 @@ percent(uint64 part, uint64 total)
 }
 
 /*
- * Returns the rows of a histogram or, with a cutoff, of durations.  ERROR if there are none because
- * the clock went backwards in each reading.
+ * Returns the buckets of a histogram or, with a cutoff, all durations up to it.  ERROR if there
+ * are none because the clock went backwards in each reading.
  */
 static DurationRow *
 rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
@@ -53,14 +49,33 @@ rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 		sample_durations(sample, *cutoff, nrows, &stopped);
 }
 
-/* Returns rows (nanoseconds, percent, running percent, count). */
+/*
+ * Returns the bar of a row.  The largest count has the longest bar; a count that is too small for
+ * one has a dot.
+ */
+static char *
+bar_of(uint64 count, uint64 largest)
+{
+	int			length = (int) ((double) count / (double) largest * BAR_WIDTH);
+	char	   *bar = palloc0(BAR_WIDTH + 1);
+
+	memset(bar, '#', length);
+	if (length == 0 && count > 0)
+		bar[0] = '.';
+	return bar;
+}
+
+/* Returns rows (nanoseconds, percent, running percent, count, bar). */
 static Datum
 return_rows(FunctionCallInfo fcinfo, const ClockSample *sample, const double *cutoff)
 {
 	int			nrows;
 	DurationRow *rows = rows_of(sample, cutoff, &nrows);
+	uint64		largest = 0;
 	Row			row;
 
+	for (int i = 0; i < nrows; i++)
+		largest = Max(largest, rows[i].count);
 	InitMaterializedSRF(fcinfo, 0);
 	row = row_of_set(fcinfo);
 	for (int i = 0; i < nrows; i++)
@@ -70,45 +85,8 @@ return_rows(FunctionCallInfo fcinfo, const ClockSample *sample, const double *cu
 		row_put_numbers(&row, 4, percent(rows[i].count, sample->total),
 						percent(rows[i].running, sample->total));
 		row_put_count(&row, (int64) rows[i].count);
+		row_put_text(&row, bar_of(rows[i].count, largest));
 		row_to_set(&row, fcinfo);
-	}
-	return (Datum) 0;
-}
-
-/* The longest bar fills the line.  A bucket that is not empty has at least a dot. */
-static Datum
-return_histogram_plot(FunctionCallInfo fcinfo, const ClockSample *sample, int width)
-{
-	int			nrows;
-	DurationRow *rows = rows_of(sample, NULL, &nrows);
-	uint64		most = 0;
-	int			ns_width;
-	int			count_width;
-	int			bar_width;
-
-	for (int i = 0; i < nrows; i++)
-		most = Max(most, rows[i].count);
-	ns_width = Max(snprintf(NULL, 0, UINT64_FORMAT, rows[nrows - 1].ns), 5);
-	count_width = Max(snprintf(NULL, 0, UINT64_FORMAT, most), 5);
-	/* besides the bar: two spaces, a percentage, two spaces, and " |" */
-	bar_width = width - ns_width - count_width - 14;
-
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	row_text_to_set(fcinfo, psprintf("%*s  %8s  %*s", ns_width, "<= ns", "percent",
-									 count_width, "count"));
-	for (int i = 0; i < nrows; i++)
-	{
-		int			length = (int) ((double) rows[i].count / (double) most * bar_width);
-		char	   *bar = palloc(bar_width + 1);
-
-		CHECK_FOR_INTERRUPTS();
-		memset(bar, '#', bar_width);
-		bar[length] = '\0';
-		row_text_to_set(fcinfo, psprintf("%*s  %8.4f  %*s |%s",
-										 ns_width, psprintf(UINT64_FORMAT, rows[i].ns),
-										 percent(rows[i].count, sample->total),
-										 count_width, psprintf(UINT64_FORMAT, rows[i].count),
-										 length == 0 && rows[i].count > 0 ? "." : bar));
 	}
 	return (Datum) 0;
 }
@@ -177,23 +155,9 @@ clock_measure(PG_FUNCTION_ARGS)
 Datum
 clock_histogram_source(PG_FUNCTION_ARGS)
 {
-	return return_rows(fcinfo, measure(fcinfo, 0), NULL);
-}
+	double		cutoff = PG_ARGISNULL(2) ? 0 : arg_cutoff(fcinfo, 2);
 
-Datum
-clock_histogram_plot_source(PG_FUNCTION_ARGS)
-{
-	check_not_null(fcinfo, 2, "width");
-	check_plot_width(PG_GETARG_INT32(2));
-	return return_histogram_plot(fcinfo, measure(fcinfo, 0), PG_GETARG_INT32(2));
-}
-
-Datum
-clock_durations_source(PG_FUNCTION_ARGS)
-{
-	double		cutoff = arg_cutoff(fcinfo, 2);
-
-	return return_rows(fcinfo, measure(fcinfo, 0), &cutoff);
+	return return_rows(fcinfo, measure(fcinfo, 0), PG_ARGISNULL(2) ? NULL : &cutoff);
 }
 
 Datum
@@ -212,23 +176,9 @@ arg_sample(FunctionCallInfo fcinfo)
 Datum
 clock_histogram_sample(PG_FUNCTION_ARGS)
 {
-	return return_rows(fcinfo, arg_sample(fcinfo), NULL);
-}
+	double		cutoff = PG_ARGISNULL(1) ? 0 : arg_cutoff(fcinfo, 1);
 
-Datum
-clock_histogram_plot_sample(PG_FUNCTION_ARGS)
-{
-	check_not_null(fcinfo, 1, "width");
-	check_plot_width(PG_GETARG_INT64(1));
-	return return_histogram_plot(fcinfo, arg_sample(fcinfo), (int) PG_GETARG_INT64(1));
-}
-
-Datum
-clock_durations_sample(PG_FUNCTION_ARGS)
-{
-	double		cutoff = arg_cutoff(fcinfo, 1);
-
-	return return_rows(fcinfo, arg_sample(fcinfo), &cutoff);
+	return return_rows(fcinfo, arg_sample(fcinfo), PG_ARGISNULL(1) ? NULL : &cutoff);
 }
 
 Datum

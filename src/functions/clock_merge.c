@@ -1,7 +1,4 @@
-/*
- * clock_merge.c
- *	  clock_merge(): merges samples.
- */
+/* clock_merge(): merges samples. */
 #include "postgres.h"
 
 #include <math.h>
@@ -14,7 +11,7 @@
 #include "clock/sample_value.h"
 #include "compat.h"
 
-PG_FUNCTION_INFO_V1(clock_merge_add);
+PG_FUNCTION_INFO_V1(internal_clock_merge_add);
 
 /*
  * State of the aggregate: an expanded object of the type clock_sample, with a tally of all
@@ -204,7 +201,7 @@ add_sample(MergeState *state, const ClockSample *sample)
  * nulls are skipped and the first sample becomes the first state.
  */
 Datum
-clock_merge_add(PG_FUNCTION_ARGS)
+internal_clock_merge_add(PG_FUNCTION_ARGS)
 {
 	MemoryContext context;
 	MergeState *state;

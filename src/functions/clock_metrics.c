@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * clock_metrics.c
- *	  What is behind the view clock_metrics and clock_metrics_text().
+/*
+ * What is behind the view clock_metrics and clock_metrics_text().
  *
  * Nothing is measured here: it is what the worker that watches the clocks has
  * found, what statistics of plans there are, and what is being executed.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -39,17 +35,17 @@
 #include "live/live_attach.h"
 #include "stats/plan_store.h"
 #include "stats/store_read.h"
-#include "watch/watch_look.h"
+#include "watch/watch_observe.h"
 
-PG_FUNCTION_INFO_V1(clock_list_metrics);
+PG_FUNCTION_INFO_V1(clock_metrics);
 
 #define WORST_NODES		10
 
-/* The clock is watched while the latest interval is no older than so many, or that. */
+/* Maximum age of the latest interval of a watched clock: in intervals, and at least in ms. */
 #define LATE_INTERVALS	3
 #define LATE_MS			60000
 
-/* A fault that has come and gone is worth a warning for so long. */
+/* Time for which a past fault remains a warning, in ms. */
 #define RECENT_MS		(15 * 60 * 1000)
 
 typedef struct Metric
@@ -60,7 +56,7 @@ typedef struct Metric
 	const char *help;
 } Metric;
 
-/* monitoring/generate makes files for exporters of these. */
+/* monitoring/generate reads this table. */
 static const Metric metric_watched = {"pg_clock_watched", "gauge", "",
 "1 if the clock is watched: clocktiming.watch is on, and its worker has judged the clock of late; else 0"};
 static const Metric metric_info = {"pg_clock_source_info", "gauge", "source,clock,kernel_clock_source,hypervisor,processor",
@@ -100,12 +96,18 @@ static const Metric metric_advice = {"pg_clock_advice", "gauge", "check,severity
 static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "counter", "datname,usename,queryid,planid,node,node_type,relation,index_name",
 "time of the plan node itself in all executions, of the nodes that have taken most"};
 
+static const Metric metric_kept_plans = {"pg_clock_kept_plans", "gauge", "",
+"plans of which statistics are kept"};
+static const Metric metric_evicted_plans = {"pg_clock_evicted_plans_total", "counter", "",
+"plans whose statistics were dropped for lack of room, since all were reset"};
+static const Metric metric_plans_reset = {"pg_clock_plans_reset_timestamp_seconds", "gauge", "",
+"time of the last reset of all statistics of plans, since 1970"};
 static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",
 "statements that are being executed and are in clock_running"};
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
 "time since the start of the longest of these statements, with the innermost plan node at work"};
 
-/* How many bytes at the beginning of a name can be converted to UTF-8. */
+/* Returns the length of the longest prefix of a name that can be converted to UTF-8. */
 static int
 convertible(const char *name, int length, int encoding)
 {
@@ -123,9 +125,10 @@ convertible(const char *name, int length, int encoding)
 }
 
 /*
- * A name, in which bytes that cannot be converted to UTF-8 are written as \xE4.  Names of databases and roles may
- * be in another encoding than this database's, and those of SQL_ASCII in any.  A backslash of the name is \x5C where
- * it looks like the beginning of such a byte, so that different names remain different.
+ * Returns a name in which bytes that cannot be converted to UTF-8 are written as \xE4.  Names of
+ * databases and roles may be in another encoding than this database's, and those of SQL_ASCII in
+ * any. A backslash that would begin such a byte is written as \x5C, so that different names remain
+ * different.
  */
 static char *
 label_value(const char *name)
@@ -142,7 +145,8 @@ label_value(const char *name)
 		for (int i = 0, l; i < n; i += l)
 		{
 			l = Min(pg_encoding_mblen(encoding, name + i), n - i);
-			if (name[i] == '\\' && name[i + 1] == 'x' && isxdigit((unsigned char) name[i + 2]) && isxdigit((unsigned char) name[i + 3]))
+			if (name[i] == '\\' && name[i + 1] == 'x' &&
+				isxdigit((unsigned char) name[i + 2]) && isxdigit((unsigned char) name[i + 3]))
 				appendStringInfoString(&value, "\\x5C");
 			else
 				appendBinaryStringInfo(&value, name + i, l);
@@ -155,7 +159,7 @@ label_value(const char *name)
 	return value.data;
 }
 
-/* One row; of each label of the metric there is a value.  What is not known is left out. */
+/* Adds a row, with a value for each label of the metric.  Skips unknown values. */
 static void
 put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 {
@@ -188,17 +192,17 @@ put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 	pfree(labels.data);
 }
 
-/* A copy of what the worker knows. */
+/* Copy of the worker's state. */
 typedef struct Watched
 {
-	bool		now;			/* else "latest" is of no use */
+	bool		now;			/* else "latest" is invalid */
 	WatchRow	latest;
 	WatchMachine machine;
 	WatchTotals totals[WATCH_SOURCES];
 	int64		counts[WATCH_WHATS];
 	bool		active[WATCH_WHATS];
 	bool		recent[WATCH_WHATS];
-	double		cost_ratio;		/* of the cost to what is normal */
+	double		cost_ratio;		/* of the cost to the normal cost */
 } Watched;
 
 static void
@@ -222,7 +226,7 @@ copy_watched(Watched *watched)
 	{
 		const WatchEvent *event = &state->event[i];
 
-		/* later than now if the time of day was set back since */
+		/* later than now if the time of day was set back */
 		if (event->ended_at != 0 && llabs(now - event->ended_at) < RECENT_MS * INT64CONST(1000))
 			watched->recent[event->what] = true;
 	}
@@ -283,7 +287,7 @@ severity_of_cost(const Watched *watched)
 	return watched->active[WATCH_COST] && watched->cost_ratio > 1 ? WORTH_NOTICE : OK;
 }
 
-/* By the criteria of clock_advice(), as far as they can be judged by what was watched. */
+/* Adds severities by those criteria of clock_advice() that the worker can judge. */
 static void
 put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 {
@@ -301,7 +305,8 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 		{"lags", warning_if(watched->recent[WATCH_LAG])},
 		{"drift", warning_if(watched->active[WATCH_RATE])},
 		{"gaps", watched->active[WATCH_STOLEN] ? WORTH_NOTICE : OK},
-		{"tsc_frequency", assumed_ppm > RATE_PPM ? WORTH_WARNING : assumed_ppm > FREQUENCY_PPM ? WORTH_NOTICE : OK},
+		{"tsc_frequency", assumed_ppm > RATE_PPM ? WORTH_WARNING :
+		assumed_ppm > FREQUENCY_PPM ? WORTH_NOTICE : OK},
 		{"invariant_tsc", warning_if(by_tsc && !tsc_cpuid()->invariant)},
 	};
 
@@ -313,7 +318,7 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 	}
 }
 
-/* Of those that the caller may see: as of pg_stat_statements. */
+/* Adds the nodes that the caller may see, by the rule of pg_stat_statements. */
 static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {
@@ -339,16 +344,28 @@ put_worst_nodes(FunctionCallInfo fcinfo)
 }
 
 static void
+put_plans(FunctionCallInfo fcinfo)
+{
+	StoreInfo	info = store_info();
+
+	put_metric(fcinfo, &metric_kept_plans, (double) info.plans);
+	put_metric(fcinfo, &metric_evicted_plans, (double) info.evicted);
+	put_metric(fcinfo, &metric_plans_reset,
+			   info.reset_at / 1e6 + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (double) SECS_PER_DAY);
+}
+
+static void
 put_running(FunctionCallInfo fcinfo)
 {
 	LongestRunning longest = {NAN, ""};
 
 	put_metric(fcinfo, &metric_running, clock_running_statements(&longest));
-	put_metric(fcinfo, &metric_longest, longest.seconds, longest.node_type == NULL ? "" : longest.node_type);
+	put_metric(fcinfo, &metric_longest, longest.seconds,
+			   longest.node_type == NULL ? "" : longest.node_type);
 }
 
 Datum
-clock_list_metrics(PG_FUNCTION_ARGS)
+clock_metrics(PG_FUNCTION_ARGS)
 {
 	Watched    *watched = palloc0(sizeof(Watched));
 	WatchMachine *machine = &watched->machine;
@@ -375,7 +392,10 @@ clock_list_metrics(PG_FUNCTION_ARGS)
 	if (watch_store != NULL)
 		put_totals(fcinfo, watched);
 	if (plan_store_ready())
+	{
+		put_plans(fcinfo);
 		put_worst_nodes(fcinfo);
+	}
 	if (live_is_on())
 		put_running(fcinfo);
 	return (Datum) 0;

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * clock_overhead.c
- *	  What EXPLAIN ANALYZE really costs: clock_executor_overhead(),
- *	  clock_executor_overhead_runs() and clock_query_overhead().
- *
- *-------------------------------------------------------------------------
+/*
+ * What EXPLAIN ANALYZE really costs: clock_executor_overhead(), clock_executor_overhead_runs() and
+ * clock_query_overhead().
  */
 #include "postgres.h"
 
@@ -29,24 +25,21 @@ PG_FUNCTION_INFO_V1(clock_executor_overhead);
 PG_FUNCTION_INFO_V1(clock_executor_overhead_runs);
 PG_FUNCTION_INFO_V1(clock_query_overhead);
 
-/* More rows would need more than 1 GB to be kept in memory. */
+/* Maximum number of rows: more would need more than 1 GB of memory. */
 #define MAX_ROWS			10000000
 
-/* What a tuplestore needs for a row of generate_series, growth included. */
+/* Size of a row of generate_series in a tuplestore, including growth. */
 #define BYTES_PER_ROW		112
 
-/*
- * Rows in a block of executions, whose times are compared for the typical
- * overhead: some 20 ms, several time slices of the scheduler.
- */
+/* Rows in a block of executions, some 20 ms: several time slices of the scheduler. */
 #define BLOCK_ROWS			500000
 
-/* The share of the time that reading the clock back to back may take. */
+/* Share of the duration for the cost of a reading. */
 #define CLOCK_SHARE			0.1
 
 #define WORKLOAD_TABLE		"clock_overhead_rows"
 
-/* The standard query over so many rows. */
+/* The standard query. */
 typedef struct Workload
 {
 	bool		table;			/* over a temporary table */
@@ -63,7 +56,7 @@ run_utility(const char *statement)
 	SPI_finish();
 }
 
-/* Whether an argument is the second of two words, in any case, and not the first. */
+/* Returns whether an argument is the second of two words, ignoring case.  ERROR for other words. */
 static bool
 get_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *first,
 		   const char *second, const char *hint)
@@ -103,8 +96,8 @@ block_of(int64 rows)
 }
 
 /*
- * Sets up what the query needs.  An error that comes before end_workload()
- * ends the (sub)transaction, and with it the table and the settings.
+ * Creates the table and sets work_mem.  An error before end_workload() aborts the (sub)transaction,
+ * which removes the table and resets the setting.
  */
 static Workload
 begin_workload(int64 rows, bool table)
@@ -113,7 +106,7 @@ begin_workload(int64 rows, bool table)
 	int			needed_kb = (int) (rows * BYTES_PER_ROW / 1024) + 1024;
 	char	   *series = psprintf("pg_catalog.generate_series(1, " INT64_FORMAT ")", rows);
 
-	/* a function's rows are kept in work_mem: reading files is not the point */
+	/* the rows must fit into work_mem, because files are not to be measured */
 	if (needed_kb > work_mem)
 		(void) set_config_option("work_mem", psprintf("%d", needed_kb),
 								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
@@ -133,6 +126,44 @@ end_workload(const Workload *workload)
 	AtEOXact_GUC(true, workload->nest_level);
 }
 
+/* Measurement of the executor, by the arguments rows, workload and duration. */
+typedef struct ExecutorTest
+{
+	int64		rows;
+	bool		table;
+	ReadingCost reading;
+	PlanQuery  *query;
+	PlanRounds *rounds;
+} ExecutorTest;
+
+/*
+ * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading
+ * of "clock".
+ */
+static ExecutorTest
+run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
+			 const ClockSource *clock, double reading_share, const char *label)
+{
+	ExecutorTest run = {
+		.rows = get_rows(fcinfo),
+		.table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
+							"Workloads are generate_series and table."),
+	};
+	double		duration_s = arg_duration(fcinfo, 2);
+	Workload	workload = begin_workload(run.rows, run.table);
+
+	if (reading_share > 0)
+		run.reading = reading_cost(clock, duration_s * reading_share);
+	run.query = workload.query;
+	run.rounds = plan_rounds(run.query, modes, nmodes, block_of(run.rows),
+							 duration_s * (1 - reading_share), by_statement, label);
+	end_workload(&workload);
+	if (run.rounds->rounds == 0)
+		plan_rounds_warn(run.rounds->executions, run.rounds->elapsed_s, nmodes, duration_s,
+						 1 / (1 - reading_share));
+	return run;
+}
+
 static void
 put_estimate(Row *row, Estimate estimate, double factor, int decimals)
 {
@@ -147,29 +178,18 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	{
 		PLAIN, COUNTING, ANALYZE
 	};
-	int64		rows = get_rows(fcinfo);
-	bool		table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
-								   "Workloads are generate_series and table.");
-	double		duration_s = arg_duration(fcinfo, 2);
 	const ClockSource *clock = clock_source_get("instr_time");
-	Workload	workload = begin_workload(rows, table);
-	ReadingCost reading = reading_cost(clock, duration_s * CLOCK_SHARE);
-	PlanRounds *rounds = plan_rounds(workload.query, modes, lengthof(modes), block_of(rows),
-									 duration_s * (1 - CLOCK_SHARE), false, "clock_executor_overhead");
+	ExecutorTest run = run_executor(fcinfo, modes, lengthof(modes), false, clock, CLOCK_SHARE,
+									"clock_executor_overhead");
+	const PlanRounds *rounds = run.rounds;
 	Estimate	timing = rounds_overhead_ms(rounds, ANALYZE, COUNTING);
 	Estimate	sum = rounds_overhead_ms(rounds, ANALYZE, PLAIN);
-	double		ns = 1e6 / (double) rows;
+	double		ns = 1e6 / (double) run.rows;
 	double		plain_ms = rounds_ms(rounds, PLAIN);
-	Row			row;
+	Row			row = row_of_result(fcinfo);
 
-	end_workload(&workload);
-	if (rounds->rounds == 0)
-		plan_rounds_warn(rounds->executions, rounds->elapsed_s, lengthof(modes),
-						 duration_s, 1 / (1 - CLOCK_SHARE));
-
-	row = row_of_result(fcinfo);
-	row_put_count(&row, rows);
-	row_put_text(&row, table ? "table" : "generate_series");
+	row_put_count(&row, run.rows);
+	row_put_text(&row, run.table ? "table" : "generate_series");
 	row_put_count(&row, rounds->rounds * rounds->block);
 	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
 	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
@@ -178,10 +198,10 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	put_estimate(&row, rounds_typical_ms(rounds, ANALYZE, PLAIN), ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 4);
 	row_put_text(&row, clock->reads(clock));
-	row_put_numbers(&row, 2, reading.ns, reading.margin_ns, 2 * reading.ns,
-					timing.value * ns / (2 * reading.ns));
-	row_put_bool(&row, workload.query->parallel);
-	row_put_bool(&row, workload.query->jit);
+	row_put_numbers(&row, 2, run.reading.ns, run.reading.margin_ns, 2 * run.reading.ns,
+					timing.value * ns / (2 * run.reading.ns));
+	row_put_bool(&row, run.query->parallel);
+	row_put_bool(&row, run.query->jit);
 	return row_result(&row);
 }
 
@@ -192,13 +212,13 @@ median_ms(const PlanRounds *rounds, int mode)
 {
 	Size		size = sizeof(double) * rounds->runs[mode];
 
-	/* a copy, which is sorted */
+	/* sorts a copy */
 	return stats_median(memcpy(palloc(size), rounds->ms[mode], size), rounds->runs[mode]);
 }
 
 /*
- * A row a mode.  "rows" is how many rows overheads are shared out over, 0 for a
- * query with calls of plan nodes, of which the typical overhead is returned only.
+ * Returns a row per mode.  Overheads are per row, or if "rows" is 0 per execution and per call of
+ * a plan node; then only the typical overhead is returned.
  */
 static void
 put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *rounds,
@@ -238,10 +258,7 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 			put_estimate(&row, typical, 1, 4);
 			row_put_number(&row, typical.value / plain_ms * 100, 4);
 
-			/*
-			 * there are some, if one of the modes was executed that counts
-			 * them
-			 */
+			/* known if one of the executed modes counts them */
 			if (rounds->node_calls > 0)
 				row_put_count(&row, (int64) rint(rounds->node_calls));
 			else
@@ -257,25 +274,17 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 Datum
 clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 {
-	int64		rows = get_rows(fcinfo);
-	bool		table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
-								   "Workloads are generate_series and table.");
-	double		duration_s = arg_duration(fcinfo, 2);
 	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
 										  "Paths are executor and statement.");
-	Workload	workload = begin_workload(rows, table);
-	PlanRounds *rounds = plan_rounds(workload.query, all_modes, lengthof(all_modes), block_of(rows), duration_s,
-									 by_statement, "clock_executor_overhead_runs");
+	ExecutorTest run = run_executor(fcinfo, all_modes, lengthof(all_modes), by_statement, NULL, 0,
+									"clock_executor_overhead_runs");
 
-	end_workload(&workload);
-	if (rounds->rounds == 0)
-		plan_rounds_warn(rounds->executions, rounds->elapsed_s, lengthof(all_modes), duration_s, 1);
 	InitMaterializedSRF(fcinfo, 0);
-	put_rounds(fcinfo, workload.query, rounds, (double) rows);
+	put_rounds(fcinfo, run.query, run.rounds, (double) run.rows);
 	return (Datum) 0;
 }
 
-/* The elements of clock_sources, each once, in their order. */
+/* Returns the distinct elements of clock_sources, in their order. */
 static List *
 get_timing_clock_sources(ArrayType *array)
 {
@@ -328,11 +337,11 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 							  PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)	/* the clock that the server times with now */
+	if (clock_sources == NIL)	/* the current clock */
 		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{
-		/* undone right after it, or with the transaction by an error */
+		/* reset below, or by the transaction's abort */
 		int			nest_level = NewGUCNestLevel();
 		PlanRounds *rounds;
 

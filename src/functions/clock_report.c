@@ -1,6 +1,5 @@
 /*
- * clock_report.c
- *	  clock_report(): prints the text of PostgreSQL 19's pg_test_timing.
+ * clock_report(): prints the text of PostgreSQL 19's pg_test_timing.
  *
  * Programs parse that text, so lines, order, widths and blanks are the same.
  */
@@ -82,10 +81,7 @@ put_tsc_frequency(Report *report)
 {
 	const CounterFrequency *frequency = calibrated_tsc_frequency();
 
-	/*
-	 * as pg_test_timing: the processor's type, then the sources that were
-	 * tried
-	 */
+	/* the processor's type, then the sources that were tried */
 	put_line(report, psprintf("TSC frequency source: x86%s%s",
 							  tsc_cpuid()->hypervisor ? ", hypervisor" : "",
 							  strcmp(frequency->from, "calibration") == 0 ? ", calibration" : ""));

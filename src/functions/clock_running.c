@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_running.c
- *	  What is behind the view clock_running.
- *
- *-------------------------------------------------------------------------
- */
+/* What is behind the view clock_running. */
 #include "postgres.h"
 
 #include <math.h>
@@ -36,7 +30,7 @@ typedef struct Running
 	double	   *share_ns;		/* sum of these processes' durations */
 } Running;
 
-/* As in pg_stat_activity. */
+/* Returns whether the caller may see it, by the rule of pg_stat_activity. */
 static bool
 may_see(const LiveHeader *header)
 {
@@ -85,7 +79,9 @@ new_running(LiveImage *image)
 	return running;
 }
 
-/* The executions that the caller may see, in which each worker's counters are part of its leader's. */
+/*
+ * Returns the executions that the caller may see, with workers' counters added to their leaders'.
+ */
 static List *
 running_executions(void)
 {

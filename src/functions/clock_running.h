@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_running.h
- *	  Statements that are being executed, for monitoring.
- *
- *-------------------------------------------------------------------------
- */
+/* Statements that are being executed, for monitoring. */
 #ifndef CLOCKTIMING_CLOCK_RUNNING_H
 #define CLOCKTIMING_CLOCK_RUNNING_H
 
@@ -15,10 +9,7 @@ typedef struct LongestRunning
 								 * unknown */
 } LongestRunning;
 
-/*
- * Returns the number of statements of clients that are published and that the caller may
- * see, and the longest one if there is one.
- */
+/* Returns the number of published statements that the caller may see, and the longest one. */
 extern int	clock_running_statements(LongestRunning *longest);
 
 #endif							/* CLOCKTIMING_CLOCK_RUNNING_H */

@@ -1,7 +1,4 @@
-/*
- * clock_sample.c
- *	  Input, output and casts of the type clock_sample.
- */
+/* Input, output and casts of the type clock_sample. */
 #include "postgres.h"
 
 #include "libpq/pqformat.h"

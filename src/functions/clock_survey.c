@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_survey.c
- *	  All clocks side by side: clock_survey().
- *
- *-------------------------------------------------------------------------
- */
+/* clock_survey(): compares all clocks. */
 #include "postgres.h"
 
 #include <math.h>
@@ -24,64 +18,64 @@
 PG_FUNCTION_INFO_V1(clock_survey);
 
 /*
- * What reading costs: so many batches of each clock, but no more than half of
- * the survey's time goes into them.
+ * Number of batches per clock that measure the cost of a reading.  They take at most half of the
+ * survey's time.
  */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
-/* A clock is not read by a system call if it costs less than this share. */
+/* A reading that costs less than this share of a system call is none. */
 #define SYSTEM_CALL_SHARE 0.9
 
-/* A warp of the survey, in ns: the one of clockperf. */
+/* Least size of a warp in the survey, in ns; the same as clockperf's. */
 #define WARP_NS			1e6
 
-/* The longest to wait for a clock that has not ticked, in ns: a second does. */
+/*
+ * Longest wait for a clock that has not ticked, in ns.  A clock of whole seconds ticks in this
+ * time.
+ */
 #define TICK_NS			1.1e9
 
 /*
- * Steps from here on, in ns, may be those of a timer interrupt, which comes up
- * to 1000 times a second.  The scheduler acts on the same interrupt: a process
- * that is taken off the CPU at one of them and comes back at the next but one
- * sees two steps as one, again and again.  Of shorter steps enough are seen.
+ * Least size, in ns, of a step that may be caused by a timer interrupt, of which there are at most
+ * 1000 per second.  The scheduler acts on the same interrupt.  So a process that loses the CPU at
+ * one of them and gets it back at the next but one sees two steps as one, repeatedly.  There are
+ * always enough shorter steps.
  */
 #define TIMER_STEP_NS	500000.0
 
 /*
- * A step counts if the readings before and after it were taken within this
- * share of it: two steps of the clock would be at least half of their sum apart.
+ * A step counts if the readings before and after it were taken within this share of it.  Two steps
+ * that seem to be one are at least half of their sum apart.
  */
 #define ATTENDED_SHARE	(1.0 / 3)
 
-/* Steps remembered, the share that has to agree, and to what. */
+/* Number of remembered steps; share of them that must agree; tolerance of the agreement. */
 #define MAX_STEPS		64
 #define FREQUENT_SHARE	0.1
 #define STEP_TOLERANCE	0.01
 
-/* Enough of them, unless one is what the system says that it is. */
+/* Number of steps that suffices, unless one has the size that the system reports. */
 #define ENOUGH_STEPS	3
 
-/* The shortest nap between two looks at a clock that is waited for, in us. */
+/* Shortest sleep between two observations of a clock whose step is waited for, in us. */
 #define SHORTEST_NAP_US	50.0
 
-/* Looks at a clock for single steps that it makes. */
+/* Observes single steps of a clock. */
 typedef struct StepWatch
 {
 	const SamplerRun *run;
-	uint64		before_ns[2];	/* the last two looks, on reference_ns() */
+	uint64		before_ns[2];	/* last two observations, by reference_ns() */
 	bool		has_reading;
-	uint64		reading;		/* at the last look */
-	int64		nsteps;			/* seen; of these the last MAX_STEPS ... */
-	double		steps_ns[MAX_STEPS];	/* ... were these */
+	uint64		reading;		/* at the last observation */
+	int64		nsteps;			/* number of steps; the last MAX_STEPS ... */
+	double		steps_ns[MAX_STEPS];	/* ... had these sizes */
 	bool		as_reported;	/* one was as large as the resolution */
 } StepWatch;
 
-/*
- * A reading that was taken since after_ns, as the one before was.  Returns by
- * how much the clock has advanced in between, in ns, 0 if it has not.
- */
+/* Returns the advance since the previous reading in ns, or 0.  Both were taken since after_ns. */
 static double
-look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
+check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
 	double		step_ns = 0;
 	double		passed_ns = (double) (reference_ns() - after_ns);
@@ -99,25 +93,22 @@ look_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns
 	return step_ns;
 }
 
-/* Between blocks: the sampler's own latest reading, lest it miss one. */
+/* Called between blocks: checks the sampler's own latest reading, so that no step is missed. */
 static void
-look_between_blocks(void *arg, double elapsed_s)
+check_between_blocks(void *arg, double elapsed_s)
 {
 	StepWatch  *watch = arg;
 	uint64		now_ns = reference_ns();
 
 	(void) elapsed_s;
 	CHECK_FOR_INTERRUPTS();
-	/* the reading of the last look was taken after the look before that */
-	(void) look_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
+	/* the reading of the last observation was taken after the one before that */
+	(void) check_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
 	watch->before_ns[0] = watch->before_ns[1];
 	watch->before_ns[1] = now_ns;
 }
 
-/*
- * Waits for steps.  The shortest advance known so far, which may be several of
- * them, says how often to look.
- */
+/* Waits for steps, for a time that the shortest advance known so far determines. */
 static void
 wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 {
@@ -132,10 +123,10 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 		uint64		now_ns;
 		double		step_ns;
 
-		/* a sleep takes longer than it is told to: none is better then */
+		/* a very short sleep would take longer than requested */
 		wait_briefly(nap_us >= SHORTEST_NAP_US ? nap_us / 1e6 : 0);
 		now_ns = reference_ns();
-		step_ns = look_for_step(watch, watch->run->reader->read(), before_ns, 0);
+		step_ns = check_for_step(watch, watch->run->reader->read(), before_ns, 0);
 		if (step_ns > 0)
 			shortest_ns = Min(shortest_ns, step_ns);
 		before_ns = now_ns;
@@ -143,15 +134,15 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 }
 
 /*
- * The smallest step that is no stray, NAN if none was seen.  Larger ones are
- * those of an interrupt that came late.
+ * Returns the smallest step that enough others agree with; NAN if there is none.  Larger ones are
+ * caused by a late interrupt.
  */
 static double
 smallest_step(StepWatch *watch)
 {
 	int			n = (int) Min(watch->nsteps, MAX_STEPS);
 
-	(void) stats_median(watch->steps_ns, n);	/* sorts them */
+	(void) stats_median(watch->steps_ns, n);	/* also sorts them */
 	for (int i = 0; i < n; i++)
 	{
 		int			agreeing = 0;
@@ -164,10 +155,7 @@ smallest_step(StepWatch *watch)
 	return NAN;
 }
 
-/*
- * By how much the clock advances at a time, NAN if it does in every reading or
- * if that is not known.
- */
+/* Returns the step of the clock; NAN if it advances in every reading, or if the step is unknown. */
 static double
 observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 {
@@ -178,11 +166,11 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	double		shortest_ns = n > 1 ? entries[1].ticks * 1e9 / run->frequency_hz : INFINITY;
 
 	pfree(entries);
-	/* what advances on every reading may do so by less still */
+	/* a clock that advances on every reading may have a smaller step */
 	if (always)
 		return NAN;
 
-	/* CPU time does not go on while the process is off the CPU */
+	/* CPU time does not advance while the process is off the CPU */
 	if (shortest_ns < TIMER_STEP_NS ||
 		(clock->source->kind == CLOCK_CPU_TIME && !isinf(shortest_ns)))
 		return shortest_ns;
@@ -190,7 +178,7 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	return smallest_step(watch);
 }
 
-/* What the clock does in so many seconds, and its next tick if it takes longer. */
+/* Runs the clock for some seconds, and waits for its next tick if that takes longer. */
 static void
 watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	  double duration_s, double longest_s)
@@ -203,7 +191,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	run->duration_s = duration_s;
 	run->least_warp_ns = least_warp_ns;
 	run->reference = clock->reference.ns;
-	run->between_blocks = look_between_blocks;
+	run->between_blocks = check_between_blocks;
 	run->arg = &watch;
 	watch.before_ns[0] = watch.before_ns[1] = reference_ns();
 	sampler_run(run);
@@ -216,7 +204,7 @@ watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	run->arg = NULL;
 }
 
-/* How it is read, judged by what that costs. */
+/* Returns how the clock is read, according to the cost of a reading. */
 static const char *
 read_by(const SurveyedClock *clock, const ReadingCost *system_call)
 {
@@ -318,7 +306,7 @@ clock_survey(PG_FUNCTION_ARGS)
 	{
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
-		/* a clock cannot be its own reference, but all are asked for */
+		/* if all clocks are requested, the reference has another reference */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)
 			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);

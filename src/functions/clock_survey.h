@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * clock_survey.h
- *	  All clocks side by side.
- *
- *-------------------------------------------------------------------------
- */
+/* Compares all clocks. */
 #ifndef CLOCKTIMING_CLOCK_SURVEY_H
 #define CLOCKTIMING_CLOCK_SURVEY_H
 
@@ -13,27 +7,27 @@
 
 typedef struct SurveyedClock
 {
-	/* in */
+	/* input */
 	const ClockSource *source;
 	ClockReference reference;
 
-	/* out; all but why_not only if that is NULL */
-	const char *why_not;		/* it cannot be read */
+	/* output; only why_not if that is not NULL */
+	const char *why_not;		/* reason why it cannot be read */
 	ReadingCost cost;
 	const char *read_by;		/* instruction, vDSO or system call; NULL if
 								 * not known */
-	SamplerRun	run;			/* whose tally is gone */
+	SamplerRun	run;			/* without its tally */
 	int64		stalls;
 	int64		failures;
 	int64		backward_steps;
 	double		observed_ns;	/* smallest step; NAN if it always advances,
-								 * or if no step was seen from close by */
+								 * or if no step was observed precisely */
 } SurveyedClock;
 
 /*
- * Surveys n clocks in so many seconds, with progress reports; warps that are
- * smaller than least_warp_ns are not counted.  Can be cancelled.  *system_call
- * is what the cheapest system call costs, NAN if not known.
+ * Surveys n clocks for duration_s seconds, with progress reports.  Does not count warps smaller
+ * than least_warp_ns.  Sets *system_call to the cost of the cheapest system call, NAN if unknown.
+ * Can be cancelled.
  */
 extern void survey(SurveyedClock *clocks, int n, double duration_s,
 				   double least_warp_ns, ReadingCost *system_call);

@@ -1,6 +1,5 @@
 /*
- * clock_timeline.c
- *	  clock_timeline(): a clock's results per interval.
+ * clock_timeline(): a clock's results per interval.
  *
  * The function returns one row per call, so that a cursor, or the function in a target list, gets
  * each row when its interval ends.  Between calls it holds only memory, because the caller may

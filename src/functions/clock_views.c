@@ -1,7 +1,4 @@
-/*
- * clock_views.c
- *	  The functions of the views clock_sources and clock_platform.
- */
+/* The functions of the views clock_sources and clock_platform. */
 #include "postgres.h"
 
 #include <math.h>
@@ -16,8 +13,8 @@
 #include "core/timing_counter.h"
 #include "functions/row.h"
 
-PG_FUNCTION_INFO_V1(clock_list_sources);
-PG_FUNCTION_INFO_V1(clock_list_platform);
+PG_FUNCTION_INFO_V1(clock_sources);
+PG_FUNCTION_INFO_V1(clock_platform);
 
 /* Returns what the server uses a source for; NULL: nothing. */
 static const char *
@@ -36,7 +33,7 @@ used_for(const ClockSource *source)
 }
 
 Datum
-clock_list_sources(PG_FUNCTION_ARGS)
+clock_sources(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < clock_source_count(); i++)
@@ -157,7 +154,7 @@ put_frequencies(FunctionCallInfo fcinfo)
 }
 
 Datum
-clock_list_platform(PG_FUNCTION_ARGS)
+clock_platform(PG_FUNCTION_ARGS)
 {
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
 	const char *kernel = platform_kernel_clock_source();

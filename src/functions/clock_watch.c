@@ -1,7 +1,7 @@
 /*
  * clock_watch.c
- *	  The functions of the views clock_history and clock_events, and clock_page_sources() for
- *	  clock_page().
+ *	  The functions of the views clock_history and clock_events, and internal_clock_page_sources()
+ *	  for clock_page().
  */
 #include "postgres.h"
 
@@ -19,9 +19,9 @@
 #include "watch/watch_store.h"
 #include "watch/watch_worker.h"
 
-PG_FUNCTION_INFO_V1(clock_list_history);
-PG_FUNCTION_INFO_V1(clock_list_events);
-PG_FUNCTION_INFO_V1(clock_page_sources);
+PG_FUNCTION_INFO_V1(clock_history);
+PG_FUNCTION_INFO_V1(clock_events);
+PG_FUNCTION_INFO_V1(internal_clock_page_sources);
 
 static void
 check_watched(void)
@@ -64,7 +64,8 @@ put_known_text(Row *row, const char *text)
 }
 
 static void
-put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *machine, const char *per)
+put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *machine,
+			const char *per)
 {
 	Row			row = row_of_set(fcinfo);
 
@@ -103,8 +104,8 @@ put_history(FunctionCallInfo fcinfo, const WatchRow *from, const WatchMachine *m
 }
 
 static void
-put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing *ring, const WatchRow *rows, int size,
-		 const char *per)
+put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing *ring,
+		 const WatchRow *rows, int size, const char *per)
 {
 	int			n;
 	WatchRow   *copy;
@@ -122,7 +123,7 @@ put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing 
 }
 
 Datum
-clock_list_history(PG_FUNCTION_ARGS)
+clock_history(PG_FUNCTION_ARGS)
 {
 	WatchMachine *machines;
 
@@ -133,12 +134,13 @@ clock_list_history(PG_FUNCTION_ARGS)
 	memcpy(machines, watch_store->state.machine, sizeof(watch_store->state.machine));
 	LWLockRelease(watch_store->lock);
 	put_ring(fcinfo, machines, &watch_store->state.hours, watch_store->hour, WATCH_HOURS, "hour");
-	put_ring(fcinfo, machines, &watch_store->state.minutes, watch_store->minute, WATCH_MINUTES, "minute");
+	put_ring(fcinfo, machines, &watch_store->state.minutes, watch_store->minute, WATCH_MINUTES,
+			 "minute");
 	return (Datum) 0;
 }
 
 Datum
-clock_list_events(PG_FUNCTION_ARGS)
+clock_events(PG_FUNCTION_ARGS)
 {
 	WatchEvent *events;
 	int			n;
@@ -149,7 +151,8 @@ clock_list_events(PG_FUNCTION_ARGS)
 	LWLockAcquire(watch_store->lock, LW_SHARED);
 	n = watch_store->state.events.n;
 	for (int i = 0; i < n; i++)
-		events[i] = watch_store->state.event[watch_ring_index(&watch_store->state.events, WATCH_EVENTS, i)];
+		events[i] = watch_store->state.event[watch_ring_index(&watch_store->state.events,
+															  WATCH_EVENTS, i)];
 	LWLockRelease(watch_store->lock);
 	for (int i = 0; i < n; i++)
 	{
@@ -166,12 +169,9 @@ clock_list_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * Returns whether there are a history and statistics of plans, since their views raise errors
- * otherwise.
- */
+/* Returns whether there are a history and statistics of plans; else their views raise errors. */
 Datum
-clock_page_sources(PG_FUNCTION_ARGS)
+internal_clock_page_sources(PG_FUNCTION_ARGS)
 {
 	Row			row = row_of_result(fcinfo);
 

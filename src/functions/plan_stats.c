@@ -1,8 +1,4 @@
-/*
- * plan_stats.c
- *	  The functions of the views clock_plan_stats and clock_node_stats, and of
- *	  clock_node_changes().
- */
+/* The functions of the views clock_plan_stats and clock_node_stats, and of clock_node_changes(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -24,13 +20,12 @@
 #include "stats/plan_store.h"
 #include "stats/store_read.h"
 
-PG_FUNCTION_INFO_V1(clock_list_plan_stats);
-PG_FUNCTION_INFO_V1(clock_list_node_stats);
-PG_FUNCTION_INFO_V1(clock_list_node_sums);
-PG_FUNCTION_INFO_V1(clock_stats_info);
+PG_FUNCTION_INFO_V1(clock_plan_stats);
+PG_FUNCTION_INFO_V1(clock_node_stats);
+PG_FUNCTION_INFO_V1(internal_clock_node_sums);
 PG_FUNCTION_INFO_V1(clock_stats_reset);
-PG_FUNCTION_INFO_V1(clock_compare_sums);
-PG_FUNCTION_INFO_V1(clock_check_changes);
+PG_FUNCTION_INFO_V1(internal_clock_compare_sums);
+PG_FUNCTION_INFO_V1(internal_clock_check_changes);
 
 /* Maximum number of nodes that can be requested, unless all are. */
 #define MOST_WORST		1000
@@ -45,8 +40,8 @@ put_ms(Row *row, double ns)
 }
 
 /*
- * Adds a whole number; null if it does not fit, because callers of clock_compare_sums() may pass
- * any sums.
+ * Adds a whole number; null if it does not fit, because callers of internal_clock_compare_sums()
+ * may pass any sums.
  */
 static void
 put_rounded(Row *row, double count)
@@ -96,10 +91,7 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_to_set(&row, fcinfo);
 }
 
-/*
- * Returns the user whose plans the caller may see; InvalidOid: all, for members of
- * pg_read_all_stats.
- */
+/* Returns the user whose plans the caller may see; InvalidOid: all (pg_read_all_stats). */
 static Oid
 seen_user(void)
 {
@@ -138,7 +130,7 @@ list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const Pl
 }
 
 Datum
-clock_list_plan_stats(PG_FUNCTION_ARGS)
+clock_plan_stats(PG_FUNCTION_ARGS)
 {
 	list_plans(fcinfo, put_plan);
 	return (Datum) 0;
@@ -197,7 +189,7 @@ put_nodes(FunctionCallInfo fcinfo, const PlanCopy *plan)
 }
 
 Datum
-clock_list_node_stats(PG_FUNCTION_ARGS)
+clock_node_stats(PG_FUNCTION_ARGS)
 {
 	WorstNode  *worst;
 	int			n;
@@ -265,24 +257,10 @@ put_plan_sums(FunctionCallInfo fcinfo, const PlanCopy *plan)
 }
 
 Datum
-clock_list_node_sums(PG_FUNCTION_ARGS)
+internal_clock_node_sums(PG_FUNCTION_ARGS)
 {
 	list_plans(fcinfo, put_plan_sums);
 	return (Datum) 0;
-}
-
-Datum
-clock_stats_info(PG_FUNCTION_ARGS)
-{
-	StoreInfo	info;
-	Row			row;
-
-	require_preloaded(plan_store_ready());
-	info = store_info();
-	row = row_of_result(fcinfo);
-	row_put_counts(&row, info.plans, info.evicted);
-	row_put(&row, TimestampTzGetDatum(info.reset_at));
-	return row_result(&row);
 }
 
 Datum
@@ -302,19 +280,16 @@ sums_of(ArrayType *array)
 		ARR_HASNULL(array) || ARR_ELEMTYPE(array) != FLOAT8OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("these are no sums that clock_list_node_sums() has returned")));
+				 errmsg("these are no sums that internal_clock_node_sums() has returned")));
 	return (WeightedSums)
 	{
 		x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
 	};
 }
 
-/*
- * Compares the times before a snapshot with those after it.  The second sums either continue the
- * first ones or were reset.
- */
+/* Compares the times before a snapshot with those after it, whose sums go on or were reset. */
 Datum
-clock_compare_sums(PG_FUNCTION_ARGS)
+internal_clock_compare_sums(PG_FUNCTION_ARGS)
 {
 	WeightedSums before = sums_of(PG_GETARG_ARRAYTYPE_P(0));
 	WeightedSums after = sums_of(PG_GETARG_ARRAYTYPE_P(1));
@@ -339,7 +314,7 @@ clock_compare_sums(PG_FUNCTION_ARGS)
 
 /* Raises an ERROR unless clock_node_changes() can compare. */
 Datum
-clock_check_changes(PG_FUNCTION_ARGS)
+internal_clock_check_changes(PG_FUNCTION_ARGS)
 {
 	require_preloaded(plan_store_ready());
 	(void) arg_confidence(fcinfo, 0);

@@ -1,4 +1,3 @@
-/* See row.h. */
 #include "postgres.h"
 
 #include <math.h>

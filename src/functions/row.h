@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * row.h
- *	  Rows that SQL functions return, filled column by column.
- *
- *-------------------------------------------------------------------------
- */
+/* Rows that SQL functions return, filled column by column. */
 #ifndef CLOCKTIMING_ROW_H
 #define CLOCKTIMING_ROW_H
 

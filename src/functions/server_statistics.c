@@ -1,7 +1,4 @@
 /*
- * server_statistics.c
- *	  See server_statistics.h.
- *
  * SQL queries read the statistics, because SQL hides differences between versions and checks
  * privileges.
  */
@@ -181,10 +178,7 @@ statistics_since_reset(Statistics *statistics)
 
 	memset(statistics, 0, sizeof(*statistics));
 
-	/*
-	 * names and operators must be the system's, and a backslash must not
-	 * escape
-	 */
+	/* the system's names and operators, and no escapes */
 	(void) set_config_option("search_path", "pg_catalog, pg_temp",
 							 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);

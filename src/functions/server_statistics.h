@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * server_statistics.h
- *	  The server's statistics of work that it can time.
- *
- *-------------------------------------------------------------------------
- */
+/* The server's statistics of work that it can time. */
 #ifndef CLOCKTIMING_SERVER_STATISTICS_H
 #define CLOCKTIMING_SERVER_STATISTICS_H
 

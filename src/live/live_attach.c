@@ -49,14 +49,22 @@
 #define MOST_DEPTH		200
 
 /* Longest interval of the timeout, in ms. */
-#define TIMEOUT_MS		50
+#define TIMEOUT_MS		25
 
 /* Cost that the planner expects of a millisecond: a page that is in memory takes some 10 us. */
 #define COST_PER_MS		100
 
+/*
+ * Of calls that vary, one in so many is timed; and timing may add this share of the time, in
+ * percent.  Nobody may look at the result.
+ */
+#define LIVE_SAMPLING	1000
+#define LIVE_OVERHEAD	0.2
+
 typedef struct RunningExecution
 {
 	QueryDesc  *desc;
+	QueryTiming *query;			/* NULL: not published */
 	TimestampTz seen_at;		/* by the timeout first; 0: not yet */
 	bool		attached;		/* published, or not to be */
 	ServerExecution *volatile server;	/* if the server counts and times the
@@ -72,6 +80,7 @@ static volatile int nrunning = 0;
 
 static double long_cost;
 static LongStatements long_statements;
+static bool any_long = false;	/* one is remembered */
 static int	live_timeout = -1;
 static int	timeout_pid = 0;
 
@@ -161,9 +170,9 @@ static void
 attach(QueryDesc *desc, bool late)
 {
 	NodeTimingOptions options = {
-		.sampling = live_interval_ms == 0 ? 1 : SAMPLING_DEFAULT,
+		.sampling = live_interval_ms == 0 ? 1 : LIVE_SAMPLING,
 		.only_node = -1,
-		.max_overhead = MAX_OVERHEAD_DEFAULT,
+		.max_overhead = LIVE_OVERHEAD,
 		.may_stop = true,
 		.no_workers = true,
 		.late = late
@@ -214,6 +223,7 @@ attach_now(PlanState *node)
 		pg_compiler_barrier();
 		(void) disarm_node(r->desc->planstate, NULL);
 		remember_statement(long_statements, r->desc, true);
+		any_long = true;
 		attach_execution(r, true);
 		elog(DEBUG1, "counters published from now on");
 		break;
@@ -226,7 +236,7 @@ attach_now(PlanState *node)
  * begun when the statement has; others when they are seen first.
  */
 static void
-look_at_executions(void)
+check_executions(void)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
@@ -238,6 +248,8 @@ look_at_executions(void)
 	{
 		RunningExecution *r = &running[i];
 
+		if (r->query != NULL)
+			live_remind(r->query);
 		if (r->server != NULL)
 			server_publish(r->server, false);
 		if (r->attached)
@@ -256,7 +268,7 @@ start_timeout(void)
 {
 	if (timeout_pid != MyProcPid)
 	{
-		live_timeout = RegisterTimeout(USER_TIMEOUT, look_at_executions);
+		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
 	/* the handler must not look for it */
@@ -267,7 +279,8 @@ start_timeout(void)
 static inline bool
 is_expected_long(const QueryDesc *desc)
 {
-	return desc->plannedstmt->planTree->total_cost >= long_cost || (was_long(long_statements, desc) && !late_only);
+	return desc->plannedstmt->planTree->total_cost >= long_cost ||
+		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
 }
 
 /* An execution that is expected to be long, or that the server counts, or that goes on. */
@@ -280,6 +293,7 @@ enter_noted(QueryDesc *desc, RunningExecution *r)
 	if (query != NULL)
 	{
 		r->attached = true;
+		r->query = query;
 		if (own && desc->already_executed)
 			query_timing_resume(query, true);
 	}
@@ -308,6 +322,7 @@ enter(QueryDesc *desc)
 		return level;
 	}
 	r->desc = desc;
+	r->query = NULL;
 	r->seen_at = 0;
 	r->attached = desc->planstate == NULL;
 	r->server = NULL;
@@ -315,7 +330,7 @@ enter(QueryDesc *desc)
 	nrunning = level + 1;
 	if (unlikely(is_expected_long(desc) || desc->instrument_options != 0 || desc->already_executed))
 		enter_noted(desc, r);
-	if ((!r->attached || r->server != NULL) && unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
+	if (unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
 		start_timeout();
 	return level;
 }
@@ -340,7 +355,7 @@ leave(QueryDesc *desc, int level, bool failed)
 	if (own)
 		query_timing_ran(query);
 	if (query->publish_due != PG_UINT64_MAX)
-		live_publish(query, NULL);
+		live_publish(query, NULL, false);
 }
 
 static void
@@ -351,6 +366,7 @@ attached(QueryTiming *query)
 		if (running[i].desc == query->desc)
 		{
 			live_begin(query, i, start_of(&running[i]), true);
+			running[i].query = query;
 			return;
 		}
 	}

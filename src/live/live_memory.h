@@ -45,6 +45,7 @@ typedef struct LiveNode
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
 	bool		is_cte;			/* one that is read row by row */
 	bool		is_expression;	/* one that the parent itself evaluates */
+	bool		spills;			/* a sort that is expected to write to disk */
 	int32		width;
 	float		rows;			/* per loop, as the planner expects */
 	float		startup_cost;

@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "explain/explain_output.h"
+#include "explain/plan_shape.h"
 #include "live/live_plan.h"
 #include "stats/plan_tree.h"
 
@@ -140,6 +141,7 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		n->is_subplan = found->is_init_plan || found->is_expression;
 		n->is_cte = found->is_cte;
 		n->is_expression = found->is_expression;
+		n->spills = IsA(plan, Sort) && plan_works_between(found->state, plan->plan_rows);
 		n->width = plan->plan_width;
 		n->rows = (float) plan->plan_rows;
 		n->startup_cost = (float) plan->startup_cost;

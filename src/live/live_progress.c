@@ -24,8 +24,23 @@
 /* Share of a node's work from which on its time tells how long the rest will take. */
 #define TELLING_SHARE	0.02
 
+/*
+ * Weight of what the planner thinks of a node, relative to all of its work that was seen.  The
+ * times of a few calls are not known well.
+ */
+#define PRIOR_WEIGHT	0.05
+
+/*
+ * What a sort takes, in multiples of what it takes to read its input: in memory, also by the
+ * logarithm of its rows to base 2, and if it writes to disk.  Measured with 0.4 and 4 million rows.
+ */
+#define SORT_MULTIPLE	3.0
+#define SORT_LOG_MULTIPLE	0.11
+#define SPILL_MULTIPLE	2.0
+
 /* Share of the work of a sort which is done when it returns its first row. */
-#define SORTED_SHARE	0.9
+#define SORTED_SHARE	0.6
+#define SPILLED_SHARE	0.8
 
 /* Share of the work of a hash join with batches which is done when its outer side has been read. */
 #define OUTER_SHARE		0.4
@@ -44,7 +59,6 @@ typedef struct NodeProgress
 	double		work;			/* shares */
 	double		rows;
 	double		cost;			/* of the node itself, in all loops */
-	bool		by_cost;		/* its time so far does not tell the rest */
 } NodeProgress;
 
 typedef struct ProgressWalk
@@ -180,6 +194,17 @@ walk_inputs(ProgressWalk *walk, int place)
 	return share(done, cost);
 }
 
+/* The share of a sort's work, by those of its input and of its output. */
+static double
+sort_work(const LiveNode *node, double input, bool returns, double input_rows, double output)
+{
+	double		sorted = node->spills ? SPILLED_SHARE : SORTED_SHARE;
+
+	if (returns)
+		return sorted + (1 - sorted) * output;
+	return input / (node->spills ? SPILL_MULTIPLE : SORT_MULTIPLE + SORT_LOG_MULTIPLE * log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
+}
+
 static void
 walk_node(ProgressWalk *walk, int place, double loops)
 {
@@ -242,12 +267,7 @@ walk_node(ProgressWalk *walk, int place, double loops)
 			case T_Sort:
 				p->rows = output_share(walk, place, driver, input_rows);
 
-				/*
-				 * nearly all of its time lies between the last input row and
-				 * the first output row
-				 */
-				p->by_cost = counts->rows <= 0;
-				p->work = p->by_cost ? 0 : SORTED_SHARE + (1 - SORTED_SHARE) * p->rows;
+				p->work = sort_work(node, driver->rows, counts->rows > 0, input_rows, p->rows);
 				break;
 			case T_Agg:
 			case T_SetOp:
@@ -282,9 +302,8 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	LiveProgress progress = {NAN, NAN, NULL};
 	double		timed_ns = 0;
 	double		timed_cost = 0;
-	double		whole_ns = 0;
+	double		left_ns = 0;
 	double		done_ns = 0;
-	double		elapsed_ns;
 	double		age_ns;
 
 	if (n == 0)
@@ -304,35 +323,37 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		timed_ns += counts->self_ns / Max(processes[i], 1);
 		timed_cost += walk.nodes[i].cost * walk.nodes[i].work;
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && timed_cost > 0; i++)
 	{
 		const LiveCounts *counts = live_counts(image, i);
 		const NodeProgress *p = &walk.nodes[i];
+		double		prior = isnan(counts->self_ns) ? 1 : PRIOR_WEIGHT * (1 - p->work);
 		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
-		double		ns = self_ns;
+		double		ns = (self_ns + prior * p->cost * timed_ns / timed_cost) / (p->work + prior);
 
-		if (p->work >= TELLING_SHARE && !isnan(counts->self_ns))
-			ns /= p->work;
-		else if (timed_cost > 0)
-			ns = Max(ns, p->cost * timed_ns / timed_cost);
-		whole_ns += ns;
-		done_ns += p->by_cost ? self_ns : ns * p->work;
+		left_ns += ns * (1 - p->work);
+		done_ns += isnan(counts->self_ns) ? ns * p->work : self_ns;
 	}
-	if (walk.reason == NULL && (timed_cost <= 0 || whole_ns <= 0))
+	if (walk.reason == NULL && (timed_cost <= 0 || done_ns <= 0))
 		walk.reason = gettext_noop("too little is done");
-	else if (walk.reason == NULL && done_ns >= whole_ns)
+	else if (walk.reason == NULL && left_ns <= 0)
 		walk.reason = gettext_noop("the plan is done but for its last rows");
 	progress.reason = walk.reason;
 	if (progress.reason != NULL)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
-	elapsed_ns = (double) Max(now - header->started_at, 0) * 1e3;
-	if (whole_ns - done_ns <= age_ns)
+
+	/*
+	 * in elapsed time: nodes' times are without those of other processes, and
+	 * of waits
+	 */
+	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
+	if (left_ns <= age_ns)
 	{
 		progress.reason = gettext_noop("a node is called for longer than expected");
 		return progress;
 	}
-	progress.remaining_ns = whole_ns - done_ns - age_ns;
-	progress.percent = 100 * elapsed_ns / (elapsed_ns + progress.remaining_ns);
+	progress.remaining_ns = left_ns - age_ns;
+	progress.percent = 100 * (1 - progress.remaining_ns / (progress.remaining_ns + (double) (now - header->started_at) * 1e3));
 	return progress;
 }

@@ -23,14 +23,12 @@
 
 #include "compat.h"
 #include "core/reference.h"
+#include "explain/node_timing.h"
 #include "explain/plan_record.h"
 #include "explain/timing_clock.h"
 #include "live/live_memory.h"
 #include "live/live_plan.h"
 #include "live/live_publish.h"
-
-/* A publication takes at most one in so many parts of the time. */
-#define PUBLISH_PART	500
 
 /* A node's call that was under way at the latest publication. */
 typedef struct NodeCall
@@ -94,8 +92,9 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
+	/* the first one soon: calls may become long */
 	query->publish_due = query->late ? 0 :
-		now_ticks() + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
+		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
 
 void
@@ -106,12 +105,14 @@ live_end(QueryTiming *query)
 	query->live = NULL;
 }
 
-/* Marks the nodes that are being called while a call of t has just ended. */
+/* Marks the nodes that are being called while a call of t begins, or has just ended. */
 static bool *
-nodes_in_call(const QueryTiming *query, const NodeTiming *t)
+nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 {
 	bool	   *in_call = palloc0(sizeof(bool) * query->nnodes);
 
+	if (begins)
+		in_call[t->id] = true;
 	while (t != NULL && (t = caller_of(t)) != NULL && !in_call[t->id])
 		in_call[t->id] = true;
 	return in_call;
@@ -164,16 +165,29 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
+/* Pending samples of a copy are not those of its users. */
 static void
-estimate_node(NodeTiming *t, bool in_call, double scale, NodeEstimate *estimate)
+forget_uses(CallClass *class)
+{
+	for (int i = 0; i < class->nsamples; i++)
+		class->samples[i].use = NULL;
+}
+
+/*
+ * A NodeRecorder: estimates the times so far from copies, so that the counters stay as they are.
+ * "in_call" marks the nodes that are being called.
+ */
+static void
+estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 {
 	NodeTiming	copy = *t;
-	NodeTiming *subplan = t;
 
 	if (t->samples != NULL)
 	{
 		copy.samples = palloc(sizeof(NodeSamples));
 		memcpy(copy.samples, t->samples, sizeof(NodeSamples));
+		forget_uses(&copy.samples->first);
+		forget_uses(&copy.samples->later);
 	}
 	/* record_estimate() would end its loop */
 	if (t->kind == NODE_UNTIMED)
@@ -182,67 +196,27 @@ estimate_node(NodeTiming *t, bool in_call, double scale, NodeEstimate *estimate)
 		instr_set_timer(&copy.instr, false);
 	record_estimate(&copy, 0, NULL, 0, estimate);
 	estimate->kind = t->kind;
-	/* users' parts are proportional to these */
-	subplan->uses_ticks = copy.uses_ticks;
-	for (const SubplanUse *use = t->query->uses; t->is_shared && use != NULL; use = use->next)
-	{
-		if (use->subplan == t)
-			estimate->parent = use->user->place;
-	}
-	see_call(t, in_call);
-	if (in_call && t->kind != NODE_UNTIMED)
-		add_current_call(t, &copy, scale, estimate);
+	see_call(t, ((bool *) in_call)[t->id]);
+	if (((bool *) in_call)[t->id] && t->kind != NODE_UNTIMED)
+		add_current_call(t, &copy, query_ns_per_tick(t->query), estimate);
 }
 
-/* Estimates the times so far.  The counters are afterwards as they were before. */
-static PlanEstimate *
-estimate_so_far(QueryTiming *query, const bool *in_call)
+/* Whether a node above has ended its parallel workers, and freed what they shared with this process. */
+static bool
+workers_are_gone(const NodeTiming *t)
 {
-	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
-	double	   *ticks = palloc(sizeof(double) * (query->nnodes + query->nparts + 1));
-	double		scale;
-	int			n = 0;
-
-	for (int i = 0; i < query->nnodes; i++)
-		ticks[n++] = query->nodes[i] == NULL ? 0 : query->nodes[i]->uses_ticks;
-	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		ticks[n++] = use->ticks;
-
-	query->stop_ticks = now_ticks();
-	query->stop_ns = reference_ns();
-	scale = query_ns_per_tick(query);
-	plan->nnodes = query->nplaces;
-	plan->nparts = query->nparts;
-	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
-	plan->cost = query->cost;
-	plan->run_ns = query_run_ns(query);
-	plan->preempted_ns = Min(query->preempted_ns, plan->run_ns);
-	plan->besides_ns = (double) query->asked_ticks * scale;
-	for (int i = 0; i < query->nnodes; i++)
+	while ((t = t->parent) != NULL)
 	{
-		NodeTiming *t = query->nodes[i];
-
-		if (t != NULL)
-			estimate_node(t, in_call[i], scale, &plan->nodes[t->place]);
+		if (IsA(t->node, GatherState))
+			return ((const GatherState *) t->node)->pei == NULL;
+		if (IsA(t->node, GatherMergeState))
+			return ((const GatherMergeState *) t->node)->pei == NULL;
 	}
-	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		record_part_estimate(use, 0, NULL, 0, plan, &plan->nodes[use->place]);
-	record_outside(query, plan);
-	plan_estimate(plan);
-
-	n = 0;
-	for (int i = 0; i < query->nnodes; i++, n++)
-	{
-		if (query->nodes[i] != NULL)
-			query->nodes[i]->uses_ticks = ticks[n];
-	}
-	for (SubplanUse *use = query->uses; use != NULL; use = use->next)
-		use->ticks = ticks[n++];
-	return plan;
+	return false;
 }
 
 double
-share_scanned(const PlanState *node)
+share_scanned(const PlanState *node, bool unmapped)
 {
 	TableScanDesc scan;
 	const HeapScanDescData *heap;
@@ -259,8 +233,7 @@ share_scanned(const PlanState *node)
 	{
 		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_parallel;
 
-		/* the leader may have unmapped it */
-		if (!IsParallelWorker() || shared->phs_nblocks == 0)
+		if (unmapped || shared->phs_nblocks == 0)
 			return NAN;
 		return Min((double) pg_atomic_read_u64(&shared->phs_nallocated) / shared->phs_nblocks, 1);
 	}
@@ -277,6 +250,29 @@ put_batches(const PlanState *node, LiveCounts *counts)
 
 	counts->batches = several ? table->nbatch : 0;
 	counts->batch = !several ? 0 : table->parallel_state != NULL ? -1 : table->curbatch;
+}
+
+/* Whether a node's latest loop has returned all its rows. */
+static bool
+loop_is_over(const NodeTiming *t, bool in_call)
+{
+	if (t->ended || t->seen || in_call)
+		return t->ended;
+	if (!instr_in_loop(&t->instr))
+		return t->reading == INPUT_READ_TO_END || t->calls - t->calls_before >= 2;
+	return plan_is_at_end(t->node);
+}
+
+/* Calls that have returned no row, or have not ended. */
+static int64
+calls_without_row(const NodeTiming *t, bool in_call)
+{
+	bool		over = !in_call && !t->seen && loop_is_over(t, false);
+
+	/* each loop before was read to its end */
+	if (!t->seen && t->reading == INPUT_READ_TO_END)
+		return t->first_calls - (!in_call && !over);
+	return t->ends + in_call + (over && !t->ended);
 }
 
 /* Whether MultiExecProcNode() has executed a node for the node above. */
@@ -317,7 +313,7 @@ node_state(const NodeTiming *t, const bool *in_calls, double loops)
 		return LIVE_RUNNING;
 	if (t->kind != NODE_SAMPLED || !t->begun)
 		return loops > 0 ? LIVE_FINISHED : state_before(t, in_calls);
-	if (t->ended)
+	if (loop_is_over(t, in_call))
 		return LIVE_FINISHED;
 	return t->in_loop && instr_in_loop(&t->instr) ? LIVE_RUNNING : LIVE_RESCANNING;
 }
@@ -331,7 +327,7 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 	if (t->kind == NODE_SAMPLED && t->begun)
 	{
 		/* the call that is under way has not returned a row */
-		counts->rows = (double) (t->calls - t->ends - in_call);
+		counts->rows = (double) (t->calls - calls_without_row(t, in_call));
 		if (plan_shape(t->node)->counts_rows)
 			counts->rows += instr_own_rows(&t->instr) - t->shown_rows;
 		counts->loops = (double) t->first_calls - t->calls_again;
@@ -346,7 +342,7 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
 	}
 	counts->state = node_state(t, in_calls, counts->loops);
-	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node) : NAN);
+	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node, workers_are_gone(t)) : NAN);
 	put_batches(t->node, counts);
 	counts->total_ns = unknown ? NAN : estimate->total_ns;
 	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
@@ -355,20 +351,35 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 }
 
 void
-live_publish(QueryTiming *query, NodeTiming *t)
+live_remind(QueryTiming *query)
+{
+	if (live_interval_ms == 0 || (int64) (now_ticks() - query->off_ticks - query->publish_due) < 0 ||
+		query->publish_due == PG_UINT64_MAX)
+		return;
+	query->publish_now = true;
+	for (int i = 0; i < query->nnodes; i++)
+	{
+		if (query->nodes[i] != NULL && query->nodes[i]->begun)
+			next_due(query->nodes[i]) = 0;
+	}
+}
+
+void
+live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 {
 	LiveExecution *live = query->live;
 	LiveHeader *header = &live->image->header;
-	uint64		start = now_ticks();
-	uint64		took;
 	MemoryContext old = MemoryContextSwitchTo(live->scratch);
-	const NodeTiming *innermost = t == NULL || (t->in_loop && !t->ended) ? t : caller_of(t);
+	const NodeTiming *innermost = t == NULL || begins || (t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
 
 	if (live_shown(header) > 0)
 	{
-		bool	   *in_call = nodes_in_call(query, t);
-		PlanEstimate *plan = estimate_so_far(query, in_call);
+		bool	   *in_call = nodes_in_call(query, t, begins);
+		PlanEstimate *plan;
 
+		query->stop_ticks = now_ticks();
+		query->stop_ns = reference_ns();
+		plan = node_timing_record(query, 0, estimate_so_far, in_call);
 		for (int i = 0; i < query->nnodes; i++)
 		{
 			const NodeTiming *node = query->nodes[i];
@@ -384,9 +395,8 @@ live_publish(QueryTiming *query, NodeTiming *t)
 	live_write(live->image, false);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(live->scratch);
-	took = now_ticks() - start;
 	query_take_off(query);
 	/* readings of timed calls are without off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
-		start + took - query->off_ticks + Max((uint64) (live_interval_ms * 1e6 * query->ticks_per_ns), PUBLISH_PART * took);
+		query->last_reading - query->off_ticks + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
 }

@@ -22,13 +22,19 @@ extern int	live_interval_ms;
 extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own);
 
 /* Callbacks of ExecutionWatcher. */
-extern void live_publish(QueryTiming *query, NodeTiming *t);
+extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
 extern void live_end(QueryTiming *query);
+
+/* In a signal handler: has the next call publish if that is due. */
+extern void live_remind(QueryTiming *query);
 
 /* Returns the execution of this process that is published, or NULL; and whether it is "own". */
 extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
 
-/* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
-extern double share_scanned(const PlanState *node);
+/*
+ * Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown.
+ * "unmapped": parallel workers' shared memory may be.
+ */
+extern double share_scanned(const PlanState *node, bool unmapped);
 
 #endif							/* CLOCKTIMING_LIVE_PUBLISH_H */

@@ -15,6 +15,7 @@
 
 #include <math.h>
 
+#include "access/parallel.h"
 #include "lib/ilist.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -192,7 +193,7 @@ put_counts(const ServerExecution *server)
 		double		call_start = instr_call_start(instr);
 
 		counts->state = LIVE_NOT_STARTED;
-		counts->scanned = (float) share_scanned(server->nodes[i]);
+		counts->scanned = (float) share_scanned(server->nodes[i], !IsParallelWorker());
 		counts->rows = so_far.rows;
 		counts->loops = so_far.loops;
 		counts->calls = -1;

@@ -1,6 +1,5 @@
 /*
- * plan_draw.c
- *	  Chooses the executions that are timed for the statistics of plans.
+ * Chooses the executions that are timed for the statistics of plans.
  *
  * A class consists of the executions of a query with the same type of root node.  Before an
  * execution begins, its class has a probability p that the execution's nodes are timed.  Such an
@@ -32,7 +31,6 @@
 #include "compat.h"
 #include "core/random.h"
 #include "core/reference.h"
-#include "core/stats.h"
 #include "explain/executor_hooks.h"
 #include "stats/plan_draw.h"
 #include "stats/plan_store.h"
@@ -41,10 +39,7 @@
 #define SLOTS			1024
 #define CLASSES			8192
 
-/*
- * The first execution of a new class is timed.  In a backend whose new classes cost too much, one
- * in NEW_GAP of their executions is timed.
- */
+/* The first execution of a new class is timed; one in NEW_GAP if new classes cost too much. */
 #define NEW_GAP			64
 
 /* Time that a session may spend on new classes, in ns, in addition to max_overhead of its age. */
@@ -57,29 +52,19 @@
  */
 #define AFTER_EFFECT		2.5
 
-/*
- * Cost of a skipped execution in ns, measured by bench/turns, and the smallest share of the allowed
- * overhead that is left for timing others.
- */
+/* Cost of a skipped execution in ns, by bench/turns; least share of the overhead for timed ones. */
 #define SKIPPED_NS	60
 #define LEAST_PART		0.1
 
 /* Largest share of the allowed overhead that timing may add within an execution. */
 #define PART_WITHIN		0.5
 
-/* Length of a class's history, in timed executions. */
 #define REMEMBERED		8
 
-/*
- * Number of executions that are timed as a whole for each one whose nodes are timed.  Together they
- * cost a tenth of timing its nodes.
- */
+/* Executions timed as a whole per one with timed nodes.  Together they cost a tenth of that. */
 #define WHOLE_PER_NODES	8
 
-/*
- * Above this duration, in ns, timing the nodes hardly changes an execution, so that all executions
- * of a class may have their nodes timed.
- */
+/* Duration in ns above which all executions of a class may have their nodes timed. */
 #define LONG_NS			1e7
 
 /* Largest mean number of executions per timed one, and the largest number that is drawn. */
@@ -94,7 +79,6 @@ typedef struct DrawSlot
 	float		gap;			/* 1/p, for timing of the nodes */
 } DrawSlot;
 
-/* Mean of the latest values. */
 typedef struct LatestMean
 {
 	float		n;				/* number of values, at most REMEMBERED */
@@ -202,7 +186,8 @@ draw_next(DrawSlot *slot)
 	if (gap <= 1 || track_everything)
 		slot->remaining = 1;
 	else
-		slot->remaining = 1 + (int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
+		slot->remaining = 1 +
+			(int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
 }
 
 /* Returns the gap of a class that no backend knows. */
@@ -266,17 +251,11 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	drawn->planid = plan_store_planid(desc->plannedstmt);
 	drawn->queryid = (uint64) desc->plannedstmt->queryId;
 
-	/*
-	 * DECLARE CURSOR and CREATE TABLE AS have no query id before PostgreSQL
-	 * 18
-	 */
+	/* 0 for DECLARE CURSOR and CREATE TABLE AS before PostgreSQL 18 */
 	if (drawn->queryid == 0)
 		drawn->queryid = drawn->planid;
 
-	/*
-	 * before the execution, because a function in it may execute the same
-	 * query
-	 */
+	/* now, because the execution may execute the same query */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);
 	return true;
@@ -289,13 +268,13 @@ remember(LatestMean *latest, double value)
 	latest->mean += ((float) value - latest->mean) / latest->n;
 }
 
-/* Derives a class's gap from its history. */
 static void
 choose_gap(DrawSlot *slot)
 {
 	const DrawHistory *history = history_of(slot);
 	double		run_ns = Max((double) history->run.mean, 1);
-	double		cost_ns = (double) history->nodes_cost.mean + WHOLE_PER_NODES * (double) history->whole_cost.mean;
+	double		cost_ns = (double) history->nodes_cost.mean +
+		WHOLE_PER_NODES * (double) history->whole_cost.mean;
 	double		share = max_overhead / 100;
 	double		gap;
 
@@ -305,10 +284,7 @@ choose_gap(DrawSlot *slot)
 	share = Max(share - SKIPPED_NS / run_ns, share * LEAST_PART);
 	gap = cost_ns / (share * run_ns);
 
-	/*
-	 * Between 1 and 2, few executions would be timed as a whole, each with a
-	 * large weight.
-	 */
+	/* between 1 and 2, few would be timed as a whole, with large weights */
 	if (gap < 2)
 		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
 	slot->gap = (float) Min(gap, MAX_GAP);
@@ -340,7 +316,8 @@ finished(TimedExecution *execution)
 	else
 		plan_store_add_whole(&key, false, drawn->weight, run_ns);
 
-	cost_ns = AFTER_EFFECT * (drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
+	cost_ns = AFTER_EFFECT *
+		(drawn->cost_ns + execution->attach_ns + (double) (reference_ns() - execution->stop_ns));
 	if (plan != NULL)
 		cost_ns += plan->overhead_ns;
 	if (history->nodes_cost.n == 0 && drawn->weight <= 1)
@@ -358,10 +335,7 @@ failed(TimedExecution *execution)
 	PlanKey		key = plan_key(&execution->drawn);
 	DrawSlot   *slot = slot_of(execution->drawn.class);
 
-	/*
-	 * a class that always fails never gets a history, and must not be timed
-	 * each time
-	 */
+	/* a class that always fails must not be timed each time */
 	if (slot->key == execution->drawn.class && slot->gap < NEW_GAP)
 	{
 		spent_ns += AFTER_EFFECT * execution->attach_ns;

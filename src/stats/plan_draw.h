@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * plan_draw.h
- *	  Chooses the executions that are timed for the statistics of plans.
- *
- *-------------------------------------------------------------------------
- */
+/* Chooses the executions that are timed for the statistics of plans. */
 #ifndef CLOCKTIMING_PLAN_DRAW_H
 #define CLOCKTIMING_PLAN_DRAW_H
 

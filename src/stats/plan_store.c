@@ -1,4 +1,3 @@
-/* See plan_store.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -31,18 +30,16 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
-/*
- * Smallest number of executions timed as a whole that shows how much timing the nodes adds, and the
- * smallest factor by which nodes' times are corrected for that.
- */
+/* Least executions timed as a whole before nodes' times are corrected, and the least factor. */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
-/* An execution that is being added. */
 typedef struct Execution
 {
-	const PlanEstimate *estimate;
-	PlanTree	tree;
+	const PlanEstimate *estimate;	/* NULL: timed as a whole, or failed */
+	const PlanTree *tree;		/* likewise */
+	bool		failed;
+	double		ns;				/* 0 for a failed one */
 	double		weight;
 	TimestampTz now;
 } Execution;
@@ -68,17 +65,13 @@ rows_factor(double actual, double estimated)
 	return Max(actual / estimated, estimated / actual);
 }
 
-/* Returns the variance of a value with this margin. */
 static double
 variance_of(double margin)
 {
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/*
- * Returns the ratio of the time of executions timed as a whole to that of executions whose nodes
- * were timed.
- */
+/* Returns the time of executions timed as a whole over that of those with timed nodes. */
 static double
 plain_factor(const PlanEntry *entry)
 {
@@ -105,8 +98,10 @@ add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 	}
 	if (!isfinite(node->total_ns) || !isfinite(node->self_ns))
 		return;
-	weighted_add(&slot->total, w, factor * node->total_ns, variance_of(factor * node->total_margin_ns));
-	weighted_add(&slot->self, w, factor * node->self_ns, variance_of(factor * node->self_margin_ns));
+	weighted_add(&slot->total, w, factor * node->total_ns,
+				 variance_of(factor * node->total_margin_ns));
+	weighted_add(&slot->self, w, factor * node->self_ns,
+				 variance_of(factor * node->self_margin_ns));
 	slot->share_ns += w * factor * node->self_ns / Max(node->processes, 1);
 	slot->calls += w * (double) node->calls;
 	slot->timed_calls += w * (double) node->timed;
@@ -139,36 +134,37 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	slot->worst_factor = Max(slot->worst_factor, factor);
 }
 
-/* Adds an execution to one of the entry's sums.  A failed execution has an ns of 0. */
 static void
-add_to_sums(PlanEntry *entry, WeightedSums *sums, double weight, double ns, TimestampTz now)
+add_to_sums(PlanEntry *entry, WeightedSums *sums, const Execution *execution)
 {
-	if (!isfinite(ns) || ns < 0)
-		ns = 0;
+	double		ns = isfinite(execution->ns) ? Max(execution->ns, 0) : 0;
+
 	if (entry->first_seen == 0)
-		entry->first_seen = now;
-	entry->last_seen = Max(entry->last_seen, now);
-	entry->value += weight * ns;
-	weighted_add(sums, weight, ns, 0);
+		entry->first_seen = execution->now;
+	entry->last_seen = Max(entry->last_seen, execution->now);
+	entry->value += execution->weight * ns;
+	weighted_add(sums, execution->weight, ns, 0);
 }
 
 static void
 add_to_entry(PlanEntry *entry, const Execution *execution)
 {
-	double		elapsed_ns = execution->estimate->whole_ns + execution->estimate->preempted_ns;
 	double		plain;
 	int			i = 0;
 
-	add_to_sums(entry, &entry->with_nodes, execution->weight, elapsed_ns, execution->now);
-	if (execution->weight <= 1)
-		add_to_sums(entry, &entry->whole, execution->weight, elapsed_ns, execution->now);
+	if (execution->estimate != NULL)
+		add_to_sums(entry, &entry->with_nodes, execution);
+	if (execution->estimate == NULL || execution->weight <= 1)
+		add_to_sums(entry, execution->failed ? &entry->failed : &entry->whole, execution);
+	if (execution->tree == NULL)
+		return;
 	plain = plain_factor(entry);
-	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree.nkept;
+	for (int32 slot = entry->first_node; slot != NO_SLOT && i < execution->tree->nkept;
 		 slot = plan_store->slots[slot].next)
-		add_to_slot(&plan_store->slots[slot], execution->tree.nodes[i++].plan, execution, plain);
+		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
 }
 
-/* Adds an execution to an existing entry with nodes; returns false if there is none. */
+/* Adds an execution to an existing entry, with nodes if needed; returns false if there is none. */
 static bool
 add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 {
@@ -177,7 +173,7 @@ add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 
 	LWLockAcquire(store_lock(), LW_SHARED);
 	entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
-	if (entry != NULL && entry->nnodes > 0)
+	if (entry != NULL && (entry->nnodes > 0 || execution->estimate == NULL))
 	{
 		LWLockAcquire(partition_lock(hash), LW_EXCLUSIVE);
 		add_to_entry(entry, execution);
@@ -193,7 +189,7 @@ static int
 subplan_parent(const Execution *execution, int i)
 {
 	const PlanEstimate *estimate = execution->estimate;
-	const PlanTree *tree = &execution->tree;
+	const PlanTree *tree = execution->tree;
 	int			place = node_estimate_place(estimate, tree->nodes[i].plan->plan_node_id);
 
 	if (place < 0 || estimate->nodes[place].parent < 0)
@@ -201,7 +197,8 @@ subplan_parent(const Execution *execution, int i)
 	/* the parent comes before the subplan in the tree */
 	for (int k = 0; k < i; k++)
 	{
-		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) == estimate->nodes[place].parent)
+		if (node_estimate_place(estimate, tree->nodes[k].plan->plan_node_id) ==
+			estimate->nodes[place].parent)
 			return k;
 	}
 	return -1;
@@ -239,7 +236,7 @@ copy_name(NameData *name, const char *from)
 static NewNode *
 new_nodes(const Execution *execution, const List *rtable)
 {
-	const PlanTree *tree = &execution->tree;
+	const PlanTree *tree = execution->tree;
 	NewNode    *nodes = palloc0(sizeof(NewNode) * tree->nkept);
 	int			place = 0;
 
@@ -253,14 +250,12 @@ new_nodes(const Execution *execution, const List *rtable)
 		copy_name(&nodes[i].relation, OidIsValid(relation) ? get_rel_name(relation) : NULL);
 		copy_name(&nodes[i].index, OidIsValid(index) ? get_rel_name(index) : NULL);
 		nodes[i].place = -1;
-		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) : tree->nodes[i].parent;
+		nodes[i].parent = tree->nodes[i].is_subplan ? subplan_parent(execution, i) :
+			tree->nodes[i].parent;
 	}
 	put_at_place(tree, nodes, 0, 0, &place);
 
-	/*
-	 * a subplan without a known parent, because that was pruned, is shown
-	 * below the root
-	 */
+	/* a subplan whose parent was pruned is shown below the root */
 	for (int i = tree->nkept - 1; i > 0; i--)
 	{
 		if (nodes[i].parent < 0)
@@ -288,10 +283,7 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 	}
 }
 
-/*
- * Finds or creates an entry; evicts others unless the pool has nslots free slots.  Requires
- * store_lock() exclusively.  Returns NULL if the table is full.
- */
+/* Finds or creates an entry under store_lock() exclusively, evicting others; NULL: full. */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {
@@ -306,64 +298,56 @@ find_or_make(const PlanKey *key, uint32 hash, int nslots)
 	return entry != NULL ? entry : store_new_entry(key);
 }
 
-void
-plan_store_add(QueryDesc *desc, const PlanKey *key,
-			   const PlanEstimate *estimate, double weight)
+static void
+add(const PlanKey *key, const Execution *execution, const List *rtable)
 {
-	Execution	execution = {.estimate = estimate, .weight = weight, .now = GetCurrentTimestamp()};
-	const PlanTree *tree = &execution.tree;
-	uint32		hash;
+	uint32		hash = get_hash_value(plan_store_hash, key);
+	const PlanTree *tree = execution->tree;
 	NewNode    *nodes;
 	PlanEntry  *entry;
 
-	if (!plan_store_ready() || estimate->nnodes == 0)
+	if (add_to_found(key, hash, execution))
 		return;
-	hash = get_hash_value(plan_store_hash, key);
-	plan_tree(desc->plannedstmt, &execution.tree);
-	if (tree->n == 0 || add_to_found(key, hash, &execution))
-		return;
-
-	nodes = new_nodes(&execution, desc->plannedstmt->rtable);
+	nodes = tree == NULL ? NULL : new_nodes(execution, rtable);
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
-	entry = find_or_make(key, hash, tree->nkept);
+	entry = find_or_make(key, hash, tree == NULL ? 0 : tree->nkept);
 	/* an entry without nodes has been timed as a whole only */
-	if (entry != NULL && entry->nnodes == 0 && store_allocate_slots(entry, tree->nkept))
+	if (tree != NULL && entry != NULL && entry->nnodes == 0 &&
+		store_allocate_slots(entry, tree->nkept))
 	{
 		entry->nnodes = tree->n;
 		entry->encoding = GetDatabaseEncoding();
 		fill_slots(entry, tree, nodes);
 	}
 	if (entry != NULL)
-		add_to_entry(entry, &execution);
+		add_to_entry(entry, execution);
 	LWLockRelease(store_lock());
-	pfree(nodes);
+	if (nodes != NULL)
+		pfree(nodes);
+}
+
+void
+plan_store_add(QueryDesc *desc, const PlanKey *key, const PlanEstimate *estimate, double weight)
+{
+	PlanTree	tree;
+	Execution	execution = {
+		.estimate = estimate, .tree = &tree, .ns = estimate->whole_ns + estimate->preempted_ns,
+		.weight = weight, .now = GetCurrentTimestamp()
+	};
+
+	if (!plan_store_ready() || estimate->nnodes == 0)
+		return;
+	plan_tree(desc->plannedstmt, &tree);
+	if (tree.n > 0)
+		add(key, &execution, desc->plannedstmt->rtable);
 }
 
 void
 plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns)
 {
-	TimestampTz now = GetCurrentTimestamp();
-	PlanEntry  *entry;
-	uint32		hash;
+	Execution	execution =
+	{.failed = failed, .ns = ns, .weight = weight, .now = GetCurrentTimestamp()};
 
-	if (!plan_store_ready())
-		return;
-	hash = get_hash_value(plan_store_hash, key);
-	LWLockAcquire(store_lock(), LW_SHARED);
-	entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
-	if (entry != NULL)
-	{
-		LWLockAcquire(partition_lock(hash), LW_EXCLUSIVE);
-		add_to_sums(entry, failed ? &entry->failed : &entry->whole, weight, ns, now);
-		LWLockRelease(partition_lock(hash));
-	}
-	LWLockRelease(store_lock());
-	if (entry != NULL)
-		return;
-
-	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
-	entry = find_or_make(key, hash, 0);
-	if (entry != NULL)
-		add_to_sums(entry, failed ? &entry->failed : &entry->whole, weight, ns, now);
-	LWLockRelease(store_lock());
+	if (plan_store_ready())
+		add(key, &execution, NIL);
 }

@@ -1,13 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * plan_store.h
- *	  Adds executions to the statistics of plans in shared memory.
- *
- * An entry is a plan of a query of a user in a database.  A random sample of executions is timed.
- * A timed execution counts as 1/p executions, where p was the probability that it is timed (Horvitz
- * and Thompson, JASA 47, 1952).
- *
- *-------------------------------------------------------------------------
+/*
+ * Adds executions to the statistics of plans in shared memory.  A timed execution counts as 1/p
+ * executions, where p was the probability that it is timed (Horvitz and Thompson, JASA 47, 1952).
  */
 #ifndef CLOCKTIMING_PLAN_STORE_H
 #define CLOCKTIMING_PLAN_STORE_H
@@ -15,7 +8,7 @@
 #include "executor/execdesc.h"
 
 #include "core/plan_estimate.h"
-#include "stats/plan_key.h"
+#include "stats/plan_tree.h"
 
 /* Returns PlannedStmt.planId of PostgreSQL 18 if it is set, else a hash of the plan tree. */
 extern uint64 plan_store_planid(const PlannedStmt *plan);
@@ -23,17 +16,11 @@ extern uint64 plan_store_planid(const PlannedStmt *plan);
 /* Returns whether clocktiming is in shared_preload_libraries. */
 extern bool plan_store_ready(void);
 
-/*
- * Adds an execution whose nodes were timed.  Must be called between ExecutorFinish() and
- * ExecutorEnd().
- */
+/* Adds an execution whose nodes were timed, between ExecutorFinish() and ExecutorEnd(). */
 extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
-/*
- * Adds an execution that was timed as a whole, or has failed.  Also called during transaction
- * abort: it acquires locks, but allocates nothing and raises no error.
- */
+/* Adds one timed as a whole or failed, also in an abort: allocates nothing, raises no error. */
 extern void plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

@@ -1,24 +1,16 @@
-/*
- * plan_tree.c
- *	  See plan_tree.h.
- *
- * The tree is that of the plan, not of an execution, which may prune other partitions each time.
- */
+/* The tree is that of the plan, not of an execution, which may prune other partitions each time. */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_class.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
-#include "utils/syscache.h"
+#include "utils/lsyscache.h"
 
 #include "compat.h"
 #include "explain/explain_output.h"
 #include "explain/plan_shape.h"
 #include "stats/plan_tree.h"
 
-/* State of a walk over the plan. */
 typedef struct TreeWalk
 {
 	const PlannedStmt *stmt;
@@ -27,25 +19,6 @@ typedef struct TreeWalk
 	int			n;
 	uint64		hash;
 } TreeWalk;
-
-/*
- * Properties that distinguish nodes of different plans.  Names replace OIDs, because temporary
- * tables and rebuilt indexes get new OIDs.  Has no padding, because its bytes are hashed.
- */
-typedef struct NodeIdentity
-{
-	uint64		relation;		/* hash of the name; 0: none */
-	uint64		index;
-	int32		tag;
-	int32		depth;
-	int32		variant;		/* join type, strategy or command */
-	int32		split;
-	int32		parallel;
-	int32		async;
-} NodeIdentity;
-
-StaticAssertDecl(sizeof(NodeIdentity) == 2 * sizeof(uint64) + 6 * sizeof(int32),
-				 "the bytes of a NodeIdentity have no padding");
 
 Oid
 plan_node_index(const Plan *plan)
@@ -66,59 +39,31 @@ plan_node_index(const Plan *plan)
 static uint64
 name_hash(Oid relation)
 {
-	HeapTuple	tuple = OidIsValid(relation) ? SearchSysCache1(RELOID, ObjectIdGetDatum(relation)) : NULL;
-	const char *name;
+	char	   *name = OidIsValid(relation) ? get_rel_name(relation) : NULL;
 	uint64		hash;
 
-	if (!HeapTupleIsValid(tuple))
+	if (name == NULL)
 		return 0;
-	name = NameStr(((Form_pg_class) GETSTRUCT(tuple))->relname);
 	hash = hash_bytes_extended((const unsigned char *) name, (int) strlen(name), 0);
-	ReleaseSysCache(tuple);
+	pfree(name);
 	return hash;
 }
 
+/*
+ * The node's type names the join type, strategy and command.  Names replace OIDs, because temporary
+ * tables and rebuilt indexes get new OIDs.
+ */
 static void
 add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
 {
-	NodeIdentity id = {
-		.tag = nodeTag(plan),
-		.depth = depth,
-		.parallel = plan->parallel_aware,
-		.async = plan->async_capable,
-		.relation = name_hash(explain_relation(plan, walk->stmt->rtable)),
-		.index = name_hash(plan_node_index(plan))
-	};
+	char		type[NODE_TYPE_LENGTH];
+	uint64		hash;
 
-	switch (nodeTag(plan))
-	{
-		case T_NestLoop:
-		case T_MergeJoin:
-		case T_HashJoin:
-			id.variant = ((const Join *) plan)->jointype;
-			break;
-		case T_Agg:
-			id.variant = ((const Agg *) plan)->aggstrategy;
-			id.split = ((const Agg *) plan)->aggsplit;
-			break;
-		case T_SetOp:
-			id.variant = ((const SetOp *) plan)->strategy;
-			id.split = ((const SetOp *) plan)->cmd;
-			break;
-		case T_ModifyTable:
-			id.variant = ((const ModifyTable *) plan)->operation;
-			break;
-		case T_IndexScan:
-			id.variant = ((const IndexScan *) plan)->indexorderdir;
-			break;
-		case T_IndexOnlyScan:
-			id.variant = ((const IndexOnlyScan *) plan)->indexorderdir;
-			break;
-		default:
-			break;
-	}
-	walk->hash = hash_combine64(walk->hash,
-								hash_bytes_extended((const unsigned char *) &id, sizeof(id), 0));
+	plan_node_type(plan, type);
+	hash = hash_bytes_extended((const unsigned char *) type, (int) strlen(type), depth);
+	walk->hash = hash_combine64(walk->hash, hash);
+	walk->hash = hash_combine64(walk->hash, name_hash(explain_relation(plan, walk->stmt->rtable)));
+	walk->hash = hash_combine64(walk->hash, name_hash(plan_node_index(plan)));
 }
 
 static void walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subplan);
@@ -174,12 +119,11 @@ walk_node(TreeWalk *walk, const Plan *plan, int depth, int parent, bool is_subpl
 	if (walk->tree == NULL)
 		add_to_hash(walk, plan, depth);
 	else if (self < PLAN_TREE_MAX)
-		walk->tree->nodes[self] = (PlanTreeNode)
 	{
-		.plan = plan,
-			.parent = parent,
-			.is_subplan = is_subplan
-	};
+		walk->tree->nodes[self].plan = plan;
+		walk->tree->nodes[self].parent = parent;
+		walk->tree->nodes[self].is_subplan = is_subplan;
+	}
 
 	foreach(cell, plan->initPlan)
 	{
@@ -200,10 +144,7 @@ walk_plan(TreeWalk *walk)
 {
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
 
-	/*
-	 * The planner lists a subplan after the subplans within it.  In reverse
-	 * order, a nested InitPlan or CTE is found at the node that has it.
-	 */
+	/* in reverse order, a nested InitPlan or CTE is found at its node */
 	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{
 		if (!bms_is_member(id, walk->seen))
@@ -283,8 +224,10 @@ name_of(const char *const *names, size_t n, int i)
 static bool
 is_backward(const Plan *plan)
 {
-	return (IsA(plan, IndexScan) && ScanDirectionIsBackward(((const IndexScan *) plan)->indexorderdir)) ||
-		(IsA(plan, IndexOnlyScan) && ScanDirectionIsBackward(((const IndexOnlyScan *) plan)->indexorderdir));
+	return (IsA(plan, IndexScan) &&
+			ScanDirectionIsBackward(((const IndexScan *) plan)->indexorderdir)) ||
+		(IsA(plan, IndexOnlyScan) &&
+		 ScanDirectionIsBackward(((const IndexOnlyScan *) plan)->indexorderdir));
 }
 
 void
@@ -304,6 +247,7 @@ plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH])
 			break;
 		case T_MergeJoin:
 		case T_HashJoin:
+			name = IsA(plan, HashJoin) ? "Hash" : "Merge";
 			after = NAME_OF(join_names, ((const Join *) plan)->jointype);
 			end = " Join";
 			break;

@@ -1,16 +1,18 @@
-/*-------------------------------------------------------------------------
- *
- * plan_tree.h
- *	  The nodes of a plan, without its execution, and their names.
- *
- *-------------------------------------------------------------------------
- */
+/* The key of a plan, its nodes without its execution, and their names. */
 #ifndef CLOCKTIMING_PLAN_TREE_H
 #define CLOCKTIMING_PLAN_TREE_H
 
 #include "nodes/plannodes.h"
 
-/* Maximum number of nodes of a plan that have statistics. */
+/* Key of the statistics of a plan.  Has no padding, because dynahash hashes its bytes. */
+typedef struct PlanKey
+{
+	Oid			dbid;
+	Oid			userid;
+	uint64		queryid;
+	uint64		planid;
+} PlanKey;
+
 #define PLAN_TREE_MAX	200
 
 #define NODE_TYPE_LENGTH	48
@@ -35,16 +37,10 @@ typedef struct PlanTree
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);
 
-/*
- * Returns a hash of each node's type, depth, join type and strategy, and of the names of its
- * relation and index.  Costs, constants and OIDs are not included.
- */
+/* Returns a hash of each node's type, depth, relation and index, without costs, constants, OIDs. */
 extern uint64 plan_tree_hash(const PlannedStmt *plan);
 
-/*
- * Writes EXPLAIN's name of a node without the relation; returns the node's index, InvalidOid if
- * none.
- */
+/* Write EXPLAIN's name of a node without the relation; return its index, or InvalidOid. */
 extern void plan_node_type(const Plan *plan, char type[NODE_TYPE_LENGTH]);
 extern Oid	plan_node_index(const Plan *plan);
 

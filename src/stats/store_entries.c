@@ -1,4 +1,3 @@
-/* See store_entries.h. */
 #include "postgres.h"
 
 #include "stats/store_entries.h"
@@ -6,7 +5,10 @@
 /* Percentage of the plans that are evicted at a time, because sorting them is slow. */
 #define EVICTED_PERCENT	5
 
-/* Factor by which each eviction reduces the value of the plans that remain, so that old ones are evicted in the end. */
+/*
+ * Factor by which each eviction reduces the value of the plans that remain, so that old ones are
+ * evicted in the end.
+ */
 #define AGEING			0.99
 
 PlanStore  *plan_store = NULL;
@@ -38,10 +40,10 @@ store_sort_by_value(void)
 
 	hash_seq_init(&all, plan_store_hash);
 	while (n < plan_store->max_plans && (entry = hash_seq_search(&all)) != NULL)
-		plan_store->candidates[n++] = (EvictionCandidate)
 	{
-		entry->value, entry
-	};
+		plan_store->candidates[n].value = entry->value;
+		plan_store->candidates[n++].entry = entry;
+	}
 	if (n == plan_store->max_plans)
 		hash_seq_term(&all);
 	qsort(plan_store->candidates, n, sizeof(EvictionCandidate), compare_by_value);
@@ -69,7 +71,8 @@ store_evict(int nslots)
 	int			n,
 				least;
 
-	if (hash_get_num_entries(plan_store_hash) < plan_store->max_plans && plan_store->nfree >= nslots)
+	if (hash_get_num_entries(plan_store_hash) < plan_store->max_plans &&
+		plan_store->nfree >= nslots)
 		return;
 	n = store_sort_by_value();
 	least = Max(n * EVICTED_PERCENT / 100, 1);

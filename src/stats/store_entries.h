@@ -1,16 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * store_entries.h
- *	  Shared memory of the statistics of plans: entries, slots and locks.
- *
- * All of it is allocated when the server starts: a hash table with an entry per plan, and a pool of
- * slots, one per plan node, which are linked by index.  So memory is bounded and does not fragment.
+/*
+ * Shared memory of the statistics of plans: a hash table with an entry per plan, and a pool of
+ * slots, one per plan node, which are linked by index.  All of it is allocated when the server
+ * starts.
  *
  * To find an entry and add to it, hold store_lock() shared and the entry's partition_lock()
- * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer allocates
- * nothing and raises no error while it holds a lock.
- *
- *-------------------------------------------------------------------------
+ * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer
+ * allocates nothing and raises no error while it holds a lock.
  */
 #ifndef CLOCKTIMING_STORE_ENTRIES_H
 #define CLOCKTIMING_STORE_ENTRIES_H
@@ -20,7 +15,6 @@
 #include "utils/hsearch.h"
 
 #include "core/weighted_sums.h"
-#include "stats/plan_key.h"
 #include "stats/plan_tree.h"
 
 #define STORE_PARTITIONS	16
@@ -108,9 +102,7 @@ plan_times(const PlanEntry *entry)
 	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
 }
 
-/*
- * The following functions require store_lock() exclusively.
- */
+/* The following functions require store_lock() exclusively. */
 
 /* Evicts the least valuable plans unless one more plan with nslots nodes fits. */
 extern void store_evict(int nslots);

@@ -1,10 +1,7 @@
 /*
- * store_memory.c
- *	  See store_memory.h.
- *
  * The postmaster writes the file when it exits without an error.  It also does so in an immediate
- * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash no
- * outdated statistics return.  An invalid file is reported, and the statistics start empty.
+ * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash
+ * no outdated statistics return.  An invalid file is reported, and the statistics start empty.
  */
 #include "postgres.h"
 
@@ -85,10 +82,7 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/*
-	 * It may also be after an immediate shutdown, if a process exited while
-	 * it held the lock to change something.
-	 */
+	/* so it may be if a process held the lock at an immediate shutdown */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);
@@ -137,7 +131,8 @@ restore_entry(CheckedReader *reader)
 	if (slots == NULL || !slots_are_valid(slots, entry.nslots))
 		return false;
 
-	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans || plan_store->nfree < entry.nslots)
+	if (hash_get_num_entries(plan_store_hash) >= plan_store->max_plans ||
+		plan_store->nfree < entry.nslots)
 		return true;
 	to = store_new_entry(&entry.key);
 	if (to == NULL || !store_allocate_slots(to, entry.nslots))
@@ -170,7 +165,8 @@ restore(CheckedReader *reader)
 	if (from == NULL)
 		return false;
 	memcpy(&header, from, sizeof(header));
-	if (header.magic != mine.magic || header.layout != mine.layout || header.server != mine.server ||
+	if (header.magic != mine.magic || header.layout != mine.layout ||
+		header.server != mine.server ||
 		header.entry_size != mine.entry_size || header.slot_size != mine.slot_size)
 		return false;
 	for (uint32 i = 0; i < header.nentries; i++)
@@ -186,18 +182,14 @@ restore(CheckedReader *reader)
 static void
 store_load(void)
 {
-	const char *consequence = _("Statistics of plans start empty.");
-	CheckedReader reader;
-	CheckedStatus status = checked_read(&reader, STORE_FILE, MaxAllocHugeSize, consequence);
+	CheckedStatus status = checked_load(STORE_FILE, MaxAllocHugeSize,
+										_("Statistics of plans start empty."), restore);
 
-	if (status == CHECKED_INVALID || (status == CHECKED_VALID && !restore(&reader)))
+	if (status == CHECKED_INVALID)
 	{
 		for (int i = store_sort_by_value() - 1; i >= 0; i--)
 			store_remove(plan_store->candidates[i].entry);
-		checked_report_invalid(STORE_FILE, consequence);
 	}
-	if (reader.data != NULL)
-		pfree(reader.data);
 	/* a file that could not be read may be readable at the next start */
 	if (status == CHECKED_INVALID || status == CHECKED_VALID)
 		(void) durable_unlink(STORE_FILE, LOG);
@@ -230,7 +222,8 @@ store_size(Size *slots, Size *candidates)
 	Size		size = MAXALIGN(sizeof(PlanStore));
 
 	*slots = size;
-	size = add_size(size, MAXALIGN(mul_size(sizeof(NodeSlot), mul_size(track_max, SLOTS_PER_PLAN))));
+	size = add_size(size,
+					MAXALIGN(mul_size(sizeof(NodeSlot), mul_size(track_max, SLOTS_PER_PLAN))));
 	*candidates = size;
 	return add_size(size, mul_size(sizeof(EvictionCandidate), track_max));
 }

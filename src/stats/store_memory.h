@@ -1,15 +1,7 @@
-/*-------------------------------------------------------------------------
- *
- * store_memory.h
- *	  Allocates the shared memory of the statistics of plans when the server starts, and keeps them in
- *	  the file pg_stat/clocktiming.stat while no server runs.
- *
- *-------------------------------------------------------------------------
- */
+/* Shared memory of the statistics of plans, kept in the file pg_stat/clocktiming.stat. */
 #ifndef CLOCKTIMING_STORE_MEMORY_H
 #define CLOCKTIMING_STORE_MEMORY_H
 
-/* Defines clocktiming.track_max. */
 extern void store_define_settings(void);
 
 /* Called by shmem_request_hook and shmem_startup_hook. */

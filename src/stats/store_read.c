@@ -1,18 +1,13 @@
-/* See store_read.h. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "stats/store_read.h"
 
-/*
- * Copies plans and nodes.  Returns false instead of raising an error if memory runs out, because
- * the error's handler might need the lock.
- */
+/* Copies plans and nodes; returns false if memory runs out, because an error needs the lock. */
 static bool
 copy_all(PlanCopy **copies, int *n)
 {
@@ -72,10 +67,8 @@ insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const
 	n = Min(n + 1, most);
 	for (i = n - 1; i > 0 && node->self.wx > worst[i - 1].node.self.wx; i--)
 		worst[i] = worst[i - 1];
-	worst[i] = (WorstNode)
-	{
-		*entry, *node
-	};
+	worst[i].entry = *entry;
+	worst[i].node = *node;
 	return n;
 }
 
@@ -113,12 +106,9 @@ store_info(void)
 	StoreInfo	info;
 
 	LWLockAcquire(store_lock(), LW_SHARED);
-	info = (StoreInfo)
-	{
-		.plans = hash_get_num_entries(plan_store_hash),
-			.evicted = plan_store->evicted,
-			.reset_at = plan_store->reset_at
-	};
+	info.plans = hash_get_num_entries(plan_store_hash);
+	info.evicted = plan_store->evicted;
+	info.reset_at = plan_store->reset_at;
 	LWLockRelease(store_lock());
 	return info;
 }
@@ -153,10 +143,7 @@ store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
-	/*
-	 * a failed conversion would hide all rows, so non-ASCII characters become
-	 * "?"
-	 */
+	/* a failed conversion would hide all rows */
 	if (entry->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)

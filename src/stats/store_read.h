@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * store_read.h
- *	  Reads the statistics of plans.
- *
- *-------------------------------------------------------------------------
- */
+/* Reads the statistics of plans. */
 #ifndef CLOCKTIMING_STORE_READ_H
 #define CLOCKTIMING_STORE_READ_H
 
@@ -25,10 +19,7 @@ typedef struct WorstNode
 	NodeSlot	node;
 } WorstNode;
 
-/*
- * Writes the nodes with the longest self times, longest first, of a user's plans; 0: of all users.
- * Returns their number, at most "most".
- */
+/* Writes the nodes with the longest self times of a user, or of all (0); returns their number. */
 extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
 
 /* Number of plans, and evictions since the last reset. */
@@ -44,10 +35,7 @@ extern StoreInfo store_info(void);
 /* Removes the plans of a user, database and query; 0: of all. */
 extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
 
-/*
- * Returns a copy of a name, with non-ASCII characters replaced if the database has another
- * encoding.
- */
+/* Returns a copy of a name; non-ASCII characters of another encoding are replaced. */
 extern char *store_name(const PlanEntry *entry, const char *name);
 
 /* Returns the nodes of a plan, a line each, as EXPLAIN names them. */

@@ -1,9 +1,4 @@
-/*
- * watch_file.c
- *	  See watch_file.h.
- *
- * An invalid file is renamed to clocktiming.watch.invalid, and the history starts empty.
- */
+/* An invalid file is renamed to clocktiming.watch.invalid, and the history starts empty. */
 #include "postgres.h"
 
 #include <unistd.h>
@@ -83,7 +78,8 @@ state_is_valid(const WatchState *state)
 	{
 		const WatchEvent *event = &state->event[i];
 
-		valid = valid && event->what >= 0 && event->what < WATCH_WHATS && IS_TERMINATED(event->before) &&
+		valid = valid && event->what >= 0 && event->what < WATCH_WHATS &&
+			IS_TERMINATED(event->before) &&
 			IS_TERMINATED(event->after) && IS_TERMINATED(event->evidence);
 	}
 	for (int i = 0; i < WATCH_MACHINES; i++)
@@ -137,23 +133,18 @@ void
 watch_load(void)
 {
 	char	   *consequence = psprintf(_("The history of the clocks starts empty; the file is kept as \"%s\"."), WATCH_INVALID);
-	CheckedReader reader;
 	CheckedStatus status;
 
 	unlink(WATCH_FILE ".tmp");
-	status = checked_read(&reader, WATCH_FILE, 2 * sizeof(WatchStore), consequence);
-	if (status != CHECKED_MISSING && (status != CHECKED_VALID || !restore(&reader)))
+	status = checked_load(WATCH_FILE, 2 * sizeof(WatchStore), consequence, restore);
+	if (status == CHECKED_INVALID || status == CHECKED_UNREADABLE)
 	{
 		memset(&watch_store->state, 0, sizeof(WatchState));
-		if (status != CHECKED_UNREADABLE)
-			checked_report_invalid(WATCH_FILE, consequence);
 		/* not durable_rename(), which opens the file */
 		if (rename(WATCH_FILE, WATCH_INVALID) < 0)
 			ereport(LOG,
 					(errcode_for_file_access(),
 					 errmsg("could not rename file \"%s\" to \"%s\": %m", WATCH_FILE, WATCH_INVALID)));
 	}
-	if (reader.data != NULL)
-		pfree(reader.data);
 	pfree(consequence);
 }

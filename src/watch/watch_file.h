@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * watch_file.h
- *	  The history of the clocks in the file pg_stat/clocktiming.watch.
- *
- *-------------------------------------------------------------------------
- */
+/* The history of the clocks in the file pg_stat/clocktiming.watch. */
 #ifndef CLOCKTIMING_WATCH_FILE_H
 #define CLOCKTIMING_WATCH_FILE_H
 

@@ -1,4 +1,3 @@
-/* See watch_judge.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -16,24 +15,18 @@
 /* Weight of an interval in the moving average of stolen time. */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/*
- * A rate event ends when the deviation falls below this share of the threshold at which it began.
- */
+/* A rate event ends when the deviation falls below this share of its threshold. */
 #define RATE_ENDS			0.5
 
 /* Number of intervals in a row that begin or end an event of something that fluctuates. */
 #define IN_A_ROW			2
 
-/* Shortest suspension that is reported, in seconds. */
 #define SUSPENDED_S			0.5
 
 /* Smallest change of the time of day that is reported, in microseconds. */
 #define SET_US				100000
 
-/*
- * Longest time between the two readings of CLOCK_BOOTTIME around a reading of the time of day, in
- * seconds.
- */
+/* Longest time in s between readings of CLOCK_BOOTTIME around a reading of the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -66,7 +59,8 @@ static int	calm_run[WATCH_WHATS];
 static bool time_is_known;
 
 static void
-report_event(WatchWhat what, TimestampTz at, const char *before, const char *after, const char *evidence)
+report_event(WatchWhat what, TimestampTz at, const char *before, const char *after,
+			 const char *evidence)
 {
 	watch_begin_event(what, at, before, after, evidence);
 	ereport(LOG,
@@ -82,12 +76,10 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/*
- * Compares a name with the previous one.  An event ends when the name from before the event
- * returns.
- */
+/* Compares a name with the previous one.  An event ends when the name from before it returns. */
 static void
-judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after, const char *evidence)
+judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
+		   const char *evidence)
 {
 	WatchEvent *open = watch_open_event(what);
 	bool		back = open != NULL && strcmp(open->before, or_unknown(after)) == 0;
@@ -138,7 +130,8 @@ watch_judge_time(void)
 	rate_to += set_us;
 	for (int i = 0; i < WATCH_WHATS; i++)
 		latest_step[i] += latest_step[i] != 0 ? set_us : 0;
-	report_event(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)), pstrdup(timestamptz_to_str(now)),
+	report_event(WATCH_TIME, now, pstrdup(timestamptz_to_str(now - set_us)),
+				 pstrdup(timestamptz_to_str(now)),
 				 psprintf("set %s by %.1f s, %s", set_us < 0 ? "back" : "ahead", (double) llabs(set_us) / USECS_PER_SEC,
 						  same_start ? "against CLOCK_BOOTTIME" : "or more, as the history ends later"));
 	watch_end_event(WATCH_TIME, now);
@@ -147,7 +140,8 @@ watch_judge_time(void)
 static const char *
 describe(const WatchMachine *machine)
 {
-	return psprintf("%d CPUs, %s, hypervisor %s", machine->cpus, or_unknown(machine->processor), or_unknown(machine->hypervisor));
+	return psprintf("%d CPUs, %s, hypervisor %s", machine->cpus, or_unknown(machine->processor),
+					or_unknown(machine->hypervisor));
 }
 
 void
@@ -176,7 +170,8 @@ watch_judge_machine(TimestampTz now)
 			   "from /sys/devices/system/clocksource");
 	judge_name(WATCH_SOURCE, now, before.source, after.source, after.reads);
 	if (before.cpus != after.cpus || strcmp(before.processor, after.processor) != 0 ||
-		strcmp(before.hypervisor, after.hypervisor) != 0 || strcmp(before.boot_id, after.boot_id) != 0)
+		strcmp(before.hypervisor, after.hypervisor) != 0 ||
+		strcmp(before.boot_id, after.boot_id) != 0)
 	{
 		bool		restarted = strcmp(before.boot_id, after.boot_id) != 0;
 
@@ -209,14 +204,15 @@ judge_cost(const WatchRow *row, const WatchFindings *found)
 	bool		changed;
 
 	LWLockAcquire(watch_store->lock, LW_EXCLUSIVE);
-	changed = change_point_add(&watch_store->state.cost, found->warm_ns, &change);
+	changed = change_point_add(&watch_store->state.cost, row->warm_ns, &change);
 	LWLockRelease(watch_store->lock);
 	if (!changed)
 		return;
 	if (change.ended)
 		watch_end_event(WATCH_COST, found->ended_at);
 	if (change.began)
-		report_event(WATCH_COST, found->ended_at - (TimestampTz) (change.run * row->watched_s * USECS_PER_SEC),
+		report_event(WATCH_COST,
+					 found->ended_at - (TimestampTz) (change.run * row->watched_s * USECS_PER_SEC),
 					 psprintf("%.1f ns", change.before), psprintf("%.1f ns", change.after),
 					 psprintf("a reading costs %.2f times as much, by the cheapest of each interval", change.after / change.before));
 }
@@ -225,7 +221,8 @@ static void
 judge_rate(const WatchObservation *observed)
 {
 	WatchEvent *open = watch_open_event(WATCH_RATE);
-	bool		wrong = fabs(observed->rate_ppm) > observed->steered_ppm * (open != NULL ? RATE_ENDS : 1);
+	bool		wrong = fabs(observed->rate_ppm) >
+		observed->steered_ppm * (open != NULL ? RATE_ENDS : 1);
 
 	if (!observed->rate_known)
 		return;
@@ -235,7 +232,8 @@ judge_rate(const WatchObservation *observed)
 		return;
 	if (wrong)
 	{
-		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm), psprintf("%+.1f ppm", observed->rate_ppm),
+		report_event(WATCH_RATE, observed->rate_since, psprintf("%+.1f ppm", usual_rate_ppm),
+					 psprintf("%+.1f ppm", observed->rate_ppm),
 					 psprintf("relative to CLOCK_MONOTONIC_RAW; steering explains up to %.0f ppm", observed->steered_ppm));
 		return;
 	}
@@ -244,10 +242,7 @@ judge_rate(const WatchObservation *observed)
 	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/*
- * Returns whether a step happened at the beginning or the end of, or during, a period of a wrong
- * rate.
- */
+/* Returns whether a step is part of a period of a wrong rate, including both ends. */
 static bool
 is_of_rate(const WatchStep *step)
 {
@@ -284,10 +279,7 @@ end_steps(WatchWhat what, TimestampTz now)
 	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
 		return;
 
-	/*
-	 * the time of the latest step is not known if the worker has restarted
-	 * since the event began
-	 */
+	/* the worker has restarted since the latest step */
 	watch_end_event(what, latest_step[what] != 0 ? latest_step[what] : now);
 }
 
@@ -323,7 +315,8 @@ judge_stolen(const WatchRow *row, const WatchFindings *found)
 		stolen_percent = usual_stolen = row->stolen_percent;
 	stolen_percent += (row->stolen_percent - stolen_percent) * STOLEN_SHARE;
 	if (!open && stolen_percent > STOLEN_PERCENT)
-		report_event(WATCH_STOLEN, found->ended_at, psprintf("%.1f %%", usual_stolen), psprintf("%.1f %%", row->stolen_percent),
+		report_event(WATCH_STOLEN, found->ended_at, psprintf("%.1f %%", usual_stolen),
+					 psprintf("%.1f %%", row->stolen_percent),
 					 "share of the time of all CPUs, from /proc/stat");
 	else if (open && stolen_percent < STOLEN_ENDS_PERCENT)
 		watch_end_event(WATCH_STOLEN, found->ended_at);

@@ -1,23 +1,14 @@
-/*-------------------------------------------------------------------------
- *
- * watch_judge.h
- *	  Detects changes of the watched clock and reports them as events, in watch_store and in the
- *	  server log.
- *
- *-------------------------------------------------------------------------
- */
+/* Detects changes of the watched clock, and reports them in watch_store and the server log. */
 #ifndef CLOCKTIMING_WATCH_JUDGE_H
 #define CLOCKTIMING_WATCH_JUDGE_H
 
-#include "watch/watch_look.h"
+#include "watch/watch_observe.h"
 
 /* Compares the machine and the clock source with those of the latest check. */
 extern void watch_judge_machine(TimestampTz now);
 
-/* Detects whether the time of day was set. */
 extern void watch_judge_time(void);
 
-/* Judge the latest observation, and the latest interval. */
 extern void watch_judge_observation(const WatchObservation *observed);
 extern void watch_judge(const WatchRow *row, const WatchFindings *found);
 

@@ -1,10 +1,8 @@
-/* See watch_store.h. */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "storage/lwlock.h"
-#include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/reference.h"
@@ -97,12 +95,6 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 	LWLockRelease(watch_store->lock);
 }
 
-static uint32
-sum_of_counts(uint32 a, uint64 b)
-{
-	return (uint32) Min((uint64) a + b, PG_UINT32_MAX);
-}
-
 /*
  * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair with the
  * least count times relative distance, and keeps the ticks of the more frequent one.
@@ -159,7 +151,7 @@ watch_add_durations(WatchRow *into, const TallyEntry *entries, int n)
 	for (i = 0; i < into->n; i++)
 	{
 		into->ticks[i] = (uint32) all[i].ticks;
-		into->counts[i] = sum_of_counts(0, all[i].count);
+		into->counts[i] = (uint32) Min(all[i].count, PG_UINT32_MAX);
 	}
 	pfree(all);
 }
@@ -186,7 +178,8 @@ merge(WatchRow *into, const WatchRow *from)
 	into->skew_ns = fmax(into->skew_ns, from->skew_ns);
 	if (from->sync_known > 0)
 	{
-		into->max_error_us = into->sync_known > 0 ? Max(into->max_error_us, from->max_error_us) : from->max_error_us;
+		into->max_error_us = into->sync_known > 0 ? Max(into->max_error_us, from->max_error_us) :
+			from->max_error_us;
 		into->offset_us = from->offset_us;
 		into->frequency_ppm = from->frequency_ppm;
 	}
@@ -209,10 +202,10 @@ merge(WatchRow *into, const WatchRow *from)
 	into->frequency_hz = from->frequency_hz;
 	into->resolution_ns = from->resolution_ns;
 	for (int i = 0; i < from->n; i++)
-		entries[i] = (TallyEntry)
 	{
-		from->ticks[i], from->counts[i]
-	};
+		entries[i].ticks = from->ticks[i];
+		entries[i].count = from->counts[i];
+	}
 	watch_add_durations(into, entries, from->n);
 }
 
@@ -223,10 +216,8 @@ truncated(TimestampTz at, int64 unit)
 }
 
 /*
- * Merges an interval into the row of its minute or hour, or adds that row.
- *
- * If the time of day was set back, there may be rows of the future.  Their watched_s becomes 0 when
- * the present overtakes them.
+ * Merges an interval into the row of its minute or hour, or adds that row.  If the time of day was
+ * set back, the watched_s of rows of the future become 0 when the present overtakes them.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
@@ -254,7 +245,8 @@ put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 un
 		rows[i].at = at;
 	}
 	/* no more time can have been watched than has passed */
-	rows[i].watched_s = Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
+	rows[i].watched_s =
+		Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
 }
 
 static void
@@ -370,10 +362,8 @@ watch_sample(const WatchRow *row, const WatchMachine *machine)
 	sample->entries = palloc(sizeof(TallyEntry) * (row->n + 1));
 	for (int i = 0; i < row->n; i++)
 	{
-		sample->entries[i] = (TallyEntry)
-		{
-			row->ticks[i], row->counts[i]
-		};
+		sample->entries[i].ticks = row->ticks[i];
+		sample->entries[i].count = row->counts[i];
 		sample->total += row->counts[i];
 	}
 	sample->n = row->n;

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * watch_store.h
- *	  The history of the watched clocks in shared memory.
+/*
+ * The history of the watched clocks in shared memory.
  *
  * Only the worker changes it, while it holds the lock exclusively; other processes copy from it.
  * It has a row per minute of the last day and a row per hour of the last 400 days, 4.2 MB in all.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_WATCH_STORE_H
 #define CLOCKTIMING_WATCH_STORE_H
@@ -164,7 +160,6 @@ extern const WatchMachine *watch_machine(void);
  */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
-/* Stores the current machine, and one more interval. */
 extern void watch_put_machine(const WatchMachine *machine);
 extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
@@ -174,10 +169,8 @@ extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before
 extern WatchEvent *watch_open_event(WatchWhat what);
 extern void watch_end_event(WatchWhat what, TimestampTz at);
 
-/* Returns the durations of a row as a clock_sample. */
 extern ClockSample *watch_sample(const WatchRow *row, const WatchMachine *machine);
 
-/* Adds durations to a row. */
 extern void watch_add_durations(WatchRow *into, const TallyEntry *entries, int n);
 
 #endif							/* CLOCKTIMING_WATCH_STORE_H */

@@ -1,9 +1,4 @@
-/*
- * watch_worker.c
- *	  See watch_worker.h.
- *
- * The worker is connected to no database, so that it also works on standbys and during recovery.
- */
+/* The worker is connected to no database, so that it also works on standbys and during recovery. */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -139,7 +134,8 @@ sleep_ms(long ms)
 		left_ns = (int64) (until - reference_ns());
 		if (left_ns <= 0)
 			return true;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left_ns / NS_PER_MS + 1, PG_WAIT_EXTENSION);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 left_ns / NS_PER_MS + 1, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 	}
 }
@@ -204,9 +200,6 @@ clock_watch_main(Datum arg)
 		}
 	}
 
-	/*
-	 * Exit code 0 would keep the postmaster from restarting the worker after
-	 * pg_terminate_backend().
-	 */
+	/* after exit code 0 the postmaster would not restart the worker */
 	proc_exit(1);
 }

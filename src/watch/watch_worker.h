@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * watch_worker.h
- *	  The background worker that watches the clocks.
- *
- *-------------------------------------------------------------------------
- */
+/* The background worker that watches the clocks. */
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 

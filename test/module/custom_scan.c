@@ -73,7 +73,8 @@ custom_recheck(CustomScanState *node, TupleTableSlot *slot)
 static TupleTableSlot *
 custom_exec(CustomScanState *node)
 {
-	return ExecScan(&node->ss, (ExecScanAccessMtd) custom_next, (ExecScanRecheckMtd) custom_recheck);
+	return ExecScan(&node->ss, (ExecScanAccessMtd) custom_next,
+					(ExecScanRecheckMtd) custom_recheck);
 }
 
 static void
@@ -111,7 +112,8 @@ custom_state(CustomScan *plan)
 static const CustomScanMethods scan_methods = {"custom", custom_state};
 
 static Plan *
-custom_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses, List *children)
+custom_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+			List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
 
@@ -141,7 +143,7 @@ custom_path(PlannerInfo *root, RelOptInfo *rel, int n, int workers)
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->path.rows = rel->rows;
-	path->path.total_cost = 1.0 / (workers + 1);	/* the cheapest path */
+	path->path.total_cost = 1.0 / (workers + 1);	/* so that this path is the cheapest */
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make1(create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	path->custom_private = list_make1_int(n);

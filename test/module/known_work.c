@@ -2,23 +2,23 @@
  *
  * known_work.c
  *	  Work of known length: functions that keep the CPU busy for a requested
- *	  time, and add up how long that really took.
+ *	  time, and add up how long that took.
  *
  * known_work(slot, progress) works, and returns progress.
  * known_rows(slot, n) returns 1 to n, and works before each of them.
  * known_compare(a, b) compares integers, and works in slot 0.
  * known_trigger() works in the slot that is its argument.
  *
- * known_work.ns is about the mean time of a call in nanoseconds.  With 0 a call
- * does not wait, but does all else: this is the empty function, which tells what
- * the executor does besides.  known_work.kind is how calls differ.  progress is
- * the part of all calls that is done, in 1/1000, or the number of the loop.  The
- * functions without that argument count their calls instead.
+ * known_work.ns is about the mean time of a call in nanoseconds.  With 0, a call does not wait, but
+ * does everything else: this is the empty function, which shows the executor's own time.
+ * known_work.kind is how the times of calls differ.  progress is the part of all calls that is
+ * done, in 1/1000, or the number of the loop.  Functions without that argument count their calls
+ * instead.
  *
- * known_work_sums() returns, for each slot used since known_work_reset(), the
- * number of calls, their time, and how much of that the process was off the CPU.  The sums are in
- * a file that each process maps, so that they include those of parallel workers,
- * and the module need not be preloaded.
+ * known_work_sums() returns, for each slot used since known_work_reset(), the number of calls,
+ * their time, and for how much of that the process was off the CPU.  The sums are in a file that
+ * each process maps, so they include those of parallel workers, and the module need not be
+ * preloaded.
  *
  *-------------------------------------------------------------------------
  */
@@ -110,8 +110,8 @@ static uint32 own_generation = 0;
 static int64 ended = 0;			/* end of the latest call */
 
 /* Time of the latest reading of the thread's CPU time, and its value. */
-static int64 looked_at = 0;
-static int64 looked_cpu = 0;
+static int64 preemption_read_at = 0;
+static int64 preemption_cpu = 0;
 
 static inline int64
 clock_ns(clockid_t clock)
@@ -131,10 +131,10 @@ static int64
 off_the_cpu(int64 before, int64 now)
 {
 	int64		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	int64		off = now - looked_at - (cpu - looked_cpu);
+	int64		off = now - preemption_read_at - (cpu - preemption_cpu);
 
-	looked_at = now;
-	looked_cpu = cpu;
+	preemption_read_at = now;
+	preemption_cpu = cpu;
 	return Max(Min(off, now - before), 0);
 }
 
@@ -192,7 +192,8 @@ requested_ns(int64 progress)
 			return -log(u) * mean_ns;
 		case KIND_LOGNORMAL:
 			return mean_ns * exp(1.5 * sqrt(-2 * log(u)) *
-								 cos(2 * M_PI * pg_prng_double(&pg_global_prng_state)) - 1.5 * 1.5 / 2);
+								 cos(2 * M_PI * pg_prng_double(&pg_global_prng_state)) -
+								 1.5 * 1.5 / 2);
 		case KIND_RARE:
 			return mean_ns * (u <= 0.001 ? 300 : 1);
 		case KIND_BEGINNING:

@@ -1,13 +1,13 @@
--- Checks and advice agree with what they are based on.
+-- Checks and advice agree with the figures on which they are based.
 BEGIN;
 SELECT * FROM no_plan();
 
--- as other people's suites use it
+-- in the way that other test suites use it
 SELECT ok(ok, 'clock_check: ' || check_name)
--- (PostgreSQL 19 calibrates the TSC by itself, on a busy machine to 0.1 percent or so)
+-- (PostgreSQL 19 calibrates the TSC itself, with an error of about 0.1 percent on a busy machine)
 FROM clock_check(max_cost_ns => 'infinity', max_skew_ns => 1e6, max_drift_ppm => 10000);
 
-CREATE TEMP TABLE detail AS SELECT * FROM clock_check_detail();
+CREATE TEMP TABLE detail AS SELECT * FROM clock_check();
 SELECT is((SELECT array_agg(check_name) FROM detail), (SELECT array_agg(check_name) FROM clock_check(duration => 0.01)),
           'the same checks in the same order');
 SELECT is(ok, threshold IS NULL OR coalesce(figure <= threshold, false), check_name || ': passed if within its threshold') FROM detail;
@@ -27,19 +27,19 @@ SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding
 SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank WHERE a.n > 1), 'the worst come first');
 SELECT matches(translate(finding, E'\n', ' '), format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
 FROM advice WHERE n = 1 AND severity = 'warning';
--- (the text is broken into lines)
+-- (the text has line breaks)
 SELECT matches(translate(finding, E'\n', ' '), format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
 FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1 AND severity = 'notice');
 SELECT is(action IS NOT NULL, severity <> 'ok', check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice WHERE action IS NOT NULL;
 SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name || ': no marks of commands') FROM advice;
--- looking changes nothing that the session has set
+-- the session's settings are unchanged
 SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings WHERE name = 'timing_clock_source';
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'advice where the server reads the system clock');
 SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
 SELECT is(setting, 'system', 'timing_clock_source is what it was') FROM pg_settings WHERE name = 'timing_clock_source';
 
--- a cancel ends all of it, while the skew is being measured, too
+-- a cancel ends the whole call, also while the skew is being measured
 CREATE FUNCTION pg_temp.state(statement text) RETURNS text LANGUAGE plpgsql AS
 $$BEGIN EXECUTE statement; RETURN '00000'; EXCEPTION WHEN query_canceled THEN RETURN SQLSTATE; END$$;
 SET LOCAL statement_timeout = '800ms';
@@ -47,7 +47,7 @@ SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014', 'a timeout whi
 SET LOCAL statement_timeout = 0;
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'and the next one is as it should be');
 
--- no false alarm: the vDSO reads the clock, so its name is no matter
+-- no false alarm: the vDSO reads the clock, so its name does not matter
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
 WHERE a.check_name = 'cost' AND s.read_by = 'vDSO' AND s.cost_ns < 100;

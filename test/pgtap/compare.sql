@@ -12,7 +12,7 @@ SELECT ok(num_nulls(difference_ns, difference_margin_ns, difference_percent, ver
                     difference_high_ns, difference_margin_percent) = CASE ordinality WHEN 1 THEN 8 ELSE 0 END,
           source || ': compared with the first') FROM compared;
 SELECT ok(pooled_stddev_ns IS NULL, source || ': no pooled deviation without Student''s test') FROM compared;
--- each figure has been rounded by itself
+-- each figure is rounded separately
 CREATE TEMP VIEW pair AS
     SELECT c.*, f.min_ns AS first_min_ns, f.max_ns AS first_max_ns, f.median_ns AS first_median_ns
     FROM compared AS c, compared AS f WHERE c.ordinality > 1 AND f.ordinality = 1;
@@ -27,13 +27,13 @@ SELECT ok(abs(difference_percent - difference_ns / first_median_ns * 100) <= 0.0
 SELECT is(verdict, CASE WHEN p_value < 0.05 THEN 'difference' ELSE 'no difference proven' END,
           source || ': the verdict is that of p') FROM pair;
 
--- a real system call costs more than an instruction, whatever else runs here: the
--- medians say so even where others disturb the processor
+-- a real system call costs more than an instruction. The medians show that even if other processes
+-- disturb the measurement
 SELECT cmp_ok(r.median_ns, '<', g.median_ns, 'an instruction costs less than a system call')
 FROM compared AS r, compared AS g WHERE r.source IN ('rdtsc', 'cntvct') AND g.source = 'getrusage';
--- costs are those of the survey: all of them together, since whatever disturbs a processor makes a single one
--- several times as large, and the least of three surveys and three comparisons in turn, since a neighbour can make
--- the processor slow for one of them
+-- costs agree with those of the survey. They are compared in total, because a disturbance makes a
+-- single one several times as large. The least of three alternate surveys and comparisons counts,
+-- because other processes can slow the processor down for one of them
 CREATE TEMP TABLE costs AS
     SELECT source, min(min_ns) AS compared_ns, min(cost_ns) AS surveyed_ns
     FROM generate_series(1, 6) AS turn,
@@ -54,10 +54,10 @@ FROM students AS a, students AS b WHERE a.ordinality = 1 AND b.ordinality = 2;
 -- n is the same for both, so that the pooled variance is the mean of the two
 SELECT ok(abs(b.pooled_stddev_ns ^ 2 - (b.stddev_ns ^ 2 + a.stddev_ns ^ 2) / 2) <= 0.001 * b.pooled_stddev_ns + 0.001, 'pooled')
 FROM students AS a, students AS b WHERE a.ordinality = 1 AND b.ordinality = 2;
--- as many samples however short the time
+-- the number of samples does not depend on the duration
 SELECT ok(count(*) = 2 AND bool_and(n = 100), 'the shortest duration') FROM clock_compare('{system, getrusage}', 0.000001);
 
--- stored runs, by what a reading costs
+-- stored runs, by the cost of a reading
 CREATE TEMP TABLE runs AS
     SELECT source, clock_measure(source, 0.05) AS run FROM unnest('{time, getrusage}'::text[]) AS source, generate_series(1, 5);
 CREATE TEMP TABLE stored AS
@@ -68,13 +68,13 @@ SELECT ok(abs(c.median_ns - m.cost_ns) < 0.01, data || ': each run counts by its
 FROM stored AS c
 JOIN (SELECT run.source, percentile_cont(0.5) WITHIN GROUP (ORDER BY (clock_summary(run)).cost_ns)::numeric AS cost_ns
       FROM runs AS run GROUP BY run.source) AS m ON (data = 'a') = (m.source = 'time');
--- 2/252 exactly; where some of the costs are equal, as on a quiet machine, R's wilcox.test by the normal approximation
--- has 0.0119 for two equal ones and 0.0040 where all five of either array are
+-- 2/252 exactly. If some of the costs are equal, as on an idle machine, R's wilcox.test by the
+-- normal approximation returns 0.0119 for two equal ones and 0.0040 if all five of either array are
 SELECT ok(verdict = 'difference' AND difference_ns > 0 AND pooled_stddev_ns IS NULL
           AND p_value BETWEEN CASE WHEN equal THEN 0.0039 ELSE 0.0079 END AND CASE WHEN equal THEN 0.0120 ELSE 0.0080 END,
           'runs of a call that costs more')
 FROM stored, (SELECT count(DISTINCT (source, (clock_summary(run)).cost_ns)) < 10 AS equal FROM runs) AS costs WHERE data = 'b';
-SELECT is((SELECT count(*)::int FROM clock_compare_plot(a, b) AS line WHERE line LIKE '%(Hodges-Lehmann shift, Mann-Whitney interval)'), 1,
+SELECT is((SELECT count(*)::int FROM clock_compare(a, b, plot_width => 74) WHERE plot LIKE '%(Hodges-Lehmann shift, Mann-Whitney interval)'), 1,
           'the picture of runs')
 FROM (SELECT array_agg(run) FILTER (WHERE source = 'time') AS a, array_agg(run) FILTER (WHERE source = 'getrusage') AS b FROM runs) AS r;
 SELECT throws_ok('SELECT clock_compare(array_agg(run), array_agg(run)) FROM runs', '22023',
@@ -82,9 +82,9 @@ SELECT throws_ok('SELECT clock_compare(array_agg(run), array_agg(run)) FROM runs
 SELECT throws_ok($$SELECT clock_compare(array_agg(run) FILTER (WHERE source = 'time'), ARRAY[max(run::text)::clock_sample, NULL]) FROM runs$$,
                  '22004', 'b must not contain null values', 'a run that is NULL');
 
--- pictures
+-- plots
 CREATE TEMP TABLE picture AS
-    SELECT * FROM clock_compare_plot('{system, getrusage}', 0.05, separate => true) WITH ORDINALITY AS p(line, i);
+    SELECT p.* FROM clock_compare('{system, getrusage}', 0.05, plot_width => 74, separate => true), regexp_split_to_table(plot, '\n') WITH ORDINALITY AS p(line, i);
 SELECT is(array_agg(line ORDER BY i), '{x system,+ getrusage}', 'names') FROM picture WHERE i <= 2;
 SELECT ok(max(length(line)) <= 74 AND bool_and(line ~ '^[ -~]*$'), 'at most 74 columns of ASCII') FROM picture;
 SELECT is(count(*)::int, 3, 'frame') FROM (SELECT FROM picture WHERE line ~ '^\+-+\+$' UNION ALL SELECT) AS f;
@@ -92,13 +92,10 @@ SELECT is(count(*)::int, 2, 'bars') FROM picture WHERE line ~ '^\|.*A.*\|$';
 SELECT is(sum(length(line) - length(translate(line, 'x+*', '')) + length(line) - length(replace(line, '*', '')))::int,
           200, 'every value') FROM picture WHERE line ~ '^\|[ x+*]*\|$';
 
-CREATE TEMP TABLE histogram AS
-    SELECT l.line, l.i, s FROM clock_measure('system', 0.1) AS s, clock_histogram_plot(s) WITH ORDINALITY AS l(line, i);
-SELECT is((SELECT count(*) - 1 FROM histogram), (SELECT count(*) FROM clock_histogram((SELECT s FROM histogram LIMIT 1))),
-          'a bar for each bucket');
-SELECT is(max(length(line)), 74, 'the longest bar fills the line') FROM histogram;
+CREATE TEMP TABLE histogram AS SELECT * FROM clock_histogram('system', 0.1);
+SELECT is(max(length(bar)), 40, 'the bar of the largest bucket') FROM histogram;
 SELECT is(count(*), 0::bigint, 'every bucket that is not empty is seen') FROM histogram
-WHERE i > 1 AND (line ~ ' 0 \|$') IS DISTINCT FROM (line !~ '\|(#+|\.)$');
+WHERE (count = 0) IS DISTINCT FROM (bar !~ '^(#+|\.)$');
 
 SELECT * FROM finish();
 ROLLBACK;

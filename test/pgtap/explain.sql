@@ -1,4 +1,4 @@
--- clock_explain: what must hold for every plan, whatever the machine does.
+-- clock_explain: properties of every plan, on any machine.
 \set ON_ERROR_STOP on
 SELECT * FROM no_plan();
 
@@ -11,7 +11,7 @@ CREATE INDEX u_i ON u (i);
 CREATE TEMP TABLE empty (i integer, k integer);
 CREATE TEMP TABLE p (i integer PRIMARY KEY, r integer);
 INSERT INTO p SELECT i, r FROM t;
--- what is written to, which no plan of another query depends on
+-- a table that is written to, and on which no plan of another query depends
 CREATE TEMP TABLE w AS SELECT i, i % 10 AS k FROM generate_series(1, 500) AS i;
 CREATE TEMP TABLE parted (i integer, k integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);
@@ -21,7 +21,7 @@ INSERT INTO parted SELECT i, i % 10 FROM generate_series(0, 2999) AS i;
 CREATE INDEX ON parted (i);
 ANALYZE t, u, p, w, parted;
 
--- Every plan shape: each row is executed under its own settings.
+-- Plans of many shapes: each row is executed with its own settings.
 CREATE TEMP TABLE shapes (n integer GENERATED ALWAYS AS IDENTITY, settings text[], query text, writes boolean DEFAULT false);
 INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t'),
@@ -98,7 +98,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t, unnest(ARRAY[1, 2, 3]) AS e WHERE t.i < 10'),
     ('{}', 'SELECT count(*) FROM (SELECT * FROM t OFFSET 0) AS sub WHERE sub.k < 50'),
     ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30'),
-    -- who calls a node until nothing comes, and who does not
+    -- nodes that are read to the end, and nodes that are not
     ('{join_collapse_limit=1,enable_mergejoin=off,enable_material=off}',
      'SELECT * FROM (u AS a JOIN u AS b ON a.i + b.i = 900) JOIN empty AS e ON e.i = a.k'),
     ('{join_collapse_limit=1,enable_mergejoin=off}', 'SELECT * FROM (u AS a LEFT JOIN u AS b ON a.i + b.i = 300) JOIN empty AS e ON e.i = a.k'),
@@ -117,7 +117,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM c) END FROM t WHERE i < 30'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
     ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20'),
-    -- the inner side of nested loops that a match ends
+    -- the inner side of nested loops, which a match ends
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM u JOIN p USING (i) LIMIT 30'),
     ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM t AS a JOIN p AS b ON b.i = a.k'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT count(b.i) FROM u AS a LEFT JOIN p AS b ON b.i = a.k + 4990'),
@@ -128,7 +128,8 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM empty JOIN p USING (i)'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off,join_collapse_limit=1}',
      'SELECT count(*) FROM u JOIN (t AS a JOIN p AS b ON b.i = a.k) ON a.i = u.i'),
-    -- more nodes than there are countdowns; an InitPlan that is executed once, and one that is executed again and again
+    -- more nodes than counters of calls; an InitPlan that is executed once, and one that is
+    -- executed repeatedly
     ('{enable_mergejoin=off,enable_nestloop=off}',
      'SELECT count(*) FROM u JOIN u AS b USING (i) JOIN u AS c USING (i) JOIN u AS d USING (i) JOIN u AS e USING (i) JOIN u AS f USING (i)'
      ' JOIN u AS g USING (i) JOIN u AS h USING (i) JOIN t USING (i) JOIN t AS o USING (i) JOIN t AS q USING (i)'),
@@ -136,7 +137,8 @@ INSERT INTO shapes (settings, query) VALUES
      'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < u.i AND t.k < (SELECT max(k) FROM t)) AS l WHERE u.i < 50'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off,enable_memoize=off}',
      'SELECT * FROM u, LATERAL (SELECT count(*) FROM t WHERE t.i < 50 AND t.r > (SELECT max(v.i) FROM u AS v WHERE v.k = u.k)) AS l WHERE u.i < 400'),
-    -- nodes that pass on what others return, of which calls are not counted after some thousands; or that are like them, but are rescanned, or stopped
+    -- pass-through nodes, whose calls are not counted after some thousands; and similar nodes that
+    -- are rescanned or stopped
     ('{}', 'SELECT count(*) FROM (SELECT i FROM t UNION ALL SELECT k FROM t WHERE k < 90 UNION ALL SELECT 1) AS s'),
     ('{}', 'SELECT k FROM t EXCEPT ALL SELECT i FROM t WHERE i > 10'),
     ('{}', 'SELECT sum(i) FROM (SELECT i, k FROM t UNION ALL (SELECT i, k FROM parted OFFSET 0) UNION ALL SELECT i, k FROM t) AS s'),
@@ -153,7 +155,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}',
      'SELECT sum(x) FROM (SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 UNION ALL SELECT i FROM u WHERE i < 0 ORDER BY 1 OFFSET 0) AS s'),
     ('{enable_sort=off,enable_seqscan=off,enable_bitmapscan=off}', 'SELECT r AS x FROM t UNION ALL SELECT i FROM p WHERE r % 7 > 0 ORDER BY 1 LIMIT 9000');
--- without the XML library there is no XMLTABLE
+-- a server may lack the XML library
 DELETE FROM shapes WHERE query ~ 'XMLTABLE' AND NOT EXISTS (
     SELECT FROM pg_config WHERE name = 'CONFIGURE' AND setting ~ 'with-libxml');
 INSERT INTO shapes (settings, query, writes) VALUES
@@ -168,7 +170,7 @@ INSERT INTO shapes (settings, query, writes) VALUES
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_material=off}',
      'MERGE INTO w USING u ON u.i = w.i WHEN MATCHED AND u.k = 5 THEN DELETE WHEN MATCHED THEN UPDATE SET k = 0', true);
 
--- The settings of a shape, and no others.
+-- Sets the settings of a shape, and resets all others.
 CREATE FUNCTION pg_temp.use(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     setting text;
@@ -181,7 +183,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The nodes of EXPLAIN's own JSON, in its order.
+-- Returns the nodes of EXPLAIN's own JSON, in its order.
 CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
 RETURNS TABLE (depth_ integer, node_type text, relation text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
 DECLARE
@@ -199,7 +201,7 @@ CREATE TEMP TABLE got AS SELECT 0 AS n, ''::text AS method, c.* FROM clock_expla
 CREATE TEMP TABLE lines (n integer, line text, ordinality bigint);
 CREATE TEMP TABLE jsons (n integer, method text, plan jsonb);
 
--- EXPLAIN ANALYZE, and whatever it does is undone.
+-- Executes EXPLAIN ANALYZE, and undoes its effects.
 CREATE FUNCTION pg_temp.server_explains(query text, options text, settings text[] DEFAULT '{}') RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
@@ -238,7 +240,7 @@ BEGIN
 END $$;
 SELECT pg_temp.explain_all();
 
--- exact, always: what EXPLAIN ANALYZE says of the same plans
+-- rows and loops are exactly those of EXPLAIN ANALYZE of the same plans
 SELECT is((SELECT array_agg((node, depth, node_type, relation, loops) ORDER BY node)::text FROM got AS g WHERE g.n = s.n AND g.method = m),
           (SELECT array_agg((node, depth, node_type, relation, loops::bigint) ORDER BY node)::text FROM expected AS e WHERE e.n = s.n),
           m || ': nodes and loops of ' || query)
@@ -249,7 +251,7 @@ SELECT is((SELECT array_agg(g.node ORDER BY g.node)
           m || ': rows of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- Text, and what EXPLAIN ANALYZE writes in JSON.
+-- Text, and JSON as EXPLAIN ANALYZE writes it.
 CREATE FUNCTION pg_temp.texts() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     shape record;
@@ -276,13 +278,14 @@ SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
            WHERE g.n = s.n AND g.method = m AND (value IS NULL OR value < 0)), NULL,
           m || ': margins and counts of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
--- each process that executed the node did so during the run
+-- no process executed a node for longer than the run
 SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_margin_ms) ORDER BY node) FROM got AS g WHERE g.n = s.n AND g.method = m
              AND greatest(total_margin_ms, self_margin_ms) > 0.001 + (SELECT r.run_ms FROM got AS r WHERE r.n = s.n AND r.method = m AND r.node = 1)
                  * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,
           m || ': no margin above the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
--- a node whose loops are cut short has not come to the last call, but nodes that return no tuples are called once a loop
+-- a node whose loops are not read to the end lacks the last call, but nodes that return no tuples
+-- are called once per loop
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
            WHERE g.n = s.n AND g.method = m
              AND NOT (timed_calls <= calls AND loops <= calls AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr')))), NULL,
@@ -305,8 +308,8 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g WHERE g.n = s.n AN
           'full: nothing is added to ' || query)
 FROM shapes AS s;
 
--- Reconciled: no child longer than its parent, of which an InitPlan or a CTE is
--- no child: it is executed by whoever needs it.
+-- Reconciled times: no child takes longer than its parent. InitPlans and CTEs are not children
+-- here, because any node may execute them.
 CREATE TEMP VIEW family AS
 SELECT g.n, g.method, g.node, g.total_ms, g.self_ms, c.children, c.children_ms, g.loops
 FROM got AS g, LATERAL (
@@ -338,7 +341,7 @@ SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
--- Text: a line of ours for each node that was executed; JSON: EXPLAIN's own keys, and ours
+-- Text: one line of clocktiming for each executed node; JSON: EXPLAIN's own keys, and clocktiming's
 SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                SELECT line, ordinality, lead(line) OVER w AS next FROM (
                    SELECT line, ordinality FROM lines WHERE lines.n = s.n
@@ -362,14 +365,14 @@ BEGIN
         RETURN QUERY SELECT * FROM pg_temp.key_lists(child, of_server);
     END LOOP;
 END $$;
--- what is measured of memory, and of disk, comes and goes
+-- measured memory and disk use vary
 SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', true) AS k),
           (SELECT array_agg(k) FROM pg_temp.key_lists(x.plan -> 0 -> 'Plan', true) AS k), j.method || ': EXPLAIN''s own keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
 SELECT is((SELECT array_agg(DISTINCT k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', false) AS k
            WHERE k NOT IN ('Clock Calls, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
                            'Clock Calls, Clock Note, Clock Self Margin, Clock Self Percent, Clock Self Percent Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time',
-                           -- a self time that is not known has no share
+                           -- an unknown self time has no share
                            'Clock Calls, Clock Note, Clock Self Margin, Clock Self Time, Clock Timed Calls, Clock Total Margin, Clock Total Time')), NULL,
           j.method || ': our keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
@@ -382,10 +385,10 @@ SELECT is((SELECT array_agg(x ORDER BY o)::text FROM pg_temp.nodes(j.plan -> 0 -
           j.method || ': nodes of the JSON of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 
--- The reset of the settings of the last shape
+-- Resets the settings of the last shape
 SELECT pg_temp.use('{}');
 
--- sampling => 1 times every call, and others no more than there are
+-- sampling => 1 times every call; no method times more calls than there are
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
@@ -395,7 +398,8 @@ SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_o
           'sampling => 1 times every call, whatever max_overhead');
 SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
 FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
--- (the fewest of some runs: who loses the processor in a timed call times more of them, as more time has passed then)
+-- (the fewest of some runs: if the process loses the CPU in a timed call, more calls are timed,
+-- because more time has passed)
 CREATE TEMP TABLE sampled AS
     SELECT s.max_overhead, min(e.timed_calls) AS timed_calls
     FROM (SELECT max_overhead, run FROM unnest(ARRAY[0.01, 1, 100]) AS max_overhead, generate_series(1, 5) AS run) AS s,
@@ -412,20 +416,21 @@ SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- full: what is left of a long query is what plain runs took, whose end the root sees.
+-- full: corrected by plain runs
 SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
 FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
 
--- A node each of whose tuples is one of its children's is timed, and called as often as it is in the isolated run.
+-- A pass-through node is timed, and has as many calls as in the isolated run.
 SELECT unnest(ARRAY[
        cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: more calls are timed than the first batches'),
        is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
           (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')])
 FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
--- Many nodes of few calls each: not all of these are timed until one has shown to be cheap, or timing would take
--- some percent of the run.  (Half of the nodes have 100 or more then.  Where others have most of the processor, the run
--- may be so long that it takes less; and their turns that fall into what timing takes are none of its cost.)
+-- Many nodes with few calls each: not all calls are timed until one was cheap, because timing would
+-- otherwise add some percent to the run. (Half of the nodes have 100 or more. If other processes
+-- have most of the CPU, the run may be so long that timing adds less, and their time slices within
+-- timed calls are not part of the cost.)
 SELECT unnest(ARRAY[
        cmp_ok(CASE WHEN overhead * (1 - preempted / run) > 0.02 * run THEN median ELSE 0 END, '<', 60, 'many nodes: few calls of each are timed'),
        is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')])
@@ -437,15 +442,16 @@ FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_seri
                  percentile_disc(0.5) WITHIN GROUP (ORDER BY (n ->> 'Clock Timed Calls')::integer) AS median
              FROM jsonb_array_elements(j #> '{Plan,Plans,0,Plans}') AS n) AS f;
 
--- A function that is not as stable as it says: each execution has other partitions.
+-- A function that is declared STABLE but is not: each execution has other partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
                clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + ' || g, method => m) AS e
            WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- The node that does the work has the largest share in most of 5 runs, or on a busy machine in most of 25 or in the sum of them:
--- in some, another node's timed call loses the processor, and isolate compares executions of which one does.
+-- The node that does the work has the largest share in most of 5 runs, or on a busy machine in most
+-- of 25 or in their sum. In some runs, another node's timed call loses the CPU, and isolate
+-- compares several executions.
 CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     FOR j IN 1 .. 300 LOOP
@@ -499,7 +505,8 @@ SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sa
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
--- No node's first row comes later than its last, nor before that of the child that it calls first in each loop.
+-- No node's first row is later than its last, or earlier than that of the child that it calls first
+-- in each loop.
 CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric, child_startup numeric) LANGUAGE sql AS $$
     WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans') FROM nodes WHERE j -> 'Plans' IS NOT NULL)
     SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric,
@@ -525,11 +532,11 @@ BEGIN
 END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
--- (each node of isolate is of another execution)
+-- (isolate times each node in another execution)
 SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of ' || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
--- Triggers: firings are counted each, whichever of them are timed, as the server counts them.
+-- Triggers: all firings are counted as the server counts them, whichever of them are timed.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);
 INSERT INTO referred SELECT generate_series(1, 6000);
 CREATE TEMP TABLE fired (i integer PRIMARY KEY REFERENCES referred, k integer);
@@ -620,9 +627,9 @@ SELECT is((SELECT string_agg((t ->> 'Calls') || ' ' || ((t ->> 'Time')::numeric 
           '51 true, 99 true', method || ', ' || sampling || ': firings for partitions take time')
 FROM (VALUES (64, 'sampling'), (1, 'sampling'), (64, 'full'), (64, 'isolate')) AS v(sampling, method);
 
--- The time is that of the firings.  A loop of so many rounds is most of all there is to do, all of it within
--- the statement's run, without the time off the CPU; and of two triggers the one with the longer loop takes longer.  (Interrupts and cold
--- caches may hit the few firings that are timed: so one of some runs has to show it.)
+-- The time is that of the firings. The loops take most of the time of the statement's run, without
+-- the time off the CPU, and the trigger with the longer loop takes longer. (Interrupts and cold
+-- caches may affect the few timed firings, so one of several runs suffices.)
 CREATE TEMP TABLE busy (heavy integer, light integer);
 CREATE FUNCTION pg_temp.loops() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -662,7 +669,7 @@ SELECT cmp_ok(least, '<', 1.1, what || ': takes no more than all') FROM busy_run
 SELECT cmp_ok(ratio, '>', 2.0, what || ': more than the other one') FROM busy_runs;
 SELECT cmp_ok(light, '>', 0.0, what || ': which takes some, too') FROM busy_runs;
 
--- Firings that fail, and that explain a statement which fires the same trigger.
+-- Firings that fail, and firings that explain a statement which fires the same trigger.
 CREATE FUNCTION pg_temp.fails_or_explains() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_trigger_depth() = 1 AND NEW.light % 100 = 0 THEN
@@ -689,7 +696,7 @@ BEGIN
 END $$;
 SELECT is(pg_temp.fires_and_fails(moment), '399 399 399 399 399 0', moment || ': fails, and works again') FROM unnest(ARRAY['BEFORE', 'AFTER']) AS moment;
 
--- The server's own statistics of functions go on.
+-- The server's own statistics of functions are still collected.
 BEGIN;
 SET LOCAL track_functions = 'pl';
 CREATE TRIGGER heavy BEFORE INSERT ON busy FOR EACH ROW EXECUTE FUNCTION pg_temp.loops();
@@ -705,8 +712,8 @@ FETCH 3 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
 
--- each of the nodes that execute a shared subplan has the time of its own calls.  A call of nap(i) takes 2 ms, as the
--- processor is given up for it: also on a busy machine most of the time is where most of the calls are.
+-- each node that executes a shared subplan has the time of its own calls. A call of nap(i) sleeps
+-- for 2 ms, so most of the time belongs to the node with most of the calls, also on a busy machine
 CREATE FUNCTION pg_temp.nap(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN i; END';
 CREATE TEMP TABLE parts (i integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (4);
@@ -735,7 +742,7 @@ FROM users WHERE name <> 'DELETE';
 SELECT cmp_ok(self[1] + coalesce(self[2], 0), '<', 0.3 * run_ms, method || ', ' || name || ': the calls of the subplan are not those nodes'' own work: ' || text) FROM users;
 SELECT ok(self_ms BETWEEN 0.9 * run_ms AND run_ms + 0.01, method || ', ' || name || ': self times add up to the run of ' || run_ms || ' ms: ' || text) FROM users WHERE method = 'sampling';
 
--- a call that nobody timed was long: the last one, of a node that removes many rows in it, or a rare one
+-- an untimed long call: the last call of a node that removes many rows in it, or a rare call
 CREATE TEMP TABLE many AS SELECT i FROM generate_series(1, 200000) AS i;
 ANALYZE many;
 SELECT cmp_ok(min(estimate_ms / run_ms), '<', 1.5, 'a long last call: the root is not estimated above the run')
@@ -746,7 +753,7 @@ SELECT cmp_ok(self_ms + self_margin_ms, '>=', 400::numeric, 'a rare long call is
 SELECT cmp_ok(self_ms - self_margin_ms, '<', 200::numeric, 'and in that of the node above') FROM rare WHERE node_type = 'Aggregate';
 SELECT matches(note, 'disturbed: .*ms in a few long calls, or in gaps between timed calls', 'which is said') FROM rare WHERE node = 1;
 
--- a CTE that modifies data and that no node scans is executed when all else is done
+-- a CTE that modifies data and that no node scans is executed at the end
 SELECT ok(max(total_ms) FILTER (WHERE node_type = 'ModifyTable') >= max(total_ms) FILTER (WHERE node_type = 'Seq Scan')
           AND max(total_ms) FILTER (WHERE node_type = 'Result') < max(total_ms) FILTER (WHERE node_type = 'ModifyTable'),
           m || ', ' || sampling || ': a CTE that is not read: ' || string_agg(format('%s %s', node_type, total_ms), ', ' ORDER BY node))
@@ -754,7 +761,8 @@ FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
     LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m, allow_writes => true) GROUP BY m, sampling;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
--- several runs: the mean of all, and a margin that knows how they differ.  Two of five sleep, and the last does not.
+-- several runs: their mean, with a margin that includes their variation. Two of five runs sleep,
+-- and the last one does not.
 CREATE TEMP SEQUENCE turn;
 CREATE TEMP TABLE series AS SELECT * FROM clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$, runs => 5);
 SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
@@ -765,20 +773,20 @@ SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM seri
 SELECT setval('turn', 1, false) \g /dev/null
 CREATE TEMP TABLE some_runs AS SELECT * FROM clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0 THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
 SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs WHERE node_type = 'Aggregate';
--- figures that are the same in all runs stay, and times fit each other
+-- figures that are equal in all runs are not changed, and times are consistent
 SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q, runs => 4) AS e),
           (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q) AS e), 'runs: counts: ' || q),
        ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0 AND timed_calls <= calls AND timed_calls > 0)
                   AND abs(sum(self_ms) - max(total_ms)) <= 0.001 FROM clock_explain(q, runs => 4)), 'runs: times: ' || q)])
 FROM unnest(ARRAY['SELECT count(*) FROM t', 'SELECT count(*) FROM t JOIN u USING (i)', 'SELECT i FROM t ORDER BY i DESC LIMIT 3']) AS q;
 
--- the clock: the processor's counter, or else why not
+-- the clock: the processor's counter, or the reason why not
 CREATE TEMP TABLE timed_by AS SELECT p.value AS source, p.note, c.clock FROM clock_platform AS p LEFT JOIN clock_sources AS c ON c.source = p.value
 WHERE p.name = 'clock_explain_source';
 SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '', format('timed by %s: %s', source, note)) FROM timed_by;
 SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ '^Time: '), clock,
           'which the summary line names') FROM timed_by;
--- Arm, where Linux keeps time by the counter
+-- 64-bit Arm, where Linux itself keeps time by the counter
 SELECT ok(t.source = 'cntvct' OR t.note ~ '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$', 'Arm: the counter, if that is cheaper')
 FROM timed_by AS t, clock_platform AS p, clock_sources AS c
 WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct' AND c.available;

@@ -3,7 +3,7 @@ SET stats_fetch_consistency = snapshot;
 BEGIN;
 SELECT * FROM no_plan();
 
-CREATE TEMP TABLE detail AS SELECT * FROM clock_impact_detail();
+CREATE TEMP TABLE detail AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE impact AS SELECT * FROM clock_impact();
 
 SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'track_wal_io_timing', 'auto_explain.log_analyze', 'auto_explain.log_timing'],
@@ -11,7 +11,7 @@ SELECT is((SELECT array_agg(setting) FROM impact), ARRAY['track_io_timing', 'tra
 SELECT is((SELECT array_agg(DISTINCT setting ORDER BY setting) FROM detail), (SELECT array_agg(setting ORDER BY setting) FROM impact),
           'work is timed by these');
 
--- figures follow from each other
+-- figures agree with each other
 SELECT cmp_ok(abs(cpu_percent - operations_per_s * operation_ns / 1e7), '<=', 0.0001 + cpu_percent * 0.001 + operations_per_s * 0.005 / 1e7,
               work || ': the cost is that of the operations') FROM detail WHERE cpu_percent IS NOT NULL;
 SELECT cmp_ok(abs(operation_ns - readings_per_operation * reading_ns), '<=', 0.03, work || ': an operation costs its readings')
@@ -32,7 +32,7 @@ SELECT ok(bound IS NULL AND reason IS NULL AND cpu_percent = 0, work || ': no wo
 SELECT cmp_ok(abs(operations_per_s - operations / period_s), '<=', operations_per_s * 0.01 + 0.001, work || ': a rate is that of the period')
 FROM detail WHERE statistics IN ('pg_stat_io', 'pg_stat_wal', 'pg_stat_bgwriter');
 
--- the whole is the sum of its parts: clock_impact was read a moment later, from the same statistics
+-- the total is the sum of its parts; both functions read the same statistics
 SELECT cmp_ok(abs(i.operations_per_s / nullif(d.operations_per_s * d.age, 0) - 1), '<=', 0.5, i.setting || ': the sum of its parts')
 FROM impact AS i JOIN (SELECT setting, sum(operations_per_s) AS operations_per_s, max(d.period_s) / (SELECT max(period_s) FROM impact) AS age
                        FROM detail AS d GROUP BY setting) AS d USING (setting)
@@ -70,9 +70,9 @@ SELECT is(d.operations, pg_temp.counts(e.query), d.work || ': as many as the ser
 FROM detail AS d JOIN expected AS e USING (work) WHERE d.statistics <> 'pg_stat_statements';
 COMMIT;
 
--- work that is done is seen: as much of it as was done
+-- a known amount of work is counted
 RESET stats_fetch_consistency;
-CREATE TEMP TABLE before AS SELECT * FROM clock_impact_detail();
+CREATE TEMP TABLE before AS SELECT * FROM clock_impact(detail => true);
 CREATE TEMP TABLE after (LIKE before);
 CREATE TABLE impact_rows AS SELECT i, repeat('x', 1000) AS filler FROM generate_series(1, 7000) AS i;
 SET work_mem = '64kB';
@@ -80,8 +80,8 @@ SELECT count(*) = 7000 AS sorted FROM (SELECT filler FROM impact_rows ORDER BY f
 RESET work_mem;
 SELECT pg_stat_force_next_flush() \g /dev/null
 SELECT pg_sleep(0.1) \g /dev/null
--- (each commit is written before the next is made, but not by this session where the WAL writer comes first, which
--- reports at a time of its own)
+-- (each commit is written before the next one. If the WAL writer is first, it and not this session
+-- has written, and it reports later)
 DO $$
 BEGIN
     FOR n IN 1..100 LOOP
@@ -92,7 +92,7 @@ BEGIN
         PERFORM pg_stat_force_next_flush();
         COMMIT;
         DELETE FROM after;
-        INSERT INTO after SELECT * FROM clock_impact_detail();
+        INSERT INTO after SELECT * FROM clock_impact(detail => true);
         EXIT WHEN (SELECT a.operations - b.operations FROM after AS a JOIN before AS b USING (setting, work) WHERE work = 'WAL writes') >= 100;
         PERFORM pg_sleep(0.1);
     END LOOP;
@@ -101,14 +101,14 @@ DROP TABLE impact_rows;
 BEGIN;
 CREATE FUNCTION pg_temp.more(text) RETURNS bigint LANGUAGE sql
 AS 'SELECT a.operations - b.operations FROM pg_temp.after AS a JOIN pg_temp.before AS b USING (setting, work) WHERE a.work = $1 LIMIT 1';
--- 7000 kB went through temporary files, and no less than 100 commits were written
+-- 7000 kB went through temporary files, and at least 100 commits were written
 SELECT cmp_ok(pg_temp.more('temporary files'), '>=', 875::bigint, 'blocks of temporary files');
 SELECT cmp_ok(pg_temp.more('WAL writes'), '>=', 100::bigint, 'writes of WAL');
 SELECT cmp_ok(pg_temp.more('calls of plan nodes'), '>=', 7000::bigint, 'rows of scans');
 SELECT cmp_ok(pg_temp.more('relation extends'), '>=', CASE WHEN current_setting('server_version_num')::int < 180000 THEN 1000 ELSE 20 END::bigint,
               'extensions of tables') WHERE current_setting('server_version_num')::int >= 160000;
 
--- auto_explain, where this PostgreSQL has it, in this session alone
+-- auto_explain, if this PostgreSQL has it, in this session only
 SELECT (pg_stat_file(setting || '/auto_explain.so', true)).size IS NOT NULL AS has_auto_explain FROM pg_config WHERE name = 'PKGLIBDIR' \gset
 \if :has_auto_explain
 LOAD 'auto_explain';
@@ -118,19 +118,19 @@ SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE settin
 SELECT is((SELECT ARRAY[value, in_effect::text] FROM clock_impact() WHERE setting = 'auto_explain.log_analyze'), ARRAY['off', 'false'],
           'nor is log_analyze');
 SET LOCAL auto_explain.log_analyze = on;
-CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE instrumented AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SELECT ok(in_effect, 'in effect') FROM instrumented;
-SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact_detail() WHERE setting = 'auto_explain.log_analyze';
--- what is measured is a statement within another
+SELECT ok(in_effect, 'and so is log_analyze') FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_analyze';
+-- the measured statement is a nested one
 SET LOCAL auto_explain.log_nested_statements = on;
-CREATE TEMP TABLE nested AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE nested AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.log_nested_statements = off;
 SELECT is(round(operation_ns / reading_ns, 1), 2.0, 'a call that cannot be measured is two readings') FROM nested;
 SELECT matches(reason, 'another extension instruments the query', 'and why that is') FROM nested;
 SET LOCAL auto_explain.log_analyze = off;
-CREATE TEMP TABLE whole AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE whole AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SET LOCAL auto_explain.sample_rate = 0.01;
-CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing';
+CREATE TEMP TABLE sampled AS SELECT * FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing';
 SELECT cmp_ok(abs(s.operations_per_s * s.period_s / (w.operations_per_s * w.period_s) - 0.01), '<=', 0.001,
               'a sample of the statements costs a share') FROM sampled AS s, whole AS w;
 SELECT matches(reason, 'sample_rate is 0.01', 'and it says so') FROM sampled;

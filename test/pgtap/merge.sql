@@ -1,4 +1,4 @@
--- What is merged equals the parts.
+-- A merged sample equals its parts.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -38,7 +38,7 @@ SELECT is((s.cost_ns, s.cost_margin_ns),
            ORDER BY pg_temp.number(part.sample, 'cost_ns') + pg_temp.number(part.sample, 'cost_margin_ns') LIMIT 1),
           'the cost of the part that was disturbed least') FROM whole, clock_summary(whole.sample) AS s;
 
--- in whatever order, in however many steps
+-- in any order, in any number of steps
 SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'), pg_temp.number(m, 'readings')::bigint, m::jsonb ->> 'started_at', pg_temp.numbers(m, 'cpus'))::text
            FROM (SELECT clock_merge(sample ORDER BY n DESC) AS m FROM part) AS x),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint, sample::jsonb ->> 'started_at', pg_temp.numbers(sample, 'cpus'))::text FROM whole),
@@ -48,8 +48,8 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint)::text FROM whole),
           'in two steps as in one');
 
--- In parallel as in one process: dyadic numbers, whose sums do not depend on the order.  The margin of the mean is squared for that, and the last digits
--- of the roots are left out.
+-- A parallel merge equals a serial one. The numbers are dyadic, so that sums do not depend on the
+-- order. The margin of the mean is squared for that, and the last digits of roots are omitted.
 CREATE FUNCTION pg_temp.text_of(sample clock_sample) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT regexp_replace(sample::text, '("mean_margin_ns": \d\.\d{12})\d*', '\1');
 $$;

@@ -1,5 +1,5 @@
--- The edition without C beside the extension, in one database: the same names, columns and words, and figures that
--- follow from each other.  On PostgreSQL 13 and 14 it is alone.
+-- The edition without C and the extension, in one database: the same names, columns and words, and
+-- consistent figures. On PostgreSQL 13 and 14, only the former.
 SET client_min_messages = warning;
 SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'clocktiming') AS with_c \gset
 \if :with_c
@@ -17,7 +17,7 @@ SET LOCAL search_path = public, pg_temp;
 -- The surface
 --
 
--- every function with what goes in and what comes out, clock_sample being jsonb without C
+-- every function with its inputs and outputs; without C, clock_sample is jsonb
 CREATE FUNCTION pg_temp.arguments(p pg_proc, output boolean) RETURNS text[] LANGUAGE sql AS $$
     SELECT array_agg(format('%s %s', (p).proargnames[i], replace(format_type(type, NULL), 'clock_sample', 'jsonb')) ORDER BY i)
     FROM unnest(coalesce((p).proallargtypes, (p).proargtypes::oid[])) WITH ORDINALITY AS u(type, i)
@@ -31,18 +31,18 @@ SELECT n.nspname AS schema, p.oid::regprocedure::text AS signature, p.proname AS
                  FROM pg_attribute WHERE attrelid = t.typrelid AND attnum > 0),
                 ARRAY[replace(format_type(t.oid, NULL), 'clock_sample', 'jsonb')]) AS outputs,
        p.proconfig AS settings, p.prosecdef AS definer, 
-       -- (the installation marks them all)
-       regexp_replace(obj_description(p.oid, 'pg_proc'), '\s*\[clocktiming [^]]*\]$', '') AS comment, p.proname LIKE 'clock\_portable\_%' AS internal
+       -- (the installation appends a mark to all)
+       regexp_replace(obj_description(p.oid, 'pg_proc'), '\s*\[clocktiming [^]]*\]$', '') AS comment, p.proname LIKE 'internal\_%' AS internal
 FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace JOIN pg_type AS t ON t.oid = p.prorettype
-WHERE n.nspname IN ('public', 'portable') AND p.proname LIKE 'clock\_%';
+WHERE n.nspname IN ('public', 'portable') AND p.proname ~ '^(internal_)?clock_';
 
 SELECT is((SELECT array_agg(DISTINCT name ORDER BY name) FROM surface WHERE schema = 'portable' AND NOT internal),
-          '{clock_advice,clock_check,clock_check_detail,clock_executor_overhead,clock_explain,clock_explain_json,clock_explain_text,clock_histogram,clock_impact,clock_impact_detail,clock_measure,clock_query_overhead,clock_report,clock_summary}'::name[],
+          '{clock_advice,clock_check,clock_executor_overhead,clock_explain,clock_explain_json,clock_explain_text,clock_histogram,clock_impact,clock_measure,clock_query_overhead,clock_report,clock_summary}'::name[],
           'the functions that there are to be');
 \if :with_c
 SELECT ok(EXISTS (SELECT FROM surface AS c
                   WHERE c.schema = 'public' AND c.name = p.name AND c.kind = p.kind AND c.is_set = p.is_set
-                        -- arguments may be left out, and are in the same order
+                        -- arguments may be missing, and have the same order
                         AND ARRAY(SELECT i FROM unnest(c.inputs) WITH ORDINALITY AS u(i, n) WHERE i = ANY (p.inputs) ORDER BY n) = p.inputs
                         AND (c.outputs = p.outputs OR c.outputs || e.extra = p.outputs)),
           format('%s: arguments and columns are those of the extension', p.signature))
@@ -83,7 +83,7 @@ SELECT is((clock_summary(clock_merge(s::clock_sample))).readings, 2 * (SELECT (s
 FROM (SELECT s FROM sample UNION ALL SELECT s FROM sample) AS twice;
 \endif
 
-CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, note, n);
+CREATE TEMP TABLE histogram AS SELECT * FROM portable.clock_histogram('system', 0.2) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, bar, note, n);
 SELECT cmp_ok(count(*), '>', 9::bigint, 'buckets up to a microsecond at least') FROM histogram;
 SELECT cmp_ok(abs(sum(percent) - 100), '<', 0.01, 'percentages sum to 100') FROM histogram;
 SELECT is(max(running_percent), 100.0000, 'the last of all is 100') FROM histogram;
@@ -97,7 +97,7 @@ CREATE TEMP TABLE summary AS SELECT * FROM portable.clock_summary('system', 0.3)
 SELECT cmp_ok(count(*), '=', 1::bigint, 'one row') FROM summary;
 SELECT cmp_ok(cost_ns, '>', 0::numeric, 'a reading costs something') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>', 0::numeric, 'with a margin') FROM summary;
--- what is below two ticks is not known; on a quiet machine that may be all
+-- quantiles below two ticks are unknown; on an idle machine that may be all of them
 SELECT is(q, ARRAY(SELECT v FROM unnest(q) AS v ORDER BY v NULLS FIRST), 'quantiles ascend')
 FROM summary, LATERAL (SELECT ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns] AS q) AS quantiles;
 SELECT is(ARRAY[min_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns], '{NULL,NULL,NULL,NULL,3000,3000,50000}', 'and are known from two ticks on')
@@ -118,14 +118,14 @@ SELECT is((SELECT array_agg(mode ORDER BY mode) FROM overhead), (SELECT array_ag
 \endif
 SELECT ok(min_ms <= median_ms AND runs > 0, mode || ': executed, and the fastest is not above the median') FROM overhead;
 
-CREATE TEMP TABLE detail AS SELECT * FROM portable.clock_impact_detail();
+CREATE TEMP TABLE detail AS SELECT * FROM portable.clock_impact(detail => true);
 \if :with_c
-CREATE TEMP TABLE by_c AS SELECT * FROM public.clock_impact_detail();
+CREATE TEMP TABLE by_c AS SELECT * FROM public.clock_impact(detail => true);
 SELECT results_eq('SELECT setting, work, operations, period, statistics, in_effect, value FROM detail', 'SELECT setting, work, operations, period, statistics, in_effect, value FROM by_c',
                   'the work is that which the extension sees');
 SELECT is((SELECT string_agg(d.work, ', ') FROM detail AS d JOIN by_c AS c USING (setting, work)
            WHERE abs(d.operations_per_s - c.operations_per_s) > 0.001 + 0.5 * c.operations_per_s), NULL, 'in the same time, up to that in between');
--- (of the TSC's cost only bounds are known)
+-- (for the TSC's cost, only bounds are known)
 SELECT results_eq('SELECT setting, work, bound, reason, readings_per_operation FROM detail', 'SELECT setting, work, bound, reason, readings_per_operation FROM by_c', 'with the same doubts')
 WHERE coalesce(current_setting('timing_clock_source', true), '') NOT LIKE '%tsc%';
 \endif
@@ -171,7 +171,7 @@ SELECT is((SELECT count(*)::int FROM portable.clock_explain_text('SELECT a FROM 
           'the text has each node''s time');
 SELECT is((SELECT count(*)::int FROM jsonb_path_query(portable.clock_explain_json('SELECT a FROM generate_series(1, 1000) AS a ORDER BY 1')::jsonb, 'strict $.**."Actual Total Time"')), 2,
           'and so has JSON');
--- the statement finds what the caller finds, and what it changes is undone
+-- the statement is executed with the caller's search_path, and its changes are undone
 CREATE TABLE portable.named (i int);
 CREATE TABLE public.named AS SELECT 1 AS i, 2 AS j;
 SELECT is((SELECT rows FROM portable.clock_explain('SELECT j FROM named')), 1::bigint, 'names are the caller''s');
@@ -181,9 +181,9 @@ SELECT is((SELECT count(*)::int FROM public.named), 1, 'is undone');
 --
 -- Verdicts
 --
-CREATE TEMP TABLE checks AS SELECT * FROM portable.clock_check_detail() WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
+CREATE TEMP TABLE checks AS SELECT * FROM portable.clock_check() WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
 \if :with_c
-CREATE TEMP TABLE c_checks AS SELECT * FROM public.clock_check_detail(0.1, max_skew_ns => 'infinity') WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
+CREATE TEMP TABLE c_checks AS SELECT * FROM public.clock_check(0.1, max_skew_ns => 'infinity') WITH ORDINALITY AS d(check_name, ok, figure, threshold, unit, detail, n);
 SELECT results_eq('SELECT check_name, unit FROM checks ORDER BY n', 'SELECT check_name, unit FROM c_checks ORDER BY n', 'the checks are the extension''s, in its order');
 \endif
 SELECT results_eq('SELECT check_name FROM portable.clock_check(0.01)', 'SELECT check_name FROM checks ORDER BY n', 'and those of clock_check');
@@ -194,13 +194,13 @@ SELECT ok((SELECT bool_and(ok) FROM portable.clock_check(1, max_cost_ns => 1e6) 
 SELECT is((SELECT array_agg(check_name) FROM portable.clock_check(1, 0, 0, 0, 'infinity') WHERE NOT ok AND check_name NOT IN ('backward_steps', 'cost')), NULL, 'nor do thresholds make them known');
 SELECT is((SELECT array_agg(ok) FROM portable.clock_check(0.01, max_skew_ns => 'infinity', max_drift_ppm => 'infinity') WHERE check_name IN ('skew', 'drift', 'tsc_frequency')), '{t,t,t}',
           'what is left out is passed');
--- made up: a slow clock that went backwards on a machine that is busy
+-- made-up facts: a slow clock that went backwards on a busy machine
 CREATE TEMP TABLE made_up AS
-SELECT * FROM portable.clock_portable_criteria('{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}');
+SELECT * FROM portable.internal_clock_criteria('{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}');
 SELECT is((SELECT array_agg(check_name) FROM made_up WHERE figure > threshold), '{cost,backward_steps}', 'a slow clock, and one that goes backwards, do not pass');
 SELECT is((SELECT figure FROM made_up WHERE check_name = 'gaps'), 25::float8, 'time off the CPU is in percent');
 
-CREATE TEMP TABLE watched AS SELECT * FROM portable.clock_portable_watch(0.2);
+CREATE TEMP TABLE watched AS SELECT * FROM portable.internal_clock_watch(0.2);
 SELECT ok(seconds >= 0.2 AND readings >= 1000 AND lost_s BETWEEN 0 AND seconds AND gap_max_us <= lost_s * 1e6 + 1 AND (gaps = 0) = (lost_s = 0) AND backward_steps >= 0,
           'a clock that is watched') FROM watched;
 
@@ -217,20 +217,20 @@ SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE (severity IS NU
 SELECT is(action IS NOT NULL, coalesce(severity <> 'ok', false), check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT is((SELECT string_agg(check_name, ', ') FROM advice WHERE action !~ '^(now|for good|ask the provider): ' OR finding IS NULL OR finding || coalesce(action, '') ~ '`'), NULL,
           'actions are labelled, and no mark of a command is left');
--- where all is well, there is no action: made up, the same slow clock
-CREATE OR REPLACE FUNCTION portable.clock_portable_facts(duration double precision) RETURNS jsonb LANGUAGE sql AS $$
+-- if no check fails, there is no action: made-up facts with the same slow clock
+CREATE OR REPLACE FUNCTION portable.internal_clock_facts(duration double precision) RETURNS jsonb LANGUAGE sql AS $$
     SELECT '{"by_tsc": false, "cost_ns": 700, "backward_steps": 3, "lost_s": 0.5, "seconds": 2, "gaps": 7, "gap_max_us": 12, "calls": {}}'::jsonb
 $$;
 CREATE TEMP TABLE bad_advice AS SELECT * FROM portable.clock_advice(0.1);
 SELECT is((SELECT string_agg(check_name, ', ' ORDER BY check_name) FROM bad_advice WHERE action <> '' AND check_name <> 'explain_clock'),
           'backward_steps, cost, gaps, support_case', 'what to do about each finding');
 SELECT is((SELECT string_agg(l, ', ') FROM bad_advice, regexp_split_to_table(action, E'\n') AS l WHERE length(l) > 60), NULL, 'lines are short');
-SELECT is(portable.clock_portable_lines('say `SELECT 1, 2, 3`, or nothing at all', 10), E'say\nSELECT 1, 2, 3,\nor nothing\nat all', 'commands are not broken into lines');
+SELECT is(portable.internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10), E'say\nSELECT 1, 2, 3,\nor nothing\nat all', 'commands are not broken into lines');
 
 --
 -- Nothing is left behind
 --
-SELECT isnt(problem, NULL, 'a clock that there is not') FROM portable.clock_portable_timing_by('sundial', 0.1);
+SELECT isnt(problem, NULL, 'a clock that there is not') FROM portable.internal_clock_timing_by('sundial', 0.1);
 SELECT is((SELECT string_agg(name, ', ') FROM pg_settings AS s JOIN settings AS b USING (name) WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path'), NULL,
           'settings are what they were');
 SELECT is((SELECT count(*)::int FROM pg_prepared_statements) + (SELECT count(*)::int FROM pg_cursors WHERE name NOT LIKE '<unnamed%'), 0, 'no statement is prepared, no cursor open');

@@ -1,4 +1,4 @@
--- clock_report() is what pg_test_timing 19 prints, and agrees with itself.
+-- clock_report() has the format of pg_test_timing 19, and its figures are consistent.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -9,7 +9,7 @@ SELECT is((SELECT l FROM report WHERE n = 2), '', 'then an empty one');
 SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: ' || (SELECT clock FROM clock_sources WHERE source = 'system'),
           'then the system clock');
 
--- every line is one of those that the tool prints
+-- every line has a form that the tool prints
 SELECT is_empty($$
     SELECT n, l FROM report WHERE l !~ '^(|Testing timing overhead for [0-9.]+ seconds?\.'
         '|(System clock|Clock|Fast clock) source: .+|Average loop time including overhead: [0-9]+\.[0-9][0-9] ns'
@@ -19,7 +19,7 @@ SELECT is_empty($$
         '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
     'every line is one of those that the tool prints');
 
--- blocks: number the clocks, and within them the two tables
+-- blocks: numbers the clocks, and within them the two tables
 CREATE TEMP TABLE line AS
     SELECT n, l, count(*) FILTER (WHERE l ~ 'lock source: ') OVER w AS clock,
            count(*) FILTER (WHERE l ~ '^(Histogram|Observed)') OVER w AS tab
@@ -46,7 +46,7 @@ FROM cell AS c WHERE c.tab = 2 * c.clock - 1 GROUP BY c.clock ORDER BY c.clock;
 SELECT cmp_ok((SELECT max(abs(percent - 100.0 * count / total))
                FROM (SELECT *, sum(count) OVER (PARTITION BY tab) AS total FROM cell WHERE tab % 2 = 1) AS x),
               '<=', 0.0001, 'percent is that of the counts');
--- "..." stands just before the largest, where durations were left out
+-- "..." is just before the largest duration if durations were omitted
 SELECT is_empty($$
     SELECT a.n FROM line AS a JOIN line AS b ON b.n = a.n + 1
     WHERE a.l = '...' AND NOT EXISTS (SELECT FROM cell AS c WHERE c.n = b.n AND c.running = 100.0000

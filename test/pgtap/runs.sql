@@ -16,15 +16,15 @@ SELECT cmp_ok((SELECT count(*)::int FROM run), '>=', 2, 'at least system and ins
 -- counts add up
 SELECT is((SELECT sum(h.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample) AS h),
           pg_temp.number(run.sample, 'readings')::bigint, source || ': the histogram counts every reading') FROM run;
-SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_durations(run.sample, 100) AS d),
+SELECT is((SELECT sum(d.count)::bigint + pg_temp.number(run.sample, 'backward_steps')::bigint FROM clock_histogram(run.sample, 100) AS d),
           pg_temp.number(run.sample, 'readings')::bigint, source || ': so do the durations') FROM run;
 SELECT is((SELECT sum(c)::bigint FROM unnest(pg_temp.numbers(run.sample, 'counts')) AS c) + pg_temp.number(run.sample, 'backward_steps')::bigint,
           pg_temp.number(run.sample, 'readings')::bigint, source || ': and so do the counts in the sample') FROM run;
 
--- running percent ends at 100, never falls, and is the sum of percent
+-- running percent ends at 100, never decreases, and is the sum of percent
 SELECT is((SELECT h.running_percent FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1),
           100.0000, source || ': running percent ends at 100') FROM run;
-SELECT is((SELECT d.running_percent FROM clock_durations(run.sample, cutoff) AS d ORDER BY d.duration_ns DESC LIMIT 1),
+SELECT is((SELECT d.running_percent FROM clock_histogram(run.sample, cutoff) AS d ORDER BY d.le_ns DESC LIMIT 1),
           100.0000, format('%s: running percent of the largest is 100, cutoff %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99, 100]) AS cutoff;
 SELECT is((SELECT count(*)::int FROM (SELECT h.running_percent < lag(h.running_percent) OVER (ORDER BY h.le_ns) AS falls
@@ -35,28 +35,28 @@ SELECT cmp_ok((SELECT max(abs(x.running_percent - x.total))
                      FROM clock_histogram(run.sample) AS h) AS x),
               '<=', 0.0050, source || ': running percent is the sum of percent, but for rounding') FROM run;
 
--- buckets are powers of two less one, without a hole, and the last is not empty
+-- buckets are powers of two less one, none is missing, and the last is not empty
 SELECT is((SELECT array_agg(h.le_ns ORDER BY h.le_ns) FROM clock_histogram(run.sample) AS h),
           (SELECT array_agg((1::bigint << i) - 1 ORDER BY i)
            FROM generate_series(0, (SELECT count(*)::int - 1 FROM clock_histogram(run.sample))) AS i),
           source || ': buckets are powers of two') FROM run;
 SELECT cmp_ok((SELECT h.count FROM clock_histogram(run.sample) AS h ORDER BY h.le_ns DESC LIMIT 1), '>', 0::bigint,
               source || ': the last bucket has the largest duration') FROM run;
--- buckets hold just those durations that belong to them
+-- each bucket has exactly the durations that belong to it
 SELECT results_eq(
     format($$SELECT h.le_ns, h.count FROM run, clock_histogram(run.sample) AS h WHERE run.source = %L AND h.count > 0
              ORDER BY 1$$, source),
-    format($$SELECT CASE WHEN d.duration_ns = 0 THEN 0 ELSE (1::bigint << (length(ltrim(d.duration_ns::bit(64)::text, '0')))) - 1 END AS le,
+    format($$SELECT CASE WHEN d.le_ns = 0 THEN 0 ELSE (1::bigint << (length(ltrim(d.le_ns::bit(64)::text, '0')))) - 1 END AS le,
                     sum(d.count)::bigint
-             FROM run, clock_durations(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
+             FROM run, clock_histogram(run.sample, 100) AS d WHERE run.source = %L GROUP BY 1 ORDER BY 1$$, source),
     source || ': each bucket holds the durations that belong to it') FROM run;
 
 -- the cutoff
-SELECT is((SELECT count(*)::int FROM clock_durations(run.sample, 90) AS d
+SELECT is((SELECT count(*)::int FROM clock_histogram(run.sample, 90) AS d
            WHERE d.running_percent - d.percent > 90.0001 AND d.running_percent < 100),
           0, source || ': no row after the cutoff but the largest') FROM run;
-SELECT is((SELECT max(d.duration_ns) FROM clock_durations(run.sample, cutoff) AS d),
-          (SELECT max(d.duration_ns) FROM clock_durations(run.sample, 100) AS d),
+SELECT is((SELECT max(d.le_ns) FROM clock_histogram(run.sample, cutoff) AS d),
+          (SELECT max(d.le_ns) FROM clock_histogram(run.sample, 100) AS d),
           format('%s: the largest is listed at a cutoff of %s', source, cutoff))
 FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 
@@ -64,20 +64,21 @@ FROM run, unnest(ARRAY[0, 50, 99.99]) AS cutoff;
 SELECT ok(min_ns <= p50_ns AND p50_ns <= p90_ns AND p90_ns <= p99_ns AND p99_ns <= p999_ns AND p999_ns <= p9999_ns
           AND p9999_ns <= max_ns, source || ': quantiles are in order') FROM summary;
 SELECT ok(min_ns <= mean_ns AND mean_ns <= max_ns, source || ': the mean is between the extremes') FROM summary;
-SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.duration_ns)::numeric FROM clock_durations(run.sample) AS d)), '<=', 0.505,
+SELECT cmp_ok(abs(s.max_ns - (SELECT max(d.le_ns)::numeric FROM clock_histogram(run.sample, 99.99) AS d)), '<=', 0.505,
               source || ': the largest duration is the maximum, but for rounding') FROM run JOIN summary AS s USING (source);
 SELECT is(s.stalls, (SELECT coalesce(sum(c), 0)::bigint FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c) WHERE t = 0),
           source || ': stalls are the durations of 0') FROM run JOIN summary AS s USING (source);
 SELECT cmp_ok(cost_ns, '>', 0::numeric, source || ': a reading costs something') FROM summary;
--- (the cost is measured in 20 ms, the average in another 100, and a neighbour can make the processor slow in one of
--- them: but not in each of five runs more)
+-- (the cost is measured in 20 ms, the mean in another 100. Other processes can slow the processor
+-- down in one of them, but not in each of five more runs)
 SELECT cmp_ok(CASE WHEN cost_ns < loop_ns * 1.9 THEN cost_ns / loop_ns
                    ELSE (SELECT min(again.cost_ns / again.loop_ns)
                          FROM generate_series(1, 5) AS i, LATERAL clock_summary(clock_measure(source, 0.05 + 0 * i)) AS again) END,
               '<', 1.9, source || ': not twice what a reading takes on average') FROM summary;
 SELECT cmp_ok(cost_margin_ns, '>=', 0::numeric, source || ': the cost has a margin') FROM summary;
 SELECT cmp_ok(longest_stall, '<=', stalls, source || ': no stall is longer than all of them') FROM summary;
--- against PostgreSQL's own aggregates over the exact durations, thinned out evenly
+-- compared with PostgreSQL's own aggregates over the exact durations, of which some are left out
+-- evenly
 SELECT cmp_ok(abs(s.mean_ns - (SELECT sum(t::numeric * c) / sum(c) FROM unnest(pg_temp.numbers(run.sample, 'ticks'), pg_temp.numbers(run.sample, 'counts')) AS u(t, c))
                               * 1e9 / pg_temp.number(run.sample, 'frequency_hz')),
               '<=', 0.01, source || ': the mean is that of the durations') FROM run JOIN summary AS s USING (source);
@@ -99,7 +100,7 @@ SELECT cmp_ok(duration_s, '>=', 0.1, source || ': the run lasted as long as it w
 SELECT cmp_ok(readings, '>', 1000::bigint, source || ': there are readings') FROM summary;
 SELECT cmp_ok(abs(loop_ns - duration_s * 1e9 / readings), '<=', loop_ns / 100,
               source || ': the loop''s time is the duration over the readings') FROM summary;
--- (the kernel's ticks, by which coarse clocks advance, may come late on a machine that is busy)
+-- (the kernel's ticks, by which coarse clocks advance, may be late on a busy machine)
 CREATE TEMP VIEW late AS
     SELECT source, CASE WHEN source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time') THEN 2 ELSE 1 END * rate_bound_ppm AS ppm FROM summary;
 SELECT cmp_ok(mean_ns, '<=', loop_ns * (1.01 + ppm / 1e6), source || ': durations make up no more than the run') FROM summary JOIN late USING (source);
@@ -111,14 +112,14 @@ SELECT ok(cpus <@ (SELECT array_agg(i) FROM generate_series(0, 4095) AS i) AND
 SELECT cmp_ok(granularity_ticks, '>=', 1.0, source || ': the granularity is a tick at least') FROM summary
 WHERE granularity_ticks IS NOT NULL;
 
--- clocks that agree with the reference do so within what is stated
--- (PostgreSQL 19 calibrates the TSC by itself, with an error that clock_platform shows)
+-- clocks agree with the reference within the stated bounds (PostgreSQL 19 calibrates the TSC
+-- itself, with an error that clock_platform shows)
 SELECT cmp_ok(abs(rate_ppm - CASE WHEN source = 'instr_time' AND clock LIKE 'RDTSC%' THEN 1e6 * (
            (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_calibration_khz')
            / (SELECT value::numeric FROM clock_platform WHERE name = 'tsc_frequency_server_khz') - 1) ELSE 0 END),
        '<=', 600 + ppm, source || ': the rate is that of the reference') FROM summary JOIN late USING (source)
 WHERE source NOT IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
--- CPU time is no more than all of the time
+-- CPU time is at most the elapsed time
 SELECT cmp_ok(rate_ppm, '<=', 600 + rate_bound_ppm, source || ': no more CPU time than time') FROM summary
 WHERE source IN ('process_cputime', 'thread_cputime', 'clock', 'getrusage');
 SELECT is(lags, 0::bigint, source || ': time off the CPU is no lag') FROM summary
@@ -129,7 +130,8 @@ WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
 SELECT cmp_ok(longest_stall, '<', 199::bigint, source || ': is not coarse') FROM summary
 WHERE source IN ('realtime', 'monotonic', 'monotonic_raw', 'boottime', 'tai', 'process_cputime', 'thread_cputime');
 
--- two clocks of one counter show one granularity; a step that is no whole number of ticks, as an emulated counter's, is known to 0.5 % (granularity_of())
+-- two clocks with one counter have one granularity; a step of a fractional number of ticks, as of
+-- an emulated counter, is known to 0.5 % (granularity_of())
 SELECT cmp_ok(max(granularity_ticks), '<=', 1.005 * min(granularity_ticks), 'rdtsc and rdtscp, or cntvct and cntvct_isb, show the same granularity')
 FROM summary WHERE source IN ('rdtsc', 'rdtscp', 'cntvct', 'cntvct_isb') HAVING count(*) = 2;
 

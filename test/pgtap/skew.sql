@@ -23,11 +23,11 @@ SELECT is(s.clock, c.clock, format('%s, CPU %s: the clock', s.source, s.cpu)) FR
 SELECT ok(offset_min_ns <= offset_ns AND offset_ns <= offset_max_ns, format('%s, CPU %s: the offset is within its bounds', source, cpu))
 FROM skew WHERE offset_ns IS NOT NULL;
 SELECT is(num_nulls(offset_ns, offset_min_ns, offset_max_ns) % 3, 0, format('%s, CPU %s: an offset and its bounds', source, cpu)) FROM skew;
--- only a clock that does not advance has none
+-- only a clock that does not advance has no offset
 SELECT ok(offset_ns IS NOT NULL OR stalls > 0, format('%s, CPU %s: there is an offset, or a reason', source, cpu)) FROM others;
 SELECT ok(offset_ns IS NOT NULL, format('%s, CPU %s: a fine clock has an offset', source, cpu)) FROM others
 WHERE source NOT IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time');
--- what is within a step of a coarse clock cannot be told
+-- an offset smaller than a step of a coarse clock cannot be seen
 SELECT cmp_ok(offset_max_ns - offset_min_ns, '>=', c.resolution_ns::numeric, format('%s, CPU %s: bounds are no closer than a step', s.source, cpu))
 FROM others AS s JOIN clock_sources AS c USING (source)
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'times', 'time', 'gettimeofday') AND offset_ns IS NOT NULL;
@@ -39,7 +39,8 @@ SELECT ok(warps <= exchanges, format('%s, CPU %s: a warp is seen in an exchange'
 -- bounds that contain 0 and warps exclude each other
 SELECT ok((warps > 0) = (offset_min_ns > 0 OR offset_max_ns < 0), format('%s, CPU %s: a warp bounds the offset away from 0', source, cpu))
 FROM others WHERE offset_max_ns - offset_min_ns <= round_trip_ns AND stalls = 0;
--- an offset that did not change has bounds no farther apart than a round trip, if each reading tells the time
+-- if the offset did not change, the bounds differ by at most a round trip, provided that each
+-- reading shows the time
 SELECT cmp_ok(offset_max_ns - offset_min_ns, '<=', round_trip_ns + 0.03, format('%s, CPU %s: the round trip bounds the offset', source, cpu))
 FROM others WHERE stalls = 0;
 

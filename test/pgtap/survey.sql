@@ -15,16 +15,16 @@ SELECT ok(cost_ns > 0 AND cost_margin_ns >= 0, source || ': a cost and its margi
 SELECT ok(typical_cost_ns >= cost_ns AND typical_cost_margin_ns >= 0, source || ': the typical cost is not below the undisturbed one') FROM available;
 SELECT ok(fails >= 0 AND warps >= 0 AND backward_steps >= 0 AND gaps >= 0 AND fails <= stalls, source || ': counts') FROM available;
 SELECT is(strictly_monotonic, stalls = 0 AND backward_steps = 0 AND warps = 0, source || ': strictly monotonic') FROM available;
-SELECT is(warps + backward_steps, 0::bigint, source || ': an honest clock') FROM available;
+SELECT is(warps + backward_steps, 0::bigint, source || ': a correct clock') FROM available;
 SELECT ok(abs(observed_hz * observed_ns / 1e9 - 1) < 0.01, source || ': rate and size of a tick') FROM available
 WHERE observed_hz >= 100;
 SELECT ok(observed_ns IS NULL, source || ': no tick where every reading advances') FROM available WHERE stalls = 0;
--- ticks are as large as the system says
--- (adjtimex() changes the coarse clocks' steps, by 500 ppm at most)
+-- ticks have the size that the system reports (adjtimex() changes the steps of coarse clocks, by
+-- 500 ppm at most)
 SELECT cmp_ok(observed_ns, '>=', resolution_ns * 0.999, source || ': no finer than reported') FROM available
 WHERE source IN ('realtime_coarse', 'monotonic_coarse', 'gettimeofday', 'times', 'time');
 
--- what the same clock costs by another name
+-- two names of the same clock have the same cost
 SELECT is(count(DISTINCT read_by)::int, 1, 'system and instr_time are read in the same way')
 FROM available WHERE source IN ('system', 'instr_time')
     AND (SELECT clock FROM clock_sources WHERE source = 'instr_time') LIKE 'clock_gettime%'
@@ -33,7 +33,7 @@ SELECT is(read_by, 'instruction', source || ': an instruction') FROM available W
 -- Linux has no vDSO for these
 SELECT is(read_by, 'system call', source || ': a system call') FROM available
 WHERE source IN ('getrusage', 'times', 'process_cputime') AND (SELECT value LIKE 'Linux%' FROM clock_platform WHERE name = 'operating_system');
--- a coarse clock can be read without looking at any counter, so it costs less than a system call
+-- reading a coarse clock involves no counter, so it costs less than a system call
 SELECT is(read_by, 'vDSO', source || ': the vDSO') FROM available
 WHERE source = 'monotonic_coarse' AND (SELECT value LIKE 'Linux%' FROM clock_platform WHERE name = 'operating_system');
 SELECT cmp_ok(i.cost_ns, '<', c.cost_ns, 'an instruction costs less than a system call')

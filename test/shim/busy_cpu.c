@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * busy_cpu.c
- *	  For LD_PRELOAD: a process that seems to have had the processor for a fifth
- *	  of the time only, since others took it away, and none that it ever waited for.
+ *	  For LD_PRELOAD: CPU times and clocks as if other processes had taken four fifths of the
+ *	  processor's time from this process, and the process had never waited by itself.
  *
- * All clocks are real system calls, so that a reading takes long.
+ * All clocks are real system calls, so a reading takes long.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,8 +3,8 @@
  * count_clock.c
  *	  For LD_PRELOAD: counts the readings of CLOCK_MONOTONIC.
  *
- * The words of the control file, COUNT_CLOCK_CONTROL, see shim.h: the pid of
- * the process whose readings count, and how many there were.
+ * Words of the control file, COUNT_CLOCK_CONTROL (see shim.h): the pid of the process whose
+ * readings count, and their number.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * cpu_offset.c
- *	  For LD_PRELOAD: a CLOCK_MONOTONIC that is wrong on one CPU.
+ *	  For LD_PRELOAD: a CLOCK_MONOTONIC with an offset on one CPU.
  *
- * The words of the control file, CPU_OFFSET_CONTROL, see shim.h: a CPU; by how
- * many nanoseconds the clock is ahead there; whether the clock stands still, on
- * all CPUs alike; and the reading that it then repeats.
+ * Words of the control file, CPU_OFFSET_CONTROL (see shim.h): the CPU; the offset in nanoseconds;
+ * whether the clock stands still on all CPUs; the reading that it then repeats.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,18 +3,15 @@
  * drift_clock.c
  *	  For LD_PRELOAD: a CLOCK_MONOTONIC that runs at a wrong rate.
  *
- * It is CLOCK_MONOTONIC_RAW times the rate, which nobody steers, so that its
- * drift against that clock is what was asked for and nothing else.  All other
- * clocks are honest.
+ * It is CLOCK_MONOTONIC_RAW times the rate.  NTP does not steer that clock, so the drift against it
+ * is exactly the injected one.  All other clocks are correct.
  *
- * The words of the control file, DRIFT_CLOCK_CONTROL, see shim.h: the pid of
- * the process that lies; by how much the clock is too fast, in thousandths of
- * parts per million (-1000000000: stands still, less: goes backwards);
- * nanoseconds that it is ahead; nanoseconds that a reading takes longer than it
- * should, before the clock is read, in one of ten periods of 10 ms; the length
- * of other periods in nanoseconds, at the beginning of each of which the clock
- * steps ahead by so many nanoseconds and then stands still for so many, which
- * it does not catch up with; nanoseconds that each reading takes longer.
+ * Words of the control file, DRIFT_CLOCK_CONTROL (see shim.h): the pid of the process with the
+ * faulty clock; the error of the rate in thousandths of parts per million (-1000000000: stands
+ * still, less: goes backwards); the offset in nanoseconds; a delay of readings in nanoseconds,
+ * before the clock is read, in one of ten periods of 10 ms; the length of other periods in
+ * nanoseconds; by how many nanoseconds the clock steps ahead at the beginning of each of these, and
+ * for how many it then stands still without catching up; a delay of each reading in nanoseconds.
  *
  *-------------------------------------------------------------------------
  */
@@ -49,7 +46,7 @@ clock_gettime(clockid_t id, struct timespec *ts)
 
 	if (id != CLOCK_MONOTONIC || control == NULL)
 		return real_clock_gettime(id, ts);
-	/* for all processes, so that an honest reading takes about as long */
+	/* for all processes, so that a correct reading takes about as long */
 	now = start = true_time();
 	if (control[PID] != getpid())
 		return real_clock_gettime(id, ts);

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * fake_clock.c
- *	  For LD_PRELOAD: a CLOCK_MONOTONIC that lies, on a schedule.
+ *	  For LD_PRELOAD: a CLOCK_MONOTONIC with faults on a schedule.
  *
- * A test writes the schedule into the control file, FAKE_CLOCK_CONTROL, see
- * shim.h, its own new generation number last, and reads back what has really
- * been done: see the words below.  One process lies at a time, the one whose
- * pid the file bears, and it takes notice of a new generation at its next call.
+ * A test writes the schedule into the control file, FAKE_CLOCK_CONTROL (see shim.h), and then a new
+ * generation number.  It reads back the faults that were injected; the words are listed below.
+ * Faults are injected into one process, whose pid the file contains.  The process checks the
+ * generation at each call.
  *
- * Calls are counted from there on.  A fault comes at the first quiet call that
- * its schedule allows: one which follows the one before about as soon as calls
- * ever do.  Otherwise a process that loses the CPU right before a step back
- * would not see the clock go backwards at all.
+ * Calls are counted from the new generation on.  A fault is injected at the first undisturbed call
+ * that the schedule allows: one that follows the previous call about as soon as calls ever do.
+ * Otherwise a process that loses the CPU right before a backward step would not see the clock go
+ * backwards.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,52 +20,52 @@
 
 enum
 {
-	/* the schedule, from the test */
+	/* the schedule, written by the test */
 	GENERATION,
 	PID,
 	KIND,
 	FIRST,						/* no fault before this call */
-	EVERY,						/* nor within so many calls of another */
-	TIMES,						/* nor more faults than this */
-	SIZE,						/* ns, calls, or ppm */
+	EVERY,						/* least number of calls between two faults */
+	TIMES,						/* largest number of faults */
+	SIZE,						/* size of the fault: ns, calls, or ppm */
 	UNUSED,
 
-	/* what was done, for the test */
-	SEEN,						/* the generation that all this belongs to */
+	/* results, read by the test */
+	SEEN,						/* generation of the results */
 	CALLS,
 	FAULTS,
-	REPEATS,					/* readings equal to the one before ... */
-	TRUE_REPEATS,				/* ... of which the true clock's own */
+	REPEATS,					/* readings equal to the previous one ... */
+	TRUE_REPEATS,				/* ... including those of the true clock */
 	BACKWARD_STEPS,
 	BACKWARD_MAX,				/* ns */
-	GAPS,						/* true durations of GAP_NS and more ... */
-	HIDDEN,						/* ... of which while the clock stood still */
+	GAPS,						/* number of true durations of at least GAP_NS ... */
+	HIDDEN,						/* ... while the clock stood still */
 	WORDS
 };
 
 enum
 {
 	NOTHING,
-	BACK,						/* SIZE ns back, for good */
+	BACK,						/* SIZE ns back, permanently */
 	BACK_ONCE,					/* one reading is SIZE ns early */
 	STILL,						/* repeats its last value for SIZE calls */
-	STILL_FOR_GOOD,				/* does so for ever */
-	JUMP,						/* SIZE ns ahead, for good */
+	STILL_FOR_GOOD,				/* repeats its last value for ever */
+	JUMP,						/* SIZE ns ahead, permanently */
 	FAST,						/* runs SIZE ppm fast */
-	RANDOM						/* shows any time below SIZE ns, each time */
+	RANDOM						/* returns a random time below SIZE ns */
 };
 
 #define GAP_NS	10000
 
-/* of the schedule in force */
+/* of the current schedule */
 static int64_t generation;
 static int	armed;
 static int64_t next_fault;
 static int64_t still_left;
 static int64_t offset;
 static int64_t fast_since;
-static uint64_t random_state;	/* 0: not yet */
-static int64_t shortest;		/* true duration so far, above 0 */
+static uint64_t random_state;	/* 0: not seeded */
+static int64_t shortest;		/* shortest true duration so far, above 0 */
 static int64_t last_true;
 static int64_t last_told;
 
@@ -90,7 +90,7 @@ read_schedule(void)
 	control[SEEN] = generation;
 }
 
-/* What to tell in place of the true time. */
+/* Returns the faulty time for a true time. */
 static int64_t
 lie(int64_t now)
 {

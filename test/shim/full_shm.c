@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * full_shm.c
- *	  For LD_PRELOAD: a posix_fallocate() that finds no space for few bytes, as where
- *	  /dev/shm is full but for what the server itself has asked for.
+ *	  For LD_PRELOAD: a posix_fallocate() that finds no space for small requests, as if /dev/shm
+ *	  were full after the server's own large ones.
  *
  * The first word of the control file, FULL_SHM_CONTROL, switches it on.
  *
@@ -13,7 +13,7 @@
 
 #include "shim.h"
 
-/* Tuple queues of a parallel query take more. */
+/* Tuple queues of a parallel query are larger. */
 #define FEW_BYTES	65536
 
 __attribute__((constructor))

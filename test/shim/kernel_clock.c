@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * kernel_clock.c
- *	  For LD_PRELOAD: another clock source of the kernel's, and more of its time.
+ *	  For LD_PRELOAD: another clock source of the kernel, and other times of the kernel.
  *
- * What is opened below /sys/devices/system/clocksource/clocksource0 is opened in
- * the directory that the environment variable KERNEL_CLOCK_DIR names.  So are
- * /proc/stat and the boot id, if they are there.  Files with a number, if they are
- * there: "synchronised", whether adjtimex() says so (1, or 0); "suspended", by
- * how many seconds more CLOCK_BOOTTIME, read by system call, and the time of day are
- * ahead; and "set", by how many seconds the time of day was set ahead.
+ * Files below /sys/devices/system/clocksource/clocksource0 are replaced by those in the directory
+ * that the environment variable KERNEL_CLOCK_DIR names; so are /proc/stat and the boot id, if the
+ * directory has them.  Optional files with a number: "synchronised", the result of adjtimex() (1 or
+ * 0); "suspended", the seconds by which CLOCK_BOOTTIME, read by system call, and the time of day
+ * are ahead; "set", the seconds by which the time of day was set ahead.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +42,8 @@ redirect(const char *path, char *other)
 	}
 	for (int i = 0; i < 2; i++)
 	{
-		snprintf(other, PATH_MAX, "%s%s", directory, strrchr(path, '/') == NULL ? path : strrchr(path, '/'));
+		snprintf(other, PATH_MAX, "%s%s", directory,
+				 strrchr(path, '/') == NULL ? path : strrchr(path, '/'));
 		if (strcmp(path, proc[i]) == 0 && access(other, R_OK) == 0)
 			return other;
 	}
@@ -84,7 +84,7 @@ OPEN(open64)
 FOPEN(fopen)
 FOPEN(fopen64)
 
-/* The number in a file of the directory. */
+/* Returns the number in a file of the directory. */
 static long
 number_in(const char *name, long otherwise)
 {

@@ -3,16 +3,14 @@
  * no_tsc.c
  *	  For LD_PRELOAD: forbids a process to read the time-stamp counter.
  *
- * A process with PR_TSC_SIGSEGV dies of a single RDTSC.  The vDSO executes it,
- * too, so everything that the C library reads there has to become a system
- * call.  What such a process forks is forbidden as well, but what it executes
- * dies in the dynamic linker, which reads the counter before any library can
- * do anything about it.  Hence the environment variable NO_TSC_PROGRAM: only a
- * program of that name is subject to all this, not pg_ctl, which has to
- * execute others.
+ * A process with PR_TSC_SIGSEGV is killed by a single RDTSC.  The vDSO executes RDTSC, too, so all
+ * clocks that the C library reads there become system calls.  The prohibition is inherited by
+ * forked processes.  But a program that a process executes would be killed in the dynamic linker,
+ * which reads the counter before any library is loaded.  So only the program that the environment
+ * variable NO_TSC_PROGRAM names is subject to it, and not pg_ctl, which executes others.
  *
- * With NO_TSC_SELF_TEST in the environment that program executes RDTSC at
- * once, which shows whether the prohibition is real: it must die of SIGSEGV.
+ * With NO_TSC_SELF_TEST in the environment, the program executes RDTSC at once, which proves that
+ * the prohibition takes effect: it must be killed by SIGSEGV.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * shim.h
- *	  What the libraries here share that stand before clock_gettime().
+ *	  Common parts of the libraries that replace clock_gettime().
  *
- * Each library is built from one file, with a copy of all this.  A test tells
- * it what to do in a file of 64-bit integers, which an environment variable
- * names, and may change them at any time: every process maps that file.
+ * Each library is built from one file and includes this one.  Its control file, a file of 64-bit
+ * integers that an environment variable names, tells it what to do.  Every process maps that file,
+ * so a test may change the words at any time.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,10 @@ map_control(const char *variable, int words)
 		control = mapped;
 }
 
-/* The C library's; looked up when first called, as constructors of other libraries may run before ours. */
+/*
+ * Calls the C library's function.  It is looked up at the first call, because constructors of other
+ * libraries may run before ours.
+ */
 static inline int
 real_clock_gettime(clockid_t id, struct timespec *ts)
 {
@@ -68,7 +71,7 @@ from_ns(int64_t ns)
 	return (struct timespec) {ns / NS_PER_S, ns % NS_PER_S};
 }
 
-/* The time that nobody steers, in nanoseconds. */
+/* Returns the time of a clock that NTP does not steer, in nanoseconds. */
 static inline int64_t
 true_time(void)
 {

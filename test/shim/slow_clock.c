@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * slow_clock.c
- *	  For LD_PRELOAD: a clock_gettime() that is a real system call, as where the
- *	  kernel's clock source cannot be read in user space.
+ *	  For LD_PRELOAD: a clock_gettime() that is a real system call, as if the kernel's clock
+ *	  source could not be read in user space.
  *
- * The word of the control file, SLOW_CLOCK_CONTROL, see shim.h: by how many
- * nanoseconds the first 2800 of each 4000 readings of CLOCK_MONOTONIC are longer.
+ * Word of the control file, SLOW_CLOCK_CONTROL (see shim.h): the delay in nanoseconds of the first
+ * 2800 of each 4000 readings of CLOCK_MONOTONIC.
  *
  *-------------------------------------------------------------------------
  */

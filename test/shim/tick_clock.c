@@ -3,13 +3,11 @@
  * tick_clock.c
  *	  For LD_PRELOAD: a CLOCK_MONOTONIC_COARSE whose reader misses ticks.
  *
- * As a process does that loses the CPU at a timer interrupt and gets it back at
- * the next but one, again and again: of 32 ticks, the first so many are such
- * that a reading in an odd one sleeps until the next.
+ * It simulates a process that repeatedly loses the CPU at a timer interrupt and gets it back at the
+ * next but one.  During the first ticks of 32, a reading in an odd tick sleeps until the next one.
  *
- * The words of the control file, TICK_CLOCK_CONTROL, see shim.h: the pid of
- * the process concerned; by how many nanoseconds the clock advances at a time;
- * and how many ticks of 32 are such ones.
+ * Words of the control file, TICK_CLOCK_CONTROL (see shim.h): the pid of the process; by how many
+ * nanoseconds the clock advances at a time; the number of such ticks among 32.
  *
  *-------------------------------------------------------------------------
  */

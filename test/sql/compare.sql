@@ -1,7 +1,5 @@
---
--- clock_compare(), its picture, and that of a histogram: fixed data, and what
--- is refused.  The same figures beside ministat are in test/t.
---
+-- clock_compare(), its plot, and that of a histogram: fixed data and errors. The comparison with
+-- ministat is in test/t.
 \set VERBOSITY default
 \set SHOW_CONTEXT never
 -- twelve digits are the same on every platform
@@ -38,11 +36,11 @@ FROM figures, clock_compare(a, b, 'student') WHERE data = 'b' ORDER BY name COLL
 -- Welch's
 SELECT name, difference, difference_margin, pooled_stddev, p_value, verdict
 FROM figures, clock_compare(a, b, method => 'Welch') WHERE data = 'b' ORDER BY name COLLATE "C";
--- nothing to compare the first with
+-- the first data set is compared with nothing
 SELECT DISTINCT difference, difference_margin, difference_percent, verdict, p_value, difference_low, difference_high,
     difference_margin_percent, pooled_stddev
 FROM figures, unnest('{rank, student}'::text[]) AS method, clock_compare(a, b, method) WHERE data = 'a';
--- the same either way round
+-- exchanging the data sets changes only signs
 SELECT method, bool_and(x.difference = -y.difference AND x.difference_margin IS NOT DISTINCT FROM y.difference_margin
     AND x.difference_low IS NOT DISTINCT FROM -y.difference_high
     AND x.verdict = y.verdict AND x.p_value IS NOT DISTINCT FROM y.p_value) AS symmetric
@@ -60,12 +58,12 @@ SELECT confidence, difference_low, difference_high, verdict
 FROM figures, unnest('{50, 80, 90, 95, 99, 99.99, 99.999999}'::numeric[])
     WITH ORDINALITY AS c(confidence, i), clock_compare(a, b, confidence => confidence)
 WHERE name = 'stairs' AND data = 'b' ORDER BY i;
--- on the edge
+-- p at the limit
 SELECT method, confidence, p_value, c.verdict
 FROM figures, (VALUES ('student', 93.41), ('student', 93.42), ('rank', 88.94), ('rank', 88.95)) AS l(method, confidence),
      clock_compare(a, b, method, confidence) AS c WHERE name = 'stairs' AND data = 'b' ORDER BY 1, 2;
 
--- what a call is resolved to
+-- the signature to which a call is resolved
 SELECT verdict FROM clock_compare(ARRAY[1.0, 2.0], ARRAY[1.5, 4, 8]) WHERE data = 'b';
 SELECT verdict FROM clock_compare(ARRAY[1, 2], ARRAY[3, 4]) WHERE data = 'b';
 SELECT verdict FROM clock_compare('{1, 2}'::float8[], '{3, 4}', 'rank', 60) WHERE data = 'b';
@@ -76,7 +74,7 @@ SELECT source, n FROM clock_compare('{system}', 0.01);
 SELECT source, n FROM clock_compare('{system}', 0.01, 'student', 99);
 SELECT source, n FROM clock_compare(sources => '{system}', duration => 0.01, method => 'welch');
 SELECT source, n FROM clock_compare(ARRAY['system'], 0.01);
--- ambiguous, which versions say in different words
+-- ambiguous calls, for which versions have different messages
 \set VERBOSITY sqlstate
 SELECT count(*) FROM clock_compare('{1, 2}', '{3, 4}');
 SELECT count(*) FROM clock_compare(a => '{1, 2}', b => '{3, 4}');
@@ -84,23 +82,24 @@ SELECT count(*) FROM clock_compare(a => '{1, 2}', b => '{3, 4}');
 -- order does not matter, nor do the bounds of an array
 SELECT DISTINCT difference FROM clock_compare('[5:7]={3, 1, 2}'::float8[], '{6, 4, 5}') WHERE data = 'b';
 
--- the picture
-SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'stairs';
-SELECT clock_compare_plot(a, b, width => 60, separate => true) FROM figures WHERE name = 'ministat''s own';
-SELECT clock_compare_plot(a, b, 'student', 80, 100) FROM figures WHERE name = 'ministat''s own';
-SELECT clock_compare_plot(a, b, 'welch', 99.5) FROM figures WHERE name = 'apart';
-SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'below 0';
-SELECT clock_compare_plot(b, a, 'rank', 90, 60, true) FROM figures WHERE name = 'stairs';
-SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'neither varies';
-SELECT clock_compare_plot(a, b, 'student') FROM figures WHERE name = 'neither varies';
-SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'the same';
-SELECT clock_compare_plot(a, b) FROM figures WHERE name = 'mean of 0';
-SELECT clock_compare_plot(a, b, width => 60) FROM figures WHERE name = 'large and small';
--- every value has its place, and a tall pile does not go on for ever
+-- the plot
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'stairs';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 60, separate => true) WHERE name = 'ministat''s own';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, 'student', 80, 100) WHERE name = 'ministat''s own';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, 'welch', 99.5, plot_width => 74) WHERE name = 'apart';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'below 0';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(b, a, 'rank', 90, 60, true) WHERE name = 'stairs';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'neither varies';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, 'student', plot_width => 74) WHERE name = 'neither varies';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'the same';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 74) WHERE name = 'mean of 0';
+SELECT regexp_split_to_table(plot, '\n') AS plot FROM figures, clock_compare(a, b, plot_width => 60) WHERE name = 'large and small';
+-- every value is shown, and a high stack is cut off
 SELECT count(*) < 220 AS not_too_tall, max(length(line)) AS longest, min(line) FILTER (WHERE line LIKE '(%') AS says
-FROM clock_compare_plot(array_fill(1::float8, '{5000}') || 2::float8, '{1, 2}') AS line;
+FROM clock_compare(array_fill(1::float8, '{5000}') || 2::float8, '{1, 2}', plot_width => 74), regexp_split_to_table(plot, '\n') AS line;
 SELECT count(*) > 5 AS lines, max(length(line)) AS longest, bool_and(line ~ '^[ -~]*$') AS ascii
-FROM figures, clock_compare_plot(a, b, 'student', 99.99999999999999999999999999999999999999999999999999999999) AS line;
+FROM figures, clock_compare(a, b, 'student', 99.99999999999999999999999999999999999999999999999999999999, 74),
+     regexp_split_to_table(plot, '\n') AS line;
 
 -- a histogram
 CREATE FUNCTION pg_temp.sample(ticks bigint[], counts bigint[]) RETURNS clock_sample LANGUAGE sql AS $$
@@ -112,21 +111,13 @@ CREATE FUNCTION pg_temp.sample(ticks bigint[], counts bigint[]) RETURNS clock_sa
         "warps": 0, "warp_max_ns": 0, "warp_total_ns": 0, "lags": 0, "lag_max_ns": 0, "lag_total_ns": 0,
         "gaps": 0, "gap_max_ns": 0, "gap_total_ns": 0, "cpus": [1, 3], "migrations": 4, "precision_bits": 64}'::jsonb
         || jsonb_build_object('ticks', ticks, 'counts', counts, 'readings', (SELECT sum(c) FROM unnest(counts) AS c)))::clock_sample $$;
-SELECT clock_histogram_plot(pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}'));
-SELECT clock_histogram_plot(pg_temp.sample('{10, 20, 70, 5000000}', '{123456789, 12345678, 1, 3}'), width => 60);
-SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), 60);
--- as wide as asked for where figures are as wide as can be
-SELECT max(length(line)) AS longest, count(*)
-FROM clock_histogram_plot(pg_temp.sample('{1, 9000000000000000000}', '{4000000000000000000, 3}'), 60) AS line;
--- of the histogram's own figures
-SELECT bool_and(substr(l, 1, strpos(l, '|') - 1) ~ ('^ *' || h.le_ns || ' +' || h.percent || ' +' || h.count || ' $')) AS same
-FROM (SELECT pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}') AS s) AS x,
-     ROWS FROM (clock_histogram(s), clock_histogram_plot(s)) WITH ORDINALITY AS both_of(le_ns, p, r, c, l, i),
-     LATERAL (SELECT * FROM clock_histogram(s) WITH ORDINALITY AS g(le_ns, percent, running, count, i) WHERE g.i = both_of.i - 1) AS h;
-SELECT count(*) > 1 AS lines, max(length(line)) <= 74 AS fits FROM clock_histogram_plot('system', 0.01) AS line;
-SELECT count(*) > 1 AS lines, max(length(line)) <= 61 AS fits FROM clock_histogram_plot('system', 0.01, 61) AS line;
+SELECT * FROM clock_histogram(pg_temp.sample('{0, 1, 3, 4, 20, 500}', '{1, 1, 1, 2, 4, 1}'));
+-- a count that is too small for a bar has a dot
+SELECT le_ns, count, bar FROM clock_histogram(pg_temp.sample('{10, 20, 70, 5000}', '{123456789, 12345678, 1, 3}'));
+SELECT * FROM clock_histogram(pg_temp.sample('{0}', '{1}'));
+SELECT count(*), max(length(bar)) AS longest FROM clock_histogram(pg_temp.sample('{1, 9000000000000000000}', '{4000000000000000000, 3}'));
 
--- stored runs: a figure each
+-- stored runs: one figure each
 CREATE FUNCTION pg_temp.runs(costs float8[], source text DEFAULT 'made') RETURNS clock_sample[] LANGUAGE sql AS $$
     SELECT array_agg((pg_temp.sample('{1, 2}', '{3, 4}')::jsonb || jsonb_build_object('cost_ns', nullif(cost, 'NaN'), 'source', source))::clock_sample ORDER BY i)
     FROM unnest(costs) WITH ORDINALITY AS c(cost, i) $$;
@@ -134,19 +125,23 @@ SELECT data, n, median_ns, difference_ns, difference_margin_ns, difference_perce
 FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}', 'other'));
 SELECT data, n, mean_ns, difference_ns, pooled_stddev_ns, verdict
 FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}'), 'student', 99);
-SELECT clock_compare_plot(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}'), width => 60);
+SELECT regexp_split_to_table(plot, '\n') AS plot
+FROM clock_compare(pg_temp.runs('{22.1, 22.3, 22.2, 38, 22.4}'), pg_temp.runs('{18.1, 18.3, 18.2, 18.4}'), plot_width => 60);
 
--- sources: each once, in that order; those that are not here are left out of all
+-- sources: each once, in the given order; unavailable ones are omitted
 SELECT source, n, min_ns <= median_ns AND median_ns <= max_ns AND mean_ns BETWEEN min_ns AND max_ns AS ordered,
        difference_ns IS NULL AS first, p_value BETWEEN 0 AND 1 AS p, verdict ~ '^(no )?difference( proven)?$' AS verdict
 FROM clock_compare('{SYSTEM, getrusage, system, Monotonic, getrusage}', 0.01, confidence => 90);
 SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources WHERE available) AS those_available
 FROM clock_compare('{all}', 0.01);
--- with one, there is nothing to compare
+-- with one source, there is nothing to compare
 SELECT count(*), bool_and(difference_ns IS NULL AND verdict IS NULL) AS alone FROM clock_compare('{system}', 0.01);
-SELECT count(*) AS no_verdict FROM clock_compare_plot('{system}', 0.01) AS line WHERE line ~ 'onfidence';
-SELECT line AS names FROM clock_compare_plot('{system, getrusage, time, times, clock, realtime, gettimeofday}', 0.01)
-    WITH ORDINALITY AS p(line, i) WHERE i <= 7 ORDER BY i;
+SELECT plot ~ 'onfidence' AS verdict FROM clock_compare('{system}', 0.01, plot_width => 74);
+SELECT line AS names
+FROM clock_compare('{system, getrusage, time, times, clock, realtime, gettimeofday}', 0.01, plot_width => 74),
+     regexp_split_to_table(plot, '\n') WITH ORDINALITY AS p(line, i) WHERE i <= 7 ORDER BY i;
+-- without a width there is none
+SELECT count(plot) AS plots FROM clock_compare('{system, time}', 0.01);
 
 -- refused
 SELECT * FROM clock_compare('{nosuch}');
@@ -159,7 +154,7 @@ SELECT * FROM clock_compare('{system}', NULL::float8);
 SELECT * FROM clock_compare('{system}', method => 'ranks');
 SELECT * FROM clock_compare('{system}', method => NULL);
 SELECT * FROM clock_compare('{1, 2}'::float8[], '{3, 4}', '');
-SELECT clock_compare_plot('{system}', method => 't');
+SELECT * FROM clock_compare('{system}', method => 't', plot_width => 74);
 SELECT * FROM clock_compare('{system}', confidence => NULL);
 SELECT * FROM clock_compare('{system}', confidence => 0);
 SELECT * FROM clock_compare('{system}', confidence => 0.95);
@@ -169,13 +164,10 @@ SELECT * FROM clock_compare('{system}', confidence => 100.0000000000000000000000
 SELECT * FROM clock_compare('{system}', confidence => 'NaN');
 SELECT * FROM clock_compare('{system}', confidence => 'Infinity');
 SELECT * FROM clock_compare('{system}', confidence => 1e-330);
-SELECT clock_compare_plot('{system,realtime,monotonic,process_cputime,gettimeofday,getrusage,times,time}');
-SELECT clock_compare_plot('{system}', width => 59);
-SELECT clock_compare_plot('{system}', width => 1001);
-SELECT clock_compare_plot('{system}', width => NULL);
-SELECT clock_compare_plot('{system}', separate => NULL);
-SELECT clock_compare_plot('{1, 2}'::float8[], '{3, 4}', width => 0);
-SELECT clock_compare_plot('{1, 2}'::float8[], '{3}');
+SELECT * FROM clock_compare('{system,realtime,monotonic,process_cputime,gettimeofday,getrusage,times,time}', plot_width => 74);
+SELECT * FROM clock_compare('{system}', plot_width => 59);
+SELECT * FROM clock_compare('{system}', plot_width => 1001);
+SELECT * FROM clock_compare('{1, 2}'::float8[], '{3, 4}', plot_width => 0);
 SELECT * FROM clock_compare('{1, 2}'::float8[], NULL);
 SELECT * FROM clock_compare(NULL::float8[], '{1, 2}');
 SELECT * FROM clock_compare('{}'::float8[], '{1, 2}');
@@ -192,13 +184,5 @@ SELECT * FROM clock_compare(array_append(pg_temp.runs('{1, 2}'), NULL), pg_temp.
 SELECT * FROM clock_compare(pg_temp.runs('{1, 2}'), pg_temp.runs('{3}'));
 SELECT * FROM clock_compare(pg_temp.runs('{1, NaN}'), pg_temp.runs('{3, 4}'));
 SELECT * FROM clock_compare(NULL::clock_sample[], pg_temp.runs('{3, 4}'));
-SELECT clock_histogram_plot('nosuch');
-SELECT clock_histogram_plot('system', 0);
-SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), 2147483648);
-SELECT clock_histogram_plot(pg_temp.sample('{0}', '{1}'), NULL);
-SELECT clock_histogram_plot(pg_temp.sample('{}', '{}'));
-SELECT clock_histogram_plot('system', 0.01, 10);
-SELECT clock_histogram_plot('system', 0.01, NULL);
-SELECT clock_histogram_plot(NULL::clock_sample);
 
 DROP TABLE figures;

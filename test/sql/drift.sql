@@ -1,7 +1,5 @@
---
--- Clocks beside a reference: bad input, and of real runs what is the same
--- everywhere.  What is only true of them is in test/pgtap and test/t.
---
+-- Clocks compared with a reference: bad input, and the parts of real runs that are the same
+-- everywhere. Other properties are tested in test/pgtap and test/t.
 CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
 DECLARE
     message text;
@@ -34,7 +32,7 @@ SELECT f, t.* FROM unnest(ARRAY[
     $$'system', 'Infinity'$$, $$'system', 86400.1$$, $$'system', 1e-7$$
 ]) AS f, pg_temp.try(format('SELECT clock_drift(%s)', f)) AS t;
 
--- clock_monitor; whatever is wrong is found before the run
+-- clock_monitor; arguments are checked before the run
 SELECT f, t.* FROM unnest(ARRAY[
     $$NULL$$, $$'{}'$$, $$'{system,NULL}'$$, $$'{NULL}'$$, $$'{sundial}'$$, $$'{system,sundial}'$$, $$'{all,sundial}'$$, $$'{""}'$$,
     $$'{{system},{sundial}}'$$,

@@ -1,6 +1,4 @@
---
--- Bad input: what went wrong and what would work, in words, with the SQLSTATE.
---
+-- Bad input: messages about the error and what would work, with the SQLSTATE.
 \getenv inputdir PG_ABS_SRCDIR
 \set file :inputdir '/sql/try.psql'
 \i :file
@@ -15,7 +13,7 @@ SELECT t.* FROM unnest(ARRAY[
     $$SELECT clock_measure(NULL, 1)$$,
     $$SELECT clock_histogram(NULL)$$,
     $$SELECT clock_histogram('sundial')$$,
-    $$SELECT clock_durations('sundial', 1)$$,
+    $$SELECT clock_histogram('sundial', 1, 99)$$,
     $$SELECT clock_summary('sundial', 1)$$
 ]) AS s, pg_temp.try(s) AS t;
 
@@ -24,19 +22,19 @@ SELECT d, t.* FROM unnest(ARRAY['NULL', '0', '-1', $$'NaN'$$, $$'Infinity'$$, $$
     '-0.0', '5e-324']) AS d,
     pg_temp.try(format($$SELECT clock_measure('system', %s)$$, d)) AS t;
 SELECT f, t.* FROM unnest(ARRAY[
-    $$clock_histogram('system', 'NaN')$$, $$clock_durations('system', -1)$$, $$clock_summary('system', 1e6)$$,
+    $$clock_histogram('system', 'NaN')$$, $$clock_histogram('system', -1, 99)$$, $$clock_summary('system', 1e6)$$,
     $$clock_report(0)$$, $$clock_report(NULL)$$]) AS f,
     pg_temp.try('SELECT ' || f) AS t;
 
--- cutoffs; they are looked at before the run, not after it
-SELECT c, t.* FROM unnest(ARRAY['NULL', '-0.01', '100.01', $$'NaN'$$, $$'Infinity'$$]) AS c,
-    pg_temp.try(format($$SELECT clock_durations('system', 86400, %s)$$, c)) AS t;
+-- cutoffs; they are checked before the run, not after it
+SELECT c, t.* FROM unnest(ARRAY['-0.01', '100.01', $$'NaN'$$, $$'Infinity'$$]) AS c,
+    pg_temp.try(format($$SELECT clock_histogram('system', 86400, %s)$$, c)) AS t;
 SELECT f, t.* FROM unnest(ARRAY['clock_report(86400, 101)', 'clock_report(86400, NULL)']) AS f,
     pg_temp.try('SELECT ' || f) AS t;
 
 -- samples
 SELECT f, t.* FROM unnest(ARRAY[
-    'clock_histogram(NULL::clock_sample)', 'clock_durations(NULL::clock_sample)', 'clock_summary(NULL::clock_sample)'
+    'clock_histogram(NULL::clock_sample)', 'clock_histogram(NULL::clock_sample, 99)', 'clock_summary(NULL::clock_sample)'
 ]) AS f, pg_temp.try('SELECT ' || f) AS t;
 
 CREATE FUNCTION pg_temp.sample(changes jsonb DEFAULT '{}') RETURNS clock_sample LANGUAGE sql AS $$
@@ -75,17 +73,17 @@ SELECT c, t.said FROM unnest(ARRAY[
     '{"started_at": "2026-01-01T00:00:00.1234567Z"}', '{"started_at": "infinity"}', '{"started_at": ""}', '{"started_at": 0}'
 ]) AS c, pg_temp.try(format('SELECT clock_summary(pg_temp.sample(%L))', c)) AS t
 WHERE t.said LIKE 'DETAIL%' OR t.state NOT IN ('22P02');
--- each view looks, and so does the aggregate
-SELECT f, t.* FROM unnest(ARRAY['clock_histogram', 'clock_durations', 'clock_summary', 'clock_merge']) AS f,
+-- each view checks samples, and so does the aggregate
+SELECT f, t.* FROM unnest(ARRAY['clock_histogram', 'clock_summary', 'clock_merge']) AS f,
     pg_temp.try(format($$SELECT %I(pg_temp.sample('{"counts": [1]}'))$$, f)) AS t;
 SELECT t.* FROM pg_temp.try('SELECT clock_histogram(ROW(1, 2)::clock_sample)') AS t;
--- each member has to be there
+-- each member is mandatory
 SELECT k, t.said FROM jsonb_object_keys(pg_temp.sample()::jsonb) AS k,
     pg_temp.try(format('SELECT (pg_temp.sample()::jsonb - %L)::clock_sample', k)) AS t WHERE t.said LIKE 'DETAIL%';
--- text that is no such object, or none at all
+-- text that is no JSON object, or no valid one
 SELECT v, t.* FROM unnest(ARRAY['', '{', '[]', '1', 'null', '"made"', '[{"version": 1}]', '{}', '{"version": 1}', '{"version": 3}']) AS v,
     pg_temp.try(format('SELECT %L::clock_sample', v)) AS t;
--- too large: text that is not even parsed, names, CPUs, durations
+-- too large: text that is not parsed at all, names, CPUs, durations
 SELECT t.* FROM unnest(ARRAY[
     $$SELECT repeat(' ', 2097153)::clock_sample$$,
     $$SELECT repeat('[', 2000000)::clock_sample$$,
@@ -101,7 +99,7 @@ FROM clock_summary(pg_temp.sample(jsonb_build_object('source', repeat('x', 255),
     'counts', (SELECT jsonb_agg(1) FROM generate_series(0, 10239) i)))) AS s;
 SELECT t.* FROM pg_temp.try('SELECT clock_summary((SELECT NULL::clock_sample FROM generate_series(1, 1)))') AS t;
 
--- an error loses nothing: the session goes on
+-- after an error, the session can be used
 BEGIN;
 CREATE TEMP TABLE kept AS SELECT 1 AS a;
 SAVEPOINT before;

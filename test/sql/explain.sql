@@ -1,7 +1,5 @@
---
--- clock_explain, clock_explain_text and clock_explain_json: what is stable of
--- them, and errors.  What must hold for the figures is in test/pgtap.
---
+-- clock_explain, clock_explain_text and clock_explain_json: the stable parts of their results, and
+-- errors. Properties of the figures are tested in test/pgtap.
 \set SHOW_CONTEXT never
 
 SET max_parallel_workers_per_gather = 0;
@@ -23,11 +21,11 @@ FROM (SELECT unnest(proargnames) AS attname, unnest(proallargtypes) AS atttypid,
       FROM pg_proc WHERE oid = 'clock_explain'::regproc) AS a
 WHERE mode <> 'i' ORDER BY n;
 
--- a row a node, in EXPLAIN's order
+-- one row per node, in EXPLAIN's order
 CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', sampling integer DEFAULT 64, writes boolean DEFAULT false)
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
                calls bigint, note text, others text) LANGUAGE sql AS $$
-    -- which of the others are null, and signs
+    -- which of the other columns are null, and their signs
     SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(regexp_replace(note, '^disturbed: [^;]*(; )?', ''), '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
@@ -64,12 +62,12 @@ CREATE TABLE "explain -> c" (i integer);
 SELECT line, relation FROM clock_explain('SELECT * FROM "explain -> c"');
 DROP TABLE "explain -> c";
 
--- only when asked for
+-- only on request
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1 WHERE false', verify => true);
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'full', verify => true);
 SELECT node, plain_ms > 0 AS plain FROM clock_explain('SELECT 1', method => 'isolate', verify => true);
 
--- as EXPLAIN writes it: figures become N
+-- in EXPLAIN's format: figures become N
 CREATE FUNCTION pg_temp.lines(query text, method text DEFAULT 'sampling', verify boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     line text;
@@ -96,7 +94,7 @@ SELECT pg_temp.lines('SELECT k, count(*) FROM explain_a WHERE i <= 500 GROUP BY 
 SELECT pg_temp.lines('SELECT * FROM (SELECT * FROM explain_b WHERE i < 0 OFFSET 0) AS b JOIN explain_a AS a ON a.k = b.k');
 \pset tuples_only off
 
--- EXPLAIN's keys, and others
+-- EXPLAIN's keys, and clocktiming's
 CREATE FUNCTION pg_temp.keys(plan jsonb, path text DEFAULT '') RETURNS TABLE (path_ text, keys text) LANGUAGE plpgsql AS $$
 DECLARE
     key text;
@@ -108,7 +106,7 @@ BEGIN
         END LOOP;
     ELSIF jsonb_typeof(plan) = 'object' THEN
         RETURN QUERY SELECT path, string_agg(k, ', ' ORDER BY k COLLATE "C") FROM jsonb_object_keys(plan) AS k
-            -- (a note is there, and a share is not, if the machine was disturbed)
+            -- (on a disturbed machine there is a note, and there may be no share)
             WHERE k !~ '^(Async Capable|Disabled|HashAgg Batches|Planned Partitions|Clock Note|Clock Self Percent|Clock Self Percent Margin)$';
         FOR key, value IN SELECT * FROM jsonb_each(plan) ORDER BY 1 LOOP
             RETURN QUERY SELECT * FROM pg_temp.keys(value, path || '.' || key);
@@ -153,7 +151,7 @@ SELECT q, t.* FROM unnest(ARRAY[
 -- at the end of each method, not only in its first run
 SELECT m, t.* FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m,
     pg_temp.try(format($$SELECT count(*) FROM clock_explain_text('SELECT 1 / (i - 1000) FROM explain_a', method => %L)$$, m)) AS t;
--- nothing is written without leave
+-- writes are refused without allow_writes
 CREATE SEQUENCE explain_seq;
 CREATE FUNCTION explain_write() RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
@@ -175,7 +173,7 @@ SELECT q, t.* FROM unnest(ARRAY[
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L, method => %L)', q, m)) AS t
 WHERE m = 'sampling' OR q = 'SELECT explain_write()' ORDER BY q COLLATE "C", m, said COLLATE "C";
 SELECT count(*) FROM explain_b;
--- nor by what may write in a read-only transaction, at whichever level, or be done by the planner
+-- so are functions that may write in a read-only transaction, at any nesting level or when planned
 CREATE TEMP TABLE explain_temp (i integer);
 CREATE FUNCTION explain_write_temp() RETURNS integer LANGUAGE sql AS 'INSERT INTO explain_temp VALUES (1) RETURNING i';
 CREATE FUNCTION explain_catch() RETURNS integer LANGUAGE plpgsql AS $$
@@ -205,12 +203,12 @@ SELECT count(*) FROM clock_explain('SELECT txid_current()');
 SELECT count(*) FROM clock_explain('SELECT count(pg_current_xact_id()) FROM explain_b', method => 'full');
 -- (from 16 on the function itself refuses)
 SELECT DISTINCT state FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT lo_create(0)')$$);
--- where the transaction has an ID already
+-- the transaction has an ID already
 BEGIN;
 INSERT INTO explain_temp VALUES (2);
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT explain_catch()')$$) AS t;
 ROLLBACK;
--- what is undone
+-- effects that are undone
 LISTEN explain_channel;
 SET work_mem = '3MB';
 SELECT count(*) FROM clock_explain($$SELECT set_config('work_mem', '2MB', false), pg_notify('explain_channel', 'heard'), pg_advisory_xact_lock(1)$$);
@@ -223,7 +221,7 @@ SELECT (SELECT count(*) FROM explain_b) AS b, (SELECT count(*) FROM explain_temp
 SELECT pg_advisory_unlock_all();
 DROP TABLE explain_refused, explain_temp;
 DROP FUNCTION explain_write_temp, explain_catch, explain_plan, explain_lock, explain_lock_sql;
--- neither is allow_writes a way round a transaction that is read only
+-- allow_writes does not override a read-only transaction
 BEGIN READ ONLY;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('DELETE FROM explain_b', allow_writes => true)$$) AS t;
 SELECT count(*) > 0 FROM clock_explain('SELECT 1');
@@ -231,14 +229,14 @@ COMMIT;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('SELECT explain_write()', allow_writes => true)$$) AS t;
 SELECT count(*) FROM explain_b;
 
--- where in the query
+-- positions of errors in the query
 SELECT * FROM clock_explain('SELECT 1 FROMM explain_a');
 SELECT * FROM clock_explain_text('SELECT i, nothing FROM explain_a');
 SELECT clock_explain_json('SELECT * FROM nowhere');
 \set SHOW_CONTEXT always
 SELECT * FROM clock_explain('SELECT 1 / (i - 500) FROM explain_a');
 
--- an error, and the session goes on
+-- after an error, the session can be used
 BEGIN;
 SAVEPOINT s;
 SELECT count(*) FROM clock_explain('SELECT 1 / (i - 500) FROM explain_a');

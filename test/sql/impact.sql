@@ -1,6 +1,4 @@
---
--- clock_impact() and clock_impact_detail(): what is stable of them.
---
+-- clock_impact(), with and without details: the stable parts of its results.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 
@@ -8,15 +6,15 @@ SELECT setting, value, in_effect, cpu_percent >= 0 AS cost, least_cpu_percent <=
        operations_per_s >= 0 AS operations, reading_ns > 0 AS reading_ns, statistics <> '' AS statistics, period_s > 0 AS period_s, period
 FROM clock_impact();
 
--- what the server times, on all versions; bounds other than these there are none
+-- kinds of work that the server times, on all versions; there are no other bounds
 SELECT setting, work, reading_ns > 0 AND clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings, operation_ns >= 0 AS cost
-FROM clock_impact_detail()
+FROM clock_impact(detail => true)
 WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
-SELECT count(*) AS others FROM clock_impact_detail() WHERE bound NOT IN ('at most', 'at least', 'estimate');
--- whatever is only bounded, or not known, says why
-SELECT count(*) AS silent FROM clock_impact_detail() WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
+SELECT count(*) AS others FROM clock_impact(detail => true) WHERE bound NOT IN ('at most', 'at least', 'estimate');
+-- a figure that is only bounded, or unknown, has a reason
+SELECT count(*) AS silent FROM clock_impact(detail => true) WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 
--- what is in effect now
+-- settings in effect now
 SET track_io_timing = on;
 SET track_wal_io_timing = on;
 SELECT setting, value, in_effect FROM clock_impact();
@@ -25,19 +23,19 @@ RESET track_wal_io_timing;
 
 -- between two snapshots
 SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM clock_impact(0.1);
-SELECT DISTINCT period, period_s FROM (SELECT period, period_s BETWEEN 0.1 AND 60 AS period_s FROM clock_impact_detail(seconds => 0.1)) AS d;
+SELECT DISTINCT period, period_s FROM (SELECT period, period_s BETWEEN 0.1 AND 60 AS period_s FROM clock_impact(seconds => 0.1, detail => true)) AS d;
 -- refused
 SELECT * FROM clock_impact(0.09);
 SELECT * FROM clock_impact(86401);
-SELECT * FROM clock_impact_detail('NaN');
-SELECT * FROM clock_impact_detail('infinity');
+SELECT * FROM clock_impact('NaN', true);
+SELECT * FROM clock_impact('infinity', true);
 
 -- without counts of rows
 SET track_counts = off;
 SELECT setting, cpu_percent, bound, operations_per_s, reason FROM clock_impact() WHERE setting LIKE 'auto_explain.%';
 RESET track_counts;
 
--- whatever the search path holds
+-- objects in search_path do not matter
 CREATE SCHEMA shadow;
 CREATE VIEW shadow.pg_stat_database AS SELECT 1/0 AS blks_read;
 CREATE FUNCTION shadow.lessgreater(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 > 0';
@@ -55,14 +53,14 @@ BEGIN READ ONLY;
 SELECT count(*) FROM clock_impact();
 SELECT count(*) FROM clock_impact(0.1);
 COMMIT;
--- and is for those who monitor the server
+-- only members of pg_monitor may execute it
 CREATE ROLE regress_clock_nobody;
 CREATE ROLE regress_clock_monitor IN ROLE pg_monitor;
 SET ROLE regress_clock_nobody;
 SELECT count(*) FROM clock_impact();
-SELECT count(*) FROM clock_impact_detail();
+SELECT count(*) FROM clock_impact(detail => true);
 SET ROLE regress_clock_monitor;
 SELECT count(*) FROM clock_impact();
-SELECT count(*) > 5 AS several FROM clock_impact_detail();
+SELECT count(*) > 5 AS several FROM clock_impact(detail => true);
 RESET ROLE;
 DROP ROLE regress_clock_nobody, regress_clock_monitor;

@@ -6,19 +6,19 @@
 SELECT count(*) BETWEEN 1 AND 64 AS ok FROM clock_histogram('system', 0.01);
 SELECT count(*) > 0 AS ok FROM clock_histogram(source => 'system', duration => 0.01);
 SELECT count(*) > 0 AS ok FROM clock_histogram(duration => 0.01);
-SELECT count(*) > 1 AS ok FROM clock_durations('system', 0.01);
-SELECT count(*) > 1 AS ok FROM clock_durations('system', 0.01, 100);
-SELECT count(*) > 0 AS ok FROM clock_durations(cutoff => 50, duration => 0.01);
+SELECT count(*) > 1 AS ok FROM clock_histogram('system', 0.01, 99.99);
+SELECT count(*) > 1 AS ok FROM clock_histogram('system', 0.01, 100);
+SELECT count(*) > 0 AS ok FROM clock_histogram(cutoff => 50, duration => 0.01);
 SELECT source FROM clock_summary('system', 0.01);
 SELECT source FROM clock_summary(duration => 0.01);
 SELECT (clock_summary(clock_measure('System', 0.01))).source;
 SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_histogram(s) AS h;
-SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_durations(s, 50) AS d;
+SELECT count(*) > 0 AS ok FROM clock_measure('system', 0.01) AS s, clock_histogram(s, 50) AS d;
 SELECT c.source FROM clock_measure('system', 0.01) AS s, clock_summary(s) AS c;
--- the shortest run there is
+-- the shortest run
 SELECT readings > 0 AS ok FROM clock_summary('system', 0.000001);
 -- in the select list, in a subquery, once for each row
-SELECT count(*) > 1 AS ok FROM (SELECT clock_durations('system', 0.001)) AS t;
+SELECT count(*) > 1 AS ok FROM (SELECT clock_histogram('system', 0.001, 99.99)) AS t;
 SELECT count(DISTINCT s::text) FROM generate_series(1, 3) AS g, LATERAL clock_measure('system', 0.001 + g * 0) AS s;
 
 -- the default source is what EXPLAIN ANALYZE reads
@@ -37,7 +37,7 @@ SELECT count(*) FROM kept WHERE sample::jsonb ->> 'source' = 'system';
 SELECT bool_and(sample::text::clock_sample::text = sample::text) AS same FROM kept WHERE sample IS NOT NULL;
 SELECT bool_and(clock_summary(sample::text::clock_sample) = clock_summary(sample)) AS same FROM kept WHERE sample IS NOT NULL;
 
--- no progress before its time; every interval when it is due
+-- no report before it is due; every interval when it is due
 SET clocktiming.progress_interval = 0;
 SELECT source FROM clock_summary('system', 0.05);
 RESET clocktiming.progress_interval;
@@ -46,11 +46,11 @@ SELECT source FROM clock_summary('system', 0.05);
 -- sources
 SELECT source FROM clock_sources;
 SELECT source, available, clock, reason FROM clock_sources WHERE source IN ('system');
--- either there is a reason, or all the rest
+-- a source has either a reason or all other columns
 SELECT count(*) FROM clock_sources
 WHERE available = (reason IS NULL) AND available = (frequency_hz IS NOT NULL)
   AND available = (clock IS NOT NULL) AND available = (resolution_ns IS NOT NULL) AND description IS NOT NULL;
--- both of the server's uses are served
+-- both uses of the server's clocks appear
 SELECT count(*) FILTER (WHERE used_for ~ 'EXPLAIN ANALYZE' AND source <> 'instr_time') AS explain,
        count(*) FILTER (WHERE used_for ~ 'other timing') AS other FROM clock_sources;
 
@@ -60,7 +60,7 @@ SELECT count(*) FROM clock_platform p JOIN clock_sources s ON s.source = p.value
 WHERE p.name IN ('explain_analyze_source', 'other_timing_source');
 SELECT value = current_setting('server_version') AS same FROM clock_platform WHERE name = 'server_version';
 
--- the report's frame
+-- the lines of the report that do not vary
 SELECT l FROM clock_report(0.01, 90) WITH ORDINALITY AS r(l, n) WHERE n <= 3;
 SELECT count(*) AS blocks FROM clock_report(0.001) AS l WHERE l = 'Observed timing durations up to 99.9900%:'
 HAVING count(*) NOT IN (1, 3);

@@ -1,7 +1,5 @@
---
--- What EXPLAIN ANALYZE costs: shapes, errors, and that nothing of the caller's
--- is changed.  The figures themselves are in test/pgtap and in bench/.
---
+-- The cost of EXPLAIN ANALYZE: columns, errors, and that the session is unchanged. The figures are
+-- tested in test/pgtap and in bench/.
 \getenv inputdir PG_ABS_SRCDIR
 \set file :inputdir '/sql/try.psql'
 \i :file
@@ -10,10 +8,9 @@ INSERT INTO overhead_test SELECT i, i % 10 FROM generate_series(1, 1000) AS i;
 CREATE TABLE overhead_settings AS
     SELECT name, setting FROM pg_settings WHERE name NOT LIKE 'transaction%';
 
--- the procedure: one row
--- an emulated processor takes longer
+-- the procedure: one row takes longer on an emulated processor
 \set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
--- a process that waits for the CPU uses up the duration early, and says so
+-- if the process waits for the CPU, the duration is used up early, with a warning
 SET client_min_messages = error;
 CALL clock_executor_overhead(rows => 1000, duration => :seconds) \gset
 SELECT :rows AS rows, :'workload' AS workload, :repetitions >= 1 AS repetitions,
@@ -25,18 +22,18 @@ CALL clock_executor_overhead(1000, 'TABLE', :seconds) \gset
 SELECT :'workload' AS workload, :repetitions >= 1 AS repetitions, :plain_ms > 0 AS plain;
 CALL clock_executor_overhead(1, duration => :seconds) \gset
 SELECT :rows AS rows, :repetitions >= 1 AS repetitions;
--- its table is gone
+-- its temporary table is dropped
 SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL AS gone;
 
--- a row a mode
+-- one row per mode
 SELECT mode, runs >= 1 AS runs, min_ms <= median_ms AS median, min_ms <= mean_ms AS mean,
        overhead_ns IS NULL AS no_overhead, slowdown_percent IS NULL AS no_slowdown, parallel, jit
 FROM clock_executor_overhead_runs(1000, duration => :seconds);
 SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, 'table', :seconds);
 SELECT mode, runs >= 1 AS runs FROM clock_executor_overhead_runs(1000, duration => :seconds, path => 'statement');
 
--- a query of one's own, and how many node calls it is timed with: for each
--- node its rows and the end of each loop
+-- a user's query, and its number of timed node calls: for each node its rows and the end of each
+-- loop
 SELECT mode, runs >= 1 AS runs, node_calls, parallel, jit
 FROM clock_query_overhead('SELECT * FROM generate_series(1, 1000)', :seconds);
 SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 1000)', :seconds);
@@ -76,7 +73,7 @@ SELECT s, t.* FROM unnest(ARRAY[
     'WITH d AS (DELETE FROM overhead_test RETURNING *) SELECT count(*) FROM d',
     'SELECT * FROM overhead_test FOR UPDATE'
 ]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1)', s)) AS t;
--- a slow machine uses up the duration early, and says so
+-- on a slow machine the duration is used up early, with a warning
 SET client_min_messages = error;
 SELECT s, t.* FROM unnest(ARRAY[
     'INSERT INTO overhead_test VALUES (-1, 1)',
@@ -88,7 +85,7 @@ SELECT s, t.* FROM unnest(ARRAY[
 ]) AS s, pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1, allow_writes => true)', s)) AS t;
 RESET client_min_messages;
 SELECT count(*), sum(v), min(id) FROM overhead_test;
--- a SELECT that writes behind one's back
+-- a SELECT with a function that writes
 CREATE FUNCTION overhead_writes() RETURNS int LANGUAGE sql VOLATILE AS
     'INSERT INTO overhead_test VALUES (-2, 1) RETURNING 1';
 CREATE SEQUENCE overhead_sequence;
@@ -96,7 +93,7 @@ SELECT s, t.* FROM unnest(ARRAY['SELECT overhead_writes()', $$SELECT nextval('ov
     pg_temp.try(format('SELECT clock_query_overhead(%L, 0.1)', s)) AS t;
 SELECT count(*) FROM overhead_test;
 
--- what cannot be measured
+-- statements that cannot be measured
 SELECT s, t.* FROM unnest(ARRAY[
     '', '   ', ';', '-- nothing', 'SELECT 1; SELECT 2', 'SELEC 1', 'SELECT nosuchcolumn', 'SELECT $1',
     'SELECT $1::int + $2', 'EXPLAIN SELECT 1', 'EXPLAIN ANALYZE SELECT 1', 'COPY overhead_test TO STDOUT',
@@ -120,7 +117,7 @@ SELECT s, t.* FROM unnest(ARRAY[
 \pset tuples_only off
 
 SET client_min_messages = error;
--- an error points into the query
+-- the position of an error is in the query
 SELECT clock_query_overhead('SELECT id, nosuch FROM overhead_test');
 SELECT clock_query_overhead('SELECT 1/(id - 500) FROM overhead_test', :seconds);
 
@@ -147,7 +144,7 @@ SELECT :rows AS rows;
 CALL clock_executor_overhead(100, 'table', duration => :seconds);
 ROLLBACK;
 
--- nothing of the caller's settings has changed
+-- the session's settings have not changed
 SELECT name, s.setting, o.setting AS before FROM pg_settings AS s JOIN overhead_settings AS o USING (name)
 WHERE s.setting IS DISTINCT FROM o.setting;
 SELECT count(*) FROM overhead_test;

@@ -1,14 +1,10 @@
---
--- Statistics of plans, where clocktiming was not loaded when the server was
--- started: what is refused and how, and the comparison of sums.  The rest is in
--- test/t/040_plan_stats.pl.
---
+-- Statistics of plans if clocktiming is not preloaded: errors, and the comparison of sums.
+-- Everything else is tested in test/t/040_plan_stats.pl.
 \set VERBOSITY default
 SELECT setting LIKE '%clocktiming%' AS preloaded FROM pg_settings WHERE name = 'shared_preload_libraries';
 SELECT * FROM clock_plan_stats;
 \set VERBOSITY terse
 SELECT * FROM clock_node_stats;
-SELECT clock_stats_info();
 SELECT clock_stats_reset();
 SELECT clock_stats_snapshot();
 SELECT * FROM clock_node_changes();
@@ -32,7 +28,7 @@ CREATE FUNCTION pg_temp.compare(a double precision[], b double precision[], cont
 LANGUAGE sql AS $$
     SELECT c.before_timed, c.after_timed, round(c.before_ms::numeric, 4), round(c.after_ms::numeric, 4), round(c.difference_ms::numeric, 4),
            round(c.difference_margin_ms::numeric, 4), round(p_value::numeric, 4)
-    FROM clock_compare_sums(a, b, continues, confidence) c
+    FROM internal_clock_compare_sums(a, b, continues, confidence) c
 $$;
 SELECT * FROM pg_temp.compare(pg_temp.sums('{1,2,3,4,5}'), pg_temp.sums('{4,6,8,10}'), false);
 SELECT * FROM pg_temp.compare(pg_temp.sums('{1,2,3,4,5}'), pg_temp.sums('{1,2,3,4,5,4,6,8,10}'), true);
@@ -41,7 +37,7 @@ SELECT * FROM pg_temp.compare(pg_temp.sums('{1,2,3,4,5}'), pg_temp.sums('{4,6,8,
 SELECT * FROM pg_temp.compare(pg_temp.sums('{1,2,3,4,5}'), pg_temp.sums('{4}'), false);
 SELECT * FROM pg_temp.compare('{0,0,0,0,0,0,0,0}', pg_temp.sums('{4,6}'), false);
 SELECT * FROM pg_temp.compare(pg_temp.sums('{3,3}'), pg_temp.sums('{3,3,3,3}'), true);
-SELECT clock_compare_sums('{1,2,3}', '{}', false, 0.95);
-SELECT clock_compare_sums('{1,2,3,4,5,6,7,NULL}', '{1,2,3,4,5,6,7,8}', false, 0.95);
-SELECT before_timed, after_timed FROM clock_compare_sums('{1e300,2,3,4,5,6,7,8}', '{NaN,2,3,4,5,6,7,8}', false, 0.95);
-SELECT clock_compare_sums(NULL, '{1,2,3,4,5,6,7,8}', false, 0.95);
+SELECT internal_clock_compare_sums('{1,2,3}', '{}', false, 0.95);
+SELECT internal_clock_compare_sums('{1,2,3,4,5,6,7,NULL}', '{1,2,3,4,5,6,7,8}', false, 0.95);
+SELECT before_timed, after_timed FROM internal_clock_compare_sums('{1e300,2,3,4,5,6,7,8}', '{NaN,2,3,4,5,6,7,8}', false, 0.95);
+SELECT internal_clock_compare_sums(NULL, '{1,2,3,4,5,6,7,8}', false, 0.95);

@@ -1,7 +1,5 @@
---
--- The edition without C: what is stable of each of its functions, in a schema, and in pg_temp by a role without
--- privileges.
---
+-- The edition without C: the stable parts of each function's results, in a schema, and in pg_temp
+-- by a role without privileges.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
 \set ECHO none
@@ -13,23 +11,23 @@ SET client_min_messages = warning;
 CREATE SCHEMA portable;
 SET search_path = portable;
 \i :portable
--- once more, which replaces it
+-- a second installation replaces the first
 \i :portable
 RESET client_min_messages;
 \set ECHO all
 SET search_path = portable, public;
 
--- what is there, and nothing else than functions and procedures
+-- its objects: only functions and procedures
 SELECT p.proname, p.prokind, pg_get_function_identity_arguments(p.oid) ~ '[A-Z]' AS has_outputs, count(*)
-FROM pg_proc AS p WHERE p.pronamespace = 'portable'::regnamespace AND p.proname NOT LIKE 'clock\_portable\_%'
+FROM pg_proc AS p WHERE p.pronamespace = 'portable'::regnamespace AND p.proname NOT LIKE 'internal\_%'
 GROUP BY 1, 2, 3 ORDER BY p.proname COLLATE "C";
 SELECT count(*) FROM pg_class WHERE relnamespace = 'portable'::regnamespace;
 SELECT count(*) FROM pg_type WHERE typnamespace = 'portable'::regnamespace;
 
--- what a session has set, and prepared, to be compared at the end
+-- settings and prepared statements of the session, which are compared at the end
 CREATE TEMP TABLE before AS SELECT name, setting FROM pg_settings;
 
--- one clock: what is known of a run, and what is not
+-- one clock: known and unknown members of a run
 SELECT key FROM jsonb_object_keys(clock_measure('system', 0.1)) AS key ORDER BY key COLLATE "C";
 SELECT s.source, s.clock <> '' AS clock, s.cost_ns > 0 AS cost, s.cost_margin_ns > 0 AS margin, s.readings > 1000 AS readings,
        s.duration_s > 0 AS duration, s.mean_ns > 0 AS mean, s.gaps >= 0 AS gaps, s.backward_steps >= 0 AS backward_steps
@@ -38,10 +36,10 @@ SELECT e.key FROM portable.clock_summary('system', 0.3) AS s, jsonb_each(to_json
 WHERE e.value = 'null' AND e.key IN ('warps', 'lags', 'rate_ppm', 'cpus', 'skew') ORDER BY e.key COLLATE "C";
 SELECT count(*) > 5 AS several, sum(h.percent) BETWEEN 99.99 AND 100.01 AS sum, max(h.running_percent) AS most,
        bool_and(h.le_ns = 2 ^ (h.n - 1) - 1) AS le_ns, bool_or(h.note IS NOT NULL) AS note
-FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, note, n);
+FROM portable.clock_histogram('system', 0.1) WITH ORDINALITY AS h(le_ns, percent, running_percent, count, bar, note, n);
 SELECT count(*) > 5 AS several, bool_and(length(line) < 120) AS short FROM portable.clock_report(0.1) AS line;
 
--- what timing costs; how busy the machine is decides whether a duration is used up early, of which there is a WARNING
+-- the cost of timing; on a busy machine a duration is used up early, with a WARNING
 SET client_min_messages = error;
 CALL portable.clock_executor_overhead(100, duration => 2) \gset o_
 SELECT :o_rows AS rows, :'o_workload' AS workload, :o_repetitions > 0 AS repetitions, :o_plain_ms > 0 AS plain, :o_analyze_ms > 0 AS analyze,
@@ -55,9 +53,9 @@ SELECT value = 'off' IS TRUE = new AS value, in_effect, cpu_percent >= 0 IS TRUE
        statistics <> '' IS TRUE = new AS statistics, period
 FROM portable.clock_impact(), (SELECT current_setting('server_version_num')::int >= 140000 AS new) AS v WHERE setting = 'track_wal_io_timing';
 SELECT setting, work, clock <> '' AS clock, readings_per_operation IN (2, 4) AS readings, operation_ns >= 0 AS cost
-FROM portable.clock_impact_detail()
+FROM portable.clock_impact(detail => true)
 WHERE work IN ('relation reads', 'relation writes', 'temporary files', 'WAL writes', 'WAL fsyncs', 'calls of plan nodes');
-SELECT count(*) AS silent FROM portable.clock_impact_detail() WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
+SELECT count(*) AS silent FROM portable.clock_impact(detail => true) WHERE (bound IS NOT NULL OR cpu_percent IS NULL) AND reason IS NULL;
 SELECT setting, period, period_s BETWEEN 0.1 AND 60 AS period_s, operations_per_s >= 0 AS operations FROM portable.clock_impact(0.1)
 WHERE setting <> 'track_wal_io_timing';
 SET track_io_timing = on;
@@ -78,24 +76,24 @@ SELECT node_type FROM portable.clock_explain('DELETE FROM portable_rows', allow_
 SELECT * FROM portable_rows;
 DROP TABLE portable_rows;
 
--- verdicts, with thresholds that every machine is within, and that none can be
-SELECT * FROM portable.clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100)
+-- verdicts, with thresholds that every machine meets, and that none can meet
+SELECT check_name, ok FROM portable.clock_check(max_cost_ns => 1e6, max_skew_ns => 'infinity', max_drift_ppm => 1e5, max_lost_percent => 100)
 WHERE check_name NOT LIKE '%tsc%';
--- (the TSC's cost may be too little to be seen)
+-- (the TSC's cost may be too small to be measured)
 SELECT check_name, ok FROM portable.clock_check(1, 0, 'infinity', 'infinity', 'infinity')
 WHERE NOT ok AND current_setting('timing_clock_source', true) LIKE '%tsc%' IS NOT TRUE
 UNION ALL SELECT 'cost', false WHERE current_setting('timing_clock_source', true) LIKE '%tsc%';
 SELECT check_name, figure IS NOT NULL AS has_figure, ok IS NOT NULL AS has_verdict, threshold, unit, coalesce(ok, detail <> '') AS says_why
-FROM portable.clock_check_detail() WHERE check_name NOT LIKE '%tsc%';
--- (of the TSC something is known only where it is not read)
+FROM portable.clock_check() WHERE check_name NOT LIKE '%tsc%';
+-- (the TSC is only known if it is not read)
 SELECT check_name, (ok IS NULL) = coalesce(current_setting('timing_clock_source', true) LIKE '%tsc%', false) AS as_it_should
-FROM portable.clock_check_detail(0.1) WHERE check_name LIKE '%tsc%';
+FROM portable.clock_check(0.1) WHERE check_name LIKE '%tsc%';
 SELECT check_name, coalesce(severity IN ('ok', 'notice', 'warning'), true) AS severity, finding <> '' AS finding,
        (coalesce(severity, 'ok') = 'ok' OR check_name = 'overall') = (action IS NULL) AS action
 FROM portable.clock_advice(2) ORDER BY check_name <> 'overall', check_name COLLATE "C";
 
 RESET client_min_messages;
--- bad input: what went wrong and what would work
+-- bad input: messages about the error and what would work
 \pset format unaligned
 \pset tuples_only on
 SELECT s, t.* FROM unnest(ARRAY[
@@ -105,25 +103,25 @@ SELECT s, t.* FROM unnest(ARRAY[
     $$clock_explain('VACUUM')$$, $$clock_explain('DELETE FROM pg_class')$$, $$clock_explain('')$$, $$clock_explain(NULL)$$,
     $$clock_explain('SELECT $1')$$, $$clock_explain('SELECT $1', params => '{1,2}')$$, $$clock_explain('SELECT 1', runs => 0)$$,
     $$clock_explain('SELECT no_such_column')$$, $$clock_explain('SELECT 1/0')$$,
-    $$clock_impact(0.09)$$, $$clock_impact(86401)$$, $$clock_impact_detail('NaN')$$,
+    $$clock_impact(0.09)$$, $$clock_impact(86401)$$, $$clock_impact('NaN', true)$$,
     $$clock_check(max_cost_ns => -1)$$, $$clock_check(max_skew_ns => 'NaN')$$, $$clock_check(max_lost_percent => '-infinity')$$,
-    $$clock_check(duration => 0)$$, $$clock_check_detail(duration => NULL)$$, $$clock_advice(0)$$, $$clock_advice(NULL)$$]) AS s,
+    $$clock_check(duration => 0)$$, $$clock_check(duration => NULL)$$, $$clock_advice(0)$$, $$clock_advice(NULL)$$]) AS s,
     pg_temp.try('SELECT * FROM portable.' || s) AS t;
 SELECT s, t.* FROM unnest(ARRAY['0', 'NULL', '100, NULL', $$100, 'sundial'$$, $$100, 'table', -1$$]) AS s,
     pg_temp.try(format('CALL portable.clock_executor_overhead(%s)', s)) AS t;
 \pset format aligned
 \pset tuples_only off
 
--- where a statement may not take long, it says so, or takes less
+-- with a short statement_timeout, a message says so, or the call takes less time
 SET statement_timeout = '100ms';
-SELECT * FROM portable.clock_check(2);
+SELECT check_name, ok FROM portable.clock_check(2);
 SET statement_timeout = '3s';
 SET client_min_messages = warning;
 SELECT count(*) FROM portable.clock_check(5);
 RESET client_min_messages;
 RESET statement_timeout;
 
--- whatever the search path holds
+-- objects in search_path do not matter
 CREATE SCHEMA masked;
 CREATE VIEW masked.pg_stat_database AS SELECT 1/0 AS blks_read;
 CREATE FUNCTION masked.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT (1/0)::text::timestamptz';
@@ -154,7 +152,7 @@ SELECT pg_current_xact_id_if_assigned() IS NULL AS no_transaction_id;
 COMMIT;
 RESET client_min_messages;
 
--- nothing remains
+-- the session is unchanged
 SELECT name, b.setting AS before, s.setting AS after FROM pg_settings AS s FULL JOIN before AS b USING (name)
 WHERE s.setting IS DISTINCT FROM b.setting AND name <> 'search_path';
 SELECT name FROM pg_prepared_statements;
@@ -162,7 +160,8 @@ SELECT name FROM pg_cursors;
 SELECT relname FROM pg_class WHERE relnamespace = pg_my_temp_schema();
 SELECT count(*) FROM pg_proc WHERE pronamespace = pg_my_temp_schema() AND proname LIKE 'clock%';
 
--- by a role with no right but to connect and to make temporary objects; PostgreSQL finds those by pg_temp.name only
+-- a role that may only connect and create temporary objects; functions in pg_temp are found only by
+-- pg_temp.name
 \set ECHO none
 CREATE ROLE regress_clock_portable;
 SET ROLE regress_clock_portable;
@@ -185,9 +184,8 @@ SELECT node_type FROM pg_temp.clock_explain('SELECT count(*) FROM generate_serie
 SELECT count(*) > 2 AS several FROM pg_temp.clock_explain_text('SELECT count(*) FROM generate_series(1, 1000)');
 SELECT json_typeof(pg_temp.clock_explain_json('SELECT count(*) FROM generate_series(1, 1000)')) AS type;
 SELECT setting FROM pg_temp.clock_impact();
-SELECT count(*) > 5 AS several FROM pg_temp.clock_impact_detail();
+SELECT count(*) > 5 AS several FROM pg_temp.clock_impact(detail => true);
 SELECT count(*) FROM pg_temp.clock_check(0.1);
-SELECT count(*) FROM pg_temp.clock_check_detail(0.1);
 SELECT check_name FROM pg_temp.clock_advice(0.1) WHERE check_name IN ('overall', 'support_case');
 RESET ROLE;
 SET client_min_messages = warning;

@@ -10,7 +10,7 @@ SELECT clock_cpu_skew(duration => 'Infinity');
 SELECT clock_cpu_skew(duration => '-Infinity');
 SELECT clock_cpu_skew(duration => 86401);
 SELECT clock_cpu_skew(duration => 1e-7);
--- a clock that each process has of its own
+-- a clock that counts each process's own time
 SELECT clock_cpu_skew('process_cputime', 0.01);
 \set VERBOSITY sqlstate
 SELECT clock_cpu_skew('process_cputime', 0.01);
@@ -21,11 +21,11 @@ SELECT clock_cpu_skew('sundial', 0.01);
 SELECT clock_cpu_skew(1, 0.01);
 \set VERBOSITY default
 
--- the backend is as it was, and works, whatever is found on this machine
+-- the backend is unchanged and works, whatever is found on this machine
 SET client_min_messages = error;
 SELECT count(*) > 0 AS rows, min(offset_ns) = 0 OR count(*) > 1 AS first FROM clock_cpu_skew('SYSTEM', 0.01);
 SELECT count(*) > 0 AS rows FROM clock_cpu_skew(source => 'instr_time', duration => 0.000001);
--- in a transaction that goes on after an error, and in a read-only one
+-- in a transaction that continues after an error, and in a read-only one
 BEGIN READ ONLY;
 SAVEPOINT s;
 SELECT clock_cpu_skew(duration => 0);
@@ -35,7 +35,7 @@ SELECT 1 / (count(*) - count(*)) FROM clock_cpu_skew('system', 0.01);
 ROLLBACK;
 -- twice in a statement
 SELECT count(*) > 0 AS rows FROM clock_cpu_skew('system', 0.01) AS a, clock_cpu_skew('system', 0.01) AS b;
--- and not to be had by everybody
+-- only members of pg_monitor may execute it
 CREATE ROLE regress_clock_skew;
 SET ROLE regress_clock_skew;
 SELECT clock_cpu_skew(duration => 0.01);

@@ -1,7 +1,5 @@
---
--- What else EXPLAIN takes: parameters, EXECUTE, DECLARE CURSOR, CREATE TABLE
--- AS, and REFRESH MATERIALIZED VIEW.
---
+-- Other statements that EXPLAIN accepts: parameters, EXECUTE, DECLARE CURSOR, CREATE TABLE AS; and
+-- REFRESH MATERIALIZED VIEW.
 \getenv inputdir PG_ABS_SRCDIR
 \set file :inputdir '/sql/try.psql'
 \i :file
@@ -23,7 +21,7 @@ SELECT count(*) FROM clock_explain_text('SELECT * FROM statements_t WHERE i = $1
 SELECT (j -> 0 -> 'Plan' ->> 'Actual Rows')::float FROM clock_explain_json('SELECT * FROM statements_t WHERE i < $1', params => '{42}') AS j;
 -- an emulated processor takes longer
 \set seconds `test -z "$CLOCKTIMING_EMULATED" && echo 0.1 || echo 3`
--- a process that waits for the CPU uses up the duration early, and says so
+-- if the process waits for the CPU, the duration is used up early, with a warning
 SET client_min_messages = error;
 SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM statements_t WHERE i < $1', :seconds, params => '{42}');
 SELECT rows FROM clock_explain('INSERT INTO statements_t VALUES ($1, $2) RETURNING i', allow_writes => true, params => '{1000,x}') WHERE node = 1;
@@ -55,7 +53,7 @@ SELECT count(*) FROM statements_t;
 SELECT q, t.* FROM unnest(ARRAY['EXECUTE nothing', 'EXECUTE q', 'EXECUTE q(1)', 'EXECUTE q(1, 2, 3)', 'EXECUTE q(''x'', ''y'')', 'EXECUTE q(now(), ''y'')',
     'EXECUTE q($1, ''y'')', 'EXECUTE q((SELECT 1), ''y'')', 'EXECUTE w', 'EXECUTE two(50)', 'EXECUTE q(1 / 0, NULL)', 'EXECUTE w(1)']) AS q,
     pg_temp.try(format('SELECT count(*) FROM clock_explain(%L)', q)) AS t;
--- its columns are gone
+-- after its columns have changed
 ALTER TABLE statements_t RENAME v TO vv;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE q(1, NULL)')$$) AS t;
 \pset tuples_only off
@@ -66,13 +64,13 @@ SELECT count(*) FROM clock_explain('SELECT $1::int', params => '{abc}');
 \pset tuples_only on
 ALTER TABLE statements_t RENAME vv TO v;
 
--- a cursor: its options, and all rows
+-- a cursor: with its options; all rows are read
 SELECT line, rows FROM clock_explain('DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT * FROM statements_t WHERE i > 10');
 SELECT rows FROM clock_explain('DECLARE c CURSOR FOR SELECT * FROM statements_t WHERE i > $1', params => '{20}') WHERE node = 1;
 SELECT count(*) FROM pg_cursors WHERE name = 'c';
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('DECLARE c CURSOR FOR SELECT * FROM statements_t FOR UPDATE')$$) AS t;
 
--- tables that are made: refused, or made and rolled back
+-- statements that create tables: refused, or executed and rolled back
 CREATE FUNCTION statements_made() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
     RETURN (SELECT count(*) FROM pg_class WHERE relname LIKE 'statements_new%'); END $$;
 SELECT q, t.* FROM unnest(ARRAY['CREATE TABLE statements_new AS SELECT * FROM statements_t', 'SELECT * INTO statements_new FROM statements_t',
@@ -84,7 +82,7 @@ SELECT q, rows FROM unnest(ARRAY['CREATE TABLE statements_new AS SELECT * FROM s
     'CREATE TABLE IF NOT EXISTS statements_new AS TABLE statements_t']) AS q,
     clock_explain(q, allow_writes => true) WHERE node = 1;
 RESET client_min_messages;
--- seen while it was made: it is really made
+-- the table exists during the execution
 CREATE FUNCTION statements_seen() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '% made', statements_made(); RETURN 1; END $$;
 SELECT rows FROM clock_explain('CREATE TABLE statements_new AS SELECT statements_seen()', allow_writes => true, method => 'full') WHERE node = 1;
 SELECT count(*) FROM clock_query_overhead('CREATE TABLE statements_new AS SELECT $1::int', :seconds, allow_writes => true, params => '{1}');
@@ -97,7 +95,7 @@ BEGIN READ ONLY;
 SELECT count(*) FROM clock_explain('CREATE TABLE statements_new AS SELECT 1', allow_writes => true);
 ROLLBACK;
 
--- a materialized view's query is executed, and the view stays
+-- a materialized view's query is executed, and the view does not change
 CREATE MATERIALIZED VIEW statements_view AS SELECT i, current_user AS u FROM statements_t;
 DELETE FROM statements_t WHERE i > 90;
 SELECT rows FROM clock_explain('REFRESH MATERIALIZED VIEW statements_view') WHERE node = 1;
@@ -108,7 +106,7 @@ SELECT q, t.* FROM unnest(ARRAY['REFRESH MATERIALIZED VIEW statements_view WITH 
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('REFRESH MATERIALIZED VIEW statements_view', params => '{}')$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXPLAIN EXECUTE q(1, NULL)')$$) AS t;
 
--- several runs: how many there are, and what is not supported
+-- several runs: their number, and what is not supported
 CREATE FUNCTION statements_run() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'run'; RETURN 1; END $$;
 SELECT rows, loops, calls, plain_ms > 0 AS plain FROM clock_explain('SELECT statements_run()', runs => 3, verify => true);
 SELECT substring(l, 'sampling 1, runs 2') FROM clock_explain_text('EXECUTE q($$7$$, NULL)', 1, runs => 2) AS l WHERE l ~ '^Time: ';
@@ -122,13 +120,13 @@ CREATE TABLE statements_rule (i int);
 CREATE RULE statements_notify AS ON UPDATE TO statements_rule DO INSTEAD NOTIFY statements;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('UPDATE statements_rule SET i = 1', allow_writes => true)$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_query_overhead('UPDATE statements_rule SET i = 1', 0.1, true)$$) AS t;
--- arguments that do away with the statement, or put another one in its place
+-- arguments that deallocate the statement, or replace it
 CREATE FUNCTION statements_do(statement text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; RETURN 1; END $$;
 PREPARE gone(int, int) AS SELECT $1 + $2;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE gone(statements_do($q$DEALLOCATE gone$q$), 2)')$$) AS t;
 PREPARE other(int, int) AS SELECT $1 + $2;
 SELECT t.* FROM pg_temp.try($$SELECT count(*) FROM clock_explain('EXECUTE other(statements_do($q$DEALLOCATE other; PREPARE other(text) AS SELECT $1$q$), 2)')$$) AS t;
--- what arguments and input functions write is undone, too
+-- writes of arguments and input functions are undone, too
 PREPARE ins(int) AS INSERT INTO statements_rule VALUES ($1);
 SELECT rows FROM clock_explain('EXECUTE ins(statements_do($q$INSERT INTO statements_rule VALUES (7)$q$))', allow_writes => true) WHERE node = 1;
 CREATE FUNCTION statements_checked(i int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN INSERT INTO statements_rule VALUES (i); RETURN true; END $$;

@@ -1,7 +1,5 @@
---
--- What the extension puts into a database: names, arguments, results,
--- volatility, parallel safety, privileges, and a comment for each object.
---
+-- Objects of the extension: names, arguments, results, volatility, parallel safety, privileges, and
+-- a comment for each.
 \set VERBOSITY terse
 
 \pset format unaligned
@@ -30,11 +28,19 @@ FROM pg_class c
 WHERE c.relname ~ '^clock_'
 ORDER BY c.relname COLLATE "C";
 
--- every object's name begins with clock_; a cast has none, and an operator a usual one
-SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?clock_') FILTER (WHERE i.type NOT IN ('cast', 'operator')) AS all_begin_with_clock
+-- every object's name begins with clock_, or with internal_clock_ if only other objects use it;
+-- casts have no name, and operators have usual ones
+SELECT count(*) > 15 AS many, bool_and(i.identity ~ '^(public\.)?(internal_)?clock_') FILTER (WHERE i.type NOT IN ('cast', 'operator')) AS all_begin_with_clock
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming',
      LATERAL pg_identify_object(d.classid, d.objid, d.objsubid) i
 WHERE d.deptype = 'e';
+
+-- few names: what \df clock_* and \dv clock_* list, and visible settings
+SELECT count(DISTINCT p.proname) <= 40 AS functions, count(DISTINCT c.relname) FILTER (WHERE c.relkind = 'v') <= 10 AS views,
+       (SELECT count(*) FROM pg_settings WHERE name LIKE 'clocktiming.%') <= 10 AS settings
+FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'
+LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.proname LIKE 'clock\_%'
+LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relname LIKE 'clock\_%';
 
 -- everything has a comment, each column of a view and attribute of a type, too: no rows
 CREATE TEMP VIEW described AS
@@ -51,7 +57,7 @@ WHERE (t.typelem IS NULL OR t.typelem = 0 OR t.typlen <> -1) AND (t.typrelid IS 
 GROUP BY i.identity, c.description;
 SELECT count(*) > 30 AS many FROM described;
 SELECT identity AS without_comment FROM described WHERE description IS NULL ORDER BY identity COLLATE "C";
--- and each comment stands alone, on one line: no rows
+-- each comment is understandable by itself, on one line: no rows
 SELECT identity, description FROM described
 WHERE description ~ '\n|\.$|^the same|the same,|^[[:upper:]][[:lower:]]|^(the )?rows of|^(as|like|see) '
 ORDER BY identity COLLATE "C";
@@ -80,7 +86,7 @@ ORDER BY a.attrelid::regclass::text COLLATE "C", a.attnum;
 SELECT count(*) AS attributes, count(col_description(attrelid, attnum)) AS described
 FROM pg_attribute WHERE attrelid = 'clock_summary_row'::regclass AND attnum > 0;
 
--- the setting, which is there once the library is loaded
+-- settings, which exist when the library is loaded
 SELECT count(*) > 4 AS many FROM clock_sources;
 SHOW clocktiming.progress_interval;
 SET clocktiming.progress_interval = '2s';
@@ -93,7 +99,7 @@ SET clocktiming.no_such_setting = 1;
 RESET clocktiming.progress_interval;
 SHOW clocktiming.progress_interval;
 
--- a name with typing errors: what was meant comes before the long list
+-- a misspelt name: the hint begins with the intended one
 CREATE FUNCTION pg_temp.hint(source text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     hint text;
@@ -109,7 +115,7 @@ FROM unnest('{rtdsc,RDTSCPP,systen,monotonic-raw,real_time,instr,tsc,xy,"",sundi
 ORDER BY i;
 SELECT pg_temp.hint(repeat('rdtsc', 1000000)) AS too_long;
 
--- it can be moved, dropped and made again, in a database of its own
+-- the extension can be moved, dropped and created again, in a database of its own
 \set regression :DBNAME
 CREATE DATABASE regress_clock_surface;
 \c regress_clock_surface

@@ -1,27 +1,25 @@
---
--- clock_survey(): what is stable of it, and what it refuses.
---
+-- clock_survey(): the stable parts of its result, and errors.
 \set VERBOSITY terse
 \set SHOW_CONTEXT never
--- what takes seconds on a slow machine says nothing of that
+-- on a slow machine, reports of progress would be printed
 SET clocktiming.progress_interval = 0;
 
--- a row for every source, in the order of the view
+-- one row per source, in the order of the view
 SELECT source FROM clock_survey(duration => 0.001);
 SELECT array_agg(source) = (SELECT array_agg(source) FROM clock_sources) AS all_sources
 FROM clock_survey('{all}', duration => 0.001);
 
--- as many as are asked for, each once, in that order
+-- the requested sources, each once, in the given order
 SELECT source, judged_by FROM clock_survey('{time, SYSTEM, system, monotonic_raw, Time}', duration => 0.001);
 SELECT source, judged_by FROM clock_survey('{monotonic_raw, times}', 0.001, 'system');
 SELECT count(*) = (SELECT count(*) FROM clock_sources) AS all_of_them, count(DISTINCT source) = count(*) AS each_once
 FROM clock_survey('{system, all}', duration => 0.001);
 
--- the reference is judged by the kernel's clock, where all are asked for
+-- the kernel's clock is the reference of the reference, if all are requested
 SELECT source, judged_by FROM clock_survey(reference => 'Monotonic', duration => 0.001)
 WHERE source IN ('monotonic', 'realtime');
 
--- what every clock of a kind has in common
+-- properties of all clocks of a kind
 SELECT source, read_by = 'instruction' AS instruction, observed_ns = resolution_ns AS as_reported, observed_hz,
        strictly_monotonic
 FROM clock_survey('{realtime_coarse, monotonic_coarse, gettimeofday, times, time}', duration => 1.2)

@@ -1,7 +1,5 @@
---
--- Intervals and throttled runs: bad input, and of real runs what is the same
--- everywhere.  What is only true of them is in test/pgtap and test/t.
---
+-- Intervals and throttled runs: bad input, and the parts of real runs that are the same everywhere.
+-- Other properties are tested in test/pgtap and test/t.
 CREATE FUNCTION pg_temp.try(statement text) RETURNS TABLE (state text, said text) LANGUAGE plpgsql AS $$
 DECLARE
     message text;
@@ -13,7 +11,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
         detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    -- the sources known depend on the platform
+    -- the list of sources depends on the platform
     RETURN QUERY SELECT t.state, regexp_replace(v.line, '(sources are system, ).*, (.*, and |.*$)', '\1..., \2')
         FROM (VALUES (message), ('DETAIL: ' || nullif(detail, '')), ('HINT: ' || nullif(hint, ''))) v(line),
              (SELECT state) t
@@ -23,7 +21,7 @@ END $$;
 \pset format unaligned
 \pset tuples_only on
 
--- clock_timeline; whatever is wrong is found before the run
+-- clock_timeline; arguments are checked before the run
 SELECT f, t.* FROM unnest(ARRAY[
     $$NULL$$, $$'sundial'$$, $$''$$,
     $$'system', NULL$$, $$'system', 86400, NULL$$,
@@ -68,7 +66,7 @@ CLOSE c;
 DECLARE c CURSOR FOR SELECT clock_timeline('system', 86400, 0.01);
 MOVE 2 FROM c;
 ROLLBACK;
--- intervals that nobody asked for in time have no readings, and are not left out
+-- intervals whose rows were not fetched in time have no readings, but have rows
 BEGIN;
 DECLARE c CURSOR FOR SELECT (t).* FROM (SELECT clock_timeline('system', 0.4, 0.1) AS t) AS s;
 MOVE 1 FROM c;
@@ -81,10 +79,10 @@ SELECT source, instants > 0 AS instants, wakeups BETWEEN 1 AND instants AS wakeu
 FROM clock_throttled('System', 1, 100);
 SELECT source, readings > 0 AS readings, backward_steps FROM clock_summary(clock_measure('system', 1, 100));
 SELECT count(*) > 0 AS readings FROM clock_histogram(clock_measure(source => 'system', rate => 200, duration => 0.5));
--- nothing was due
+-- no reading was due
 SELECT source, instants, wakeups, instants_per_s, cold_mean_ns, warm_mean_ns, late_max_us FROM clock_throttled('system', 0.000001, 0.001);
 SELECT readings FROM clock_summary(clock_measure('system', 0.000001, 0.001));
--- more than any clock can do
+-- a rate that no clock can reach
 \set VERBOSITY terse
 DO $$
 DECLARE r numeric;

@@ -1,6 +1,5 @@
 
-# A clock that lies: what a run finds must be what was done to the clock, one
-# for one.
+# A faulty clock: the findings of a run must match the injected faults one for one.
 
 use strict;
 use warnings;
@@ -13,7 +12,7 @@ use Time::HiRes qw(time);
 use ClockSession;
 use ClockShim;
 
-# The words of the control file: see fake_clock.c.
+# Fields of the control file; see fake_clock.c.
 my @schedule = qw(generation pid kind first every times size unused);
 my @counts = qw(seen calls faults repeats true_repeats backward_steps
   backward_max gaps hidden);
@@ -38,7 +37,7 @@ sub read_counts
 	return \%words;
 }
 
-# Has the next call of that process and those after it follow the schedule.
+# Makes the next call of this process and those after it follow the schedule.
 sub arm
 {
 	my ($pid, $kind, %fault) = @_;
@@ -48,7 +47,7 @@ sub arm
 	return;
 }
 
-# The same, where the clock may lie as often as need be.
+# The same, with faults as often as necessary.
 sub disarm
 {
 	arm(0, 'nothing');
@@ -73,15 +72,16 @@ sub summary_of
 	return "SELECT * FROM clock_summary('$source', $duration)";
 }
 
-# A run under a fault: its summary, its warnings, and what the clock did.
+# Measures under a fault. Returns the summary, the warnings, and the faults that the shim has
+# injected.
 sub measure
 {
 	my ($source, $duration, $kind, %fault) = @_;
 
 	my ($row, $warnings, $done);
 
-	# Where others have most of the CPU, the schedule's calls take longer than
-	# that: as long a run as it takes, then.
+	# If other processes have most of the CPU, the schedule takes longer than the run; so the run is
+	# repeated with twice the duration.
 	for (; $duration < 60; $duration *= 2)
 	{
 		arm($session->pid, $kind, %fault);
@@ -97,7 +97,7 @@ sub measure
 	return ($row, $warnings, $done);
 }
 
-# What an honest clock shows, whatever is going on in the machine.
+# Checks that a correct clock shows no fault, however busy the machine is.
 sub no_finding
 {
 	my ($row, $warnings, $what) = @_;
@@ -122,8 +122,8 @@ sub no_finding
 		'the shim sees all readings');
 }
 
-# One step or many, alone or in a row, in the probe for the granularity and in
-# the brackets after it (from call 1026 on) as well as in the hot loop
+# One backward step or many, alone or in succession: in the probe for the granularity, in the
+# brackets after it (from call 1026 on), and in the hot loop.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
 	[ 'in the probe', first => 50, every => 10, times => 50, size => 10000 ],
@@ -185,8 +185,7 @@ foreach my $fault (
 	unlike($warnings, qr/backwards|runs too/, "$what: no false warning");
 }
 
-# The clock stands still for good, before the run or in its course.  The run
-# ends nevertheless.
+# The clock stands still for ever, from before the run or from a later call on. The run must end.
 foreach my $first (2, 100, 50000)
 {
 	my $what = "still for good from call $first";
@@ -211,8 +210,8 @@ foreach my $first (2, 100, 50000)
 	is($row->{warps}, 0, "$what: no warp");
 }
 
-# The clock jumps ahead.  What comes before the run proper is not compared with
-# the reference clock, so the jumps begin later.
+# The clock jumps ahead. Readings before the hot loop are not compared with the reference clock, so
+# the jumps begin later.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 5000 ],
 	[ 'one in a block', first => 30000, every => 20000, times => 30, size => 5000 ],
@@ -222,8 +221,8 @@ foreach my $fault (
 	my $what = "jump, $name";
 	my ($row, $warnings, $done);
 
-	# A process that loses the CPU just as its clock is compared cannot be certain of a jump of 5 us.  That
-	# does not happen each time.
+	# If the process loses the CPU while the clocks are compared, a jump of 5 us cannot be proven.
+	# That does not happen each time.
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump', %fault);
@@ -231,7 +230,7 @@ foreach my $fault (
 	}
 	cmp_ok($row->{warps}, '>=', $fault{times}, "$what: each was found");
 
-	# a long interruption may leave one of a microsecond, which the sum shows
+	# a long interruption may leave a jump of 1 us, which the sum shows
 	cmp_ok($row->{warps}, '<=', $fault{times} + $done->{gaps},
 		"$what: and no others");
 	cmp_ok(abs($row->{warp_max_ns} - $fault{size}),
@@ -250,13 +249,13 @@ foreach my $fault (
 		"$what: no other warning");
 }
 
-# Several jumps within a block, but not so many that none may be added: their sum
-# is certain, and so is their number unless the process loses the CPU in that block.
+# Several jumps within a block. Their sum is certain, and so is their number unless the process
+# loses the CPU in that block.
 {
 	my $what = 'jump, several in a block';
 	my ($row, $warnings, $done);
 
-	# once in ten times the process keeps the CPU, whatever else is running
+	# in one of ten attempts the process keeps the CPU
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump',
@@ -271,18 +270,18 @@ foreach my $fault (
 	  . " $row->{warp_max_ns} ns";
 }
 
-# The clock runs fast by 0.1 %.  The kernel steers it against the reference
-# clock, so it is an honest run that it has to be compared with.
+# The clock runs 0.1 % fast. NTP steers the system clock against the reference clock, so a run
+# without a fault is the comparison.
 {
-	my $honest = $session->row(summary_of('system', 0.5));
+	my $correct = $session->row(summary_of('system', 0.5));
 	my ($row, $warnings, $done) =
 	  measure('system', 0.5, 'fast', first => 2, times => 1, size => 1000);
 
 	cmp_ok(
-		abs($row->{rate_ppm} - $honest->{rate_ppm} - 1000),
+		abs($row->{rate_ppm} - $correct->{rate_ppm} - 1000),
 		'<',
-		$row->{rate_bound_ppm} + $honest->{rate_bound_ppm} + 30,
-		"fast: rate_ppm, now $row->{rate_ppm}, before $honest->{rate_ppm}");
+		$row->{rate_bound_ppm} + $correct->{rate_bound_ppm} + 30,
+		"fast: rate_ppm, now $row->{rate_ppm}, before $correct->{rate_ppm}");
 	is($row->{warps}, 0, 'fast: no warp');
 	is($row->{backward_steps}, 0, 'fast: no step back');
 	like(
@@ -293,7 +292,7 @@ foreach my $fault (
 		'fast: no other warning');
 }
 
-# The server's own timing sees the same clock, where that is the one it reads.
+# The server's own timing shows the faults as well, if it reads this clock.
 $session->query(
 	q{SELECT set_config('timing_clock_source', 'system', false)
 		FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -307,8 +306,8 @@ foreach my $kind ('back', 'back_once')
 		"$kind: warning of instr_time");
 }
 
-# A survey finds the same.  Costs come first there, and what happens to the
-# clock meanwhile is not looked at: the faults come later, after 400 batches of 40 to 80 us.
+# A survey finds the same faults. It ignores faults while it measures the cost, so the faults begin
+# later, after 400 batches of 40 to 80 us.
 foreach my $fault (
 	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
@@ -320,8 +319,8 @@ foreach my $fault (
 	my %expected = map { $_ => $fault{$_} || 0 } qw(backward_steps warps fails);
 	my ($row, $done, $found);
 
-	# As long as the schedule takes.  A jump is uncertain where the process has lost the CPU, which does not
-	# happen each time.
+	# Runs until the schedule is done. A jump cannot be proven if the process has lost the CPU,
+	# which does not happen each time.
 	for (my ($duration, $tries) = (0.5, 0); $duration < 60 && $tries < 10;)
 	{
 		arm($session->pid, $kind, first => 3000000, every => 20000, %fault);
@@ -329,7 +328,7 @@ foreach my $fault (
 		$done = read_counts();
 		disarm();
 
-		# it jumps to where it should be if the process lost the CPU meanwhile
+		# if the process lost the CPU meanwhile, the jump goes to the correct time
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };
@@ -350,8 +349,8 @@ foreach my $fault (
 		'0 0 0 0 t', 'survey: no finding without a fault');
 }
 
-# The faults leave the TSC and the reference clock alone, also while the TSC is
-# being calibrated: a session of its own for each.
+# The TSC and the reference clock are not affected, also while the TSC is calibrated. Each needs a
+# session of its own.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -372,7 +371,7 @@ SKIP:
 			my ($row, $warnings) = $session->row(summary_of($source, 0.1));
 			no_finding($row, $warnings, "$source, $kind");
 
-			# for this test to be able to fail
+			# proves that this test can fail
 			$warnings = $session->query(
 				"SELECT count(*) FROM clock_summary('system', 0.1)")->{err};
 			like($warnings, qr/^WARNING:  clock source "system"/,
@@ -382,14 +381,14 @@ SKIP:
 	}
 }
 
-# A clock that shows random times advances by any step whatever.  Nothing loops
-# until it is done, which it never would be, and everything can be cancelled.
+# A clock that returns random times can advance by any step. No loop may wait for a step of a
+# certain size, and every call can be cancelled.
 foreach my $size (1e6, 1e9, 1e15, 4e18)
 {
 	foreach my $call (
 		q{clock_measure('system', 0.1)},
 		q{clock_histogram('system', 0.1)},
-		q{clock_durations('system', 0.1)},
+		q{clock_histogram('system', 0.1, 99.99)},
 		q{clock_summary('system', 0.1)},
 		q{clock_timeline('system', 0.2, 0.1)},
 		q{clock_throttled('system', 0.1, 1000)},
@@ -421,7 +420,7 @@ foreach my $size (1e6, 1e9, 1e15, 4e18)
 	like($warnings, qr/went backwards/, 'random times: warning');
 }
 
-# Nothing is left behind: the clock is right again.
+# The clock is correct again.
 no_finding($session->row(summary_of('system', 0.3)), 'after all faults');
 $session->quit;
 $node->stop;

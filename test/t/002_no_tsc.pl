@@ -1,6 +1,6 @@
 
-# A server whose processes may not read the time-stamp counter: one RDTSC too
-# many would end every session.
+# A server whose processes must not read the time-stamp counter: a single RDTSC would end every
+# session.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ if ($node->pg_version->major >= 19)
 	plan skip_all => 'PostgreSQL 19 reads the time-stamp counter itself';
 }
 
-# For this file to be able to fail: does the prohibition take effect?
+# Proves that the prohibition takes effect, so that this file can fail.
 {
 	my %environment = ($shim->environment, NO_TSC_PROGRAM => basename($^X));
 	local @ENV{ keys %environment } = values %environment;
@@ -65,8 +65,7 @@ is( $node->safe_psql(
 	'there is no frequency');
 
 my $session = ClockSession->new($node);
-foreach my $call ('clock_measure', 'clock_histogram', 'clock_durations',
-	'clock_summary')
+foreach my $call ('clock_measure', 'clock_histogram', 'clock_summary')
 {
 	foreach my $source ('rdtsc', 'rdtscp')
 	{

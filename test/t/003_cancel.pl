@@ -24,7 +24,7 @@ my @sources = ('system', 'instr_time', $tsc ? ('rdtsc', 'rdtscp') : ());
 my @calls = (
 	(map { "clock_measure('$_', 60)" } @sources),
 	"clock_histogram('system', 60)",
-	"clock_durations('system', 60, 99)",
+	"clock_histogram('system', 60, 99)",
 	"clock_summary('system', 60)",
 	"clock_compare('{system, getrusage}', 60)",
 	'clock_report(60)');
@@ -57,8 +57,7 @@ foreach my $call (@calls)
 	$session->can_measure($what);
 }
 
-# Calibration of the TSC: the first thing in a new session that needs it, 50 ms
-# long.
+# Calibration of the TSC takes 50 ms. It is the first action of a new session that needs it.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -74,8 +73,8 @@ SKIP:
 		is($result->{state}, '57014', $what);
 		ClockSession::ended_in_time($result, $what, 0.02);
 
-		# It was the calibration that was interrupted, and not what follows it:
-		# it has still to be done, and takes at least 50 ms.
+		# The calibration itself was interrupted, not a later step: it is still to be done, and
+		# takes at least 50 ms.
 		$result = $fresh->query('SELECT count(*) > 0 FROM clock_sources');
 		is($result->{out}, 't', "$what: the session can calibrate again");
 		cmp_ok($result->{seconds}, '>=', 0.045, "$what: and has to");

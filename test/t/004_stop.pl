@@ -1,6 +1,6 @@
 
-# A backend that is stopped for seconds in the middle of a run: time off the
-# CPU, and no fault of the clock.
+# A backend that is stopped for seconds in the middle of a run. The time must count as time off the
+# CPU, not as a fault of the clock.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my %available = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres', 'SELECT source, available FROM clock_sources');
 
-# All at once: they wait for most of the time.
+# All runs at once, because they wait for most of the time.
 my @runs;
 foreach my $source ('system', 'rdtsc')
 {
@@ -29,16 +29,16 @@ foreach my $source ('system', 'rdtsc')
 
 		my $session = ClockSession->new($node);
 
-		# no report of progress: any message but that would be a warning
+		# without reports of progress, any message is a warning
 		$session->query('SET clocktiming.progress_interval = 0');
 
-		# what has to be calibrated shall not be stopped
+		# calibrate first, so that the calibration is not stopped
 		$session->query("SELECT count(*) FROM clock_measure('$source', 0.01)");
 		push @runs, { source => $source, session => $session };
 	}
 }
 
-# A process that is stopped stays active.  If a run has ended before, it was too short for this machine.
+# A stopped process stays active. If a run has ended earlier, it was too short for this machine.
 my $duration = 2;
 my $active;
 for (;;)
@@ -72,7 +72,7 @@ foreach my $run (@runs)
 	$row = $session->row('SELECT (clock_summary(s)).* FROM run');
 	cmp_ok($row->{gap_max_ns}, '>', 1.1e9, "$what: the pause is a gap");
 	cmp_ok($row->{gap_max_ns}, '<', 60e9, "$what: and not too long a one");
-	# the gap is one of a block of readings, which may have been interrupted once more
+	# the gap is that of a block of readings, which may have been interrupted once more
 	cmp_ok(abs($row->{max_ns} - $row->{gap_max_ns}),
 		'<', 0.5e9, "$what: it is the longest duration");
 	cmp_ok($row->{lost_ms}, '>', 1100, "$what: time lost");
@@ -90,9 +90,9 @@ foreach my $run (@runs)
 		't|t|t|t|100.0000|t|t',
 		"$what: histogram");
 	is( $session->query(
-			q{SELECT min(duration_ns) >= 0, max(duration_ns) > 1100000000, min(percent) >= 0,
+			q{SELECT min(le_ns) >= 0, max(le_ns) > 1100000000, min(percent) >= 0,
 				min(count) > 0, sum(count) = (SELECT (clock_summary(s)).readings FROM run)
-				FROM run, clock_durations(s, 100)}
+				FROM run, clock_histogram(s, 100)}
 		)->{out},
 		't|t|t|t|t',
 		"$what: durations");

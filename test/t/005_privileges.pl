@@ -1,6 +1,5 @@
 
-# Who may measure, and whether names in somebody else's schemas can get in the
-# way.
+# Privileges for measuring, and objects of other users with the same names.
 
 use strict;
 use warnings;
@@ -15,7 +14,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->start;
 
-# In a schema of its own, so that search_path has a say.
+# The extension is in a schema of its own, so that search_path matters.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA timing;
@@ -41,7 +40,7 @@ my @measuring = (
 	'clock_measure()',
 	q{clock_measure('system', 0.01)},
 	q{clock_histogram('system', 0.01)},
-	q{clock_durations('system', 0.01, 99)},
+	q{clock_histogram('system', 0.01, 99)},
 	q{clock_summary('system', 0.01)},
 	'clock_report(0.01)',
 	q{clock_survey('{system}', 0.01, 'kernel')},
@@ -49,13 +48,12 @@ my @measuring = (
 	q{clock_monitor('{system}', 0.01, 0.01)},
 	'clock_cpu_skew(duration => 0.01)',
 	q{clock_check(max_skew_ns => 'infinity', duration => 0.01)},
-	q{clock_check_detail(max_skew_ns => 'infinity', duration => 0.01)},
 	'clock_advice(0.1)',
 	'clock_impact()',
 	'clock_impact(0.1)',
-	'clock_impact_detail()',
-	'clock_list_sources()',
-	'clock_list_platform()',
+	'clock_impact(detail => true)',
+	'clock_sources()',
+	'clock_platform()',
 	'clock_sources',
 	'clock_platform');
 my @free = (
@@ -64,8 +62,8 @@ my @free = (
 	q{clock_explain_json('SELECT 1')},
 	q{clock_query_overhead('SELECT 1', 0.1)},
 	'shown, clock_histogram(s) AS v',
-	'shown, clock_durations(s) AS v',
-	'shown, clock_durations(s, 50) AS v',
+	'shown, clock_histogram(s, 99.99) AS v',
+	'shown, clock_histogram(s, 50) AS v',
 	'shown, clock_summary(s) AS v',
 	'(SELECT (clock_summary(clock_merge(s))).* FROM shown) AS v',
 	'(SELECT clock_merge(s) AS s FROM shown) AS m, clock_histogram(s) AS v');
@@ -104,8 +102,8 @@ is( $alice->query(
 	'42501',
 	'nor is a view of a view a way to the sources');
 
-# Look-alikes of everything that a function body or a view could mean, in a
-# schema in front of all others, pg_catalog included.
+# Objects with the name of everything that a function body or a view refers to, in a schema before
+# all others, including pg_catalog.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA evil AUTHORIZATION regress_alice;
@@ -115,16 +113,16 @@ $node->safe_psql(
 	CREATE TABLE evil.clock_summary_row (evil int);
 	CREATE FUNCTION evil.trap() RETURNS pg_catalog.text LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_list_sources(OUT source text, OUT description text,
+	CREATE FUNCTION evil.clock_sources(OUT source text, OUT description text,
 		OUT available boolean, OUT reason text, OUT clock text,
 		OUT frequency_hz double precision, OUT frequency_from text,
 		OUT resolution_ns double precision, OUT used_for text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_list_platform(OUT name text, OUT value text, OUT note text)
+	CREATE FUNCTION evil.clock_platform(OUT name text, OUT value text, OUT note text)
 		RETURNS SETOF record LANGUAGE plpgsql
 		AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
+	CREATE FUNCTION evil.internal_clock_merge_add(timing.clock_sample, timing.clock_sample) RETURNS timing.clock_sample
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
 	CREATE FUNCTION evil.traps(double precision, double precision) RETURNS boolean
 		LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'trapped'; END$$;
@@ -136,17 +134,16 @@ $node->safe_psql(
 	CREATE DOMAIN evil.text AS int;
 	CREATE DOMAIN evil.numeric AS int});
 
-# The views and the samples mean what they meant.  All names in these queries
-# are qualified, as a careful user's are: it is what is behind them that may
-# not be diverted.
+# The results must not change. The queries here qualify all names, so only names in function bodies
+# and views could refer to other objects.
 my @stable = (
 	'SELECT source, available, clock, description FROM timing.clock_sources',
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
 	'SELECT s, timing.clock_summary(s) FROM timing.shown',
 	'SELECT v.* FROM timing.shown, timing.clock_histogram(s) AS v',
-	'SELECT v.* FROM timing.shown, timing.clock_durations(s, 99) AS v',
+	'SELECT v.* FROM timing.shown, timing.clock_histogram(s, 99) AS v',
 	'SELECT timing.clock_merge(s) FROM timing.shown');
-my $honest = 'pg_catalog, timing, public';
+my $ordinary = 'pg_catalog, timing, public';
 my $malicious = 'evil, pg_catalog, timing, public';
 
 foreach my $sql (@stable)
@@ -154,9 +151,9 @@ foreach my $sql (@stable)
 	my @results = map {
 		$monitor->query("SET search_path = $_");
 		$monitor->query($sql)
-	} ($honest, $malicious);
+	} ($ordinary, $malicious);
 
-	is($results[0]{state}, '00000', "under an honest search_path: $sql");
+	is($results[0]{state}, '00000', "with an ordinary search_path: $sql");
 	is_deeply(
 		[ @{ $results[1] }{ 'state', 'out', 'err' } ],
 		[ @{ $results[0] }{ 'state', 'out', 'err' } ],
@@ -165,7 +162,7 @@ foreach my $sql (@stable)
 foreach my $call (
 	q{timing.clock_measure('system', 0.02)},
 	q{timing.clock_histogram('system', 0.02)},
-	q{timing.clock_durations('system', 0.02)},
+	q{timing.clock_histogram('system', 0.02, 99.99)},
 	q{timing.clock_summary('system', 0.02)},
 	q{timing.clock_explain('SELECT 1')},
 	q{timing.clock_explain_text('SELECT 1', method => 'full')},
@@ -179,14 +176,15 @@ foreach my $call (
 		'00000 t', "under a malicious search_path: $call");
 }
 
-# for the test to be able to fail: the traps do work
+# proves that the traps work, so that this test can fail
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
 	'P0001', 'there is a trap');
-is($monitor->query('SELECT * FROM clock_list_sources()')->{state},
+is($monitor->query('SELECT * FROM clock_sources()')->{state},
 	'P0001', 'and another one');
 
-# Whoever may create objects in the schema that clocktiming is created in may have been there before: with operators for
-# types that pg_catalog has none for, and with functions of clocktiming's names that take only the arguments without defaults.
+# A user who may create objects in the extension's schema may have created some before: operators
+# for types without one in pg_catalog, and functions with clocktiming's names that have only the
+# arguments without defaults.
 $node->safe_psql('postgres', 'CREATE DATABASE crowded');
 $node->safe_psql(
 	'crowded', q{
@@ -235,11 +233,12 @@ is($node->safe_psql('crowded', $taken), '', 'nothing of clocktiming takes what o
 like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(home.<) 2::bigint; $taken"),
 	qr/shown takes operator home\.</, 'what does is found');
 
-# Functions that take any type are not even found in pg_catalog first, whatever their arguments are.
+# A function with exactly matching argument types in another schema takes precedence over a
+# polymorphic one in pg_catalog. So the script must qualify all calls of polymorphic functions.
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# PL/pgSQL has a search_path of its own.
+# PL/pgSQL functions set a search_path of their own.
 $script =~ s/^SET search_path = pg_catalog, pg_temp\nAS \$\$.*?^\$\$;//gms;
 unlike($script, qr/LANGUAGE plpgsql[^;]*\$\$/, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;

@@ -1,5 +1,5 @@
 
-# Samples and privileges survive a dump and its restoration.
+# Dump and restore of samples and privileges.
 
 use strict;
 use warnings;
@@ -89,7 +89,7 @@ sub same
 		"$what: $_->[0]")
 	  foreach @facts;
 
-	# what has come back can be worked with
+	# restored values are usable
 	is( $node->safe_psql(
 			$database,
 			q{SELECT (clock_summary(clock_merge(s))).readings = sum(v.readings) FROM one, clock_summary(s) AS v
@@ -125,7 +125,7 @@ $node->command_ok(
 	'pg_restore');
 same('custom', 'pg_dump -Fc and pg_restore');
 
-# COPY BINARY, within one encoding and from another.
+# COPY BINARY, with one encoding and between two.
 $node->safe_psql('copied',
 	'CREATE EXTENSION clocktiming; CREATE TABLE one (id int, s clock_sample)');
 foreach my $encoding ('UTF8', 'LATIN1')
@@ -142,9 +142,9 @@ foreach my $encoding ('UTF8', 'LATIN1')
 isnt(-s "$tempdir/one.UTF8", -s "$tempdir/one.LATIN1",
 	'the encodings differ');
 
-# A value of version 1 as COPY BINARY wrote it: it has to be read for ever.
-# test/sql/samples.sql has its text.  The file is made of its bytes here: a
-# header, a row of one field, a trailer.
+# A value of version 1 in the format of COPY BINARY, which must remain readable.
+# test/sql/samples.sql has its text. The file is made of its bytes here: a header, a row of one
+# field, a trailer.
 my $version_1 = pack 'H*',
   '010000000672647473637000000014524454534350202271756f74656422205c2075'
   . '730002ef2a8bd3ce193fb999999999999a41e35f1a460000003fd89d8b1646432140'
@@ -197,8 +197,8 @@ foreach (
 	like($err, $message, "$what: refused");
 }
 
-# Whatever is done to either form: it is refused, or makes a value that can be
-# worked with, and the server lives.  The seed is always the same.
+# Random changes of both forms: each is refused or results in a usable value, and the server does
+# not crash. The seed is constant.
 my $seed = 4711;
 
 sub random_below
@@ -242,7 +242,7 @@ $node->safe_psql(
 		v clock_summary_row := clock_summary(s);
 	BEGIN
 		IF v.readings > v.backward_steps THEN
-			PERFORM clock_histogram(s), clock_durations(s, 50), clock_histogram_plot(s);
+			PERFORM clock_histogram(s), clock_histogram(s, 50);
 		END IF;
 		IF s::text::clock_sample::text <> s::text OR s::jsonb::clock_sample::text <> s::text THEN
 			RETURN 'changed';
@@ -270,7 +270,7 @@ cmp_ok($text{'22P02'}, '>', 1000, 'most texts were refused');
 is_deeply([ grep { /^XX|^53|^changed/ } keys %text ], [], 'no text did harm');
 note explain \%text;
 
-# What recv does is seen by COPY alone: a file each.
+# Only COPY calls the receive function: one file per value.
 my %binary;
 foreach my $n (1 .. 200)
 {
@@ -292,7 +292,7 @@ cmp_ok($binary{refused}, '>', 60, 'most binary values were refused');
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time() < now()'), 't', 'the server lives');
 unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no server process has crashed');
 
-# What was dumped is the extension, and not its objects.
+# The dump has CREATE EXTENSION, not the extension's objects.
 unlike(slurp_file("$tempdir/plain.sql"),
 	qr/CREATE (FUNCTION|TYPE|VIEW|AGGREGATE)/,
 	'no member of the extension in the dump');

@@ -1,5 +1,5 @@
 
-# Many sessions at once, and parallel queries that view samples.
+# Many concurrent sessions, and parallel queries over samples.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ my @sources = split /\n/,
   $node->safe_psql('postgres',
 	'SELECT source FROM clock_sources WHERE available ORDER BY 1');
 
-# More sessions than there are CPUs, perhaps: they take each other's time.
+# There may be more sessions than CPUs, which then share the time.
 my @sessions = map { ClockSession->new($node) } 1 .. $sessions;
 foreach my $source (@sources)
 {
@@ -60,7 +60,7 @@ foreach my $source (@sources)
 
 $_->quit foreach @sessions;
 
-# Views of samples in parallel workers, against the same without.
+# Views of samples in parallel workers return the same as without workers.
 my $force = $node->safe_psql('postgres',
 	q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')}
 );
@@ -73,7 +73,7 @@ my $no_workers = qq{SET $force = off; SET max_parallel_workers_per_gather = 0};
 foreach my $sql (
 	q{SELECT session, (clock_summary(s)).* FROM samples ORDER BY s::jsonb ->> 'source', session},
 	q{SELECT session, v.* FROM samples, clock_histogram(s) AS v ORDER BY s::jsonb ->> 'source', session, le_ns},
-	q{SELECT session, v.* FROM samples, clock_durations(s, 99) AS v ORDER BY s::jsonb ->> 'source', session, duration_ns},
+	q{SELECT session, v.* FROM samples, clock_histogram(s, 99) AS v ORDER BY s::jsonb ->> 'source', session, le_ns},
 	q{SELECT s::jsonb ->> 'source', (clock_summary(clock_merge(s))).readings FROM samples GROUP BY 1 ORDER BY 1})
 {
 	my $serial;
@@ -93,7 +93,7 @@ foreach my $sql (
 		"in a worker: $sql");
 }
 
-# A measuring function stays in the leader.
+# Functions that measure are executed by the leader.
 {
 	my $sql =
 	  q{SELECT (clock_measure('system', 0.01)::jsonb -> 'readings')::bigint > 0 FROM samples};

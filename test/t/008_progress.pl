@@ -1,5 +1,5 @@
 
-# Reports of progress, and the memory that runs take.
+# Reports of progress, and memory use of runs.
 
 use strict;
 use warnings;
@@ -23,8 +23,8 @@ my @sources = split /\n/,
 	q{SELECT source FROM clock_sources WHERE available
 		AND source IN ('system', 'rdtscp', 'rdtsc', 'instr_time', 'gettimeofday', 'realtime_coarse')})->{out};
 
-# A report each 100 ms that the process has the CPU at all: two in half a second, unless
-# other processes have the CPU for nearly all of it, which does not happen each time.
+# A report every 100 ms of CPU time: two in half a second, unless other processes have the CPU for
+# nearly all of it. That does not happen each time.
 foreach my $source (@sources)
 {
 	my $notice =
@@ -66,8 +66,8 @@ foreach my $source (@sources)
 	is($result->{err}, '', "$source: none in so short a time by default");
 }
 
-# A clock_report is several runs, each with reports of its own.  A process that waits for the CPU can miss
-# those of a run, but not each time.
+# clock_report() executes several runs, each with its own reports. A process that waits for the CPU
+# may miss the reports of a run, but not each time.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my @reported = grep { /^(?:system|rdtscp?)\z/ } @sources;
 my $reports = '';
@@ -82,7 +82,7 @@ $session->query('SET clocktiming.progress_interval = 0');
 # Memory in use by the session, between two statements and within one
 my $megabyte = 1024 * 1024;
 
-# Each run takes 20 ms to measure what a reading costs.  A run must leave less than half a kilobyte.
+# Each run takes 20 ms to measure the cost of a reading. A run must keep less than half a kilobyte.
 my $per_source = 25;
 my $allowed = 512 * $per_source;
 foreach my $source (@sources)
@@ -94,7 +94,7 @@ foreach my $source (@sources)
 	my $before;
 	my $grown;
 
-	# caches are filled by the first ones
+	# the first runs fill caches
 	$session->query(sprintf $calls, 3) foreach 1 .. 3;
 	$before = $session->memory;
 	is($session->query(sprintf $calls, $per_source)->{state},
@@ -102,7 +102,7 @@ foreach my $source (@sources)
 	$grown = $session->memory - $before;
 	cmp_ok($grown, '<', $allowed, "$source: memory after them");
 
-	# statements of one run each
+	# one statement per run
 	$session->query("DO \$\$ BEGIN FOR i IN 1 .. 3 LOOP
 		PERFORM clock_measure('$source', 0.0001); END LOOP; END \$\$");
 	$before = $session->memory;
@@ -114,8 +114,8 @@ foreach my $source (@sources)
 	cmp_ok($grown, '<', $allowed, "$source: memory after many statements");
 }
 
-# While a statement goes on it may keep no more than a run needs.  What a
-# backend uses is in the log, on request.
+# During a statement, the memory may not grow beyond what one run needs. The backend logs its memory
+# contexts on request.
 sub logged_total
 {
 	my $pid = $session->pid;
@@ -132,8 +132,8 @@ sub logged_total
 	die 'no memory contexts in the log';
 }
 
-# By how many bytes it has grown when a statement has gone on for so many seconds,
-# which would not end by itself.
+# Returns the number of bytes by which the backend has grown after some seconds of a statement that
+# would not end by itself.
 sub grown_while
 {
 	my ($sql, $seconds) = @_;

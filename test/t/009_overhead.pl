@@ -1,6 +1,6 @@
 
-# Measuring queries: whatever ends it, the caller's session is as it was, and
-# nobody gets to see or to change more than without it.
+# Measuring queries: the session is unchanged afterwards, however the measurement ends, and nobody
+# can see or change more than without it.
 
 use strict;
 use warnings;
@@ -32,13 +32,13 @@ $node->safe_psql(
 	CREATE TRIGGER note AFTER INSERT ON secret FOR EACH ROW EXECUTE FUNCTION note();
 });
 
-# Everything that a measurement changes for its own time.
+# All state that a measurement changes temporarily.
 my $state = $ClockSession::state . q{
 	SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL;
 	SELECT count(*) FROM secret};
 my $session = ClockSession->new($node);
 my $killer = ClockSession->new($node);
-# both libraries bring settings of their own
+# both libraries define settings
 $session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
 my $before = $session->query($state)->{out};
 like($before, qr/\noff\nt\n0\nt\n100$/, 'the state before');
@@ -66,7 +66,7 @@ foreach my $statement (sort keys %long)
 	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 	$session->gives($state, $before, "$what: nothing is left behind then, either");
 
-	# in a subtransaction, whose transaction goes on
+	# in a subtransaction; the transaction continues
 	$session->query('BEGIN');
 	$session->query('INSERT INTO log VALUES (7)');
 	$session->query('SAVEPOINT s');
@@ -91,7 +91,7 @@ is($session->query('SELECT count(*) FROM log')->{out}, '1', 'the handler could w
 $session->gives($state, $before, 'nothing is left behind after an error');
 $session->query('TRUNCATE log');
 
-# Writes are rolled back, and what triggers do
+# Writes are rolled back, including those of triggers
 my $rows = $session->query(
 	q{SELECT count(*) FROM clock_query_overhead('INSERT INTO secret VALUES (-1)', 0.1, allow_writes => true)});
 is($rows->{out}, '4', 'a write is measured');
@@ -117,7 +117,7 @@ for (1 .. 10)
 cmp_ok($reports, '>=', 2, 'progress is reported');
 $session->quit;
 
-# Another extension that instruments queries would spoil the comparison
+# Another extension that instruments queries would distort the comparison
 $session = ClockSession->new($node);
 SKIP:
 {

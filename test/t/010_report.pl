@@ -1,6 +1,5 @@
-# clock_report() beside pg_test_timing of the same server: one reader, which
-# was written for the tool, reads both.  Only PostgreSQL 19 and later have the
-# tool whose text the report is.
+# clock_report() and pg_test_timing of the same server: a parser written for the tool reads both
+# outputs. Only PostgreSQL 19 and later have the tool whose text the report imitates.
 use strict;
 use warnings;
 
@@ -8,7 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# What kind of line it is; of a row, the four numbers in @$row.
+# Returns the kind of a line; stores the four numbers of a row in @$row.
 sub kind
 {
 	my ($line, $row) = @_;
@@ -38,7 +37,7 @@ sub kind
 	return "unknown: \"$line\"";
 }
 
-# The sequence of kinds, rows of a table taken together, and the rows by table.
+# Returns the sequence of kinds, with the rows of a table as one, and the rows by table.
 sub read_report
 {
 	my ($text) = @_;
@@ -71,7 +70,7 @@ if ($node->pg_version->major < 19)
 	exit;
 }
 
-# The commonest durations of both, by table; each is the limit of a bucket.
+# Returns the most frequent durations of both, by table; each is the limit of a bucket.
 sub commonest
 {
 	my ($tool_tables, $our_tables) = @_;
@@ -84,8 +83,8 @@ sub commonest
 
 sub alike { my ($ours, $theirs) = @{ $_[0] }; return $ours <= 2 * $theirs + 1 && $theirs <= 2 * $ours + 1; }
 
-# One is measured after the other, and a neighbour can make the processor slow for one of them: in one of five
-# attempts both are alike.
+# The two measure one after the other, and other processes may slow the processor down for one of
+# them. In one of five attempts both agree.
 my ($tool_kinds, $tool_tables, $our_kinds, $our_tables);
 foreach (1 .. 5)
 {
@@ -102,7 +101,7 @@ is_deeply([ grep { $_ ne 'dots' } map { $_ } @$our_kinds ],
   or diag("ours:\n@$our_kinds\ntool:\n@$tool_kinds");
 is(scalar(@$our_tables), scalar(@$tool_tables), 'as many tables');
 
-# The same story: the commonest duration is in the same bucket, or next to it.
+# The most frequent duration is in the same bucket or an adjacent one.
 for my $pair (commonest($tool_tables, $our_tables))
 {
 	ok(alike($pair), 'the commonest duration is in the same bucket, or next to it')

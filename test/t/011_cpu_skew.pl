@@ -1,6 +1,6 @@
 
-# clock_cpu_skew: an offset that is put on one CPU's clock lies within the
-# bounds, and no worker outlives its call, whatever ends it.
+# clock_cpu_skew: an offset injected into one CPU's clock lies within the bounds, and no worker
+# outlives its call, however the call ends.
 
 use strict;
 use warnings;
@@ -19,8 +19,7 @@ plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
 plan skip_all => 'processes cannot be pinned to CPUs here' unless -d '/proc/self';
 plan skip_all => 'there is no taskset' unless `taskset -V` =~ /taskset/;
 
-# What /proc/<pid>/status says; nothing if there is no such process, or only
-# its exit status is still to be collected.
+# Returns the contents of /proc/<pid>/status; nothing if the process does not exist or is a zombie.
 sub status_of
 {
 	my ($pid) = @_;
@@ -48,12 +47,12 @@ sub cpus_of
 	return map { /(\d+)-(\d+)/ ? $1 .. $2 : $_ } split /,/, $list;
 }
 
-# Four CPUs are enough, where there are many.
+# Uses at most four CPUs.
 my @cpus = cpus_of(affinity($$));
 plan skip_all => 'there is only one CPU' unless @cpus > 1;
 splice(@cpus, 4) if @cpus > 4;
 
-# Servers started from here on inherit it.
+# Servers started from here on inherit the affinity.
 sub run_on
 {
 	system_log('taskset', '-c', '-p', join(',', @_), $$) == 0
@@ -64,7 +63,7 @@ run_on(@cpus);
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/cpu_offset';
 
-# Writes those words of the control file: see cpu_offset.c.
+# Writes the control file; see cpu_offset.c.
 sub write_control
 {
 	my ($offset, @words) = @_;
@@ -82,7 +81,7 @@ sub set_offset
 	return;
 }
 
-# Has the clock stand still at that reading, on all CPUs.
+# Makes the clock stand still at this reading on all CPUs.
 sub freeze
 {
 	my ($at) = @_;
@@ -104,7 +103,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->append_conf('postgresql.conf', 'clocktiming.progress_interval = 0');
 {
-	# only the server's clock is to lie
+	# inject faults into the server's clock only
 	local $ENV{LD_PRELOAD} = $shim;
 	local $ENV{CPU_OFFSET_CONTROL} = $control;
 	$node->start;
@@ -116,7 +115,7 @@ my $killer = ClockSession->new($node);
 my $allowed = affinity($session->pid);
 my $duration = 0.1 * $#cpus;
 
-# The pids of workers that are children of this server now.
+# Returns the pids of workers that are children of this server.
 sub workers
 {
 	my ($server) = @_;
@@ -135,7 +134,7 @@ sub workers
 	return @pids;
 }
 
-# Waits until something is true.
+# Waits until a condition holds.
 sub wait_for
 {
 	my ($what, $condition) = @_;
@@ -149,8 +148,8 @@ sub wait_for
 	return 0;
 }
 
-# Sends a statement that takes long, and waits until its worker is at work on
-# another CPU than the first.  Returns the worker's pid.
+# Sends a long statement, and waits until its worker works on another CPU than the first. Returns
+# the worker's pid.
 sub send_and_wait
 {
 	my ($from, $seconds) = @_;
@@ -168,7 +167,7 @@ sub send_and_wait
 	return $pid;
 }
 
-# All is as it was before.
+# Checks that the state is as before.
 sub all_is_well
 {
 	my ($what) = @_;
@@ -181,7 +180,7 @@ sub all_is_well
 my @columns = qw(cpu clock reading_ns offset_ns offset_min_ns offset_max_ns
   round_trip_ns exchanges warps warp_max_ns stalls longest_stall);
 
-# The rows, and what was warned of.
+# Returns the rows and the warnings.
 sub skew
 {
 	my (@arguments) = @_;
@@ -242,7 +241,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 				"$what: no warp is larger than the offset");
 			diag "$what: $row->{offset_min_ns} to $row->{offset_max_ns}";
 
-			# A way takes less than the round trip.
+			# The one-way delay is less than the round trip.
 			next if $row->{round_trip_ns} >= abs($truth);
 			$found = 1;
 			ok( $row->{offset_min_ns} > 0 || $row->{offset_max_ns} < 0,
@@ -256,17 +255,17 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 			$warnings,
 			qr/^WARNING:  clock source "system" went backwards between CPUs\nDETAIL:  Warps: \d+, the largest of \d+ ns, between CPU $cpus[0] and \d+ of $#cpus others\.\n\z/,
 			"$ns ns on CPU $cpu: warning") if $found;
-		# others may have one CPU, then the other, and make a round trip long
+		# other processes may have one of the CPUs, which makes a round trip long
 		is($found, 1, "$ns ns on CPU $cpu: found") if abs($ns) >= 1000000000;
 	}
 }
 
-# An offset that changes in the course of the run
+# An offset that changes during the run
 {
 	$session->send('SELECT * FROM clock_cpu_skew(duration => ' . 10 * $duration . ", source => 'system')");
 	wait_for('a worker', sub { workers($node) });
 
-	# until it has ended, since nobody knows when it has both CPUs
+	# repeats until the change is within the run; when both CPUs are available is not known
 	for (my $i = 1;
 		$killer->query('SELECT state FROM pg_stat_activity WHERE pid = ' . $session->pid)->{out} eq 'active';
 		$i++)
@@ -288,8 +287,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	all_is_well('an offset that changes');
 }
 
-# A clock that stands still for a while, twice: what it shows meanwhile says
-# nothing of the offset, and is not taken for a change of it.
+# A clock that stands still for a while, twice: its readings meanwhile contain no information about
+# the offset, and must not appear as a change of it.
 foreach my $ns (0, 1000000)
 {
 	my $what = "$ns ns, still for a while";
@@ -328,8 +327,7 @@ foreach my $ns (0, 1000000)
 	all_is_well($what);
 }
 
-# One that never advances, at 0 and elsewhere: nothing is known, and that is no
-# error.
+# A clock that never advances, at 0 and elsewhere: the offset is unknown, which is no error.
 foreach my $at (0, 1000000007)
 {
 	my $what = "still at $at ns";
@@ -351,7 +349,7 @@ foreach my $at (0, 1000000007)
 	}
 	all_is_well($what);
 
-	# nor can advice be given on it
+	# and there is no advice about it
 	freeze($at);
 	is( $session->query(
 			q{SELECT ok FROM clock_check(0.2, max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
@@ -359,14 +357,14 @@ foreach my $at (0, 1000000007)
 	unfreeze();
 }
 
-# Timeouts, from the very first to the midst of it, and cancel
+# Timeouts between the start and the middle of the run, and cancel
 foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
 {
 	my $what = "statement_timeout of $ms ms";
 
 	$session->query("SET statement_timeout = $ms");
 	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)});
-	# where the machine is busy, this may itself time out
+	# this may time out on a busy machine
 	1 while $session->query('RESET statement_timeout')->{state} eq '57014';
 	is($result->{state}, '57014', $what);
 	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
@@ -387,7 +385,7 @@ foreach my $i (1 .. 5)
 	all_is_well('cancel');
 }
 
-# However long the worker takes to end, the call does not return before.
+# The call does not return before its worker has ended, however long that takes.
 {
 	my $pid = send_and_wait($session, 600);
 
@@ -404,7 +402,7 @@ foreach my $i (1 .. 5)
 	all_is_well('a worker that takes its time');
 }
 
-# An error in a subtransaction that goes on
+# An error in a subtransaction; the transaction continues
 {
 	$session->query('BEGIN; SAVEPOINT s; SET LOCAL statement_timeout = 50');
 	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)})->{state},
@@ -416,7 +414,7 @@ foreach my $i (1 .. 5)
 	$session->query('COMMIT');
 }
 
-# The worker is ended by somebody else.
+# Another process terminates the worker.
 {
 	my $pid = send_and_wait($session, 600);
 	my $result;
@@ -479,7 +477,7 @@ foreach my $i (1 .. 5)
 	my $pid = send_and_wait($session, 600);
 
 	$node->stop('fast');
-	# the worker is told to stop, too, and may be the first to do so
+	# the worker is terminated as well, and may be first
 	like($session->result->{state}, qr/^(?:session ended|57000)\z/, 'the server is stopped');
 	ok(!status_of($pid), 'the server is stopped: no worker is left');
 	$session->quit;
@@ -523,7 +521,7 @@ foreach my $i (1 .. 5)
 	# psql has ended, too
 	eval { $session->quit };
 
-	# a server can be started again once all of this one is gone
+	# a server can start only after all processes of this one have ended
 	wait_for(
 		'the server to end',
 		sub {
@@ -532,7 +530,7 @@ foreach my $i (1 .. 5)
 		});
 }
 
-# No worker can be had.
+# No worker slot is free.
 {
 	$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 	$node->start;
@@ -549,7 +547,7 @@ foreach my $i (1 .. 5)
 	$node->stop;
 }
 
-# The server may run on one CPU only, and needs no worker then.
+# The server may run on one CPU only, and needs no worker.
 {
 	run_on($cpus[1]);
 	$node->start;

@@ -1,5 +1,5 @@
 
-# A clock at a wrong rate: the drift that is found must be what was injected.
+# A clock with a wrong rate: the drift found must be the injected one.
 
 use strict;
 use warnings;
@@ -15,17 +15,16 @@ my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/drift_clock.so';
 plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
   unless -f $shim;
 
-# A loaded machine may let a process wait for long, but none of these would end
-# by itself in so many seconds, nor needs so many of CPU time to end.  On a quiet
-# one it should be 10 ms.
+# On a loaded machine a process may wait for long. But none of the statements would end by itself
+# within this many seconds, or needs this much CPU time to end. On an idle machine the time should
+# be 10 ms.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
 
-# Has that process's CLOCK_MONOTONIC run ppm fast, be that many ns ahead, now
-# and then be read that many ns late, and every so many ns step ahead and stand
-# still by so many.
+# Makes CLOCK_MONOTONIC of this process run fast by ppm, be ahead by some ns, return some readings
+# late, and step ahead and stand still by some ns at intervals.
 sub inject
 {
 	my ($pid, $ppm, $ahead, $delay, $every, $step, $still) = @_;
@@ -44,7 +43,7 @@ close($fh);
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 {
-	# only the server's clock is to lie
+	# inject faults into the server's clock only
 	local $ENV{LD_PRELOAD} = $shim;
 	local $ENV{DRIFT_CLOCK_CONTROL} = $control;
 	$node->start;
@@ -57,13 +56,14 @@ my $pid = $session->pid;
 my $tsc = $node->safe_psql('postgres',
 	q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) eq 't';
 
-# whatever has to be calibrated comes first
+# calibrate first
 $session->query('SELECT count(*) FROM clock_sources');
 
-# The first intervals measured for each truth: all, and those that contain it.
+# Number of intervals at the first attempt, and of those that contain the truth.
 my ($intervals, $containing) = (0, 0);
 
-# Whether the interval of a drift contains the truth and, unless that is 0 or the interval may be wide, not 0.
+# Returns whether the interval of a drift contains the truth and excludes 0. It may contain 0 if the
+# truth is 0 or the interval may be wide.
 sub is_right
 {
 	my ($row, $truth, $wide) = @_;
@@ -72,10 +72,9 @@ sub is_right
 	return $truth == 0 || $wide || abs($row->{drift_ppm}) > $row->{drift_margin_ppm};
 }
 
-# Measures until what the sub measures is right: its first value, a row, contains the truth and, if there is
-# such a sub, the other sub returns true for all of its values.  An interval of 95 % misses the truth in one
-# case of 20, and a process that waits for the CPU may see two steps as one, but neither happens five
-# times in a row.
+# Repeats a measurement until it is right: its first value, a row, contains the truth, and the
+# second sub, if given, returns true for all values. A 95 % interval misses the truth in one of 20
+# cases, and a waiting process may see two steps as one. Neither happens five times in a row.
 sub measured
 {
 	my ($truth, $measure, $also, $wide) = @_;
@@ -92,8 +91,8 @@ sub measured
 	return wantarray ? @values : $values[0];
 }
 
-# The truth in the interval, and 0 outside of it unless it is the truth or the
-# interval may be wide.
+# Checks that the interval contains the truth and excludes 0, unless the truth is 0 or the interval
+# may be wide.
 sub contains
 {
 	my ($row, $truth, $what, $wide) = @_;
@@ -114,7 +113,7 @@ sub drift_of
 		"SELECT * FROM clock_drift('$source', $duration, '$reference')");
 }
 
-# The same, measured until it is right.
+# The same, repeated until it is right.
 sub right_drift_of
 {
 	my ($truth, @arguments) = @_;
@@ -137,15 +136,15 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 			'0 0 0 0 0 0', "$source at $ppm ppm: a rate is no step");
 	}
 	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', $duration),
-		0, "an honest clock beside one at $ppm ppm");
+		0, "a correct clock compared with one at $ppm ppm");
 
-	# seen from the clock that is wrong, the honest ones drift
+	# with the wrong clock as reference, correct clocks drift
 	my $seen = (1 / (1 + $ppm / 1e6) - 1) * 1e6;
 	contains(scalar right_drift_of($seen, 'monotonic_raw', 'system', $duration),
 		$seen, "monotonic_raw against a reference at $ppm ppm");
 }
 
-# For longer, and the interval becomes narrower
+# A longer run makes the interval narrower
 {
 	inject($pid, 200);
 	my $short = right_drift_of(200, 'system', 'kernel', 0.02);
@@ -159,7 +158,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 		'<', $short->{drift_margin_ppm}, 'more is known after a longer time');
 }
 
-# Wide brackets are left out: the middle of one is half of the delay too early
+# Wide brackets are ignored: their middle is early by half of the delay
 {
 	my $delay = 20_000;
 
@@ -176,7 +175,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	cmp_ok($row->{bracket_ns}, '<', $delay, 'nor is it in the median bracket');
 }
 
-# Only relative to others can a rate be seen
+# A rate can only be seen relative to other clocks
 if ($tsc)
 {
 	contains(scalar right_drift_of(0, 'rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
@@ -190,7 +189,7 @@ foreach my $ppm (200, -200)
 	inject($pid, $ppm);
 	my (@rows, $edges);
 
-	# The bracket at the start is not known.  It can be wide if the process loses the CPU just then.
+	# The bracket at the start is not known. It can be wide if the process loses the CPU then.
 	foreach (1 .. 5)
 	{
 		my $result = $session->query("SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)");
@@ -214,15 +213,14 @@ foreach my $ppm (200, -200)
 	cmp_ok($edges, '<=', 3, 'and no more than asked for');
 }
 
-# Whether the session executes something.
+# Returns whether the session is executing something.
 sub is_active
 {
 	return $killer->query("SELECT state FROM pg_stat_activity WHERE pid = $pid")->{out} eq 'active';
 }
 
-# A jump within a run is no part of the rate, and is told of (if less time than
-# its size passes between two looks: hence 0.3 s back).  -3 s is further back
-# than the run's start.
+# A jump within a run is not part of the rate, but is reported. Between two observations must pass
+# less time than its size, hence 0.3 s backwards. -3 s is before the run's start.
 foreach my $case (
 	[ 2_000_000, 'system', 'kernel' ],
 	[ 10_000_000_000, 'system', 'kernel' ],
@@ -234,7 +232,7 @@ foreach my $case (
 	my ($step, $source, $reference) = @$case;
 	my $what = $reference eq 'system' ? "a reference's step of $step ns" : "a step of $step ns";
 
-	# seen from its reference, a clock does the opposite
+	# with the wrong clock as reference, the sign changes
 	my $seen = $reference eq 'system' ? -$step : $step;
 	my $kind = $seen > 0 ? 'warp' : $reference eq 'system' ? 'lag' : 'backward';
 	my %counts = (backward => 'backward_steps', warp => 'warps', lag => 'lags');
@@ -279,9 +277,9 @@ foreach my $case (
 	like($said, qr/^$warnings{$kind}$hint\z/, "$what: warning");
 }
 
-# A clock that steps again and again has the rate that it has in between.  A step
-# back is seen as such, or as a lag, depending on the time between two looks; one
-# that happens while the process waits may be taken together with the next.
+# A clock that steps repeatedly has the rate that it has between the steps. A step backwards is
+# reported as such or as a lag, depending on the time between two observations. A step while the
+# process waits may be added to the next one.
 foreach my $case (
 	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 3, -1_000_000, 200 ],
 	[ 1, -200_000, 0 ], [ 1, 200_000, 0 ])
@@ -316,7 +314,7 @@ foreach my $case (
 	diag "$what: $row->{backward_steps} back, $row->{warps} warps, $row->{lags} lags";
 }
 
-# A clock that stands still now and then has fallen behind
+# A clock that stands still at intervals falls behind
 foreach my $still (3_000_000, 100_000_000)
 {
 	my $what = "still for $still ns in each 300 ms";
@@ -349,7 +347,7 @@ foreach my $ppm (-1e6, -3e6)
 		"a clock that $what: warning")
 	  if $ppm < -1e6;
 
-	# where the process hardly has the CPU, this may look like a jump
+	# this may appear as a jump if the process hardly gets the CPU
 	foreach (1 .. 5)
 	{
 		($row, $said) = drift_of('monotonic_raw', 'system', 0.2);
@@ -367,7 +365,7 @@ foreach my $ppm (-1e6, -3e6)
 	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
 }
 
-# Where the truth is in the interval at the first attempt in 95 % of all cases, it is in 80 % of 40 and more.
+# If 95 % of the intervals at the first attempt contain the truth, then 80 % of 40 and more do.
 cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
 inject(0, 0);
 

@@ -1,6 +1,5 @@
 
-# Advice and checks: what is wrong with a clock is said, and what is right is
-# not complained of.
+# Advice and checks: every fault of a clock is reported, and a correct clock is not.
 
 use strict;
 use warnings;
@@ -18,7 +17,7 @@ plan skip_all => "no $dir/slow_clock.so: say by CLOCKTIMING_SHIM_DIR where it is
 my $checks = 'cost,backward_steps,warps,lags,drift,skew,gaps,tsc_frequency,invariant_tsc';
 my @checks = sort(split(/,/, $checks), 'explain_clock', 'overall');
 
-# A server whose clock_gettime() is that of a shim, if any.
+# Starts a server, with the shim for clock_gettime() if there is one.
 sub start
 {
 	my ($name, $config, %environment) = @_;
@@ -34,8 +33,8 @@ sub start
 	return $node;
 }
 
-# The checks that clock_check() fails, in one text.  Half a second holds some 50 faults where
-# other processes have most of the CPU.
+# Returns the checks that clock_check() fails, as one text. Half a second contains some 50 faults
+# even if other processes have most of the CPU.
 sub failed
 {
 	my ($session, $arguments) = @_;
@@ -48,7 +47,7 @@ sub failed
 	return $failed // '';
 }
 
-# The figure that a finding states, in the unit of clock_check_detail().
+# Returns the figure of a finding, in the unit of clock_check().
 sub figure
 {
 	my ($check, $finding) = @_;
@@ -88,17 +87,18 @@ sub advice
 	is($ranks[0], $ranks[1], "$what: which is that of the worst check");
 	is_deeply([ @ranks[ 1 .. $#ranks ] ], [ sort { $b <=> $a } @ranks[ 1 .. $#ranks ] ], "$what: worst first");
 
-	# clock_check() measures anew, so only the injected fault must be in its sample, too.  Whatever else
-	# clock_advice() warned of must exceed clock_check()'s threshold by the figure of that warning.
+	# clock_check() measures again, so only the injected fault must be found again. For other
+	# warnings of clock_advice(), the threshold of clock_check() is raised to the figure of the
+	# warning.
 	my %threshold = map { split /\|/ } split /\n/,
-	  $session->query(q{SELECT check_name, threshold FROM clock_check_detail(0.1) WHERE threshold IS NOT NULL})->{out};
+	  $session->query(q{SELECT check_name, threshold FROM clock_check(0.1) WHERE threshold IS NOT NULL})->{out};
 	%failed = map { $_ => 1 } split /,/, failed($session, '0.5');
 	ok($failed{$fault}, "$what: clock_check does not pass $fault") if $fault;
 	foreach my $check (grep { $rows{$_}{severity} eq 'warning' && $_ ne 'overall' } @order)
 	{
 		my $finding = $rows{$check}{finding};
 
-		# the threshold of a cost is itself measured, and the finding states by what
+		# the threshold of a cost is measured; the finding contains the factor
 		$threshold{$check} = 0.9 * $1
 		  if $check eq 'cost' && $finding =~ /a system call ([\d.]+) ns/ && 0.9 * $1 < 200;
 		cmp_ok(figure($check, $finding) // -1,
@@ -114,38 +114,38 @@ sub advice
 	return \%rows;
 }
 
-# An honest clock.  How much time others take is theirs to know.
+# A correct clock. The time of other processes is unknown.
 {
-	my $node = start('honest', '');
+	my $node = start('correct', '');
 	my $session = ClockSession->new($node);
 
-	# PostgreSQL 19 calibrates the TSC when it starts.  On a busy machine the result can be wrong by more
-	# than the limit, which would be a finding.
+	# PostgreSQL 19 calibrates the TSC at its start. On a busy machine the result may be wrong by
+	# more than the limit, which is a finding.
 	for (1 .. 20)
 	{
 		last
-		  if $session->query(q{SELECT figure < 300 FROM clock_check_detail(0.05, max_skew_ns => 'infinity')
+		  if $session->query(q{SELECT figure < 300 FROM clock_check(0.05, max_skew_ns => 'infinity')
 			WHERE check_name = 'tsc_frequency'})->{out} eq 't';
 		$session->quit;
 		$node->restart;
 		$session = ClockSession->new($node);
 	}
-	my $rows = advice($session, 'honest');
+	my $rows = advice($session, 'correct');
 
 	foreach my $check (qw(cost backward_steps warps lags drift skew))
 	{
-		is($rows->{$check}{severity}, 'ok', "honest: $check")
+		is($rows->{$check}{severity}, 'ok', "correct: $check")
 		  or diag $rows->{$check}{finding};
 	}
-	is(failed($session, ''), '', 'honest: every check is passed');
+	is(failed($session, ''), '', 'correct: every check passes');
 	is(failed($session, q{0.1, 0, 'infinity', 'infinity', 'infinity'}),
 		'cost', 'no reading is free');
 	$session->quit;
 	$node->stop;
 }
 
-# A system clock that costs a system call, and no worker for the skew; the kernel
-# is said to have other sources, where that can be said
+# A system clock that needs a system call, and no worker for the skew; the kernel's list of other
+# sources is injected if possible
 {
 	my $kernel = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 	mkdir $kernel or die "$kernel: $!";
@@ -158,7 +158,7 @@ sub advice
 	my $session = ClockSession->new($node);
 	my $rows;
 
-	# that of the server must be the slow one, too
+	# the server must read the slow clock, too
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -175,7 +175,7 @@ sub advice
 		  . ' update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine'
 		  . q{ ask the provider: to change the kernel's clock source from hpet to hyperv_clocksource_tsc_page},
 		'slow: what to do');
-	# each command is whole, in a line of its own or with other words
+	# a command is complete, on a line of its own or within text
 	my $actions = $session->query(q{SELECT action FROM clock_advice(0.1) WHERE check_name = 'cost'})->{out};
 	like($actions, qr{^cd /sys/devices/system/clocksource/clocksource0$}m, 'slow: a command in one line');
 	like($actions, qr{^echo hyperv_clocksource_tsc_page > current_clocksource$}m, 'slow: and one that is long');
@@ -195,7 +195,7 @@ sub advice
 		'no worker: what cannot be found is no pass');
 	is($session->query('SELECT 1')->{out}, '1', 'the session goes on');
 
-	# the server chose to read the slow clock
+	# the server chose the slow clock
 	if ($node->pg_version->major >= 19
 		&& $session->query(q{SELECT available FROM clock_sources WHERE source = 'rdtsc'})->{out} eq 't')
 	{
@@ -210,7 +210,7 @@ sub advice
 	$node->stop;
 }
 
-# A clock that goes back, and one that jumps: see fake_clock.c for the words
+# A clock that goes backwards, and one that jumps; see fake_clock.c for the control file
 SKIP:
 {
 	skip 'no fake_clock.so', 1 unless -f "$dir/fake_clock.so";
@@ -219,7 +219,7 @@ SKIP:
 	my $generation = 0;
 
 	my $write = sub {
-		# in place: who has it mapped would be killed by reading what was cut off
+		# overwritten in place: truncating a mapped file would kill the processes that map it
 		open(my $fh, -e $control ? '+<' : '>', $control) or die "$control: $!";
 		syswrite($fh, pack('q16', @_, (0) x (16 - @_))) == 128 or die "$control: $!";
 		close($fh);
@@ -239,7 +239,7 @@ SKIP:
 		$session->query(
 			q{SELECT set_config('timing_clock_source', 'system', false)
 				FROM pg_settings WHERE name = 'timing_clock_source'});
-		# a clock that is fast is so from the first fault on
+		# a clock that runs fast does so from the first fault on
 		$write->(++$generation, $session->pid, $kind, 2, 20000,
 			$what eq 'fast' ? 1 : 1000000000, $size);
 		$rows = advice($session, $what, $check);

@@ -1,7 +1,6 @@
-# clock_compare() and clock_compare_plot() beside ministat of the same numbers.
-# What ministat rounds, by its table of Student's t with three decimals that
-# ends at 100 degrees of freedom and by the digits that it prints, is all that
-# may differ.
+# clock_compare() and its plot agree with ministat for the same numbers. The only differences are
+# ministat's rounding: its table of Student's t has three decimals and ends at 100 degrees of
+# freedom, and it prints few digits.
 
 use strict;
 use warnings;
@@ -20,7 +19,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my $seed = 20240229;
 
-# The same figures on every run and machine: a generator of our own (Lehmer's).
+# A random number generator (Lehmer's) with the same figures on every run and machine.
 sub uniform
 {
 	$seed = $seed * 48271 % 2147483647;
@@ -34,7 +33,7 @@ sub normal
 	return $sum;
 }
 
-# Data of many sizes, scales, spreads and shapes, of few digits and of many.
+# Data sets of many sizes, scales, spreads and shapes, with few digits and with many.
 sub data_set
 {
 	my ($shape, $n, $center, $spread) = @_;
@@ -44,11 +43,11 @@ sub data_set
 	{
 		my $x = $shape == 0 ? normal() : $shape == 1 ? uniform() * 4 - 2
 		  : $shape == 2 ? -log(uniform()) : int(uniform() * 5);
-		# a straggler
+		# an outlier
 		$x += 20 if $shape == 4 && uniform() < 0.1;
 		push @x, sprintf($shape == 3 ? '%.0f' : '%.10g', $center + $spread * $x);
 	}
-	# neither may be constant: that is another test's
+	# the values must differ; equal ones are tested elsewhere
 	$x[0] += $spread if !grep { $_ != $x[0] } @x;
 	return \@x;
 }
@@ -78,9 +77,8 @@ sub sql_array
 	return "'{" . join(',', @$x) . "}'::float8[]";
 }
 
-# Two figures of which one is printed with so many digits: equal, or next to
-# each other where a half was rounded the other way.  "slack" is what the
-# printed one may be off besides.
+# Compares two figures, one of which is rounded to some digits: equal, or adjacent if a half was
+# rounded the other way. "slack" is a further deviation allowed for the rounded one.
 sub same_digits
 {
 	my ($ours, $printed, $digits, $slack) = @_;
@@ -96,16 +94,15 @@ sub near
 	return abs($ours - $theirs) <= $share * abs($theirs);
 }
 
-# Debian has ministat of 2015 and of 2025.  The former loses digits of standard
-# deviations, its median of an even number of values is the larger of the middle
-# two, and it takes the first mean for exact where it gives the margin in percent.
+# Debian has ministat of 2015 and of 2025. The former loses digits of standard deviations, uses the
+# larger of the two middle values as the median, and ignores the error of the first mean in the
+# margin in percent.
 write_file('even', [ 1, 2, 3, 5 ]);
 my $old = ministat('-n', 'even') =~ /^x +4 +1 +5 +3 /m;
 note($old ? 'ministat of 2015' : 'ministat of 2025');
 
 my @levels = (80, 90, 95, 98, 99, 99.5);
-# What ministat calls 99.5 % is the column of its table for 99.8 %: z is 3.090
-# there, not 2.807.
+# ministat's 99.5 % is the column of its table for 99.8 %: z is 3.090 there, not 2.807.
 my %true = map { $_ => $_ == 99.5 ? 99.8 : $_ } @levels;
 my @cases;
 for my $i (0 .. 251)
@@ -116,9 +113,9 @@ for my $i (0 .. 251)
 	my $spread = abs($center) * (0.001, 0.03, 0.3, 2)[ $i % 4 ];
 	my $shift = (0, 0.2, 0.6, 1, 1.5, 4)[ int($i / 6) % 6 ];
 
-	# for the pictures, below: the median of an odd number is what everybody says
+	# for the plots below: the median of an odd number of values is the same everywhere
 	($n, $m) = ($n - 1 + $n % 2, $m - 1 + $m % 2) if $i % 6 == 1;
-	# whole numbers need some room
+	# whole numbers need a larger spread
 	$spread = 3 if $i % 5 == 3 && $spread < 1;
 	push @cases, [
 		data_set($i % 5, $n, $center, $spread),
@@ -127,13 +124,13 @@ for my $i (0 .. 251)
 	];
 }
 
-# all of them in one session
+# all statements in one session
 my $sql = '';
 my $k = 0;
 for my $case (@cases)
 {
 	my $arrays = sql_array($case->[0]) . ', ' . sql_array($case->[1]);
-	# numeric, as it is exact
+	# numeric, because it is exact
 	$sql .= 'SELECT ' . $k++ . ', c.data, c.n, c.min, c.max, c.median, c.mean, c.stddev, c.difference, c.difference_margin,' .
 	  ' c.difference_percent, c.difference_margin_percent, c.pooled_stddev, c.p_value, c.verdict,' .
 	  " (SELECT stddev_samp(x::numeric(50,20))" .
@@ -168,7 +165,7 @@ for my $k (0 .. $#cases)
 			my ($mine, $printed) = ($ours[$k][$i][ $j + 1 ], $table[$i][ $j + 1 ]);
 			$mine = (sort { $a <=> $b } @{ $cases[$k][$i] })[ @{ $cases[$k][$i] } / 2 ] if $names[$j] eq 'median' && $old;
 			next if same_digits($mine, $printed, 8);
-			# the old one subtracts squares of large numbers from each other
+			# the older version subtracts the squares of large numbers
 			my ($n, $mean) = @{ $ours[$k][$i] }[ 1, 5 ];
 			next if $old && $names[$j] eq 'stddev' && same_digits($mine, $printed, 8, 4e-16 * $n * ($mean / $mine)**2 * $mine);
 			push @wrong, "$names[$j] of $i: $mine, ministat $printed";
@@ -181,10 +178,10 @@ for my $k (0 .. $#cases)
 	my $label = sprintf '%.1f', $level;
 	my $different = $verdict eq 'difference' ? 1 : 0;
 	push @wrong, "verdict in words: $verdict" if !$different && $verdict ne 'no difference proven';
-	# by p, the same
+	# the decision by p is the same
 	push @wrong, "p = $p" if $different != ($p < 1 - $true{$level} / 100 ? 1 : 0);
 
-	# an error that is within 0.1 % of the difference: a rounded table may go either way
+	# error and difference agree within 0.1 %: a rounded table may decide either way
 	my $close = near($error, abs($difference), 1e-3);
 	$undecided++ if $close;
 	push @wrong, "verdict: $verdict, ministat: $text" if !$close && $different != ($text =~ /^Difference at $label% confidence$/m ? 1 : 0);
@@ -213,11 +210,10 @@ for my $level (@levels)
 }
 note(($undecided || 0) . ' too close to call for a rounded table');
 
-# The picture, symbol by symbol, and all the text around it.  Frames are part of
-# our width, but not of ministat's, and it indents by a tab.  It has no more rows
-# than the last data set needs, and so loses what is above those of the first:
-# our rows there must have symbols of the first alone.  Last, no value may be
-# missing.
+# The plot symbol by symbol, with all text around it. Our width includes the frame, ministat's does
+# not, and it indents by a tab. ministat has no more rows than the last data set needs, and drops
+# higher rows of the first. In these rows, our plot may have symbols of the first data set only. At
+# the end, no value may be missing.
 my @pictures = (
 	[ [ 1 .. 9 ], [ 3 .. 10, 5 ] ],
 	[ [ 50, 200, 150, 400, 750, 400, 150 ], [ 150, 400, 720, 500, 930 ] ],
@@ -237,8 +233,8 @@ for my $i (0 .. $#pictures)
 	my $separate = $i % 2;
 	my $theirs = ministat('-w', $width - 2, ($separate ? '-s' : ()), 'a', 'b');
 	my $picture = $node->safe_psql('postgres',
-		'SELECT * FROM clock_compare_plot(' . sql_array($a) . ', ' . sql_array($b) .
-		", method => 'student', width => $width, separate => " . ($separate ? 'true' : 'false') . ')');
+		'SELECT plot FROM clock_compare(' . sql_array($a) . ', ' . sql_array($b) .
+		", method => 'student', plot_width => $width, separate => " . ($separate ? 'true' : 'false') . ') WHERE plot IS NOT NULL');
 
 	my %symbols = map { $_ => 0 } qw(x + *);
 	for (grep { /^\|[ x+*]+\|$/ } split /\n/, $picture)
@@ -247,7 +243,7 @@ for my $i (0 .. $#pictures)
 	}
 	$theirs =~ s/^\t/        /mg;
 	chomp $theirs;
-	# margins are computed, not looked up
+	# margins are computed instead of read from a table
 	for ($theirs, $picture)
 	{
 		s/ \+\/- \S+$/ +- .../mg;
@@ -260,14 +256,14 @@ for my $i (0 .. $#pictures)
 	is($picture, $theirs, "picture $i, $width columns" . ($separate ? ', bars apart' : ''));
 }
 
-# ministat's table is 75 columns wide: ours is narrower then, the plot is the same
+# ministat's table is 75 columns wide: ours is narrower then, with the same plot
 write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');
 my @picture = split /\n/, $node->safe_psql('postgres',
-	'SELECT * FROM clock_compare_plot(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ')');
-is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot by default');
-is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns by default');
+	'SELECT plot FROM clock_compare(' . sql_array($pictures[0][0]) . ', ' . sql_array($pictures[0][1]) . ', plot_width => 74) WHERE plot IS NOT NULL');
+is_deeply([ grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } @picture ], \@theirs, 'the plot');
+is(scalar(grep { length > 74 } @picture), 0, 'at most 74 columns');
 
 $node->stop;
 done_testing();

@@ -1,6 +1,6 @@
 
-# Rows that arrive while a run is going on, and throttled runs that are cancelled,
-# time out or are left before their end.
+# Rows that are returned during a run, and throttled runs that are cancelled, time out, or are not
+# read to the end.
 
 use strict;
 use warnings;
@@ -63,7 +63,7 @@ foreach my $call (@calls[ 0, 3, 6 ])
 	$fresh->quit;
 }
 
-# Rows arrive one by one.  The whole run would take longer than any test.
+# Rows are returned one by one. The whole run would take longer than any test.
 $session->query('SET clocktiming.progress_interval = 0');
 $session->query('BEGIN');
 foreach my $rate ('NULL', 200)
@@ -79,17 +79,17 @@ foreach my $rate ('NULL', 200)
 	{
 		$result = $session->query('FETCH FROM c');
 		like($result->{out}, qr/^@{[sprintf '%.3f', $n * 0.2]}\|/, "rate $rate: row $n");
-		# no sooner than its interval ends, and long before the run does
+		# each row is returned after its interval and long before the end of the run
 		cmp_ok(time - $start, '>=', $n * 0.2, "rate $rate: row $n is not early");
 		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n comes when its interval ends");
 	}
 
-	# Nobody asks for the next rows, until these intervals are over.
+	# The client fetches no row until these intervals are over.
 	usleep(500_000);
 	$result = $session->query('FETCH 2 FROM c');
 	is($result->{out}, "0.800|f|0.000000\n1.000|f|0.000000", "rate $rate: intervals that were missed");
 
-	# An interval begun late is sampled as far as there was time for it.
+	# An interval that begins late is sampled for the rest of its time.
 	foreach (1 .. 100)
 	{
 		$result = $session->query('FETCH FROM c');
@@ -107,7 +107,7 @@ is($session->query(q{SELECT (clock_timeline('system', 0.3, 0.1)).elapsed_s})->{o
 	"0.100\n0.200\n0.300", 'FETCH_COUNT');
 $session->query('\unset FETCH_COUNT');
 
-# Left before their end many times: nothing remains.
+# Runs that are not read to the end, many times: no resources remain.
 my $early = q{DO $$ BEGIN FOR i IN 1 .. 100 LOOP
 	PERFORM clock_timeline('system', 60, 0.001, %s) LIMIT 2; END LOOP; END $$};
 foreach my $rate ('NULL', 1000)
@@ -120,7 +120,7 @@ foreach my $rate ('NULL', 1000)
 	cmp_ok($session->memory - $before, '<', 100_000, "rate $rate: memory after them");
 }
 
-# Many rows of one statement take no more memory than a few.
+# A statement with many rows takes no more memory than one with few.
 {
 	my $idle = $session->memory;
 	my $most;
@@ -135,8 +135,8 @@ foreach my $rate ('NULL', 1000)
 	$session->query('COMMIT');
 }
 
-# Progress: for a caller who sees rows only at the end, each interval's figures,
-# and those of a throttled run.
+# Reports of progress: each interval's figures for a caller who gets all rows at the end, and those
+# of a throttled run.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my $notice =
   qr/NOTICE:  progress: system: \d\.\d s elapsed, \d\.\d s remaining, (?:no readings|(?:\d+ readings, )?mean \d+\.\d\d ns, stddev \d+\.\d\d ns(?:, p50 \S+ ns, p99 \S+ ns, max \S+ ns, \d+ gaps, \S+ ms lost, 0 backward steps)?)\n/;
@@ -149,7 +149,7 @@ foreach my $call (
 {
 	my $result = $session->query("SELECT count(*) FROM $call");
 
-	# the least of instants may be none at all
+	# the smallest number of readings may be none
 	$result->{err} =~ s/WARNING:  no reading of .*\nDETAIL:.*\nHINT:.*\n//;
 	like($result->{err}, qr/^(?:$notice){1,6}\z/, "$call: reports");
 }
@@ -157,7 +157,7 @@ like($session->query(q{SELECT count(*) FROM clock_timeline('system', 0.5, 0.1)})
 	qr/ \d+ readings, mean .* backward steps\n/, 'reports at an edge are of the interval');
 $session->query('SET clocktiming.progress_interval = 0');
 
-# The server's clock changes under a cursor.
+# The server's clock changes while a cursor is open.
 if ($node->pg_version >= 19
 	&& $node->safe_psql('postgres',
 		q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) eq 't')

@@ -1,6 +1,6 @@
 
-# clock_explain: whatever ends it, the session is as it was; parallel plans;
-# privileges; other extensions beside it.
+# clock_explain: the session is unchanged however a call ends; parallel plans; privileges; other
+# extensions.
 
 use strict;
 use warnings;
@@ -56,7 +56,7 @@ my $parallel = q{
 	SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 	SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 2};
 
-# Everything that must be as it was.
+# State of the session that must not change.
 my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w;
 	SELECT count(*) FROM log};
@@ -77,7 +77,7 @@ sub as_before
 	return;
 }
 
-# Interrupted in the middle: cancelled, timed out, failed; with workers and without
+# Interrupted calls: cancelled, timed out, failed; with workers and without
 my %long = (
 	'SELECT count(*) FROM generate_series(1, 100000000)' => 'a scan',
 	'SELECT pause(0.01) FROM b' => 'a parallel scan',
@@ -108,7 +108,7 @@ foreach my $method (@methods)
 			is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 			as_before($what);
 
-			# in a subtransaction, whose transaction goes on
+			# in a subtransaction; the transaction continues
 			$session->query("BEGIN; INSERT INTO log VALUES ('kept'); SAVEPOINT s");
 			$session->query("SET LOCAL statement_timeout = '100ms'");
 			is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
@@ -121,7 +121,7 @@ foreach my $method (@methods)
 		}
 	}
 
-	# an error in the middle: of the leader, of a worker, and one that is caught
+	# an error during the run: in the leader, in a worker, and one that is caught
 	foreach my $query (
 		'SELECT 1 / (i - 4000) FROM generate_series(1, 5000) AS i',
 		'SELECT count(1 / (i - 4999)) FROM b',
@@ -151,7 +151,7 @@ foreach my $method (@methods)
 	}
 }
 
-# A client that is gone
+# The client disconnects
 SKIP:
 {
 	foreach my $method (@methods)
@@ -169,8 +169,8 @@ SKIP:
 	}
 }
 
-# Rows and loops of parallel plans are EXPLAIN ANALYZE's own.  Each is a query,
-# its settings, and a pattern that its plan matches.
+# Rows and loops of parallel plans equal those of EXPLAIN ANALYZE. Each entry has a query, its
+# settings, and a pattern that its plan matches.
 my @shapes = (
 	[ 'SELECT count(*) FROM a', '', 'Gather .*Seq Scan' ],
 	[ 'SELECT * FROM a WHERE i % 3 = 0', '', '^Gather Seq Scan' ],
@@ -196,7 +196,7 @@ my @shapes = (
 	[ 'SELECT counts(), count(*) FROM a', '', '' ],
 	[ 'SELECT count(*) FROM a WHERE k < 0', '', 'Gather' ],
 	[ 'WITH c AS MATERIALIZED (SELECT k, count(*) AS n FROM a GROUP BY k) SELECT * FROM c JOIN b ON b.i = c.n', '', 'Gather' ]);
-# The server's, of all nodes in order, as lines
+# The server's nodes, in order, as lines
 my $nodes = q{
 	CREATE FUNCTION pg_temp.nodes(plan jsonb, depth integer DEFAULT 0)
 	RETURNS TABLE (node_type text, loops numeric, rows numeric) LANGUAGE plpgsql AS $$
@@ -222,8 +222,8 @@ my $nodes = q{
 					OR c.loops > 0 AND abs(c.rows::numeric / c.loops - e.rows) > 0.5)
 		FROM clock_explain(query, method => method) AS c FULL JOIN pg_temp.expected(query) AS e USING (node) $$};
 
-# Who comes first decides whether the leader, or a worker, finds anything left
-# to do, and so whether it executes what is below: so more than once.
+# The leader or a worker may find no rows left and so not execute the nodes below. That depends on
+# which process is first, so the comparison is repeated.
 sub compare
 {
 	my ($s, $quoted, $method) = @_;
@@ -280,14 +280,14 @@ foreach my $shape (@shapes)
 }
 as_before('parallel plans');
 
-# Workers did take part, and are timed
+# Workers took part, and are timed
 my $marks = $session->query(
 	q{SELECT string_agg(note, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE note LIKE '%mean of%'});
 like($marks->{out}, qr/mean of 3 processes/, 'workers are timed');
 is( $session->query(
 		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
 	't', 'all their calls with sampling => 1');
-# all sleep: what a process takes is not less than half of what it sleeps
+# all processes sleep: the time of a process is at least half of its sleep
 is( $session->query(
 		q{SELECT count(*) FROM clock_explain('SELECT pause(0.002) FROM b WHERE i <= 60') AS c
 			WHERE total_ms > 0 AND total_ms * loops / least(loops, 1) >= 30 AND node_type = 'Gather'})->{out},
@@ -299,7 +299,7 @@ is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT 
 	't', 'with no workers to be had');
 $session->query('RESET max_parallel_workers');
 
-# As it is in the regression tests of the server
+# The settings under which the server's own regression tests run
 my $debug = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 foreach my $mode ('on', 'regress')
 {
@@ -342,7 +342,7 @@ like(
 	qr/mean of 3 processes/, 'whose workers are timed');
 is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'the setting is not for it');
 $watcher->quit;
-# a number that belongs to nothing, or to somebody else, does no harm
+# an invalid handle, or the handle of another segment, does no harm
 $session->query(q{SET clocktiming.worker_timing = '4711'});
 is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a setting of no meaning');
 $session->query(q{SET clocktiming.worker_timing = 'nonsense'});
@@ -376,7 +376,7 @@ like($session->query(q{SELECT * FROM clock_explain_text('INSERT INTO w VALUES (0
 	qr/^Trigger before: time=\d+\.\d+ calls=1$/m, 'triggers are shown');
 is($session->query('SELECT count(*) FROM w WHERE k <> 0')->{out}, '0', 'nothing was written');
 
-# Nested: a query that explains, also in a parallel plan's leader
+# Nested: a query that calls clock_explain, also in the leader of a parallel plan
 is( $session->query(q{SELECT sum(c.rows) FROM clock_explain(
 		'SELECT sum(d.rows) FROM b, clock_explain(''SELECT count(*) FROM a'') AS d WHERE b.i < 3') AS c WHERE node = 1})->{out},
 	'1', 'nested');
@@ -390,8 +390,8 @@ $session->query($twenty) for 1 .. 5;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
-# A process that is stopped in the middle of a run, as a virtual machine is that is frozen: it is said, and no node has that time
-# without a margin.
+# A process that is stopped during a run, like a frozen virtual machine: the output says so, and no
+# node has that time without a margin.
 {
 	my $s = ClockSession->new($node);
 	$s->send(q{SELECT string_agg(concat_ws('|', node_type, total_ms, total_margin_ms, self_ms, self_margin_ms, run_ms, note), E'\n' ORDER BY node)
@@ -410,7 +410,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/^.*WARNING.*$/m, 'no warnings in the log');
 unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 
-# Other extensions beside it, in both orders
+# Other extensions, in both orders
 foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
 {
 	my $loads = $libraries;
@@ -445,7 +445,7 @@ auto_explain.log_nested_statements = on
 			$s->query("SET auto_explain.log_timing = $timing");
 			my $result = $s->query($call);
 
-			# counting rows is what we want as well
+			# sampling needs row counts anyway
 			if ($method eq 'sampling' && $timing eq 'off')
 			{
 				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");
@@ -457,7 +457,7 @@ auto_explain.log_nested_statements = on
 		$s->query('RESET auto_explain.log_timing; RESET auto_explain.log_analyze');
 		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: and off again");
 	}
-	# only what is executed at the top is logged, which is not ours
+	# only top-level executions are logged, and ours is not one
 	$s->query('SET auto_explain.log_nested_statements = off; SET auto_explain.log_analyze = on');
 	is($s->query(q{SELECT max(rows) FROM clock_explain('SELECT * FROM a')})->{out}, '20000',
 		"$libraries: log_analyze on, log_nested_statements off");

@@ -1,6 +1,6 @@
 
-# What clock_impact reckons with, against the readings of the clock that really
-# happen, and what it knows with and without pg_stat_statements.
+# The number of readings that clock_impact assumes and the real one, and what clock_impact knows
+# with and without pg_stat_statements.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# The number of readings that the process has made; sets it to 0.
+# Returns the number of readings of the process since the last call.
 sub readings
 {
 	my ($pid) = @_;
@@ -25,7 +25,7 @@ sub readings
 	return $n;
 }
 
-# Nobody but the session is to do anything; and nearly nothing stays in memory.
+# Settings under which only the session works, and almost nothing stays in memory.
 my $quiet = q{
 autovacuum = off
 fsync = on
@@ -47,8 +47,8 @@ sub node
 	return $node;
 }
 
-# Work of a kind, from clock_impact_detail: operations, and readings for each at
-# least and at most.
+# Returns work of a kind from clock_impact: operations, and the least and largest number of readings
+# for each.
 sub work
 {
 	my ($session) = @_;
@@ -57,7 +57,7 @@ sub work
 	$session->query('SELECT pg_stat_force_next_flush()');
 	my $rows = $session->query(
 		q{SELECT work, operations, readings_per_operation, coalesce(reason, '')
-		FROM clock_impact_detail() WHERE setting LIKE 'track%'}
+		FROM clock_impact(detail => true) WHERE setting LIKE 'track%'}
 	)->{out};
 	foreach (split(/\n/, $rows))
 	{
@@ -73,8 +73,7 @@ sub work
 	return %work;
 }
 
-# How many readings the setting adds to the statements, beside the bounds that
-# clock_impact's figures set.
+# Compares the number of readings that a setting adds with the bounds of clock_impact's figures.
 sub compare
 {
 	my ($session, $setting, $what, $prepare, $statements) = @_;
@@ -102,7 +101,7 @@ sub compare
 	{
 		my $n = $after{$name}[0] - $before{$name}[0];
 
-		# the other setting's work
+		# work of the other setting
 		next if ($name =~ /^WAL/) != ($setting =~ /wal/);
 		$least += $n * $after{$name}[1];
 		$most += $n * $after{$name}[2];
@@ -111,10 +110,10 @@ sub compare
 
 	note "$what: $added readings, $least to $most";
 	cmp_ok($most, '>', 100, "$what: there was work");
-	# what the session itself does meanwhile, and the first round's warm-up
+	# readings of the session itself, and of the first round
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than are reckoned with");
-	# temporary files are known from below only
+	# for temporary files, only a lower bound is known
 	cmp_ok($added, '<=', 1.03 * $most + 20,
 		"$what: and no more")
 	  unless $what eq 'temporary files';
@@ -141,7 +140,7 @@ foreach my $method (@methods)
 
 	my $session = ClockSession->new($node);
 
-	# what the shim can count
+	# settings whose readings the shim counts
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -161,10 +160,9 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
-# Two snapshots around a known amount of work, which another session does.  It is
-# in the statistics before the second of them, whenever that is: the first waiter
-# to see the function wait starts the work, and a cancel ends a function that
-# waits too long.
+# Two snapshots around a known amount of work by another session. It must be in the statistics
+# before the second snapshot. So the first poll that sees the function wait starts the work, and a
+# cancel ends a function that waits too long.
 {
 	my $node = node('observed', '');
 
@@ -174,7 +172,7 @@ foreach my $method (@methods)
 		CREATE TABLE commits (i int)});
 	$node->safe_psql('postgres', 'VACUUM rows_to_scan');
 
-	# work of long ago, of which nothing is to be counted
+	# earlier work, which must not be counted
 	$node->safe_psql('postgres', 'SELECT count(*) FROM rows_to_scan') foreach 1 .. 4;
 
 	my $session = ClockSession->new($node);
@@ -186,7 +184,7 @@ foreach my $method (@methods)
 	my %seen;
 	my $seconds = 4;
 
-	# a machine may be too busy for that: then there is more time the next time
+	# on a busy machine the time may be too short; then it is increased
 	for (1 .. 4)
 	{
 		my $start = time;
@@ -194,7 +192,7 @@ foreach my $method (@methods)
 		$session->send(
 			qq{SELECT work, operations, period, period_s BETWEEN $seconds AND 2 * $seconds,
 				abs(operations_per_s - operations / period_s) <= 0.001 + operations_per_s / 100
-			FROM clock_impact_detail($seconds)
+			FROM clock_impact($seconds, true)
 			WHERE work = 'WAL writes' OR setting = 'auto_explain.log_timing'});
 		$node->poll_query_until('postgres',
 			'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid)
@@ -216,22 +214,23 @@ foreach my $method (@methods)
 
 		is("@rest", 'observed t t', "observed: $name, the period and the rate");
 	}
-	# (its own statements, and those that look at it, find some rows in catalogs)
+	# (its own statements, and the polls, read some rows of catalogs)
 	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the rows that were scanned');
 	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: and no others');
 	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the writes of WAL');
 	cmp_ok($seen{'WAL writes'}[0], '<=', 320, 'observed: and no others');
-	# it can be cancelled
+	# the call can be cancelled
 	$session->query('SET statement_timeout = 500');
 	is($session->query('SELECT * FROM clock_impact(600)')->{state}, '57014', 'observed: a timeout');
 	$session->query('RESET statement_timeout');
-	# what is reset meanwhile is not known: in a longer time, if the function has ended before
+	# A reset during the call makes the result unknown. If the function has ended before the reset,
+	# the time is increased.
 	my $reset;
 	for ($seconds = 1; $seconds < 100; $seconds *= 3)
 	{
 		my $waits = 'SELECT wait_event = $$Extension$$ FROM pg_stat_activity WHERE pid = ' . $session->pid;
 
-		$session->send(qq{SELECT operations_per_s IS NULL, reason FROM clock_impact_detail($seconds) WHERE work = 'WAL writes'});
+		$session->send(qq{SELECT operations_per_s IS NULL, reason FROM clock_impact($seconds, true) WHERE work = 'WAL writes'});
 		usleep(10_000) until $worker->query($waits)->{out} eq 't';
 		$worker->query(q{SELECT pg_stat_reset_shared('wal')});
 		$worker->query(q{SELECT pg_stat_reset_shared('io')}) if $node->pg_version->major >= 16;
@@ -249,7 +248,7 @@ foreach my $method (@methods)
 {
 	my $node = PostgreSQL::Test::Cluster->new('statements');
 	my $calls = q{SELECT statistics, bound, operations, least_cpu_percent > 0, reason
-		FROM clock_impact_detail() WHERE setting = 'auto_explain.log_timing'};
+		FROM clock_impact(detail => true) WHERE setting = 'auto_explain.log_timing'};
 	my $row;
 
 	$node->init;
@@ -277,7 +276,7 @@ foreach my $method (@methods)
 		$node->safe_psql('postgres',
 			q{SET work_mem = '64kB'; SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) AS i ORDER BY -i OFFSET 0) AS s});
 		like($node->safe_psql('postgres',
-				q{SELECT statistics, operations FROM clock_impact_detail() WHERE work = 'temporary files'}),
+				q{SELECT statistics, operations FROM clock_impact(detail => true) WHERE work = 'temporary files'}),
 			qr/^pg_stat_statements\|[1-9]\d{2,}$/, 'temporary files as they were written and read');
 
 		$node->safe_psql('postgres', q{

@@ -47,7 +47,7 @@ $node->safe_psql(
 	VACUUM ANALYZE;
 });
 
-# Not before it is loaded
+# Before the library is loaded
 my ($status, $stdout, $stderr) = $node->psql('postgres', 'EXPLAIN (ANALYZE, CLOCK_SAMPLING 64) SELECT 1');
 like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'not before the library is loaded');
 
@@ -68,7 +68,7 @@ sub lines
 sub node_lines { return scalar(() = $_[0] =~ /\(cost=/g); }
 sub clock_lines { return scalar(() = $_[0] =~ /^ +Clock: total \d+\.\d{3} \+\/- \d+\.\d{3} ms, self (?:\d+\.\d{3} \+\/- \d+\.\d{3} ms(?: \(\d+\.\d \+\/- \d+\.\d %\))?|unknown \(\d+\.\d{3} \+\/- \d+\.\d{3} ms\)), \d+ of \d+ calls timed(?:; [^\n]+)?$/mg); }
 
-# What follows the plan, without figures, nor what is said of a busy machine.
+# Returns the lines after the plan, without figures and without the line about a busy machine.
 sub closing_lines
 {
 	my ($text) = @_;
@@ -80,7 +80,7 @@ sub closing_lines
 	return $text;
 }
 
-# That nothing remains: plain EXPLAIN ANALYZE has the server's own times.
+# Checks that nothing remains: plain EXPLAIN ANALYZE prints the server's times.
 sub untouched
 {
 	my ($what) = @_;
@@ -164,7 +164,7 @@ foreach my $clock (@clocks)
 	$session->query('RESET timing_clock_source') if $clock ne '';
 }
 
-# Node by node: the server's keys, its rows and loops, and ours
+# Node by node: keys, rows and loops of the server, and clocktiming's keys
 sub compare_json
 {
 	my ($ours, $theirs, $what) = @_;
@@ -182,7 +182,7 @@ sub compare_json
 	return;
 }
 
-# Plans of all kinds
+# Plans of many kinds
 foreach my $shape (
 	[ 'SELECT * FROM a LIMIT 10' ],
 	[ 'SELECT * FROM a ORDER BY s LIMIT 10' ],
@@ -251,7 +251,7 @@ is($json->{Plans}[0]{'Actual Loops'}, 3, 'parallel: loops of what is below');
 cmp_ok(abs($json->{Plans}[0]{'Actual Rows'} * 3 - 10000), '<', 0.1, 'parallel: rows of what is below');
 $session->query('SET max_parallel_workers_per_gather = 0');
 
-# Statements of all kinds
+# Statements of many kinds
 $session->query('PREPARE p(integer) AS SELECT count(*) FROM a WHERE i < $1');
 is(clock_lines(lines($on, 'EXECUTE p(500)')), 2, 'EXECUTE') for 1 .. 7;
 is(clock_lines(lines($on, 'CREATE TABLE made AS SELECT * FROM b')), 1, 'CREATE TABLE AS');
@@ -313,7 +313,7 @@ untouched('wrong options');
 like(lines("ANALYZE, $_", 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 64, /m, $_) for 'CLOCK_MAX_OVERHEAD', 'CLOCK_MAX_OVERHEAD 5';
 like(lines('CLOCK_MAX_OVERHEAD 0.5, CLOCK_SAMPLING 8, ANALYZE', 'SELECT count(*) FROM a'), qr/^Time: [^,]+, sampling 8, /m, 'the other one first');
 
-# An end in the middle
+# Interrupted executions
 foreach my $sql (
 	'SELECT 1 / (i - 4000) FROM b',
 	'SELECT count(1 / (i - 4000)) FROM b',
@@ -349,7 +349,7 @@ foreach my $sql ('SELECT count(*) FROM generate_series(1, 100000000)', 'SELECT p
 }
 $session->query('SET max_parallel_workers_per_gather = 0');
 
-# Nested
+# Nested EXPLAIN
 foreach my $inner ($on, 'ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
 {
 	foreach my $outer ($on, 'ANALYZE')
@@ -362,7 +362,7 @@ foreach my $inner ($on, 'ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
 	$text = $session->query("SELECT inner_explain('$inner', 'SELECT count(*) FROM b')")->{out};
 	is(clock_lines($text), $inner eq $on ? 2 : 0, "($inner) in a function: lines of ours") or diag $text;
 }
-# the inner one's error is caught, and the outer one goes on
+# the inner error is caught, and the outer EXPLAIN continues
 $session->query(q{CREATE FUNCTION caught() RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
 		PERFORM inner_explain('ANALYZE, CLOCK_SAMPLING', 'SELECT 1 / (i - 10) FROM b');
@@ -377,7 +377,7 @@ is($session->query(qq{DO \$\$BEGIN EXECUTE 'EXPLAIN ($on) SELECT 1; EXPLAIN ANAL
 	'', 'several statements');
 untouched('nested');
 
-# Memory, and random plans one after another
+# Memory, and many plans in succession
 my $many = qq{DO \$\$BEGIN FOR i IN 1 .. 200 LOOP PERFORM inner_explain('$on ' || (ARRAY[1, 2, 64, 1000000])[1 + i % 4],
 	format('SELECT k, count(*) FROM (SELECT * FROM a WHERE i %% %s = 0 LIMIT %s) AS x JOIN b USING (k) GROUP BY k ORDER BY 2 LIMIT 5', 1 + i % 7, i)); END LOOP; END\$\$};
 $session->query($many);
@@ -386,7 +386,7 @@ is($session->query($many)->{state}, '00000', 'many plans') for 1 .. 3;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
-# It is not for superusers only: it tells nothing that EXPLAIN ANALYZE does not.
+# Ordinary roles may use it, because it prints nothing that EXPLAIN ANALYZE does not.
 $node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
@@ -399,7 +399,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 unlike($log, qr/WARNING/, 'no warnings in the log');
 
-# Preloaded, and beside auto_explain
+# Preloaded, and with auto_explain
 foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
 {
 	my $other = PostgreSQL::Test::Cluster->new($libraries =~ /^auto/ ? 'first' : 'last');
@@ -436,7 +436,7 @@ auto_explain.log_nested_statements = on
 	{
 		$result = $s->query(q{SET auto_explain.log_extension_options = 'clock_sampling 64'});
 		isnt($result->{state}, '00000', "$libraries: not an option for auto_explain");
-		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is for EXPLAIN itself\./, "$libraries: and says so");
+		like($result->{err}, qr/DETAIL:  EXPLAIN option "clock_sampling" is allowed in EXPLAIN statements only\./, "$libraries: and says so");
 	}
 	$s->quit;
 	$other->stop;

@@ -1,6 +1,6 @@
 
-# What is explained is told from what else is executed meanwhile, it is executed as
-# often as it is said to be, and others see nothing that no statement asks for.
+# Only the explained execution is explained, and not others during the same statement. The query is
+# executed as often as documented. Other extensions get only options that a statement can have.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use Test::More;
 
 use ClockSession;
 
-my $module = "$ENV{CLOCKTIMING_SHIM_DIR}/../module/explain_guest.so";
+my $module = "$ENV{CLOCKTIMING_SHIM_DIR}/../module/explain_fdw.so";
 my $on = 'ANALYZE, CLOCK_SAMPLING';
 
 sub node_lines { return scalar(() = $_[0] =~ /^(?:\w| +->  ).*\(actual time=/mg); }
@@ -39,36 +39,36 @@ auto_explain.log_nested_statements = on
 	CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 	CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
 	ANALYZE;
-	CREATE FUNCTION guest_fdw_handler() RETURNS fdw_handler LANGUAGE c AS '$module';
-	CREATE FUNCTION guest_explain(text) RETURNS void LANGUAGE c STRICT AS '$module';
-	CREATE FOREIGN DATA WRAPPER guest HANDLER guest_fdw_handler;
-	CREATE SERVER guest FOREIGN DATA WRAPPER guest;
-	CREATE FOREIGN TABLE guests (i integer) SERVER guest;
+	CREATE FUNCTION option_fdw_handler() RETURNS fdw_handler LANGUAGE c AS '$module';
+	CREATE FUNCTION explain_without_statement(text) RETURNS void LANGUAGE c STRICT AS '$module';
+	CREATE FOREIGN DATA WRAPPER option_fdw HANDLER option_fdw_handler;
+	CREATE SERVER option_server FOREIGN DATA WRAPPER option_fdw;
+	CREATE FOREIGN TABLE remote_rows (i integer) SERVER option_server;
 	}
-	# each executes a query that is instrumented with a timer, whatever the session has set
+	# each executes a query with timers, whatever the session's settings are
 	. join '', map { "CREATE FUNCTION $_->[0]() RETURNS integer LANGUAGE plpgsql $_->[1] SET auto_explain.log_min_duration = 0 SET auto_explain.log_analyze = on
 		AS 'BEGIN RETURN (SELECT count(*) FROM b) / 20; END';" } ([ 'when_planned', 'IMMUTABLE' ], [ 'when_started', 'STABLE' ], [ 'when_run', 'VOLATILE' ]));
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	$s = ClockSession->new($node);
 
-	# Options that others are given: all of them have passed the grammar
+	# Options passed to other extensions: the grammar accepts all of them
 	foreach my $call (
-		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM guests', method => '$_')" } 'sampling', 'full', 'isolate'),
-		q{SELECT clock_explain_text('SELECT count(*) FROM guests')},
-		q{SELECT clock_explain_json('SELECT count(*) FROM guests')})
+		map({ "SELECT string_agg(line, '|' ORDER BY node) FROM clock_explain('SELECT count(*) FROM remote_rows', method => '$_')" } 'sampling', 'full', 'isolate'),
+		q{SELECT clock_explain_text('SELECT count(*) FROM remote_rows')},
+		q{SELECT clock_explain_json('SELECT count(*) FROM remote_rows')})
 	{
 		$result = $s->query($call);
 		is($result->{state}, '00000', "$libraries: explained to others: $call") or diag $result->{err};
-		is($result->{out}, 'Aggregate|  ->  Foreign Scan on guests', "$libraries: lines") if $call =~ /string_agg/;
+		is($result->{out}, 'Aggregate|  ->  Foreign Scan on remote_rows', "$libraries: lines") if $call =~ /string_agg/;
 	}
 
-	# It takes as many executions as there are nodes, and says how far it is
+	# as many executions as nodes, with reports of progress
 	$s->query('SET clocktiming.progress_interval = 1');
 	$result = $s->query(q{SELECT count(*) FROM clock_explain('SELECT pg_sleep(0.01) FROM (SELECT i FROM b LIMIT 1) AS x', method => 'isolate')});
 	like($result->{err}, qr/^NOTICE:  progress: clock_explain: \d+\.\d s elapsed, \d+\.\d s remaining, 1 of $result->{out} nodes timed$/m, "$libraries: isolate reports progress");
 	$s->query('RESET clocktiming.progress_interval');
 
-	# How often a query is executed
+	# Number of executions of a query
 	SKIP:
 	{
 		skip 'pg_stat_statements is not there', 10 unless $statements;
@@ -86,7 +86,7 @@ auto_explain.log_nested_statements = on
 				"$libraries: $function, $method: executions seen by pg_stat_statements");
 		}
 
-		# An error is what is not known, unless it is one that nothing can be done about
+		# Messages about what is unknown are errors, unless the user cannot change it
 		$node->safe_psql('postgres', q{
 			ALTER EXTENSION pg_stat_statements DROP VIEW pg_stat_statements;
 			DROP VIEW pg_stat_statements;
@@ -107,7 +107,7 @@ auto_explain.log_nested_statements = on
 
 	if ($version >= 180000)
 	{
-		# Executions that precede or begin the one that is explained, or are in it
+		# Executions before the explained one, at its start, and within it
 		$s->query('SET plan_cache_mode = force_generic_plan; PREPARE p(integer) AS SELECT count(*) FROM a WHERE i < $1; PREPARE q AS SELECT count(*) FROM a WHERE i < when_planned()');
 		foreach my $query (
 			'SELECT count(*) FROM a WHERE i < when_planned()',
@@ -125,11 +125,11 @@ auto_explain.log_nested_statements = on
 			cmp_ok(node_lines($result->{out}), '>=', 1, "$libraries: $query: a plan with times");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: $query: a line of ours for each node") or diag $result->{out};
 		}
-		# EXPLAIN in a function, in the same memory context as a statement that follows
+		# EXPLAIN in a function, in the same memory context as the next statement
 		$result = $s->query(qq{DO \$\$BEGIN SET LOCAL auto_explain.log_min_duration = 0; EXECUTE 'EXPLAIN ($on) SELECT 1; SET LOCAL auto_explain.log_analyze = on; SELECT count(*) FROM b'; END\$\$});
 		is($result->{err}, '', "$libraries: a statement after EXPLAIN");
 
-		# What takes time outside of the plan is timed by the server, and the nodes are not
+		# The server times work outside of the plan, but not the nodes
 		foreach my $format ('TEXT', 'BINARY')
 		{
 			$result = $s->query("EXPLAIN ($on, SERIALIZE $format) SELECT x.* FROM a AS x, b");
@@ -137,16 +137,16 @@ auto_explain.log_nested_statements = on
 			unlike($result->{out}, qr/^Serialization: time=0\.000 ms/m, "$libraries: SERIALIZE $format: and timed");
 			is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: SERIALIZE $format: lines of ours");
 		}
-		# a rule's second plan, too
+		# and the second plan of a rule
 		$s->query('CREATE VIEW v AS SELECT 1 AS i; CREATE RULE r AS ON UPDATE TO v DO INSTEAD (INSERT INTO b SELECT 1 WHERE false; SELECT * FROM a)');
 		$result = $s->query("EXPLAIN ($on, SERIALIZE) UPDATE v SET i = 2");
 		is(clock_lines($result->{out}), node_lines($result->{out}), "$libraries: rules: lines of ours");
 		like($result->{out}, qr/^Serialization: time=(?!0\.000).*\z/ms, "$libraries: rules: serialization is timed");
 
-		# Another extension's EXPLAIN leaves nothing behind
+		# Another extension's EXPLAIN leaves no state behind
 		foreach my $outer ('', 'EXPLAIN ANALYZE ', "EXPLAIN ($on) ")
 		{
-			$result = $s->query("${outer}SELECT guest_explain('EXPLAIN ($on) SELECT count(*) FROM b')");
+			$result = $s->query("${outer}SELECT explain_without_statement('EXPLAIN ($on) SELECT count(*) FROM b')");
 			like($result->{err}, qr/^WARNING:  EXPLAIN option CLOCK_SAMPLING has no effect\nDETAIL:  EXPLAIN is not executed as a statement, but by another extension\./,
 				"$libraries: ${outer}EXPLAIN by another extension: a warning");
 			is(scalar(() = $result->{err} =~ /WARNING/g), 1, "$libraries: ${outer}EXPLAIN by another extension: and no other");

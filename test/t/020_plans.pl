@@ -1,6 +1,6 @@
 
-# Plans of every kind: rows, loops, and whatever else EXPLAIN (ANALYZE, TIMING
-# OFF) prints of a plan's nodes are the same in clock_explain's, by each method.
+# Plans of every kind: rows, loops, and everything else that EXPLAIN (ANALYZE, TIMING OFF) prints of
+# nodes are the same in the output of clock_explain, by each method.
 
 use strict;
 use warnings;
@@ -141,16 +141,16 @@ my @methods = ([ 1, 'sampling' ], [ 64, 'sampling' ], [ 1000, 'sampling' ], [ 64
 # The same by EXPLAIN itself.
 push @methods, [ 1, 'option' ], [ 64, 'option' ] if $version >= 180000;
 
-# Times; estimates; and what is ours.
+# Keys that are not compared: times, estimates, and clocktiming's own.
 my $no_count = qr/^(Actual (Startup|Total) Time|(Startup|Total) Cost|Plan (Rows|Width)|Clock .*)$/;
 
-# What the server prints of one process only, or not of all that there were.
+# Keys that the server prints for one process only, or not for all processes.
 my $of_a_process = qr/^(Workers|Cache (Key|Mode|Hits|Misses|Evictions|Overflows)|(Exact|Lossy) Heap Blocks|Peak Memory Usage|Disk Usage
 	|(Original )?Hash (Buckets|Batches)|HashAgg Batches|Planned Partitions|Sort (Method|Space (Used|Type))
 	|(Full-sort|Pre-sorted) Groups|Index Searches)$/x;
 
-# Nodes in EXPLAIN's order.  Shared is what several processes execute, or none
-# of them to its end.
+# Returns the nodes in EXPLAIN's order. Sets Shared for nodes that several processes execute, or
+# that are not executed to the end.
 sub nodes_of
 {
 	my ($plan, $depth, $shared) = @_;
@@ -161,7 +161,7 @@ sub nodes_of
 	return ($plan, map { nodes_of($_, $plan->{Depth} + 1, $shared) } @{ $plan->{Plans} // [] });
 }
 
-# A line for each node, of all that is counted.
+# Returns a line for each node, with everything that is counted.
 sub lines_of
 {
 	my ($explained, $how) = @_;
@@ -190,7 +190,7 @@ sub query
 	return;
 }
 
-# EXPLAIN's own
+# Returns EXPLAIN's own output
 sub explained
 {
 	my ($options, $sql) = @_;
@@ -202,7 +202,7 @@ sub explained
 	return defined $text ? decode_json($text)->[0] : undef;
 }
 
-# The same of ours
+# Returns the same of clock_explain
 sub clock_explained
 {
 	my ($sampling, $method, $sql) = @_;
@@ -212,7 +212,7 @@ sub clock_explained
 	return defined $text ? decode_json($text)->[0] : undef;
 }
 
-# Rows as a list of nodes: type, loops, rows, calls, timed calls
+# Returns the rows as a list of nodes: type, loops, rows, calls, timed calls
 sub clock_rows
 {
 	my ($sampling, $method, $sql) = @_;
@@ -222,8 +222,8 @@ sub clock_rows
 	return [ map { [ split /\|/, $_, -1 ] } split /\n/, $out // '' ];
 }
 
-# What differs, or nothing.  What the server prints of rows is their number
-# over that of loops, rounded; it is method full that tells its own sums.
+# Returns the differences between both. The server prints rows per loop, rounded; method full
+# returns its own sums.
 sub differences
 {
 	my ($how, $expected, $full, $got, $rows) = @_;
@@ -261,12 +261,10 @@ sub differences
 	return join "\n", @differences;
 }
 
-# A plan: its name, the statement, and
-#  set: settings;  like: patterns that the lines of its plan match;
-#  parallel: some things are printed of one process only, and which does what is
-#  not always the same, so that it is tried until two executions were alike;
-#  loops_vary: the rows of shared nodes are alike, but no more than these;
-#  rows: sums of rows, by type of node, that are known beforehand
+# A plan: its name, the statement, and options. set: settings. like: patterns that lines of the plan
+# match. parallel: some keys are of one process only, and the work is not always divided alike, so
+# the statement is repeated until two executions were alike. loops_vary: shared nodes have the same
+# total of rows, but not the same loops. rows: known sums of rows, by type of node
 my $in_parallel = 'parallel_setup_cost=0; parallel_tuple_cost=0; min_parallel_table_scan_size=0;'
   . ' min_parallel_index_scan_size=0; max_parallel_workers_per_gather=2';
 
@@ -528,9 +526,7 @@ plan_is_exact('recursive CTE, distinct, ended by LIMIT',
 	'WITH RECURSIVE r AS (SELECT 1 AS i UNION SELECT (r.i * 7 + few.i) % 1000 FROM r, few) SELECT * FROM r LIMIT 300',
 	like => [ qr/^Limit/, qr/Recursive Union/ ]);
 
-#
-# Cursors, in functions below
-#
+# Cursors, in the functions defined below
 
 plan_is_exact('cursors in functions', q{SELECT fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i') FROM few WHERE i < 5},
 	like => [ $removed ], rows => { 'Seq Scan' => 4 });
@@ -540,7 +536,7 @@ plan_is_exact('a loop left early', 'SELECT loops_over(i) FROM few', rows => { 'S
 plan_is_exact('cursors of parallel plans', q{SELECT count(fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i')) FROM t WHERE i % 2500 = 0},
 	parallel => 1, like => [ qr/Aggregate/ ], rows => { Aggregate => 1 });
 
-# a portal of the session, left open between two of its rows
+# a portal of the session that stays open between two rows
 query('BEGIN');
 query('DECLARE open_one SCROLL CURSOR FOR SELECT t.i FROM t JOIN u USING (i) WHERE t.k < 50 ORDER BY t.i');
 is(query('FETCH 3 FROM open_one'), "1\n2\n3", 'a cursor: its first rows');
@@ -597,15 +593,13 @@ plan_is_exact('CTE that writes, partly read', 'WITH d AS (DELETE FROM w WHERE i 
 plan_is_exact('FOR UPDATE', 'SELECT * FROM locked WHERE i % 2 = 0 FOR UPDATE', like => [ qr/^LockRows/, $removed ], rows => { LockRows => 25 });
 plan_is_exact('FOR SHARE below LIMIT', 'SELECT * FROM locked JOIN few USING (i) ORDER BY i LIMIT 4 FOR SHARE OF locked SKIP LOCKED', like => [ qr/LockRows/ ]);
 
-#
-# Rows that others change, or lock, meanwhile
-#
+# Rows that another session changes or locks meanwhile
 
 my $other = ClockSession->new($node);
 my $observer = ClockSession->new($node);
 
-# While another session has changed rows and not committed yet, sends a
-# statement; when that waits, the other one commits.
+# Changes rows in another session without commit, sends a statement, and commits when the statement
+# waits.
 sub with_update
 {
 	my ($statement) = @_;
@@ -653,10 +647,8 @@ $other->query('BEGIN; SELECT * FROM locked WHERE i < 11 FOR UPDATE');
 plan_is_exact('SKIP LOCKED', 'SELECT * FROM locked FOR UPDATE SKIP LOCKED', like => [ qr/^LockRows; .*Actual Rows=40/ ]);
 $other->query('ROLLBACK');
 
-#
-# Custom scans: of custom_N one row in N is returned, or none if N is 0, and the
-# others are counted by the scan itself, see test/module/custom_scan.c
-#
+# Custom scans: custom_N returns one row in N, or none if N is 0. The scan itself counts the other
+# rows; see test/module/custom_scan.c
 
 my $custom = qr/^ *Custom Scan; /m;
 my $inner = 'enable_hashjoin=off; enable_mergejoin=off; enable_material=off; enable_memoize=off';
@@ -733,7 +725,8 @@ SKIP:
 	plan_is_exact('asynchronous scans, ended by LIMIT', 'SELECT i FROM a2 UNION ALL SELECT i FROM a3 LIMIT 3900',
 		like => [ qr/^Limit/, qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], parallel => 1, loops_vary => 1, rows => { Append => 3900 });
 
-	# Few of the Append's calls wait for rows, and make up its time: it is sampled as densely to its end.
+	# Few calls of the Append wait for rows, and they make up its time. So it is sampled densely to
+	# its end.
 	my $many = join ' UNION ALL ', map { "SELECT i FROM a$_" } (2, 3) x 10;
 	is(query("SELECT calls, timed_calls >= calls / 128 FROM clock_explain('SELECT count(*) FROM ($many) AS x') WHERE node_type = 'Append'"),
 		'40001|t', 'calls of an Append above asynchronous scans are timed one in 128 at least');

@@ -1,5 +1,5 @@
 
-# clock_survey: a tick that is missed makes no clock seem slower than it is.
+# clock_survey: a missed tick makes no clock appear slower than it is.
 
 use strict;
 use warnings;
@@ -13,8 +13,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('tick_clock', 3);
 
-# Has that process's CLOCK_MONOTONIC_COARSE advance by so many ns at a time, and
-# its reader miss every second tick among the first so many of 32.
+# Makes CLOCK_MONOTONIC_COARSE of this process advance by some ns at a time, and its reader miss
+# every second tick among the first ones of 32.
 sub inject
 {
 	my (@words) = @_;
@@ -45,8 +45,8 @@ sub observed
 
 foreach my $hz (250, 100, 1000)
 {
-	# A process that others keep from the CPU may not know, but must not be
-	# wrong; sooner or later it knows.
+	# A process without CPU time may return NULL, but no wrong value; after some attempts it returns
+	# a value.
 	foreach my $missing (0, 24)
 	{
 		my $what = "$hz Hz, $missing of 32 ticks at risk";
@@ -72,7 +72,7 @@ foreach my $hz (250, 100, 1000)
 		cmp_ok($known, '>=', 2, "$what: found");
 	}
 
-	# never a single step to be seen
+	# no single step is ever visible
 	inject($session->pid, 1e9 / $hz, 32);
 	my $row = observed(0.2);
 	is($row->{observed_hz}, '', "$hz Hz, every second tick missed: not known");

@@ -1,7 +1,7 @@
 
-# Other extensions beside clocktiming, loaded before and after it: the rows of
-# explained plans are right, what the others count and log is what there was, and
-# nothing is left behind by an error or a cancel.
+# Other extensions together with clocktiming, loaded before and after it. The rows of explained
+# plans are right, the other extensions count and log the executed statements, and errors and
+# cancels leave nothing behind.
 
 use strict;
 use warnings;
@@ -29,7 +29,7 @@ my $library_dir = $node->config_data('--pkglibdir');
 my %available = map { $_ => -f "$library_dir/$_.so" }
   qw(auto_explain pg_stat_statements postgres_fdw pg_stat_kcache pg_wait_sampling pg_hint_plan pg_cron);
 
-# Settings without which an extension does not start, or does too little.
+# Settings that extensions need to start, or to do anything.
 my %conf = (
 	auto_explain => "auto_explain.log_min_duration = 0\nauto_explain.log_nested_statements = on",
 	pg_stat_statements => 'pg_stat_statements.track = all',
@@ -65,7 +65,7 @@ if ($available{postgres_fdw})
 	});
 }
 
-# Each with what is said for it: queries, and the rows of their nodes.
+# Queries and the rows of their nodes.
 my @queries = (
 	[ 'SELECT * FROM a WHERE k < 25', 0, 'Seq Scan 5000' ],
 	[ 'SELECT * FROM a WHERE k < 25', 1, 'Gather 5000, Seq Scan 5000' ],
@@ -74,7 +74,7 @@ push @queries, [ 'SELECT count(*) FROM f WHERE i + random() * 0 <= 5000', 0, 'Ag
 my $in_parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;'
   . ' SET max_parallel_workers_per_gather = 2';
 
-# Everything that must be as it was.
+# State of the session that must not change.
 my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w};
 my ($session, $killer);
@@ -88,12 +88,12 @@ sub begin_session
 	$killer = ClockSession->new($node);
 	$session->query("SELECT count(*) FROM clock_sources; $in_parallel");
 	rows_are_right($what);
-	# by now what defines settings is loaded
+	# all libraries that define settings are loaded by now
 	$before = $session->query($state)->{out};
 	return;
 }
 
-# What clock_explain and the others, and EXPLAIN, say of rows
+# Returns the rows of clock_explain and its variants, and of EXPLAIN
 sub rows_of
 {
 	my ($query, $method) = @_;
@@ -118,7 +118,7 @@ sub rows_of_json
 	return "$result->{state} " . join(', ', @rows) . $result->{err};
 }
 
-# What a query is, as EXPLAIN prints it: rows of a parallel scan are rounded
+# Returns the rows with those of parallel scans rounded, as EXPLAIN prints them
 sub about
 {
 	my ($rows) = @_;
@@ -155,7 +155,7 @@ sub as_before
 	return;
 }
 
-# Errors and cancels, in the leader, in workers and far away
+# Checks errors and cancels, in the leader, in workers and in nested functions
 sub ends_well
 {
 	my ($what) = @_;
@@ -189,7 +189,7 @@ sub ends_well
 	return;
 }
 
-# Starts the server with these libraries; false if it does not.
+# Starts the server with these libraries; returns false if it does not start.
 sub restart_with
 {
 	my ($libraries, $how) = @_;
@@ -203,7 +203,7 @@ sub restart_with
 	return 0;
 }
 
-# What the log has got since then.
+# Position in the log at the start.
 my $log_offset = 0;
 
 sub forget_log { $log_offset = -s $node->logfile; return; }
@@ -214,8 +214,8 @@ sub new_log
 	return $log;
 }
 
-# Plans of a query that auto_explain has logged: what follows the query's text,
-# up to the next line that begins with something other than a tab.
+# Returns the plans of a query that auto_explain has logged: the text after the query's, up to the
+# next line without a tab at its beginning.
 sub logged_plans
 {
 	my ($marker) = @_;
@@ -265,7 +265,7 @@ for my $how (
 		begin_session($what);
 		ends_well($what);
 
-		# its log, where it counts rows, and where it does not
+		# with and without row counts in its log
 		for my $options ([], ['log_analyze = on', 'log_timing = off'], ['log_analyze = on', 'log_timing = off', 'log_format = json'])
 		{
 			my $with = "$what, " . (@$options ? join ', ', @$options : 'log_analyze = off');
@@ -302,7 +302,8 @@ for my $how (
 			$session->query('RESET auto_explain.' . (split / /, $_)[0]) for @$options;
 		}
 
-		# with times of its own, ours cannot be measured; it is said so, and nothing else suffers
+		# if auto_explain times the nodes, our times cannot be measured; an error says so, and the
+		# rest works
 		$session->query('SET auto_explain.log_analyze = on');
 		for my $method (qw(sampling full isolate))
 		{
@@ -313,7 +314,7 @@ for my $how (
 		is(rows_of($query, 'sampling'), '00000 Gather 5000, Seq Scan 5000', "$what, log_timing = on, but not of nested statements");
 		is(scalar(logged_plans($query)), 0, "$what: which are not logged");
 
-		# it still knows what is nested and what is not
+		# it still distinguishes nested statements
 		is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
 		forget_log();
 		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a query of its own");
@@ -337,7 +338,7 @@ for my $how (
 	}
 }
 
-# Executions that pg_stat_statements has seen, of the query that has this in it.
+# Returns the number of executions that pg_stat_statements has seen of queries with this text.
 sub counted
 {
 	my ($pattern) = @_;
@@ -364,7 +365,7 @@ sub statements_are_counted
 	$session->query("SELECT count(*) FROM clock_explain('$query', verify => true)");
 	is(counted('SELECT i AS counted%'), '3|15000|t', "$what, verify: two more");
 
-	# the statement of the user's is counted as ever
+	# the user's statement is counted as usual
 	$session->query('SELECT pg_stat_statements_reset(); SET pg_stat_statements.track = top');
 	$session->query("SELECT count(*) AS outer_one FROM clock_explain('$query')");
 	is(counted('SELECT i AS counted%'), '||', "$what: nested executions are not counted if only top ones are");
@@ -390,9 +391,7 @@ sub statements_are_counted
 	return;
 }
 
-#
-# Loaded when it is first called, and before others
-#
+# Loaded at the first call, and before other libraries
 
 SKIP:
 {
@@ -414,9 +413,7 @@ SKIP:
 	}
 }
 
-#
-# Others
-#
+# Other extensions
 
 my %others = (
 	pg_stat_kcache => [ 'pg_stat_statements', 'pg_stat_kcache' ],

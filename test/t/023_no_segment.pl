@@ -1,6 +1,6 @@
 
-# No slot for another segment of dynamic shared memory is free as a parallel
-# query is timed: the query is executed, and its workers are not timed.
+# No slot for a segment of dynamic shared memory is free when a parallel query is timed: the query
+# is executed, and its workers are not timed.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 
-# There are 64 slots, and 5 more for each backend that there may be.
+# There are 64 slots, and 5 for each possible backend.
 $node->append_conf(
 	'postgresql.conf', q{
 max_connections = 10
@@ -60,7 +60,7 @@ sub take_slots
 	return $session;
 }
 
-# What the plan is to be like, without our help.
+# The plan without clocktiming.
 my $query = 'SELECT count(*) FROM rows WHERE i %% 10 > %s';
 my $slow = sprintf $query, '(SELECT free_slots())';
 my $plan = qr/Gather.*Workers Planned: 2.*Seq Scan on rows/s;
@@ -93,7 +93,7 @@ foreach my $leader ('on', 'off')
 			'whose nodes are said not to be timed');
 	}
 
-	# Rows and loops are known, whatever is timed.
+	# Rows and loops are known in any case.
 	$holder = take_slots();
 	$result = $session->query(
 		"SELECT rows, loops, total_ms IS NULL FROM clock_explain(\$\$$slow\$\$) WHERE relation = 'rows'");
@@ -101,7 +101,7 @@ foreach my $leader ('on', 'off')
 		$leader eq 'on' ? '90000|3|f' : '90000|2|t',
 		'its rows and loops are counted');
 
-	# With slots all is timed.
+	# With free slots, all processes are timed.
 	unlike($session->query("SELECT * FROM clock_explain_text(\$\$$slow\$\$)")->{out},
 		qr/not timed/, 'with a slot the workers are timed');
 	$session->quit;
@@ -109,7 +109,7 @@ foreach my $leader ('on', 'off')
 
 $node->stop;
 
-# /dev/shm is full when an execution is to be timed that was drawn for the statistics of plans.
+# /dev/shm is full when an execution starts that was drawn for the statistics of plans.
 SKIP:
 {
 	skip 'no full_shm.so', 6 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";

@@ -1,6 +1,6 @@
 
-# Which clock plans are timed by: the time-stamp counter where it can be trusted,
-# by the evidence of the kernel and by the server's own setting.
+# The clock that times plans: the time-stamp counter if it can be trusted, by the kernel's evidence
+# and the server's setting.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 my $shim = ClockShim->new('kernel_clock');
 plan skip_all => 'this is not Linux' unless $^O eq 'linux';
 
-# What stands in for the kernel's files: see kernel_clock.c.
+# Files that replace the kernel's; see kernel_clock.c.
 my $dir = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 mkdir $dir or die "$dir: $!";
 chmod 0755, $dir;
@@ -48,7 +48,7 @@ sub fact
 	return $session->query("SELECT $column FROM clock_platform WHERE name = '$name'")->{out};
 }
 
-# By which clock plans are timed: in the summary line and in the view, and why.
+# Returns the clock that times plans, in the summary line and in the view, and the reason.
 sub timed_by
 {
 	my ($source, $reason, $what) = @_;
@@ -62,8 +62,8 @@ sub timed_by
 	return;
 }
 
-# The advice about the clock of EXPLAIN ANALYZE: severity, finding, what to do
-# (each without the ends of lines).
+# Returns the advice about the clock of EXPLAIN ANALYZE: severity, finding, action (each on one
+# line).
 sub advice
 {
 	my $out = $session->query(
@@ -157,12 +157,12 @@ SKIP:
 		'set to tsc, given up: why');
 	like($now, qr/^now: SET timing_clock_source = 'system' for good: /, 'set to tsc, given up: what to do');
 
-	# the server resolves it now, by its own rule
+	# the server now resolves it by its own rule
 	$session->query('SET timing_clock_source = auto');
 	is(fact('explain_analyze_source'), $adjust ? 'rdtsc' : 'system', 'auto, given up: the server');
 	timed_by('system', 'the kernel has given up the TSC: its clock source is hpet', 'auto, given up');
 
-	# nothing in a query that is being timed changes its clock
+	# a change within a timed query does not change its clock
 	kernel_clock('tsc', 'tsc hpet acpi_pm');
 	$session->query(
 		q{CREATE FUNCTION pg_temp.other_clock() RETURNS text LANGUAGE sql SET timing_clock_source = system

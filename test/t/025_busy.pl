@@ -1,5 +1,5 @@
 
-# A busy server: clock_explain says so, and what is not known is not shown as 0.
+# A busy server: clock_explain says so, and unknown values are not shown as 0.
 
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub explained
 	return $node->safe_psql('postgres', "SELECT * FROM $function(" . join(', ', "'$query'", @arguments) . ')');
 }
 
-# Others have the processor for four fifths of the time: the process's CPU time says so
+# Other processes have the processor for four fifths of the time, by the process's CPU time
 $busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
@@ -51,7 +51,7 @@ foreach my $method ('full', 'isolate')
 }
 $node->stop;
 
-# A clock that costs as much as a hundred calls of the inner node: its time is not known
+# A reading costs as much as a hundred calls of the inner node, so that node's time is unknown
 SKIP:
 {
 	skip 'PostgreSQL 19 reads the time-stamp counter itself', 7 if $node->pg_version->major >= 19;

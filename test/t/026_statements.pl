@@ -1,6 +1,5 @@
 
-# Whatever statement is measured: nobody gets to see, to execute or to keep more
-# than by the statement itself.
+# Measuring a statement allows nobody to see, execute or keep more than the statement itself.
 
 use strict;
 use warnings;
@@ -55,7 +54,7 @@ my $before = $super->query($state)->{out};
 my @ways = map { my $m = $_; sub { "SELECT count(*) FROM clock_explain('$_[0]', method => '$m'$_[1])" } } 'sampling', 'full', 'isolate';
 push @ways, sub { "SELECT count(*) FROM clock_query_overhead('$_[0]', 0.05$_[1])" };
 
-# A materialized view's query is its owner's
+# A materialized view's query is executed as its owner
 foreach my $way (@ways)
 {
 	my $statement = $way->('REFRESH MATERIALIZED VIEW own.view', '');
@@ -82,11 +81,11 @@ SKIP:
 	skip 'MAINTAIN came with 17', 2 if $super->query('SHOW server_version_num')->{out} < 170000;
 	$super->query('GRANT MAINTAIN ON own.view TO regress_ordinary');
 	is($ordinary->query('REFRESH MATERIALIZED VIEW own.view')->{state}, '00000', 'who may maintain it may refresh it');
-	# which would count the rows of its owner's tables
+	# otherwise it would count the rows of the owner's tables
 	is($ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''))->{state}, '42501', 'but not measure that');
 }
 
-# An ordinary role sees and does what it may
+# An ordinary role's privileges apply
 foreach my $way (@ways)
 {
 	is($ordinary->query($way->(@$_))->{state}, '42501', $way->(@$_))
@@ -106,7 +105,7 @@ is($ordinary->query(q{SELECT rows FROM clock_explain('EXECUTE p') WHERE node = 1
 $ordinary->query('PREPARE s AS SELECT 1');
 is($ordinary->query('DEALLOCATE s')->{state}, '00000', 'the session goes on');
 
-# What is written is undone, whatever ends it
+# Writes are undone, however the measurement ends
 $node->safe_psql('postgres', 'CREATE TABLE kept (a int); INSERT INTO kept VALUES (1)');
 $super->query('PREPARE d AS DELETE FROM kept');
 foreach my $way (@ways)

@@ -1,7 +1,8 @@
 
-# The manual is true: every statement of README.md and doc/*.md is run, each page in a database of its own, from top to
-# bottom, and what comes has the columns and the shape that the page shows.  Links lead somewhere.  How statements are
-# written so that they are found here: ManualPages.pm.  tools/refresh-manual puts real output into the pages.
+# Executes every statement of README.md and doc/*.md, each page in a database of its own, from top
+# to bottom. The output must have the columns and the shape that the page shows. Checks links, too.
+# ManualPages.pm describes how statements are found; tools/refresh-manual replaces the output in the
+# pages.
 
 use strict;
 use warnings;
@@ -17,7 +18,7 @@ use ManualPages;
 
 my $top = abs_path(dirname(__FILE__) . '/../..');
 
-# How many statements a page has at least; what is not listed may have none.
+# Least number of statements of each page; pages that are not listed may have none.
 my %least = (
 	'README.md' => 8,
 	'doc/tutorial.md' => 8,
@@ -26,7 +27,7 @@ my %least = (
 	'doc/reference.md' => 1,
 	'doc/troubleshooting.md' => 4);
 
-# What the page reader has to be able to do is seen on a page that has every kind of block.
+# The reader of pages is tested with a page that has every kind of block.
 sub reader
 {
 	my ($text) = @_;
@@ -97,7 +98,7 @@ SELECT 4;
 END
 is_deeply([ map { $_->{edition} } @read ], [ 'portable', 'extension', 'portable', 'extension' ], 'which edition a block is for');
 
-# A comparison that would pass whatever came is worth nothing.
+# The comparison of outputs is tested, too: it must be able to fail.
 sub told
 {
 	my ($shown, $got, $messages, $failed) = @_;
@@ -121,7 +122,7 @@ is(told('ERROR:  no 1', '', ['ERROR:  no 2'], 'ERROR:  no 2'), 0, 'an error that
 is(told('ERROR:  no 1', '', ['ERROR:  yes 2'], 'ERROR:  yes 2'), 1, 'is that error');
 is(told($table, $table, ['ERROR:  no'], 'ERROR:  no'), 1, 'one that is not shown is a failure');
 
-# Links, of all Markdown there is
+# Links, in all Markdown files
 my @markdown;
 find({ no_chdir => 1, wanted => sub {
 			$File::Find::prune = 1 if -d && m{/(?:tmp_check|build|\.git)$};
@@ -134,7 +135,7 @@ foreach my $page (sort @markdown)
 	is_deeply([ grep { m{/(?:home|root|tmp|work)/} } ManualPages::read_lines("$top/$page") ], [], "$page: names no directory of a machine");
 }
 
-# What the sources say of the manual's files
+# Pages that the sources refer to
 my @stray;
 find({ no_chdir => 1, wanted => sub {
 			return unless -f && /\.(?:[chm]|pl|pm|sql|sh|json|control)$|Makefile$|\/(?:tools|bench)\/[\w-]+$/;
@@ -161,7 +162,7 @@ foreach my $page (ManualPages::pages($top))
 	cmp_ok(scalar(@statements), '>=', $least{$page} // 0, "$page: has statements");
 	next unless @statements;
 
-	# of plans the lines are EXPLAIN's own
+	# lines of plans are EXPLAIN's own
 	my @wide = grep { length > 120 } map { @{ $_->{shown} } } grep { $_->{shown} && ManualPages::shape(@{ $_->{shown} })->{kind} ne 'plan' } @statements;
 	is_deeply(\@wide, [], "$page: output fits 120 columns");
 	$node->safe_psql('postgres', "CREATE DATABASE $database");

@@ -1,5 +1,5 @@
 
-# A server that speaks German does so about clocks, too.
+# A server with German messages translates clocktiming's, too.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ sub found { my ($program) = @_; return scalar grep { -x "$_/$program" } split /:
 plan skip_all => 'this PostgreSQL was built without NLS' unless `pg_config --configure` =~ /--enable-nls/;
 plan skip_all => 'msgfmt is not installed, so that nothing is translated' unless found('msgfmt');
 
-# A German locale of our own, as few machines have one.
+# Creates a German locale, which few machines have.
 my $locale = 'de_DE.UTF-8';
 my $locales = PostgreSQL::Test::Utils::tempdir;
 plan skip_all => 'no German locale can be made here: localedef and its sources are not installed'
@@ -40,12 +40,12 @@ like($session->query(q{SELECT clock_measure('system', 0)})->{err}, qr/^DETAIL:  
 like($session->query('CALL clock_executor_overhead(workload => $$sundial$$)')->{err},
 	qr/^(?:TIPP|TIP|HINT):  Mögliche Werte sind generate_series und table\.$/m, 'a hint that a function is given');
 
-# progress reports have a part that is translated before it is put together
+# progress reports contain a part that is translated first
 $session->query(q{SET clocktiming.progress_interval = '10ms'});
 like($session->query(q{SELECT clock_measure('system', 0.2)})->{err},
 	qr/^(?:HINWEIS|NOTICE):  Fortschritt: [^\n]* s vergangen, [^\n]* s verbleibend, Mittelwert \d/m, 'progress reports');
 
-# and the other languages are as they were
+# other languages are not changed
 $session->query(q{SET lc_messages = 'C'});
 like($session->query(q{SELECT clock_measure('rtdsc', 1)})->{err}, qr/^ERROR:  unknown clock source "rtdsc"$/m, 'and English where that is asked for');
 $session->quit;

@@ -1,7 +1,6 @@
 
-# The portable edition's plain file: into which schema it goes, where it is refused,
-# what becomes of an older installation and of what is somebody else's, how it is
-# removed, dump and restore.
+# The portable edition's plain file: its schema, refusals, replacement of an older installation,
+# functions of other owners, removal, dump and restore.
 
 use strict;
 use warnings;
@@ -55,7 +54,7 @@ sub refused
 my $state = "$PortableEdition::state; SHOW standard_conforming_strings; SHOW check_function_bodies";
 $session->query('DO $$BEGIN END$$');
 
-# Schemas, and settings, which are as before even within the transaction.
+# Schemas, and settings, which are not changed even within the transaction.
 $session->query(q{SET search_path = "My Schema", public});
 $session->query('SET standard_conforming_strings = off');
 $session->query('SET check_function_bodies = on');
@@ -89,7 +88,7 @@ SKIP:
 	$session->query('DROP EXTENSION clocktiming');
 }
 
-# In a schema with other things in it, over an older installation.
+# In a schema with other objects, over an older installation.
 my $ours = q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'shared'::regnamespace
 	AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]'};
 $session->query(q{CREATE FUNCTION clock_mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'});
@@ -106,7 +105,7 @@ installed('shared', 'a second time');
 is($session->query($ours)->{out}, $count, 'a second time: the same functions');
 is($session->query('SELECT clock_mine()')->{out}, '1', q{a second time: somebody else's function is still there});
 
-# Dump and restore, into a database where nothing else is.
+# Dump and restore into an empty database.
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
 $node->command_ok([ 'pg_dump', '-n', 'shared', '-f', $dump, $node->connstr('postgres') ], 'dump');
 $node->safe_psql('postgres', 'CREATE DATABASE copy');
@@ -118,7 +117,7 @@ $copy->query('SET search_path = shared');
 is(PortableEdition::install($copy)->{state}, '00000', 'restored: can be replaced');
 $copy->quit;
 
-# As the file says.
+# Removal as described in the file.
 my ($remove) = $text =~ /^-- +(DO .*?END \$\$;)$/ms;
 $remove =~ s/^-- +//mg;
 $remove =~ s/'public'/'shared'/;
@@ -127,12 +126,12 @@ is($session->query($remove)->{state}, '00000', 'removed');
 is($session->query(q{SELECT string_agg(proname, ' ') FROM pg_proc WHERE pronamespace = 'shared'::regnamespace})->{out},
 	'clock_mine', q{removed: but for somebody else's});
 
-# Somebody else's function of the same name stays as it is.
+# A function of another owner with the same name is not replaced.
 $session->query(q{CREATE FUNCTION clock_summary(source text, duration double precision) RETURNS integer LANGUAGE sql AS 'SELECT 1'});
 refused($session, '42723', qr/function "clock_summary" already exists.*\nDETAIL:  In schema shared, and it is none of clocktiming's/, 'a function of the same name');
 $session->query('DROP FUNCTION clock_summary');
 
-# A schema named in the file, for consoles where nothing is kept between statements.
+# A schema named in the file, for consoles that keep no settings between statements.
 my $named = PostgreSQL::Test::Utils::tempdir() . '/named.sql';
 append_to_file($named, $text =~ s/wanted text := NULL;/wanted text := 'shared';/r);
 $session->query('RESET search_path');

@@ -1,7 +1,6 @@
 
-# The portable edition's functions, each: as a role that may do no more than
-# connect and have temporary objects, under odd settings, under statement_timeout, on
-# a standby.
+# Every function of the portable edition: as a role that may only connect and create temporary
+# objects, with unusual settings, with statement_timeout, on a standby.
 
 use strict;
 use warnings;
@@ -25,7 +24,7 @@ $node->safe_psql(
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
-# In a schema, then on a standby, where nothing can be written.
+# In a schema, then on a standby, which cannot write.
 my $owner = ClockSession->new($node);
 $owner->query('SET search_path = clock');
 like(PortableEdition::install($owner)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema clock\n/m, 'installed in a schema');
@@ -50,7 +49,7 @@ like(PortableEdition::install($nobody)->{err}, qr/^NOTICE:  clocktiming \S+ is i
 PortableEdition::all_work($nobody, 'pg_temp', 'without privileges');
 like(PortableEdition::install($nobody)->{err}, qr/installed in schema pg_temp/, 'installed once more');
 
-# Settings that change what names, constants and casts mean, or how queries are run.
+# Settings that change the meaning of names, constants and casts, or the execution of queries.
 my @settings = (
 	q{search_path = ''},
 	'extra_float_digits = -15',
@@ -81,8 +80,8 @@ foreach my $setting (@settings)
 PortableEdition::all_work($nobody, 'pg_temp', 'with odd settings');
 $nobody->query('RESET ALL');
 
-# As they are called by default, under a timeout that leaves little time: a result in time, or a refusal that says what to do
-# (on a machine that is busy not each time).
+# Default calls with a short timeout: they return in time, or an error says what to do. On a busy
+# machine that may need several attempts.
 foreach my $call (PortableEdition::calls($nobody, 'pg_temp', 1))
 {
 	my ($result, $fine);

@@ -1,6 +1,6 @@
 
-# The portable edition through pgbouncer in transaction mode, where two statements
-# need not meet the same session, and what one leaves behind is somebody else's.
+# The portable edition through pgbouncer in transaction mode: two statements may be executed in
+# different sessions, and a session's state is seen by other clients.
 
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ $node->safe_psql(
 	CREATE SCHEMA clock AUTHORIZATION regress_owner;
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 
-# Like a node, for ClockSession.
+# Has the methods of a node that ClockSession calls.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -58,7 +58,8 @@ for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	select(undef, undef, undef, 0.1);
 }
 
-# What both of a role's pooled sessions are like: while one is in a transaction, another statement gets the other.
+# State of both pooled sessions of a role. While one is in a transaction, a statement gets the
+# other.
 my $is_like = q{SELECT (SELECT count(*) FROM pg_prepared_statements),
 	(SELECT count(*) FROM pg_cursors),
 	(SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings WHERE name NOT LIKE 'transaction%'),
@@ -82,7 +83,7 @@ sub both
 	return join("\n", sort @are);
 }
 
-# In a schema, where each statement may go to another session.
+# In a schema: each statement may be executed in another session.
 my @owners = map { ClockSession->new($pool, user => 'regress_owner') } 1 .. 3;
 my $before = both(@owners);
 $owners[0]->query('BEGIN');
@@ -92,7 +93,7 @@ is($owners[0]->query('COMMIT')->{state}, '00000', 'COMMIT');
 my $n = 0;
 foreach my $call (PortableEdition::calls($owners[0], 'clock'))
 {
-	# Another transaction takes a pooled session, so that it is sometimes this one and sometimes that.
+	# Another transaction occupies a pooled session, so that the session varies.
 	my ($user, $other) = @owners[ $n % 3, ($n + 1) % 3 ];
 	$other->query('BEGIN') if $n++ % 2;
 	my $result = $user->query($call);
@@ -102,7 +103,7 @@ foreach my $call (PortableEdition::calls($owners[0], 'clock'))
 }
 is(both(@owners), $before, 'nothing is left in the pooled sessions');
 
-# After an error, too.
+# And after an error.
 foreach my $call (grep { /\bquery => / } PortableEdition::calls($owners[0], 'clock'))
 {
 	my $failing = $call =~ s/query => '.*?'/query => 'SELECT 1 \/ (i - 500) FROM generate_series(1, 1000) AS i'/r;
@@ -111,7 +112,7 @@ foreach my $call (grep { /\bquery => / } PortableEdition::calls($owners[0], 'clo
 is(both(@owners), $before, 'nothing is left after an error');
 $_->quit foreach @owners;
 
-# Without privileges, in one transaction, which is rolled back so that nothing stays.
+# Without privileges: in one transaction, which is rolled back so that nothing remains.
 my @nobodies = map { ClockSession->new($pool, user => 'regress_nobody') } 1 .. 2;
 $before = both(@nobodies);
 foreach my $s (@nobodies, @nobodies)

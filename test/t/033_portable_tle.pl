@@ -1,6 +1,6 @@
 
-# The portable edition as an extension of pg_tle: made available, created by a role
-# that is no superuser, replaced, updated, dumped and restored, removed.
+# The portable edition as an extension of pg_tle: installed, created by a role that is not a
+# superuser, replaced, updated, dumped, restored and removed.
 
 use strict;
 use warnings;
@@ -20,7 +20,7 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_tle'\nlog_statement = none");
 $node->start;
 
-# pg_tle refuses the name of an extension whose files are there, as the C extension's are.
+# pg_tle refuses the name of an extension that has files on the server, as the C extension has.
 my $name = -f "$share_dir/extension/clocktiming.control" ? 'clocktiming_portable' : 'clocktiming';
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $text = slurp_file($PortableEdition::tle) =~ s/(?<=')clocktiming(?=')|(?<=EXTENSION )clocktiming/$name/gr;

@@ -1,6 +1,7 @@
 
-# clocktiming.sampled_timing: whoever asks the executor for timers gets estimates, in
-# either order of the libraries, and everything but times is what it is without.
+# clocktiming.sampled_timing: sampling replaces the timers that extensions request from the
+# executor, in either order of the libraries, and everything but the times is the same as without
+# it.
 
 use strict;
 use warnings;
@@ -16,14 +17,14 @@ use ClockShim;
 my $shim = ClockShim->new('count_clock', 2);
 my ($node, $version, $s, $killer, $libraries);
 
-# What a session has to begin with: nothing in it depends on what it did before.
+# Settings at the start of a session, so that nothing depends on earlier statements.
 my $settings = q{
 SET client_min_messages = warning;
 SET auto_explain.log_min_duration = -1;
 SET auto_explain.log_analyze = off;
 };
 
-# auto_explain's own settings, and those that send to the client what it logs
+# Settings of auto_explain, and those that send its log to the client
 my $logged = q{
 SET auto_explain.log_min_duration = 0;
 SET auto_explain.log_analyze = on;
@@ -44,7 +45,7 @@ sub sampled
 	return;
 }
 
-# The plans that auto_explain has logged, and what there is beside them.
+# Returns the plans that auto_explain has logged, and the other messages.
 sub logged_plans
 {
 	my ($err) = @_;
@@ -61,7 +62,7 @@ sub explained
 	return $result->{out};
 }
 
-# What the session's process reads the clock while it executes this.
+# Returns the number of readings of the clock while the session's process executes a statement.
 sub readings
 {
 	my ($sql) = @_;
@@ -75,7 +76,7 @@ sub readings
 	return $n;
 }
 
-# A plan without what has to do with time, or with memory that depends on it.
+# Returns a plan without times, and without memory that depends on them.
 sub figures
 {
 	my ($plan) = @_;
@@ -85,8 +86,8 @@ sub figures
 	return { map { $_ => figures($plan->{$_}) } grep { !/Time$|^Clock|^Query Identifier$|^JIT$/ } keys %$plan };
 }
 
-# Of a parallel plan: what does not depend on which process has done what, and how many
-# came too late to do anything.
+# Returns the parts of a parallel plan that do not depend on how the work was divided among
+# processes, or on how many started in time.
 sub parallel_figures
 {
 	my ($plan) = @_;
@@ -96,7 +97,8 @@ sub parallel_figures
 	  map { parallel_figures($_) } @{ $plan->{Plans} || [] };
 }
 
-# Rows of all processes together; of a partial aggregate and what takes it, each process has some.
+# Returns the rows of all processes together; in a partial aggregate and its parent, each process
+# has rows.
 sub parallel_rows
 {
 	my ($plan) = @_;
@@ -107,7 +109,7 @@ sub parallel_rows
 		map { parallel_rows($_) } @children);
 }
 
-# Before 18 rows are printed as a mean of the loops that has been rounded.
+# Before 18, EXPLAIN prints rows per loop, rounded.
 sub same_parallel
 {
 	my ($on, $off, $what) = @_;
@@ -119,8 +121,8 @@ sub same_parallel
 	return;
 }
 
-# No node takes longer than the one that it is part of, but by what rounding brings, and
-# none starts later than it ends.
+# Checks that no node takes longer than its parent, except for rounding, and that none starts after
+# its end.
 sub check_times
 {
 	my ($plan, $what) = @_;
@@ -140,8 +142,9 @@ sub nodes_too_long
 	{
 		my $allowed = 0.00051 * ($plan->{'Actual Loops'} + $child->{'Actual Loops'});
 
-		# What is below a Gather is the mean of several processes, estimated in each.  The server itself times an
-		# asynchronous scan, all of its calls, where of Append's, some of which wait, a part is timed.
+		# A node below a Gather has the mean of several processes, each of which is estimated. The
+		# server times all calls of an asynchronous scan, while only some calls of its Append are
+		# timed, some of which wait.
 		$bad .= "$child->{'Node Type'} in $plan->{'Node Type'}: $child->{'Actual Total Time'} x $child->{'Actual Loops'}\n"
 		  if $plan->{'Node Type'} !~ /^Gather/ && !$child->{'Async Capable'} && $child->{'Actual Total Time'} * $child->{'Actual Loops'} > $total + $allowed;
 		$bad .= nodes_too_long($child);
@@ -149,7 +152,7 @@ sub nodes_too_long
 	return $bad;
 }
 
-# That nothing remains of what was before.
+# State of the session that must not change.
 my $untouched;
 
 sub as_before
@@ -224,7 +227,7 @@ my $tables = q{
 	END $$;
 };
 
-# Plans of all kinds, with what is to be set for them
+# Plans of many kinds, and the settings they need
 my $serial = 'SET max_parallel_workers_per_gather = 0; ';
 my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; ';
 my $nested = 'SET enable_hashjoin = off; SET enable_mergejoin = off; ';
@@ -261,7 +264,7 @@ my @reading = (
 	[ 'SELECT count(*) FROM b AS x JOIN b AS y ON x.k = y.i AND y.i < 30', $nested ]);
 my @parallel = ('SELECT count(*) FROM a', 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'SELECT k, count(*) FROM a GROUP BY k', 'SELECT * FROM a ORDER BY s');
 
-# %s is a table of its own for each execution
+# %s is a separate table for each execution
 my @writing = (
 	'INSERT INTO %s SELECT i, i FROM generate_series(1001, 1100) AS i',
 	'INSERT INTO %s SELECT i, i FROM generate_series(401, 600) AS i ON CONFLICT DO NOTHING',
@@ -270,7 +273,7 @@ my @writing = (
 	'MERGE INTO %s AS t USING (SELECT i FROM a WHERE i BETWEEN 480 AND 520) AS a ON a.i = t.i WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (a.i)',
 	'WITH d AS (DELETE FROM %s WHERE i < 50 RETURNING i) SELECT count(*) FROM d');
 
-# How each of these is executed, and what auto_explain says of it
+# Ways to execute each of these, and what auto_explain prints
 my @cursors = (
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 0 FROM c; FETCH 3 FROM c; FETCH 0 FROM c; FETCH ALL FROM c; COMMIT',
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM a; FETCH 10 FROM c; MOVE 20 FROM c; FETCH 0 FROM c; CLOSE c; COMMIT',
@@ -306,7 +309,7 @@ auto_explain.log_min_duration = -1
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	if ($version >= 190000)
 	{
-		# this is what the shim sees
+		# the clock whose readings the shim counts
 		$node->append_conf('postgresql.conf', 'timing_clock_source = system');
 		$node->reload;
 	}
@@ -318,7 +321,7 @@ auto_explain.log_min_duration = -1
 	return;
 }
 
-# The three values, for the two who ask
+# Checks the three values, for EXPLAIN and auto_explain
 sub values_are_obeyed
 {
 	my $query = 'SELECT count(*) FROM a';
@@ -340,7 +343,7 @@ sub values_are_obeyed
 		$s->query($logged);
 		$s->query($query);
 		$by_auto_explain = readings($query);
-		# two of a call, two calls a row
+		# two readings per call, two calls per row
 		$value eq 'on' ? cmp_ok($by_explain, '<', $rows, "$libraries: $value: the clock is read seldom by EXPLAIN")
 		  : cmp_ok($by_explain, '>', 2 * $rows, "$libraries: $value: the clock is read at each call by EXPLAIN");
 		$value eq 'off' ? cmp_ok($by_auto_explain, '>', 2 * $rows, "$libraries: $value: the clock is read at each call by auto_explain")
@@ -349,13 +352,13 @@ sub values_are_obeyed
 		is($plan->{Plan}{Plans}[0]{'Actual Rows'}, $rows, "$libraries: $value: rows in the log");
 		cmp_ok($plan->{Plan}{'Actual Total Time'}, '>', 0, "$libraries: $value: times in the log");
 		check_times($plan->{Plan}, "$libraries: $value: log") if $value ne 'off';
-		# TIMING OFF is respected, as log_timing is
+		# TIMING OFF is obeyed, and so is log_timing
 		$s->query($settings);
 		unlike(explained('ANALYZE, TIMING OFF', $query), qr/actual time|Clock/, "$libraries: $value: no times where none are wanted");
 		unlike(explained('COSTS', $query), qr/actual|Clock/, "$libraries: $value: EXPLAIN alone");
 	}
 
-	# Both ask at once, for the same execution
+	# EXPLAIN and auto_explain request timers for the same execution
 	sampled('auto_explain');
 	$s->query($logged);
 	my $result = $s->query("EXPLAIN ANALYZE $query");
@@ -369,7 +372,7 @@ sub values_are_obeyed
 	my ($in_output) = $result->{out} =~ /actual time=[0-9.]+\.\.([0-9.]+)/;
 	is(sprintf('%.3f', $in_log), $in_output, "$libraries: and both print the same time");
 
-	# What is taken to be short is left to the server, until it has taken long
+	# The server times executions that are expected to be short, until one has taken long
 	is($s->query(q{CREATE FUNCTION more(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 1 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END'})->{state}, '00000', "$libraries: a function of more rows than is thought");
 	my $misjudged = 'SELECT count(*) FROM more(200000)';
 	foreach my $time ('first', 'second')
@@ -384,7 +387,7 @@ sub values_are_obeyed
 	$s->query('DROP FUNCTION more');
 	$s->query($settings);
 
-	# Other words for the values, and wrong ones
+	# Synonyms of the values, and wrong values
 	foreach my $word ([ 'true', 'on' ], [ 'yes', 'on' ], [ '1', 'on' ], [ 'false', 'off' ], [ 'no', 'off' ], [ '0', 'off' ])
 	{
 		is($s->query("SET clocktiming.sampled_timing = $word->[0]; SHOW clocktiming.sampled_timing")->{out}, $word->[1], "$libraries: $word->[0]");
@@ -396,7 +399,7 @@ sub values_are_obeyed
 	return;
 }
 
-# The same but for times, whoever has asked
+# Checks that everything but the times is the same, with EXPLAIN and auto_explain
 sub figures_are_exact
 {
 	foreach my $case (@reading)
@@ -405,7 +408,7 @@ sub figures_are_exact
 		my (%explained, %logged);
 
 		$s->query("RESET ALL; $settings $serial" . ($set // ''));
-		# hint bits, catalogs, and what is the first time otherwise
+		# sets hint bits and fills caches
 		$s->query($query) for 1, 2;
 		$s->query("EXPLAIN ANALYZE $query");
 		foreach my $value ('off', 'on')
@@ -459,7 +462,7 @@ sub writes_are_exact
 		my $tables = 'w_' . $n++;
 		my (%explained, %logged);
 
-		# in one session before, so that nothing of them is in ours
+		# in an earlier session, so that this one has none of it
 		$node->safe_psql('postgres', "SELECT copies_of('${tables}_explained'), copies_of('${tables}_logged')");
 		$node->safe_psql('postgres', 'VACUUM ANALYZE ' . join ', ', map { ("${tables}_explained_$_", "${tables}_logged_$_") } 0 .. 2);
 		sampled('off');
@@ -468,13 +471,14 @@ sub writes_are_exact
 		{
 			my $statement = sprintf($query, "${tables}_explained_" . ($value eq 'off' ? 1 : 2));
 
-			# the tables are not the same, so nor are the pages of catalogs that have them, which this reads
+			# the tables are different, so the pages of catalogs that have them are, too; this reads
+			# these pages
 			$s->query("EXPLAIN $statement");
 			sampled($value);
 			my $json = explained('ANALYZE, BUFFERS, WAL, FORMAT JSON', $statement);
 			$json =~ s/(${tables}_explained)_\d/$1/g;
 			$explained{$value} = decode_json($json)->[0];
-			# the tables differ, and so may the pages of catalogs that have them
+			# the tables are different, so the pages of catalogs that have them may be, too
 			delete $explained{$value}{Planning};
 		}
 		is_deeply(figures($explained{on}), figures($explained{off}), "$libraries: EXPLAIN: $query") or diag explain [ figures($explained{on}), figures($explained{off}) ];
@@ -529,7 +533,7 @@ sub cursors_are_exact
 }
 
 
-# Errors and cancels in the middle, here, in workers and in what is nested
+# Checks errors and cancels during an execution, in the leader, in workers and in nested statements
 sub ends_well
 {
 	my @failing = (
@@ -565,7 +569,7 @@ sub ends_well
 				{
 					is($s->query($how)->{state}, '22012', "$libraries: error: $what");
 
-					# what is caught ends a subtransaction, and the statement goes on
+					# an error that is caught ends a subtransaction, and the statement continues
 					$result = $s->query(qq{DO \$do\$
 						DECLARE
 							rows bigint;
@@ -601,7 +605,7 @@ sub ends_well
 		}
 	}
 
-	# A transaction that goes on after one of its cursors has failed
+	# A transaction that continues after one of its cursors has failed
 	$s->query("$logged BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; DECLARE d CURSOR FOR SELECT 1 / (i - 3) FROM b; FETCH 3 FROM c; SAVEPOINT s");
 	is($s->query('FETCH 5 FROM d')->{state}, '22012', "$libraries: a cursor fails");
 	my $result = $s->query('ROLLBACK TO s; FETCH 2 FROM c; CLOSE c; COMMIT');
@@ -612,7 +616,7 @@ sub ends_well
 	sampled('on');
 	as_before('cursors that fail');
 
-	# Memory does not grow, however it ends
+	# Memory does not grow, however executions end
 	my $many = q{DO $$BEGIN FOR n IN 1 .. 300 LOOP
 		BEGIN PERFORM inner_explain('ANALYZE', 'SELECT 1 / (i - ' || n || ') FROM b WHERE i <= ' || n + n % 2 - 1); EXCEPTION WHEN division_by_zero THEN NULL; END;
 	END LOOP; END$$};
@@ -623,7 +627,7 @@ sub ends_well
 	return;
 }
 
-# What EXPLAIN statements there are, and what they print
+# Checks kinds of EXPLAIN statements, and what they print
 sub statements_and_formats
 {
 	my $query = 'SELECT b.k, count(*) FROM a JOIN b USING (i) WHERE a.k < 50 GROUP BY b.k ORDER BY b.k';
@@ -662,7 +666,7 @@ sub statements_and_formats
 			is_deeply(figures($decoded), figures($plain), "$what: JSON: all else is the same") or diag $json;
 
 			$printed = $margins eq 'on' && $margins_everywhere;
-			# not every server is built with libxml
+			# a server may be built without libxml
 			is($s->query(q{SELECT count(xmlparse(document $$} . $xml . q{$$))})->{out}, '1', "$what: XML") if $has_xml;
 			is(scalar(() = $xml =~ /<Clock-Total-Margin>\d+\.\d{3}<\/Clock-Total-Margin>/g), $printed ? $nodes : 0, "$what: XML: margins");
 			like($xml, qr/<Clock>\s*<Source>.*<\/Source>\s*<Method>sampling<\/Method>/, "$what: XML: it is said");
@@ -673,7 +677,7 @@ sub statements_and_formats
 		}
 	}
 
-	# what workers have in it, and what auto_explain prints of the same execution
+	# with workers, and what auto_explain prints of the same execution
 	$s->query($parallel);
 	my $json = explained('ANALYZE, VERBOSE, FORMAT JSON', 'SELECT * FROM a WHERE i % 2 = 0');
 	ok(eval { decode_json($json) }, "$libraries: margins of a parallel plan") or diag $json;
@@ -688,7 +692,7 @@ sub statements_and_formats
 	$s->query("RESET ALL; $settings $serial SET clocktiming.show_margins = on");
 	sampled('on');
 
-	# Statements of all kinds
+	# Statements of many kinds
 	foreach my $explained ('CREATE TABLE made AS SELECT * FROM b', 'CREATE MATERIALIZED VIEW made_view AS SELECT * FROM b',
 		'DECLARE c CURSOR FOR SELECT * FROM b', 'VALUES (1), (2)', 'SELECT 1 WHERE false')
 	{
@@ -730,7 +734,7 @@ sub statements_and_formats
 	}
 	$s->query('DROP TABLE made; SET client_min_messages = warning');
 
-	# In functions, and in one another
+	# In functions, and nested
 	foreach my $outer ('', 'EXPLAIN ANALYZE ')
 	{
 		foreach my $inner ('ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
@@ -744,7 +748,7 @@ sub statements_and_formats
 	is($result->{state}, '00000', "$libraries: several statements in a string");
 	like(explained('ANALYZE, SERIALIZE', $query), qr/^Serialization: time=\d.*^Time: /ms, "$libraries: SERIALIZE") if $version >= 170000;
 
-	# EXPLAIN's option beside the setting
+	# EXPLAIN's option together with the setting
 	if ($version >= 180000)
 	{
 		foreach my $value ('auto_explain', 'on')
@@ -767,7 +771,7 @@ sub statements_and_formats
 	return;
 }
 
-# What is to measure the server's own timers does, whatever the setting
+# Checks that functions that measure the server's own timers do so, whatever the setting
 sub measures_are_not_replaced
 {
 	my $rows = 20000;
@@ -782,7 +786,7 @@ sub measures_are_not_replaced
 	return;
 }
 
-# Foreign tables, whose scans may be executed asynchronously
+# Checks foreign tables, whose scans may be executed asynchronously
 sub foreign_tables
 {
 	my ($host, $port) = ($node->host, $node->port);
@@ -821,7 +825,7 @@ sub foreign_tables
 	return;
 }
 
-# In a session of anybody's, who has the library loaded there
+# Checks a session of an ordinary role that loads the library
 sub for_everybody
 {
 	my $own = PostgreSQL::Test::Cluster->new('own');

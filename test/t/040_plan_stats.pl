@@ -1,6 +1,6 @@
 
-# Statistics of plans: that they count right, come back after a restart, survive what happens to a server, stay
-# within their bounds, are shown to whom they may be, and tell what has changed.
+# Statistics of plans: they are counted correctly, survive a restart and crashes, stay within their
+# limits, are shown to the right users, and show changes.
 
 use strict;
 use warnings;
@@ -35,13 +35,13 @@ $node->safe_psql(
 	GRANT SELECT ON t TO regress_other;
 });
 
-# Each execution is timed, whatever that costs.
+# Every execution is timed, whatever that costs.
 my $on = q{SET clocktiming.track = on; SET clocktiming.track_everything = on; };
 
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub reset_all { query('SELECT clock_stats_reset()'); return; }
 
-# Executions and their margin of plans that have such a text.
+# Returns the executions, with their margin, of plans with this text.
 sub executions
 {
 	my ($like) = @_;
@@ -50,14 +50,15 @@ sub executions
 		FROM clock_plan_stats WHERE plan LIKE '$like'});
 }
 
-# An estimate may be off by its margin now and then, by three times that hardly ever.
+# Checks an estimate. Its error may exceed the margin now and then, but hardly ever three times the
+# margin.
 sub is_about
 {
 	my ($n, $what, $estimate, $margin) = @_;
 	return ok(abs($estimate - $n) <= 3 * $margin, "$what: $estimate of $n executions");
 }
 
-# What there is of a plan.
+# The statistics of one plan.
 my $scan = q{SELECT count(*) FROM t WHERE k = 3 AND name <> 'secret-literal';};
 query($on . $scan x 20);
 is_about(20, 'a query', executions('%Seq Scan on t'));
@@ -71,14 +72,15 @@ is( query(
 		FROM clock_node_stats n JOIN clock_plan_stats p USING (dbid, userid, queryid, planid) WHERE plan LIKE '%Seq Scan on t' ORDER BY node}),
 	"1|0|Aggregate|||t|1|t|1\n2|1|Seq Scan|t||t|100|t|1",
 	'its nodes');
-# Two nodes that scan a CTE: each has the time of its own calls of it.
+# Two nodes that scan a CTE: each has the time of its own calls of the CTE.
 query($on . q{WITH c AS MATERIALIZED (SELECT i, pg_sleep(0.002) FROM t LIMIT 40) (SELECT i FROM c LIMIT 1) UNION ALL SELECT count(*) FROM c});
 is( query(
 		q{SELECT array_agg(self_ms < 0.3 * (SELECT max(total_ms) FROM clock_node_stats WHERE planid = n.planid)) || array_agg(total_ms > 40 ORDER BY total_ms)
 		FROM clock_node_stats n WHERE node_type = 'CTE Scan'}),
 	'{t,t,f,t}',
 	'nodes that scan a CTE');
-# (in one of ten times at least: a few of these calls are timed, and one may have lost the processor)
+# (in at least one of ten attempts, because few of these calls are timed, and one may have lost the
+# processor)
 my $shares;
 for (1 .. 10)
 {
@@ -95,7 +97,7 @@ $node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
 is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
 	'0|t|t|t', 'one that fails is counted apart');
 
-# What is pruned as the execution begins is a node of the plan nevertheless, and more nodes are counted.
+# A node that is pruned at the start of an execution is nevertheless a node of the plan.
 query(q{
 	CREATE TABLE part (i int) PARTITION BY RANGE (i);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
@@ -113,13 +115,13 @@ is( query(
 	'251|200|t',
 	'of a plan with many nodes the first 200 are kept');
 
-# A subplan is below the node whose it is.
+# A subplan is a child of the node that uses it.
 query($on . 'SELECT i, (SELECT max(u.i) FROM t u WHERE u.i < t.i) FROM t WHERE EXISTS (SELECT FROM part WHERE part.i = 3 OR random() < 2) AND i = 7');
 like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
 	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
 	'the order is that of EXPLAIN');
 
-# Nodes as EXPLAIN lists them: how deep, what, of which relation.
+# Nodes as EXPLAIN lists them: depth, type, relation.
 sub listed_by_explain
 {
 	my ($plan, $depth) = @_;
@@ -158,7 +160,7 @@ foreach my $case (
 reset_all();
 query($on . $scan x 2);
 
-# Who sees what.
+# Which users see which plans.
 sub as
 {
 	my ($user, $sql) = @_;
@@ -170,7 +172,7 @@ sub as
 }
 query('ALTER ROLE regress_other SET clocktiming.track = on; ALTER ROLE regress_other SET clocktiming.track_everything = on');
 as('regress_other', 'SELECT i FROM t WHERE i = 8');
-foreach my $list (qw(clock_plan_stats clock_node_stats clock_list_plan_stats() clock_list_node_stats()))
+foreach my $list (qw(clock_plan_stats clock_node_stats clock_plan_stats() clock_node_stats()))
 {
 	my $users = "SELECT string_agg(DISTINCT pg_get_userbyid(userid), ',') FROM $list";
 
@@ -194,7 +196,7 @@ is(query($all), $before, 'plans come back after a restart');
 is(query($all_nodes), $before_nodes, 'and so do nodes');
 ok(!-e $file, 'the file is gone then');
 
-# A file that is not right.
+# A damaged file.
 sub damaged
 {
 	my ($what, $content) = @_;
@@ -227,7 +229,7 @@ ok($node->wait_for_log(qr/database system is ready to accept connections/, $offs
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts');
 
-# (while others add, too)
+# (while other sessions add)
 my ($load_out, $load_err) = ('', '');
 my $load_script = $node->basedir . '/load.sql';
 append_to_file($load_script, "$on\nSELECT count(*) FROM t;\n");
@@ -239,13 +241,13 @@ $load->finish;
 $node->start;
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, too');
-# (where nobody adds, nothing is lost)
+# (if no session adds, nothing is lost)
 my $kept = query('SELECT count(*) FROM clock_plan_stats');
 $node->stop('immediate');
 $node->start;
 is(query('SELECT count(*) FROM clock_plan_stats'), $kept, 'one that meets nobody who adds loses nothing');
 
-# Reset of all, and of some.
+# Reset of all statistics, and of some.
 reset_all();
 is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset forgets all');
 is(query('SELECT clock_stats_snapshot() IS NULL'), 't', 'of nothing there is no snapshot');
@@ -257,7 +259,7 @@ query(q{SELECT clock_stats_reset(userid => 4711)});
 query(q{SELECT clock_stats_reset(queryid => NULL)});
 is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans, or of null, forgets none');
 
-# What has become slower.  Of nothing else than sleeping, and far more than a busy machine could make of it.
+# Plans that have become slower: by sleeping, and by far more than a busy machine could cause.
 reset_all();
 query('CREATE FUNCTION work(i int) RETURNS void LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(0.001) $$; CREATE TABLE one AS SELECT 1 AS i');
 query($on . 'SELECT work(i) FROM one;' x 10);
@@ -277,7 +279,7 @@ foreach my $wrong (0, 0.95, 100, -1, "'NaN'", 'NULL')
 my (undef, undef, $err) = $node->psql('postgres', q{SELECT * FROM clock_node_changes('2000-01-01')});
 like($err, qr/no snapshot.*clock_stats_snapshot/s, 'no snapshot so old');
 
-# Another plan.
+# A changed plan.
 reset_all();
 query($on . 'SET enable_seqscan = off;' . 'SELECT sum(i) FROM t WHERE i < 20;' x 5);
 query('SELECT clock_stats_snapshot()');
@@ -291,7 +293,7 @@ is( query(
 is(as('regress_monitor', q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'})->{out}, '1', 'who monitors finds it, too');
 is(as('regress_monitor', q{SELECT clock_stats_snapshot() IS NOT NULL})->{out}, 't', 'and takes snapshots');
 
-# Plans are the same by names, whatever OIDs relations and indexes have.
+# Plans are identified by names, not by the OIDs of relations and indexes.
 reset_all();
 my $by_index = $on . 'SET enable_seqscan = off; SELECT sum(k) FROM t WHERE i < 20;';
 query($by_index);
@@ -305,7 +307,7 @@ is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'
 query($on . 'CREATE TEMPORARY TABLE temporary (i int); SELECT count(*) FROM temporary') for 1 .. 3;
 is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'nor is a temporary table of another session');
 
-# Snapshots are written by the function alone, which anybody who monitors may call, and deletes old ones.
+# Only the function writes snapshots and deletes old ones; members of pg_monitor may call it.
 foreach my $statement (q{INSERT INTO clock_node_snapshots SELECT 'infinity', dbid, userid, queryid, planid, node, depth, node_type, relation, index_name, first_seen, total_sums, self_sums FROM clock_node_snapshots},
 	q{UPDATE clock_node_snapshots SET taken_at = 'infinity'}, 'DELETE FROM clock_node_snapshots', 'TRUNCATE clock_node_snapshots')
 {
@@ -316,7 +318,8 @@ cmp_ok(query($times), '>', 1, 'snapshots of some times');
 as('regress_monitor', q{SELECT clock_stats_snapshot(keep => '0')});
 is(query($times), '1', 'of which only the latest is kept');
 
-# They stay on this server: the database's owner can dump it without them, and no publication has them.
+# Snapshots stay on this server: the database's owner can dump the database without them, and no
+# publication includes them.
 query($_) foreach 'CREATE ROLE regress_owner LOGIN', 'CREATE DATABASE owned OWNER regress_owner', 'CREATE DATABASE restored';
 $node->safe_psql('owned', 'CREATE EXTENSION clocktiming; SELECT clock_stats_snapshot()');
 my $dump = $node->basedir . '/dump.sql';
@@ -327,7 +330,8 @@ $node->safe_psql('owned', 'SET client_min_messages = error; CREATE PUBLICATION e
 is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables has none');
 query("DROP DATABASE $_") foreach qw(owned restored);
 
-# Many sessions with many plans: all is counted where there is room, and nothing is stuck where there is not.
+# Many sessions with many plans: everything is counted as long as there is memory, and nothing hangs
+# if there is none.
 query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
 my $script = $node->basedir . '/many.sql';
 append_to_file($script, qq{\\set a random(1, 70)\n\\set b random(1, 70)\n$on\nSELECT count(*) FROM p:a JOIN p:b AS b USING (i);\n});
@@ -348,17 +352,19 @@ foreach my $max (100, 6000)
 	reset_all();
 	many(30, 50);
 	cmp_ok(query('SELECT count(*) FROM clock_plan_stats'), '<=', $max, "no more than $max plans");
-	is(query('SELECT evicted_plans > 0, plans = (SELECT count(*) FROM clock_plan_stats), now() - reset_at < interval \'1 day\' FROM clock_stats_info()'),
+	is(query(q{SELECT m ->> 'evicted_plans_total' <> '0', m ->> 'kept_plans' = (SELECT count(*)::text FROM clock_plan_stats),
+			extract(epoch FROM now()) - (m ->> 'plans_reset_timestamp_seconds')::float8 BETWEEN 0 AND 86400
+			FROM (SELECT jsonb_object_agg(substr(name, 10), value) AS m FROM clock_metrics WHERE name ~ 'plans') AS metrics}),
 		($max == 100 ? 't' : 'f') . '|t|t', 'it says whether plans were given up');
 	next if $max == 100;
 	is_about(1500, 'none is lost', executions('%Seq Scan on p%'));
 }
 
-# A file of more than there is room for: the most valuable ones come back.
+# A file with more plans than fit into memory: the most valuable ones are loaded.
 my $most = query('SELECT queryid FROM clock_plan_stats ORDER BY total_ms DESC LIMIT 1');
 $node->append_conf('postgresql.conf', 'clocktiming.track_max = 100');
 $node->restart;
-is(query(qq{SELECT count(*) BETWEEN 50 AND 100, bool_or(queryid = $most) FROM clock_plan_stats}), 't|t', 'with less room those are kept that have taken most');
+is(query(qq{SELECT count(*) BETWEEN 50 AND 100, bool_or(queryid = $most) FROM clock_plan_stats}), 't|t', 'with less memory, the plans with the longest times are kept');
 
 $node->stop;
 done_testing();

@@ -1,6 +1,6 @@
 
-# Which executions are timed for the statistics of plans: a random part of them, which
-# stands for all; and what happens as that is switched on and off.
+# The draw of executions for the statistics of plans: a random part of all executions, which
+# represents all; and switching it on and off.
 
 use strict;
 use warnings;
@@ -44,7 +44,8 @@ $node->safe_psql('postgres', q{
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-# What is known of the plans that scan a table: executions, their margin, timed and failed ones
+# Returns the statistics of the plans that scan a table: executions, their margin, timed and failed
+# ones
 sub known
 {
 	my ($table) = @_;
@@ -65,12 +66,12 @@ cmp_ok($short{timed}, '<', $n / 4, 'and few of them');
 cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "they stand for all") or diag explain \%short;
 is($short{failed}, 0, 'none has failed');
 
-# Another session knows how rarely they are to be timed
+# Another session has learned how rarely these are to be timed
 query("SELECT repeats('SELECT count(*) FROM a', 10)") for 1 .. 20;
 my %again = known('a');
 cmp_ok($again{timed} - $short{timed}, '<', 100, 'not each new session times them at once');
 
-# A long one is timed each time, where that may take as long as what it times
+# A long statement is timed each time, if timing may add as much as the statement takes
 $node->append_conf('postgresql.conf', 'clocktiming.max_overhead = 100');
 $node->reload;
 query("SELECT repeats('SELECT pg_sleep(0.1) FROM b LIMIT 1', 8)");
@@ -79,7 +80,8 @@ is($long{executions}, 8, 'long executions are counted') or diag explain \%long;
 is($long{timed}, 8, 'since all of them are timed');
 is($long{margin}, 0, 'exactly');
 
-# The mean of short executions has nothing in it of timing others, and nothing is taken off: it is between the shortest and the longest.
+# The mean duration of short executions does not include the timing of others, and nothing is
+# subtracted: it is between the shortest and the longest.
 SKIP:
 {
 	skip 'pg_stat_statements is not there', 1 unless $statements;
@@ -99,7 +101,7 @@ my $failed = query(q{SELECT sum(failed_executions) FROM clock_plan_stats});
 cmp_ok($failed, '>', 1000, 'is estimated as well');
 cmp_ok($failed, '<', 9000, 'and not more than there was');
 
-# Cursors: an execution may go on, be left, or not begin
+# Cursors: an execution may continue, be abandoned, or not begin
 query('SELECT clock_stats_reset()');
 my $s = ClockSession->new($node);
 foreach my $statements (
@@ -112,7 +114,7 @@ foreach my $statements (
 }
 is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
 
-# An error between two parts of an execution, and what is none
+# An error between two parts of an execution, and an end that is no error
 $s->query('SET clocktiming.track_everything = on');
 $s->query('CREATE TABLE e AS SELECT i FROM a');
 foreach my $case (
@@ -132,7 +134,7 @@ foreach my $case (
 	is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), $failed, "$failed failed: $statements");
 }
 
-# Executions for which the server has no query id
+# Executions without a query id
 $s->query("CREATE TABLE q_$_ AS SELECT i FROM a") foreach qw(cursor ctas into view atomic off);
 $s->query('CREATE FUNCTION atomic() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM q_atomic; SELECT max(i) FROM q_atomic; END');
 $s->query($_) foreach (
@@ -150,7 +152,7 @@ is( query(q{SELECT string_agg(plan || ' ' || executions, ',' ORDER BY plan COLLA
 is(query('SELECT count(*) FROM clock_plan_stats WHERE queryid = 0'), '0', 'under an id of their plan');
 $s->query('RESET clocktiming.track_everything');
 
-# Switched within the statements that are being drawn
+# The settings change within statements that are being drawn
 $s->query(q{
 	DO $$
 	BEGIN

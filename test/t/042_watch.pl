@@ -1,6 +1,6 @@
 
-# Clocks that are watched: each fault is one event, with what was before and after, and ends when it ends; what was
-# seen survives the worker's end, a restart, a full disk and a file that is broken.
+# The watched clock: each fault is one event, with the values before and after, and ends with the
+# fault. History and events survive the worker's end, a restart, a full disk and a damaged file.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Time::HiRes qw(sleep time);
 
 use ClockShim;
 
-# Words of the control file of drift_clock: see there.  Those between AHEAD and SLOW are not named.
+# Words of the control file; see drift_clock.c. Those between AHEAD and SLOW have no name here.
 use constant { PID => 0, RATE => 1, AHEAD => 2, EVERY => 4, STILL => 6, SLOW => 7 };
 use constant S => 1_000_000_000;
 
@@ -46,7 +46,7 @@ sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub worker { return ClockShim::watcher($node); }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
-# Until so many intervals more have been judged: one that has begun already is one of them.
+# Waits until some more intervals have been judged. The first of them may have begun already.
 sub intervals
 {
 	my ($n) = @_;
@@ -57,11 +57,13 @@ sub intervals
 
 sub events { my ($what) = @_; return query("SELECT count(*) FROM clock_events WHERE what = '$what'"); }
 
-# Events that nothing but this test causes.  (What a reading costs depends on neighbours, by less than we make of it.)
+# Events that only this test can cause. (The cost of a reading also depends on other processes, but
+# by less than this test injects.)
 my $ours = q{what NOT IN ('stolen time', 'resume') AND CASE WHEN what = 'cost' THEN greatest(split_part(before, ' ', 1)::float, split_part(after, ' ', 1)::float) > 1000 ELSE true END};
 my $told = 0;
 
-# A fault has come: it is exactly one event, of that kind and with that before and after, when two intervals are over.
+# Checks that a fault is exactly one event, of this kind and with these values before and after, two
+# intervals later.
 sub is_one_event
 {
 	my ($fault, $what, $condition) = @_;
@@ -74,8 +76,8 @@ sub is_one_event
 	return;
 }
 
-# The fault is over, and so is the event; nothing else is told.  (Whatever is told later than an interval after it is
-# one event too many of the next fault.)
+# Checks that the event ends with the fault, and that there is no other event. (An event that is
+# reported more than an interval later would be one too many for the next fault.)
 sub is_ended
 {
 	my ($fault, $what) = @_;
@@ -89,26 +91,27 @@ sub is_ended
 
 wait_for(q{SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0 AND cold_ns > 0 AND source = 'system'}, 'the clock is watched');
 intervals(12);
-is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a clock that is honest') or diag(query("SELECT * FROM clock_events"));
+is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'no event of a correct clock') or diag(query("SELECT * FROM clock_events"));
 is(query(q{SELECT bool_and(abs(rate_ppm) < 600 AND (sample -> 'readings')::bigint > 0) FROM (SELECT rate_ppm, sample::jsonb AS sample FROM clock_history) h}), 't', 'its rate, and a sample');
 is(query(q{SELECT count(*) FROM (SELECT (clock_summary(sample)).* FROM clock_history) s WHERE readings > 0}) > 0, 1, 'which functions take');
 is(query(q{SELECT readings > 0 FROM (SELECT (clock_summary(clock_merge(sample))).* FROM clock_history WHERE per = 'minute') s}), 't', 'and which can be merged');
 is(query(q{SELECT trusted, verdict FROM clock_trust(clock_timestamp() - interval '3 s')}), 't|to be believed', 'timings can be believed');
 
-# An interval is not cut short by reloads.
+# Reloads do not shorten an interval.
 my ($judged, $since) = (query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}), time);
 query('SELECT pg_reload_conf(), pg_sleep(0.01) FROM generate_series(1, 100)');
 $judged = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}) - $judged;
 cmp_ok($judged, '<=', (time - $since) / 0.5 + 2, 'reloads do not make intervals shorter');
 
-# The worker lies from now on.  Its clock has the offset of the true one to CLOCK_MONOTONIC_RAW, so that nothing shows yet.
+# From now on the worker's clock is faulty. It has the same offset to CLOCK_MONOTONIC_RAW as the
+# true clock, so nothing is visible yet.
 sub raw { return ClockShim::raw_ns(); }
 my $ahead = ClockShim::ahead_ns();
 $shim->write(PID, worker(), 0, $ahead);
 intervals(5);
 is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'nor of one that is not at its best') or diag(query("SELECT * FROM clock_events"));
 
-# (sooner, but for what a busy machine has had before)
+# (sooner, but for earlier disturbances by a busy machine)
 $shim->write(SLOW, 3000);
 wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", '10 times slower: an event');
 is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
@@ -132,8 +135,9 @@ $shim->write(AHEAD, $ahead -= 2 * S);
 is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 2e9) < 1e6});
 is_ended('a step back', 'backward step');
 
-# Stands still for a while, soon, and stays behind.  Where that is four looks and more it is a rate, where it is less a lag;
-# where it is not many more, it is either, and no more than one of them.  There is a look each 0.1 s, or later.
+# The clock stands still for a while and stays behind. For four observations or more that is a rate,
+# for fewer a lag, and for slightly more than four either, but not both. Observations are at least
+# 0.1 s apart.
 foreach my $looks (2.5, 4.5, 5.5, 6.5, 7.5, 20)
 {
 	my $ns = $looks * S / 10;
@@ -174,7 +178,7 @@ is(query($resumed), '1 of 1', 'and no other');
 write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 is_one_event('another start of the machine', 'machine', q{after = 'boot 11111111-2222-3333-4444-555555555555' AND ended_at = at});
 
-# a fifth of all time is stolen, then nothing
+# a fifth of the CPU time is stolen, then nothing
 my @ticks = (1000, 0, 0, 1000, 0, 0, 0, 0);
 sub tick
 {
@@ -197,7 +201,8 @@ for (1 .. 60)
 }
 is(query(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'stolen time'}), 't', 'and ends');
 
-# The clock of one CPU is ahead, for all processes; who changes the CPU sees it step, too.
+# The clock of one CPU is ahead, for all processes. A process that moves to another CPU sees it
+# step, too.
 SKIP:
 {
 	my ($cpu) = slurp_file('/proc/self/status') =~ /^Cpus_allowed_list:.*?(\d+)$/m;
@@ -215,12 +220,12 @@ SKIP:
 
 is(query('SELECT count(*) FROM clock_history WHERE sample::text::clock_sample::text <> sample::text'), '0', 'all samples can be read again');
 
-# trust
+# clock_trust()
 is(query(q{SELECT trusted, spoilt_by @> '{rate,warp}' FROM clock_trust(now() - interval '1 hour')}), 'f|t', 'timings of that time are spoilt');
 is(query(q{SELECT trusted IS NULL, watched_percent FROM clock_trust(now() - interval '3 days', now() - interval '2 days')}), 't|0', 'nothing is known of a time when nobody watched');
 is(query(q{SELECT trusted IS NULL, verdict FROM clock_trust(now(), now() - interval '1 day')}), 't|not known: the period is empty', 'nor of none');
 
-# Who sees it.
+# Which users see events.
 is($node->psql('postgres', 'SELECT count(*) FROM clock_events', extra_params => [ '-U', 'regress_monitor' ]), 0, 'who monitors sees events');
 isnt($node->psql('postgres', 'SELECT count(*) FROM clock_history', extra_params => [ '-U', 'regress_other' ]), 0, 'others do not');
 
@@ -228,7 +233,7 @@ my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
 my @before;
 
-# What is in the file by now, that is.
+# Remembers what must be in the file by now.
 sub remember { intervals(5); @before = split /\n/, query($list); intervals(4); return; }
 sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
 sub wait_for_restart
@@ -266,7 +271,7 @@ my $offset = $node->wait_for_log(qr/could not write file "pg_stat\/clocktiming\.
 is(slurp_file($file) eq $complete, 1, 'a full disk: the file is that of before');
 is(query(q{SELECT count(*) FROM clock_events WHERE after = 'acpi_pm'}), '1', 'and the worker goes on');
 
-# kill -9 of all: the file of before is read
+# kill -9 of all processes: the previous file is read
 $pid = worker();
 $node->kill9;
 for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default) { last if !kill(0, $pid); sleep(0.1); }
@@ -296,7 +301,7 @@ $standby->start;
 ok($standby->poll_query_until('postgres', q{SELECT pg_is_in_recovery() AND count(*) > 0 FROM clock_history WHERE at >= date_trunc('minute', pg_postmaster_start_time())}), 'a standby is watched');
 $standby->stop;
 
-# a file that is broken
+# a damaged file
 $node->stop;
 ok(-s $file, 'there is a file');
 open(my $fh, '+<:raw', $file) or die "$file: $!";
@@ -309,7 +314,7 @@ like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/cloc
 like(slurp_file("$file.invalid"), qr/x{100}/, 'and kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 
-# one whose texts do not end, and whose checksum is right
+# a file whose texts have no end, with a correct checksum
 sub crc32c
 {
 	my ($crc, @table) = (0xffffffff);
@@ -335,7 +340,7 @@ is(query(q{SELECT count(*) FROM clock_history WHERE boot_id ~ 'x'}), '0', 'a fil
 like(slurp_file("$file.invalid"), qr/x{200}/, 'but kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew, again');
 
-# the TSC, which the server takes when it is told to, and gives up again
+# the TSC, which the server reads or does not, as it is told
 SKIP:
 {
 	skip('the server reads the system clock only', 4) if $node->pg_version->major < 19;

@@ -1,5 +1,6 @@
 
-# What monitoring reads: clock_metrics and clock_metrics_text() say what the worker has seen, and measure nothing.
+# Metrics for monitoring: clock_metrics and clock_metrics_text() return what the worker has
+# observed, and measure nothing.
 
 use strict;
 use warnings;
@@ -10,7 +11,7 @@ use Test::More;
 
 use ClockShim;
 
-# Words of the control file of drift_clock: see there.
+# Words of the control file; see drift_clock.c.
 use constant { PID => 0, RATE => 1, AHEAD => 2 };
 
 my $shim = ClockShim->new('drift_clock', 7);
@@ -24,7 +25,7 @@ $node->append_conf('postgresql.conf', 'timing_clock_source = system')
 sub query { my ($sql, @more) = @_; return $node->safe_psql('postgres', $sql, @more); }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
-# A metric's value as SQL; NULL if there is none.
+# Returns an expression for a metric's value; NULL if there is none.
 sub value
 {
 	my ($name, %labels) = @_;
@@ -32,7 +33,7 @@ sub value
 	return "(SELECT value FROM clock_metrics WHERE name = 'pg_clock_$name' AND labels \@> jsonb_build_object($labels))";
 }
 
-# Where nobody watches
+# Without a worker
 query('CREATE EXTENSION clocktiming; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN');
 is(query('SELECT string_agg(name, $$,$$ ORDER BY name) FROM clock_metrics'), 'pg_clock_source_info,pg_clock_watched', 'without the worker there is what is known without measuring');
 is(query('SELECT ' . value('watched')), '0', 'and that nobody watches');
@@ -41,7 +42,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
 
-# Where there is no room for the worker
+# Without a slot for the worker
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms\nmax_worker_processes = 0");
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'without a slot for the worker nobody watches');
@@ -52,20 +53,20 @@ foreach my $sql ('SELECT * FROM clock_history', 'SELECT * FROM clock_events', 'S
 	like($err, qr/the clocks are not watched\nHINT:  Raise max_worker_processes/, "and so does $sql");
 }
 
-# Where the worker does
+# With the worker
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
 $node->stop;
 $shim->start($node);
 wait_for('SELECT ' . value('watched') . ' = 1', 'the clock is watched');
 is(query(q{SELECT string_agg(DISTINCT name, E'\n' ORDER BY name) FROM clock_metrics WHERE name !~ 'sync|stolen|node_self'}), join("\n", sort map { "pg_clock_$_" }
-	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice)), 'metrics');
+	  qw(watched source_info reading_seconds cold_reading_seconds rate_error_ratio off_cpu_ratio backward_steps_total warps_total lags_total gaps_total events_total event_active advice kept_plans evicted_plans_total plans_reset_timestamp_seconds)), 'metrics');
 is(query(q{SELECT count(*) FROM (SELECT name FROM clock_metrics GROUP BY name HAVING count(DISTINCT (type, help)) > 1 OR count(DISTINCT labels) < count(*)) m}), '0', 'each has one type and help, and different labels');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE (type = 'counter') <> (name LIKE '%\_total') OR type NOT IN ('counter', 'gauge') OR value IS NULL}), '0', 'counters are called so');
 is(query('SELECT ' . value('reading_seconds', source => 'system') . q{ * 1e9 / h.warm_ns BETWEEN 0.01 AND 100 FROM clock_history h ORDER BY at DESC LIMIT 1}), 't', 'the cost is in seconds');
 is(query(q{SELECT count(*), sum(value) FROM clock_metrics WHERE name = 'pg_clock_advice'}), '24|8', 'each check has one severity');
 is(query(q{SELECT count(*) FROM clock_metrics m WHERE name = 'pg_clock_events_total' AND value <> (SELECT count(*) FROM clock_events e WHERE e.what = m.labels ->> 'what')}), '0', 'events are those of clock_events');
 
-# A fault, while values are read again and again: counters never fall.
+# A fault, while values are read repeatedly: counters never decrease.
 my %counters;
 sub counters_only_grow
 {
@@ -89,7 +90,7 @@ $shim->write(PID, ClockShim::watcher($node), $fast, $ahead);
 my $rate = value('event_active', what => 'rate');
 my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
-# The interval in which it became fast has a part of that.
+# In the interval in which the clock became fast, only a part of the rate shows.
 wait_for('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1) = 1.0', 'by 0.001');
 is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
 $ahead += gained();
@@ -108,7 +109,8 @@ $node->poll_query_until('postgres', "SELECT sum(intervals) > $intervals + 2 FROM
 counters_only_grow('some intervals later');
 $shim->write(PID, 0);
 
-# The worst nodes: no more than ten, the same as in clock_node_stats, and of others' plans none that may not be seen.
+# The worst nodes: at most ten, the same as in clock_node_stats, and no plans of other users without
+# the privilege to see them.
 query(q{SET clocktiming.track = on; CREATE TABLE "a\""b
 c" (a int); INSERT INTO "a\""b
 c" SELECT generate_series(1, 1000); SELECT count(*) FROM "a\""b
@@ -120,12 +122,12 @@ is(query(q{SELECT count(*), count(*) FILTER (WHERE s.node IS NOT NULL) FROM (SEL
 	LEFT JOIN (SELECT * FROM clock_node_stats ORDER BY self_ms DESC NULLS LAST LIMIT 10) s ON s.queryid::text = m.queryid AND s.planid::text = m.planid AND s.node::text = m.node AND abs(s.self_ms - m.value * 1e3) < 1e-5}),
 	'10|10', 'the ten nodes that have taken most');
 is(query(q{SELECT count(*) FROM clock_metrics WHERE labels::text ~ '4711|literal'}), '0', 'without literals');
-query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_list_metrics(text) TO regress_other');
+query('GRANT SELECT ON clock_metrics TO regress_other; GRANT EXECUTE ON FUNCTION clock_metrics(text) TO regress_other');
 is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_other' ]), 'regress_other', 'who may not see others\' plans sees his own');
-query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_list_metrics(text) FROM regress_other');
+query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_metrics(text) FROM regress_other');
 is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
 
-# The text, line by line, says what the view does; names that somebody else has chosen are escaped.
+# Each line of the text agrees with the view; names chosen by other users are escaped.
 foreach my $format (qw(prometheus openmetrics))
 {
 	my $open = $format eq 'openmetrics';
@@ -152,7 +154,7 @@ foreach my $format (qw(prometheus openmetrics))
 my (undef, undef, $refused) = $node->psql('postgres', q{SELECT clock_metrics_text('json')});
 like($refused, qr/unknown format "json"\nHINT:  Known formats are prometheus and openmetrics\./, 'no other format');
 
-# Prometheus' own check finds nothing, which it would print.
+# promtool's check, which prints what is wrong, finds nothing.
 sub lint
 {
 	my ($database, $what) = @_;
@@ -169,16 +171,16 @@ sub lint
 }
 lint('postgres', 'the text');
 
-# Who may, and how many at a time
-isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_list_metrics('prometheus')});
+# Privileges, and the number of concurrent calls
+isnt($node->psql('postgres', $_, extra_params => [ '-U', 'regress_other' ]), 0, "not for everybody: $_") foreach ('SELECT * FROM clock_metrics', 'SELECT clock_metrics_text()', q{SELECT * FROM clock_metrics('prometheus')});
 is($node->psql('postgres', 'SELECT clock_metrics_text()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'for who monitors');
 my $script = PostgreSQL::Test::Utils::tempdir() . '/scrape.sql';
 append_to_file($script, "SELECT clock_metrics_text();\n");
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
 like($out, qr{transactions actually processed: 400/400\b}, '200 scrapes in parallel') or diag($err);
 
-# Names in another encoding than the database's, and in one of which nobody knows which it is: the text is UTF-8, and
-# what differs stays different.
+# Names in another encoding than the database's, and in an unknown one: the text is UTF-8, and
+# different names remain different.
 query("CREATE DATABASE $_ TEMPLATE template0 ENCODING $_ LOCALE 'C'") foreach qw(latin1 win1252 utf8 sql_ascii);
 {
 	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';

@@ -1,6 +1,7 @@
 
-# clock_page(): one document, well-formed, whose values are those of the views, in which nothing that others have chosen
-# is markup, whatever is known or not; and which fits into windows of 400 and 1600 pixels, light and dark.
+# clock_page(): a well-formed document with the values of the views. No value is interpreted as
+# markup, and every value may be missing. The page fits windows of 400 and 1600 pixels, light and
+# dark.
 
 use strict;
 use warnings;
@@ -50,17 +51,17 @@ sub check_form
 	return $html;
 }
 
-# Nothing is kept.
+# Without history.
 my $html = check_form(page(), 'no worker');
 like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'which has no verdict');
 like($html, qr{<code>clocktiming\.watch = on</code>}, '... and says how to have one');
 like($html, qr{<h1>Clocks of main</h1>}, '... and whose it is');
 
-# The setting of a library that is not loaded may be anything.
+# A setting of a library that is not loaded may have any value.
 (my $quoted_evil = $evil) =~ s/'/''/g;
 like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'which is text');
 
-# The worker, and statistics of plans.
+# With the worker, and statistics of plans.
 $node->append_conf('postgresql.conf', qq{
 shared_preload_libraries = 'clocktiming'
 clocktiming.watch = on
@@ -92,7 +93,7 @@ is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expect
 like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is text');
 like($html, qr{Seq Scan on <b>$long</b>}, 'a long one, too');
 
-# Of many nodes it reads the worst ones only.
+# It reads only the worst of many nodes.
 my $union = join(' UNION ALL ', ("SELECT i FROM $long") x 200);
 query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT $_ FROM ($union) u") foreach 'count(*)', 'max(i)', 'min(i)', 'sum(i)';
 my $spilled = q{SET log_temp_files = 0; SET work_mem = '64kB'; };
@@ -101,17 +102,18 @@ query($spilled . 'SELECT clock_page()');
 unlike(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'with many plan nodes it writes no temporary file');
 query($spilled . 'SELECT count(*) FROM clock_node_stats');
 like(slurp_file($node->logfile, $log_offset), qr/temporary file/, 'as the view does');
-is( query(q{SELECT string_agg(self_ms::text, ' ') FROM clock_list_node_stats(3)}),
+is( query(q{SELECT string_agg(self_ms::text, ' ') FROM clock_node_stats(3)}),
 	query(q{SELECT string_agg(self_ms::text, ' ' ORDER BY self_ms DESC) FROM (SELECT self_ms FROM clock_node_stats WHERE self_ms IS NOT NULL ORDER BY self_ms DESC LIMIT 3) w}),
 	'the worst nodes');
-is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_list_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'or some of them');
+is(query(join ' UNION ALL ', map { "(SELECT count(*) FROM clock_node_stats($_))" } '0', '-1', '2000000000'), "1\n1\n" . query('SELECT least(count(*), 1000) FROM clock_node_stats WHERE self_ms IS NOT NULL'), 'or some of them');
 query('SELECT clock_stats_reset()');
 query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT * FROM $table");
 
 is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'it is for who monitors');
 isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'and not for others');
 
-# A history of our own, instead of the worker's: of 400 days, with a pause and all sorts of events.
+# A history made for this test, instead of the worker's: of 400 days, with a pause and many kinds of
+# events.
 query(q{
 	CREATE TABLE list_history AS
 	SELECT t.per, t.at, 6 AS intervals, t.watched_s, 'rdtsc' AS source, t.ns + 20 AS cold_ns, t.ns AS warm_ns,
@@ -131,9 +133,9 @@ query(q{
 	DECLARE change text;
 	BEGIN
 		FOR change IN
-			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.%s %s $f$',
+			SELECT format('CREATE OR REPLACE FUNCTION %s(%s) RETURNS SETOF record LANGUAGE sql AS $f$ SELECT * FROM public.list_%s %s $f$',
 			              proname, pg_get_function_arguments(oid), substr(proname, 7), CASE WHEN pronargs > 0 THEN 'WHERE per = coalesce(period, per)' END)
-			FROM pg_proc WHERE proname IN ('clock_list_history', 'clock_list_events')
+			FROM pg_proc WHERE proname IN ('clock_history', 'clock_events')
 		LOOP EXECUTE change; END LOOP;
 	END $$;
 });
@@ -142,7 +144,7 @@ query(qq{UPDATE list_history SET hypervisor = '$quoted'; UPDATE list_events SET 
 my $full = $html = check_form(page(), 'a full history');
 is(() = $html =~ /\Q$escaped\E/g, 1 + 1 + 2, 'all of it is text: table, hypervisor and events');
 
-# Values are the views'.
+# The values are those of the views.
 is(($html =~ m{<section class="v (\w+)"})[0], 'bad', 'the verdict');
 is(($html =~ m{<strong>(.*?)</strong>})[0], query(q{SELECT verdict FROM clock_trust(now() - interval '1 day')}), '... is that of clock_trust');
 is(($html =~ m{events: (\d+), going on: (\d+)}) ? "$1 $2" : '', query(q{SELECT count(*) FILTER (WHERE at >= now() - interval '1 day') || ' ' || count(*) FILTER (WHERE ended_at IS NULL) FROM clock_events}), 'numbers of events');
@@ -160,7 +162,7 @@ foreach my $figure (
 	[ 'bound of the error of synchronisation, most, &#181;s', 'max(sync_error_us)' ])
 {
 	my ($label, $sql) = @$figure;
-	# (the oldest row may be too old by the time of the query)
+	# (by the time of the query, the oldest row may be too old)
 	my $values = join(' | ', map { query("SELECT $sql FROM clock_history WHERE per = '$_->[0]' AND at >= now() - interval '$_->[1]'") } [ 'minute', '1 day' ], [ 'hour', '400 days' ]);
 	my @got = ($html =~ m{<tr><th scope="row">\Q$label\E</th><td>(.*?)</td><td>(.*?)</td></tr>});
 	is(join(' | ', @got), $values, $label) if $label !~ /watched|steps|lags/;
@@ -192,7 +194,7 @@ like($html, qr{<section class="v ok">.*<strong>to be believed</strong>.*<ul><li>
 query(q{UPDATE list_history SET at = at - interval '2 hours'});
 like(page(), qr{has not been heard of since}, 'a worker that has ended');
 
-# Hardly anything is known.
+# Hardly any data.
 query(q{INSERT INTO list_events SELECT now() - i * interval '20 minutes', 'resume', 'running', 'suspended', '', now() FROM generate_series(1, 70) i});
 query(q{DELETE FROM list_history WHERE per = 'hour' OR at < (SELECT max(at) FROM list_history)});
 query(q{UPDATE list_history SET source = 'system', cold_ns = NULL, warm_ns = NULL, rate_ppm = NULL, stolen_percent = NULL, off_cpu_percent = NULL, synchronised = NULL, sync_offset_us = NULL, sync_error_us = NULL,
@@ -209,7 +211,7 @@ query('CREATE SCHEMA elsewhere; ALTER EXTENSION clocktiming SET SCHEMA elsewhere
 like(query('SET search_path = pg_temp; SELECT elsewhere.clock_page()'), qr{</html>$}, 'in another schema');
 $node->stop;
 
-# A browser.
+# Renders the page in a browser.
 my ($chromium) = grep { -x } map { my $d = $_; map { "$d/$_" } qw(chromium chromium-browser google-chrome) } split /:/, $ENV{PATH};
 SKIP:
 {
@@ -217,7 +219,8 @@ SKIP:
 	skip('there is no Chromium', 1) unless $chromium;
 	my $dir = File::Temp->newdir;
 
-	# Looks at each piece of text: whether it is in the window, alone in its place, and stands out by 4.5 to 1.
+	# Checks each piece of text: within the window, not covered, and with a contrast of at least 4.5
+	# to 1.
 	my $script = <<'EOF';
 <script>
 addEventListener('load', () => {

@@ -1,6 +1,7 @@
 
-# Many servers: one that is down or mute is a row that says so and costs the others nothing but its connect_timeout, no query is
-# left behind on any, the odd ones are named, and nobody gets further by it than dblink would let him.
+# Many servers. One that is down or does not answer is a row with the reason, and delays the others
+# only by its connect_timeout. No query is left running on any server. Outliers are named. Nobody
+# can do more than dblink allows.
 
 use strict;
 use warnings;
@@ -48,9 +49,9 @@ foreach my $server (@servers)
 }
 ok($node->poll_query_until('postgres', q{SELECT count(*) = 8 AND bool_and(error IS NULL AND warm_ns > 0 AND at > now() - interval '1 hour' AND source IN (SELECT source FROM clock_sources) AND server_version = current_setting('server_version') AND answer_ms > 0) FROM clock_fleet}),
 	'all servers, with their latest state');
-is(query(q{SELECT jsonb_typeof(clock_state()) || ' ' || (clock_state() ? 'warm_ns') || ' ' || (clock_state() ? 'verdict') || ' ' || (clock_state() ? 'sample')}, 's1'), 'object true true false', 'a state is one value');
+is(query(q{SELECT jsonb_typeof(internal_clock_state()) || ' ' || (internal_clock_state() ? 'warm_ns') || ' ' || (internal_clock_state() ? 'verdict') || ' ' || (internal_clock_state() ? 'sample')}, 's1'), 'object true true false', 'a state is one value');
 
-# other questions
+# other queries
 my $history = q{SELECT to_jsonb(h) FROM clock_history h WHERE per = 'minute' AND warm_ns IS NOT NULL};
 is(query(qq{SELECT string_agg(DISTINCT server, ' ' ORDER BY server) FROM clock_fleet_ask(\$\$$history\$\$) a, jsonb_populate_record(NULL::clock_history, a.answer) h WHERE (clock_summary(h.sample)).readings > 0}), "@servers", 'histories have their samples');
 is(query(q{SELECT count(*), count(answer), count(error) FROM clock_fleet_ask('SELECT 1 WHERE false')}), '8|0|0', 'a server without an answer is a row');
@@ -80,7 +81,7 @@ foreach my $case ([ 'nobody_there', qr/role "nobody_there" does not exist/ ], [ 
 }
 is(query(q{SELECT count(*) FROM pg_foreign_server WHERE srvname LIKE 'z%'}), '0', 'what fails leaves nothing');
 
-# Three of them are odd; the others differ by as much as servers do.  All have had a quiet hour.
+# Three servers are outliers; the others differ by as much as servers do. All have had an idle hour.
 my @columns = split /,/, query(q{SELECT string_agg(attname || ' ' || format_type(atttypid, NULL), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'clock_history'::regclass});
 sub pretend
 {
@@ -104,19 +105,20 @@ is(query(q{SELECT figure || ' ' || (median BETWEEN 25 AND 26) || ' ' || (high BE
 pretend("s$_", 25, 24, 1) foreach 1 .. 7;
 is(query($odd), '', 'what all have in common is not odd');
 fails("SELECT * FROM clock_fleet_outliers($_)", qr/confidence must be/, "confidence $_ is refused") foreach (100, "'NaN'", 49, 'NULL');
-is(query(q{SELECT count(*) FROM clock_outlier_limits(NULL) WHERE median IS NULL AND low IS NULL}), '1', 'of nothing none is odd');
+is(query(q{SELECT count(*) FROM internal_clock_outlier_limits(NULL) WHERE median IS NULL AND low IS NULL}), '1', 'of nothing none is odd');
 
-# One that lies, and one where nothing is known
-query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"warm_ns": "cheap", "source": "s"}'::jsonb$$}, 's1');
+# A server that returns invalid values, and one without data
+query(q{CREATE OR REPLACE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"warm_ns": "cheap", "source": "s"}'::jsonb$$}, 's1');
 query(q{DROP EXTENSION clocktiming CASCADE}, 's2');
 is(query(q{SELECT string_agg(server || ': ' || error, '; ' ORDER BY server) FROM clock_fleet WHERE source IS NULL}),
-	's1: unexpected answer: invalid input syntax for type double precision: "cheap"; s2: function clock_state() does not exist', 'one whose answer is wrong, and one without clocktiming');
-query(q{CREATE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"source": "other"}'::jsonb$$}, 's2');
-is(query(q{SELECT error FROM clock_fleet WHERE server = 's2'}), 'function clock_state() does not exist', 'not a function of that name that is not clocktiming\'s');
+	's1: unexpected answer: invalid input syntax for type double precision: "cheap"; s2: function internal_clock_state() does not exist', 'one whose answer is wrong, and one without clocktiming');
+query(q{CREATE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{"source": "other"}'::jsonb$$}, 's2');
+is(query(q{SELECT error FROM clock_fleet WHERE server = 's2'}), 'function internal_clock_state() does not exist', 'not a function of that name that is not clocktiming\'s');
 query('DROP SERVER s2 CASCADE');
 
-# One that does not end: its query is cancelled, by the reader's cancel, too, and no connection remains.
-query(q{CREATE OR REPLACE FUNCTION clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{}'::jsonb FROM pg_sleep(600)$$}, 's1');
+# A query that does not end is cancelled, also if the reader is cancelled, and no connection
+# remains.
+query(q{CREATE OR REPLACE FUNCTION internal_clock_state() RETURNS jsonb LANGUAGE sql AS $$SELECT '{}'::jsonb FROM pg_sleep(600)$$}, 's1');
 sub nothing_at_work { my ($what) = @_; return ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE datname ~ '^s\d$'}), $what); }
 is(query(q{SELECT DISTINCT coalesce(error, 'answers') FROM clock_fleet ORDER BY 1}), "answers\ncanceling statement due to statement timeout", 'one that does not end is a row');
 nothing_at_work('and is not at work any more');
@@ -132,7 +134,8 @@ like($waits_err, qr/canceling statement due to user request/, 'the reader can ca
 nothing_at_work('and none is at work any more');
 query('DROP SERVER s1 CASCADE');
 
-# What is down: one refuses, two are mute, one of which is so after the first packet; and one speaks another encoding.
+# Unavailable servers: one refuses connections, two do not answer, one of them after the first
+# packet; and one uses another encoding.
 my @mute = map { IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') } 1 .. 2;
 my $closed = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1');
 my $closed_port = $closed->sockport;
@@ -167,7 +170,7 @@ query("DROP SERVER $_ CASCADE") foreach qw(down other);
 kill 'KILL', $answering;
 waitpid($answering, 0);
 
-# Nobody else goes there.
+# No other client connects to these servers.
 $node->command_ok([ 'vacuumdb', '-Z', $node->connstr('postgres') ], 'ANALYZE of the database');
 my @accepted;
 sub accept_all { foreach my $listener (@mute) { push @accepted, scalar $listener->accept while IO::Select->new($listener)->can_read(0); } return scalar(my @connections = splice @accepted); }
@@ -175,7 +178,7 @@ accept_all();
 $node->command_ok([ 'vacuumdb', '-z', $node->connstr('postgres') ], 'VACUUM and ANALYZE');
 is(accept_all(), 0, 'do not connect to any server');
 
-# Cancelled while a server is mute; and no more of them are waited for than for so long in all.
+# A cancel while a server does not answer; and the waits for all such servers together are limited.
 my ($in, $out, $err) = ('', '', '');
 my $session = IPC::Run::start([ 'psql', '-X', '-d', $node->connstr('postgres'), '-c', q{SET application_name = 'reads the fleet'; SELECT * FROM clock_fleet} ], \$in, \$out, \$err);
 ok(IO::Select->new(@mute)->can_read($PostgreSQL::Test::Utils::timeout_default), 'a mute server is asked');
@@ -189,11 +192,11 @@ cmp_ok(accept_all(), '==', 1, 'so others are not asked');
 query(q{DO $$BEGIN EXECUTE replace(pg_get_functiondef('clock_fleet_ask'::regproc), '1 s', '30 s'); END$$});
 query("DROP SERVER $_ CASCADE") foreach qw(mute1 mute2);
 
-# Who may do what
+# Privileges
 query(q{SET password_encryption = 'scram-sha-256'; CREATE ROLE regress_monitor LOGIN IN ROLE pg_monitor; CREATE ROLE regress_asked LOGIN PASSWORD 'secret' IN ROLE pg_monitor; CREATE ROLE regress_other LOGIN});
 my @monitor = (extra_params => [ '-U', 'regress_monitor' ]);
 fails(q{SELECT clock_fleet_add('z', '{}')}, qr/permission denied for function clock_fleet_add/, 'who monitors adds no server', @monitor);
-fails($_, qr/permission denied/, "others do not: $_", extra_params => [ '-U', 'regress_other' ]) foreach 'SELECT * FROM clock_fleet', q{SELECT clock_fleet_ask('SELECT 1')}, q{SELECT clock_fleet_connect('SELECT 1', '', '', 1)};
+fails($_, qr/permission denied/, "others do not: $_", extra_params => [ '-U', 'regress_other' ]) foreach 'SELECT * FROM clock_fleet', q{SELECT clock_fleet_ask('SELECT 1')}, q{SELECT internal_clock_fleet_connect('SELECT 1', '', '', 1)};
 sub seen { my ($server) = @_; my ($status, $stdout, $stderr) = $node->psql('postgres', "SELECT coalesce(error, 'answers') FROM clock_fleet WHERE server = '$server'", @monitor); return $stdout . $stderr; }
 like(seen('s3'), qr/^user mapping not found for/, 'who monitors needs a user mapping');
 query('CREATE USER MAPPING FOR regress_monitor SERVER s3');
@@ -213,7 +216,7 @@ is(query(q{SELECT has_server_privilege('regress_other', 's4', 'USAGE')}), 'f', '
 query(q{ALTER SERVER s4 OPTIONS (SET dbname 's5')});
 is(seen('s4'), 'answers', 'options are dblink_fdw\'s');
 
-# Nobody has others connect to his servers.
+# No user can make other users connect to a server of his choice.
 query(q{GRANT USAGE ON FOREIGN DATA WRAPPER dblink_fdw TO regress_other, regress_monitor});
 query(qq{SET ROLE $_->[0]; CREATE SERVER $_->[1] TYPE 'clocktiming' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 's6', connect_timeout '9'); CREATE USER MAPPING FOR public SERVER $_->[1] OPTIONS (user 'regress_asked', password 'secret')})
   foreach [ 'regress_other', 'trap' ], [ 'regress_monitor', 'mine' ];
@@ -222,9 +225,9 @@ is(seen('trap'), '', 'by nobody');
 is(seen('mine'), 'answers', 'the reader\'s own is');
 query("DROP SERVER $_ CASCADE") foreach qw(trap mine);
 
-# Names mean what they mean, here and there, and settings of the session do not matter.
+# Names refer to the same objects here and there, whatever the session's settings.
 my $evil = q{CREATE SCHEMA evil; CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
-	CREATE FUNCTION evil.clock_state() RETURNS jsonb LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.dblink_connect(text, text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
+	CREATE FUNCTION evil.internal_clock_state() RETURNS jsonb LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.dblink_connect(text, text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$;
 	CREATE FUNCTION evil.clock_fleet_ask(text) RETURNS SETOF record LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$; CREATE FUNCTION evil.format(text, name) RETURNS text LANGUAGE plpgsql AS $$BEGIN RAISE 'trapped'; END$$};
 query($evil, $_) foreach 'postgres', 's3';
 query('ALTER DATABASE s3 SET search_path = evil, pg_catalog');
@@ -233,7 +236,7 @@ is(query($strings . q{SET search_path = evil, pg_catalog; SET backslash_quote = 
 	SELECT count(*) FROM public.clock_fleet WHERE error IS NULL AND warm_ns > 0; SELECT count(*) FROM public.clock_fleet_ask('SELECT 1', 3599) WHERE answer = '1'}), "2\n2", 'under a malicious search_path and odd settings');
 query('DROP SCHEMA evil CASCADE');
 
-# a dump has it all
+# a dump contains everything
 query(qq{CREATE SERVER there TYPE 'clocktiming' FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 's6', connect_timeout '9'); CREATE USER MAPPING FOR CURRENT_USER SERVER there});
 my $list = q{SELECT string_agg(server || ' ' || coalesce(error, 'answers'), ', ' ORDER BY server) FROM clock_fleet};
 my $before = query($list);
@@ -244,14 +247,14 @@ query('CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $file, $node->connstr('restored') ], 'and psql');
 is(query($list, 'restored'), $before, 'restore the fleet');
 
-# Descriptors for some of them only: the others wait for their turn.
+# File descriptors for some servers only: the others wait.
 $node->append_conf('postgresql.conf', 'max_files_per_process = 80');
 $node->restart;
 query("SELECT clock_fleet_add('t' || i, jsonb_build_object('host', '$host', 'port', $port, 'dbname', 's7')) FROM generate_series(1, 40) i");
 is(query(q{SELECT count(*), string_agg(DISTINCT error, ', ') FROM clock_fleet WHERE server ~ '^t\d'}), '40|', 'more servers than there are descriptors for');
 query(join q{;}, map { "DROP SERVER t$_ CASCADE" } 1 .. 40);
 
-# elsewhere
+# in other schemas
 query('CREATE SCHEMA elsewhere; CREATE SCHEMA "And there"; ALTER EXTENSION clocktiming SET SCHEMA elsewhere; ALTER EXTENSION dblink SET SCHEMA "And there"', 'restored');
 is(query(q{SELECT count(*) FROM elsewhere.clock_fleet WHERE error IS NULL}, 'restored'), '3', 'in other schemas, too');
 query('CREATE SCHEMA "And there"; ALTER EXTENSION clocktiming SET SCHEMA "And there"', 's7');

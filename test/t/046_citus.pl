@@ -1,5 +1,5 @@
 
-# Citus: a state is one value of a node, and samples on shards can be merged there.
+# Citus: the verdict of a node is one value, and samples on shards can be merged there.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ if ($node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions 
 	plan(skip_all => 'Citus is not installed');
 }
 
-# A coordinator, which has shards too, and a worker
+# A coordinator that has shards, too, and a worker
 my $worker = PostgreSQL::Test::Cluster->new('worker');
 $worker->init;
 $worker->start;
@@ -39,7 +39,7 @@ sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 query(q{SELECT citus_set_coordinator_host('127.0.0.1', } . $node->port . q{); SELECT citus_add_node('127.0.0.1', } . $worker->port . q{); SELECT citus_set_node_property('127.0.0.1', } . $node->port . q{, 'shouldhaveshards', true)});
 ok($_->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0'), 'the clock is watched') foreach $node, $worker;
 
-is(query(q{SELECT count(*) || ' ' || bool_and(success) || ' ' || bool_and((result::jsonb ->> 'warm_ns')::float8 > 0) FROM run_command_on_all_nodes('SELECT clock_state()')}), '2 true true', 'the state of a node is one value');
+is(query(q{SELECT count(*) || ' ' || bool_and(success) || ' ' || bool_and(result::jsonb ? 'verdict') FROM run_command_on_all_nodes($$SELECT to_jsonb(t) FROM clock_trust(now() - interval '1 hour') t$$)}), '2 true true', 'the verdict of a node is one value');
 is(query(q{SELECT bool_and(success) || ' ' || bool_and((result::jsonb ->> 'readings')::bigint > 0) FROM run_command_on_all_nodes($$SELECT clock_measure('system', 0.01)$$)}), 'true true', 'so is a run');
 
 query(q{CREATE TABLE samples (id integer, sample clock_sample); SELECT create_distributed_table('samples', 'id', shard_count => 4)});

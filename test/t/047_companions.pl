@@ -1,6 +1,7 @@
 
-# Programs that people have beside clocktiming, together: pgbouncer in front of a server that has pg_stat_statements, auto_explain,
-# postgres_fdw, pg_cron and pgTAP.  (022_beside has each library beside clocktiming, 032_portable_pooler the portable edition.)
+# Programs that are often used with clocktiming, together: pgbouncer in front of a server with
+# pg_stat_statements, auto_explain, postgres_fdw, pg_cron and pgTAP. (022_beside tests each library
+# with clocktiming, 032_portable_pooler the portable edition.)
 
 use strict;
 use warnings;
@@ -48,9 +49,7 @@ my $tables = q{
 };
 $node->safe_psql('postgres', "$tables CREATE ROLE regress_app LOGIN; GRANT SELECT ON a TO regress_app");
 
-#
-# pg_cron begins, and has until the end of this: its shortest interval is a minute
-#
+# pg_cron starts now, and is checked at the end: its shortest interval is a minute
 
 foreach my $server (values %cron)
 {
@@ -71,7 +70,7 @@ foreach my $server (values %cron)
 # pgbouncer
 #
 
-# Like a node, for ClockSession.
+# Has the methods of a node that ClockSession calls.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -80,7 +79,7 @@ package Pool
 my $query = 'SELECT count(*) FROM a WHERE k < 25';
 my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling 64, timing took /ms;
 
-# What a client that gets the same server connection as the one before finds there
+# Checks the state that the next client of a server connection finds
 sub next_client
 {
 	my ($pool, $mode, $pid, $what) = @_;
@@ -125,7 +124,7 @@ END
 		select(undef, undef, undef, 0.1);
 	}
 
-	# A session is the client's alone; settings and prepared statements last.
+	# In session mode, a session belongs to one client; settings and prepared statements persist.
 	my $s = ClockSession->new($pool, dbname => 'session');
 	is($s->query('SET clocktiming.sampled_timing = on; SET clocktiming.show_margins = on; PREPARE p(integer) AS SELECT count(*) FROM a WHERE k < $1')->{state}, '00000', 'session pooling: SET and PREPARE');
 	foreach my $explained ($query, $version >= 180000 ? 'EXECUTE p(25)' : ())
@@ -137,7 +136,7 @@ END
 	$s = next_client($pool, 'session', $s->pid, 'after SET and PREPARE');
 	$s->quit;
 
-	# A transaction is; SET LOCAL is for it, whatever becomes of it.
+	# In transaction mode, a transaction does. SET LOCAL applies to it, however it ends.
 	my @clients = map { ClockSession->new($pool, dbname => 'transaction') } 1 .. 2;
 	foreach my $end ('COMMIT', 'ROLLBACK', 'an error')
 	{
@@ -151,7 +150,7 @@ END
 		next_client($pool, 'transaction', $clients[0]->pid, $end)->quit;
 	}
 
-	# Statements of two clients that meet the same server process in turn
+	# Statements of two clients on the same server process, alternately
 	foreach my $n (0 .. 3)
 	{
 		is($clients[ $n % 2 ]->query("SELECT string_agg(node_type || ' ' || rows, ', ' ORDER BY node) FROM clock_explain('$query')")->{out}, 'Aggregate 1, Seq Scan 5000', "transaction pooling: clock_explain, $n");
@@ -159,7 +158,8 @@ END
 	}
 	$_->quit for @clients;
 
-	# Prepared statements of the protocol, with settings of the role, whose plans are logged and counted
+	# Prepared statements of the protocol, with settings of the role; their plans are logged and
+	# counted
   SKIP:
 	{
 		skip 'there are not both of auto_explain and pg_stat_statements', 1 if !$there{auto_explain} || !$there{pg_stat_statements};
@@ -190,9 +190,7 @@ END
 	$bouncer->kill_kill;
 }
 
-#
-# postgres_fdw: estimates at both ends
-#
+# postgres_fdw: estimates on both servers
 
 SKIP:
 {
@@ -211,9 +209,7 @@ SKIP:
 	like(slurp_file($node->logfile, $offset), qr/plan:\n\tQuery Text: DECLARE .*\n(?:\t.*\n)*?\tSeq Scan on .*a .*actual time=\S+ rows=5000(\.00)? loops=1\)\n/, 'postgres_fdw: and what it has executed there');
 }
 
-#
-# pgTAP, in a session whose plans are sampled
-#
+# pgTAP in a session with sampled plans
 
 SKIP:
 {
@@ -231,9 +227,7 @@ SKIP:
 	is($tap, join("\n", '1..5', map { 'ok ' . ($_ + 1) . ' - ' . ('results_eq', 'lives_ok', 'throws_ok', 'throws_ok of a source', 'cmp_ok')[$_] } 0 .. 4), 'pgTAP');
 }
 
-#
 # What pg_cron has done by now
-#
 
 SKIP:
 {

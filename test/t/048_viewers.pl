@@ -1,6 +1,6 @@
 
-# What others make of our plans: pev2 (explain.dalibo.com), Pg::Explain (explain.depesz.com) and pgBadger read them as they
-# read the server's own: the same nodes, times, rows and loops, and pev2 shows margins.
+# Viewers of plans: pev2 (explain.dalibo.com), Pg::Explain (explain.depesz.com) and pgBadger read
+# clocktiming's plans like the server's: the same nodes, times, rows and loops. pev2 shows margins.
 
 use strict;
 use warnings;
@@ -16,13 +16,13 @@ use ClockSession;
 sub program
 {
 	my ($name) = @_;
-	# (a slice of an empty list would be no value at all, in whose place map has the next program)
+	# (a slice of an empty list would return nothing, so that map would skip an element)
 	my ($found) = grep { -x } map { "$_/$name" } split /:/, $ENV{PATH};
 
 	return $found;
 }
 
-# "tools/fetch pev2" puts it there.
+# Created by "tools/fetch pev2".
 my $pev2 = ($ENV{CLOCKTIMING_CACHE} // '/var/cache/clocktiming') . '/pev2';
 my ($javascript, $chromium, $pgbadger) = map { program($_) } qw(node chromium pgbadger);
 my $pg_explain = eval { require Pg::Explain; 1 };
@@ -66,7 +66,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE a, b;
 });
 
-# What psql prints with these options
+# Returns what psql prints with these options
 sub psql
 {
 	my ($settings, $options, $sql) = @_;
@@ -81,8 +81,8 @@ sub psql
 my @aligned = ();
 my @unaligned = qw(-A -t);
 
-# A plan's nodes as a list of texts, each with its figures and its parent's: of text by where its lines begin.  A CTE's plan
-# has no parent, as viewers show it apart.
+# Returns a plan's nodes as a list of texts, each with its figures and its parent's. In text the
+# indentation determines the parent. A CTE's plan has no parent, because viewers show it separately.
 sub figures
 {
 	my ($startup, $total, $rows, $loops) = @_;
@@ -134,7 +134,7 @@ sub margins_of_json
 		map { margins_of_json($_) } @{ $plan->{Plans} || [] });
 }
 
-# What a viewer has to show of an output
+# Returns what a viewer must show of an output
 sub expected
 {
 	my ($source) = @_;
@@ -159,9 +159,7 @@ sub expected
 	return $expected;
 }
 
-#
-# All that prints plans
-#
+# Everything that prints plans
 
 my $parallel = [ 'parallel_setup_cost=0', 'parallel_tuple_cost=0', 'min_parallel_table_scan_size=0', 'max_parallel_workers_per_gather=2' ];
 my %queries = (
@@ -205,7 +203,7 @@ foreach my $name (sort keys %queries)
 		keep("$name, EXPLAIN, show_margins = $_, JSON", psql([ @settings, "clocktiming.show_margins=$_" ], $options, "EXPLAIN (ANALYZE, FORMAT JSON) $query")) for 'off', 'on';
 	}
 
-	# What one takes from the log, with and without what is before the plan
+	# Plans copied from the log, with and without the text before the plan
 	foreach my $format ('text', 'json')
 	{
 		my $log = $node->data_dir . '/log/log';
@@ -258,7 +256,7 @@ SKIP:
 		}
 		else
 		{
-			# it leaves out the unit at a line's end
+			# pev2 omits the unit at the end of a line
 			my @margins = map { s/ ms\z//r } split /\n/, $plan->{expected}{margins};
 			same($plan, 'pev2: margins', join("\n", sort map { "Clock: $_->{clock}{Clock}" } grep { defined $_->{clock}{Clock} } @nodes), join("\n", sort @margins));
 		}
@@ -268,7 +266,7 @@ SKIP:
 	}
 }
 
-# What it shows of a node's margins to whom opens a row of its table: all but zeros
+# What it shows of a node's margins in an expanded row of its table: all but zeros
 SKIP:
 {
 	skip 'there is no pev2', 1 if $missing{'pev2, which make test-companions fetches, with node'};
@@ -328,7 +326,7 @@ sub nodes_of_pg_explain
 SKIP:
 {
 	skip 'there is no Pg::Explain', 1 if !$pg_explain;
-	# (what it takes for JSON is a list)
+	# (JSON must be a list)
 	foreach my $plan (grep { $_->{source} !~ /^\s*\{/ } @plans)
 	{
 		my $got = eval { Pg::Explain->new(source => $plan->{source}) };
@@ -348,7 +346,8 @@ SKIP:
 # pgBadger
 #
 
-# What it makes of logs: plans are with their queries, or of CSV and JSON logs in the place of these.  Nothing but figures depends on how they were timed.
+# pgBadger's reports from logs: plans are with their queries, or in CSV and JSON logs in place of
+# these. Only figures depend on how the plans were timed.
 SKIP:
 {
 	skip 'there is no pgBadger', 1 if !$pgbadger;
@@ -358,7 +357,7 @@ SKIP:
 	my %log = (stderr => 'log', csv => 'log.csv', jsonlog => 'log.json');
 	my (%duration, %plan, %offset);
 
-	# It reads what is logged from here on, since it takes long for the hundreds of plans before.
+	# pgBadger reads the log from here on, because the hundreds of plans before would take long.
 	psql(['auto_explain.log_min_duration=0'], \@unaligned, 'SELECT 1 AS begins_here');
 	foreach my $file (values %log)
 	{
@@ -374,7 +373,7 @@ SKIP:
 				"SELECT count(*) AS ${name}_$format FROM a JOIN b USING (i)");
 		}
 	}
-	# the last one is in all three
+	# the last statement is in all three logs
 	foreach my $file (values %log)
 	{
 		$node->poll_query_until('postgres', "SELECT pg_read_file('log/$file') ~ 'AS margins_json FROM (.*\n)*.*Actual Loops(.*\n)+'") or die "nothing is logged in $file";

@@ -1,6 +1,6 @@
 
-# Extensions that replace the functions of plan nodes, as pg_tracing does, loaded before and after clocktiming: no crash, the
-# rows that there are, and statements in functions as well.
+# Extensions that replace the functions of plan nodes, as pg_tracing does, loaded before and after
+# clocktiming: no crash and correct rows, also of statements in functions.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Test::More;
 
 use ClockSession;
 
-my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/tracing_guest.so';
+my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/node_tracer.so';
 plan skip_all => "no $module: say by CLOCKTIMING_SHIM_DIR where the shims are" unless -f $module;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -26,13 +26,14 @@ $node->safe_psql(
 	CREATE FUNCTION inner_count(n integer) RETURNS bigint LANGUAGE plpgsql AS
 		$$BEGIN RETURN (SELECT count(*) FROM a AS x JOIN a AS y USING (i) WHERE x.k < n); END$$;
 	CREATE INDEX ON a (i);
-	CREATE FUNCTION explain(n integer) RETURNS integer LANGUAGE c STABLE COST 1 AS '} . $module . q{', 'tracing_guest_explain';
-	CREATE FUNCTION explained() RETURNS text LANGUAGE c AS '} . $module . q{', 'tracing_guest_plan';
+	CREATE FUNCTION explain(n integer) RETURNS integer LANGUAGE c STABLE COST 1 AS '} . $module . q{', 'node_tracer_explain';
+	CREATE FUNCTION explained() RETURNS text LANGUAGE c AS '} . $module . q{', 'node_tracer_plan';
 	ANALYZE;
 });
 
-# Queries with the rows of their nodes.  In the second and the third the statement of the function is sampled, and the other
-# is not, since the planner expects few calls; nodes of the latter are first called after the function.
+# Queries with the rows of their nodes. In the second and the third, the function's statement is
+# sampled and the outer one is not, because the planner expects few calls. Nodes of the outer one
+# are called after the function has begun.
 my @queries = (
 	[ 'SELECT x.i FROM a AS x JOIN a AS y USING (i) WHERE x.k < 25', 'Hash Join 1250, Seq Scan 5000, Hash 1250, Seq Scan 1250' ],
 	[ 'SELECT inner_count(25) UNION ALL SELECT 1', 'Append 2, Result 1, Result 1' ],
@@ -54,7 +55,7 @@ sub rows_of
 	return defined $plan ? join(', ', rows($plan)) : "$result->{state} $result->{err}";
 }
 
-# (as the server prints them without the module, which depends on the version)
+# (as printed by the server without the module, depending on the version)
 my %expected;
 {
 	my $session = ClockSession->new($node);
@@ -68,23 +69,23 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	my $order = $libraries =~ /^clocktiming/ ? 'after clocktiming' : 'before clocktiming';
 	my $started;
 
-	# (clocktiming takes its hooks when it is loaded, as the setting needs them then)
+	# (with this setting, clocktiming installs its hooks when it is loaded)
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = '$libraries'\nclocktiming.sampled_timing = on");
 	$node->restart;
 	$started = $node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()');
-	# (the server's own timers fail where nodes share them)
+	# (the server's own timers fail if nodes share their instrumentation)
 	foreach my $mode (qw(off one each wrap share own))
 	{
 		foreach my $sampled ('on', 'off')
 		{
 			my $session = ClockSession->new($node);
 
-			$session->query("SET tracing_guest.mode = $mode; SET clocktiming.sampled_timing = $sampled; SET clocktiming.sampled_counting = $sampled");
+			$session->query("SET node_tracer.mode = $mode; SET clocktiming.sampled_timing = $sampled; SET clocktiming.sampled_counting = $sampled");
 			foreach my $query (map { $_->[0] } @queries)
 			{
 				my $what = "$mode, $order, sampled_timing = $sampled: $query";
 
-				# Twice: what one execution leaves in the module is called in the next.
+				# Twice: the second execution calls what the first one has left in the module.
 				for my $time (1 .. 2)
 				{
 					my $result = $session->query("SELECT count(*) FROM ($query) AS q");
@@ -97,25 +98,26 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	}
 	is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time()'), $started, "$order: the server has not crashed");
 
-	# Where no wrapper is called, figures are the server's, and this is said.
+	# If no wrapper is called, figures are the server's, and a warning says so.
 	my $session = ClockSession->new($node);
 	my $explain = "EXPLAIN (ANALYZE, COSTS off) $queries[0][0]";
 	my $replaced = qr/^WARNING:  times of plan nodes are the server's, not estimated by sampling\nDETAIL:  Another extension replaces the functions of plan nodes\.$/m;
 
-	$session->query('SET tracing_guest.mode = own');
+	$session->query('SET node_tracer.mode = own');
 	my $result = $session->query($explain);
 	if ($order eq 'before clocktiming') { like($result->{err}, $replaced, "$order: a warning"); }
 	else { unlike($result->{err}, $replaced, "$order: no warning where the module's functions are replaced"); }
 	unlike($result->{out}, qr/never executed/, "$order: nodes were executed");
 	unlike($result->{out}, qr/^ *->  Seq Scan .* \(actual time=0\.000\.\.0\.000/m, "$order: and timed");
-	$session->query('SET tracing_guest.mode = wrap');
+	$session->query('SET node_tracer.mode = wrap');
 	$result = $session->query($explain);
 	unlike($result->{err}, $replaced, "$order: no warning where all calls come through");
 	$session->quit;
 }
 
-# An extension that explains the plan while it is executed, in any node and at any time, or before it ends: rows and loops are those
-# of the server without it.  explain_at(i, n) explains it when i is n.
+# An extension that explains the plan during its execution, in any node and at any time, or before
+# its end: rows and loops are those of the server without clocktiming. explain_at(i, n) explains the
+# plan when i is n.
 $node->safe_psql('postgres', q{CREATE FUNCTION explain_at(i integer, n integer) RETURNS integer LANGUAGE sql STABLE COST 1
 	AS 'SELECT CASE WHEN $1 % $2 = 0 THEN explain($1) ELSE $1 END'});
 my @read = (
@@ -158,9 +160,9 @@ foreach my $sampled ('off', 'on')
 					is(nodes($result->{out}), $expected, "$what: explained meanwhile") or diag($result->{err});
 				}
 				next if $n > 1;
-				$session->query('SET tracing_guest.explain = on');
+				$session->query('SET node_tracer.explain = on');
 				$result = $session->query("$explain $undisturbed");
-				$session->query('SET tracing_guest.explain = off');
+				$session->query('SET node_tracer.explain = off');
 				is(nodes($result->{out}), $expected, "$what: explained before it ends");
 				is(nodes($session->query('SELECT explained()')->{out}), $expected, "$what: what the other extension saw then");
 			}

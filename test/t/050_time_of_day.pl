@@ -1,6 +1,7 @@
 
-# The time of day is set back and ahead again while the clocks are watched: the worker goes on, each is one event, no minute is there
-# twice, none of the future is shown, and no time counts as watched in which nobody has watched.
+# The time of day is set back and ahead again while the clock is watched. The worker continues; each
+# change is one event; the history has no minute twice and none in the future; time counts as
+# watched only if the worker has observed the clock.
 
 use strict;
 use warnings;
@@ -31,10 +32,10 @@ my $rows = q{SELECT coalesce(sum(intervals), 0) FROM clock_history WHERE per = '
 my $events = q{SELECT count(*) FROM clock_events WHERE what = 'time of day'};
 my ($set, $told) = (0, 0);
 
-# Until so many intervals more have been judged, by the time of day of now.
+# Waits until some more intervals have been judged, by the current time of day.
 sub intervals { my ($n) = @_; my $now = query($rows); return ok($node->poll_query_until('postgres', "SELECT ($rows) >= $now + $n"), 'the worker looks at the clock'); }
 
-# What holds at any time, and by how many seconds the time of day was set last.
+# Checks the conditions that always hold, and the amount of the latest change of the time of day.
 sub is_sound
 {
 	my ($what, $by, $evidence) = @_;
@@ -46,7 +47,7 @@ sub is_sound
 	  or diag(query('SELECT * FROM clock_events'));
 	is(query('SELECT per, at FROM clock_history GROUP BY 1, 2 HAVING count(*) > 1'), '', 'no minute and no hour is there twice');
 	is(query('SELECT count(*) FROM clock_history WHERE at > clock_timestamp()'), '0', 'none of the future is shown');
-	is(query(q{SELECT (clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'nor taken for the latest state');
+	is(query(q{SELECT (internal_clock_state() ->> 'at')::timestamptz <= clock_timestamp()}), 't', 'nor taken for the latest state');
 	is(query(q{SELECT count(*) FROM clock_history WHERE watched_s > least(CASE per WHEN 'minute' THEN 60 ELSE 3600 END, extract(epoch FROM clock_timestamp() - at)) + 1}), '0', 'none was watched for longer than it has lasted')
 	  or diag(query('SELECT per, at, watched_s FROM clock_history ORDER BY 1, 2'));
 	is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1', 'and the clock is watched');
@@ -67,7 +68,7 @@ sub restart_worker
 intervals(3);
 is(query($events), '0', 'no event at first');
 
-# Every argument that is a time may be the earliest or the latest one, and infinite.
+# Arguments that are times may be the earliest or the latest one, or infinite.
 foreach my $from ('-infinity', '4714-11-24 BC', 'now', '294276-12-31', 'infinity')
 {
 	my @verdicts = map { query("SELECT regexp_replace(verdict, '[0-9.]+ %', '%') FROM clock_trust('$from', '$_')") } '-infinity', '4714-11-24 BC', 'tomorrow', '294276-12-31', 'infinity';
@@ -93,7 +94,7 @@ foreach my $by (120, 3600, 86400)
 	is_sound("and ahead again", $by);
 }
 
-# The worker may or may not have seen it before it ends.
+# The worker may end before it has seen the change.
 foreach my $by (-3600, 3600)
 {
 	set_by($by);
@@ -101,7 +102,7 @@ foreach my $by (-3600, 3600)
 	is_sound("set by $by s, and the worker restarted", $by);
 }
 
-# What goes on has not begun in the future.
+# An event that has not ended did not begin in the future.
 write_file('synchronised', 0);
 my $begun = q{SELECT at <= clock_timestamp() FROM clock_events WHERE what = 'synchronisation' AND ended_at IS NULL};
 $node->poll_query_until('postgres', $begun);
@@ -109,7 +110,7 @@ set_by(-3600);
 is_sound('set back while an event goes on', -3600);
 is(query($begun), 't', 'which has not begun in the future');
 
-# The worker stands still, and the time of day is set ahead: nothing is late yet.
+# The worker is stopped, and the time of day is set ahead: nothing is late yet.
 my $worker = ClockShim::watcher($node);
 kill('STOP', $worker);
 set_by(86400);
@@ -117,7 +118,7 @@ is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1
 kill('CONT', $worker);
 is_sound('set ahead by a day', 86400);
 
-# While it stands still, it watches nothing.
+# A stopped worker watches nothing.
 my $sum = q{SELECT sum(watched_s) FROM clock_history WHERE per = 'minute'};
 my ($sum_before, $since) = (query($sum), time);
 kill('STOP', $worker);
@@ -126,7 +127,8 @@ kill('CONT', $worker);
 intervals(2);
 cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
 
-# An hour that was watched by a time of day that was wrong comes after a restart of the machine; nobody watches.
+# An hour that was watched with a wrong time of day is in the future after a restart of the machine;
+# no worker is running.
 my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
 set_by(-86400);
 is_sound('set back by a day', -86400);

@@ -1,5 +1,6 @@
 
-# Logical replication of samples in a table without a key: the subscriber finds a row that is changed by all its columns.
+# Logical replication of samples in a table without a key: the subscriber compares all columns to
+# find a changed row.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 
-# ALTER EXTENSION UPDATE: what an update script makes of an older version is what CREATE EXTENSION makes of the newer one, and
-# stored values live on.  The same is tried with a version that is made up here, which shows what this test would find.
+# ALTER EXTENSION UPDATE: an updated older version is identical to the newer version from CREATE
+# EXTENSION, and stored values remain. An invented version shows what this test would find.
 
 use strict;
 use warnings;
@@ -23,7 +23,7 @@ sub query { my ($database, $sql) = @_; return $node->safe_psql($database, $sql);
 
 sub facts { my ($database) = @_; return map { $_ => 1 } split /\n/, query($database, $catalog); }
 
-# Makes a database of that name which has such a version.
+# Creates a database with a version of the extension.
 sub make
 {
 	my ($database, $version) = @_;
@@ -47,7 +47,8 @@ sub make_older
 	return;
 }
 
-# What differs between the older version after its update and the newer one by itself, in the database "newer": "- missing", "+ too much".
+# Returns the differences between the updated version and the newer one in the database "newer": "-
+# missing", "+ too much".
 sub differences
 {
 	my ($to) = @_;
@@ -77,8 +78,8 @@ foreach my $script (sort glob("$top/sql/clocktiming--*--*.sql"))
 	update_is_right($from, $to);
 }
 
-# A version made up.  A part of it: what the newer one's own script does to the text of the older, the update script's
-# statements, the latter with something left out, and what is then found.
+# An invented version, in parts. Each has a change of the newer version's script, the statements of
+# the update script, the latter with an omission, and the differences that are then found.
 my @parts = (
 	[
 		'a function',

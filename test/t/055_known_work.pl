@@ -1,5 +1,7 @@
-# Times of clock_explain against work of known length in the same execution (test/module/known_work.c), both without the time off the CPU.
-# Judged is, of each node, the error in the median of several executions; and how many margins hold.  bench/truth says how large errors are.
+# Times of clock_explain against work of known length in the same execution
+# (test/module/known_work.c), both without the time off the CPU. Checks the median error of each
+# node over several executions, and how many margins contain the error. bench/truth prints the size
+# of the errors.
 
 use strict;
 use warnings;
@@ -36,7 +38,7 @@ my (%errors, @errors, @holds);
 foreach my $i (0 .. $#places)
 {
 	my $place = $places[$i];
-	# The first fills the caches, the others have an empty function.
+	# The first run fills the caches, the others have an empty function.
 	my @asked = (([ 'constant', 0, 'sampling' ]) x 4, map { [ $kinds[ ($i + $_) % @kinds ], $ns, 'sampling' ] } 1 .. $executions);
 	my @runs = known_runs(split /\n/, $node->safe_psql('postgres', known_script($module, $place, @asked)));
 	my (%own, %counted);
@@ -45,14 +47,16 @@ foreach my $i (0 .. $#places)
 	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
 	foreach my $known (map { known_nodes($place, $_) } @runs[ 4 .. $#runs ])
 	{
-		# What the executor does besides is known within the range of the executions with an empty function.
+		# The executor's own time is known within the range of the executions with an empty
+		# function.
 		my @own = @{ $own{ $known->{name} } };
 		my $true = $known->{work} + max(median(@own), 0);
 		my $error = max(abs($known->{self} - $true) - (max(@own) - min(@own)) / 2, 0);
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;
-		# After another process's turn the caches are cold, which the executions with an empty function, of 3 ms, hardly see.
+		# After another process has run, the caches are cold; executions with an empty function, of
+		# 3 ms, hardly show that.
 		push @holds, $error <= $known->{margin} + 0.02 * $true if defined $known->{margin};
 	}
 	is(join(', ', map { scalar keys %$_ } values %counted), join(', ', (1) x keys %counted), "$place->{name}: calls are the same each time") if !$place->{gather};

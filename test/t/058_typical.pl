@@ -1,5 +1,6 @@
 
-# Two figures of what timing costs: undisturbed, and typical.  Of 10 readings of the clock, 7 are slow, by 3 us.
+# Two figures for the cost of timing: undisturbed, and typical. Of 10 readings of the clock, 7 are
+# slowed down by 3 us.
 
 use strict;
 use warnings;
@@ -31,8 +32,8 @@ sub row
 	return $row;
 }
 
-# The undisturbed figure is of the fast clock, the typical one of the slow clock, for so many readings. A process that waits for the
-# CPU may see too little of one of both: later it does not.
+# The undisturbed figure is that of fast readings, the typical one that of slow readings. A process
+# that waits for the CPU may see too few of one kind; a later attempt does not.
 sub both
 {
 	my ($statement, $undisturbed, $typical, $readings) = @_;
@@ -54,7 +55,7 @@ my $row = both('CALL clock_executor_overhead(100)', 'overhead_ns', 'typical_over
 cmp_ok($row->{reading_ns}, '<', $slow_ns / 3, 'clock_executor_overhead: reading_ns is of the fast clock');
 both(q{SELECT * FROM clock_executor_overhead_runs(100) WHERE mode = 'timing on'}, 'overhead_ns', 'typical_overhead_ns', 2);
 both(q{SELECT * FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 100)') WHERE mode = 'timing on'}, undef, 'overhead_ns_per_call', 2);
-both(q{SELECT * FROM clock_impact_detail() WHERE setting = 'track_io_timing' LIMIT 1}, undef, 'reading_ns', 1);
+both(q{SELECT * FROM clock_impact(detail => true) WHERE setting = 'track_io_timing' LIMIT 1}, undef, 'reading_ns', 1);
 
 $session->quit;
 $node->stop;

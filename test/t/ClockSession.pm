@@ -1,8 +1,8 @@
 
-# A psql session that goes on while the test does something else.
+# A psql session that runs while the test does something else.
 #
-# PostgreSQL::Test::BackgroundPsql does that, too, but early minor releases of
-# 15 lack it, and it does not tell the SQLSTATE.
+# PostgreSQL::Test::BackgroundPsql does that, too, but early minor releases of 15 lack it, and it
+# does not return the SQLSTATE.
 
 package ClockSession;
 
@@ -15,14 +15,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-# A loaded machine may let a process wait for long, but nothing that a test
-# interrupts would end by itself in so many seconds, nor needs so many of CPU time
-# to end.  On a quiet one it should be 10 ms.
+# On a loaded machine a process may wait for long. But no statement that a test interrupts would end
+# by itself within this many seconds, or needs this much CPU time to end. On an idle machine the
+# time should be 10 ms.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
-# What must be as it was before a statement, however that ended: queries, to
-# which a test adds its own.
+# Queries about the state that a statement must not change, however it ends. Tests add their own.
 our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
@@ -53,15 +52,15 @@ sub new
 	return $self;
 }
 
-# The process id of the session's backend.
+# Returns the process id of the session's backend.
 sub pid
 {
 	my ($self) = @_;
 	return $self->{pid};
 }
 
-# The CPU time that the backend has had, in seconds; 0 where the system does not
-# tell.  Other than the time that passes, it does not depend on what else runs.
+# Returns the CPU time of the backend in seconds; 0 if the system does not provide it. It does not
+# depend on other processes.
 sub cpu
 {
 	my ($self) = @_;
@@ -72,7 +71,7 @@ sub cpu
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(&POSIX::_SC_CLK_TCK);
 }
 
-# A result's times are those since this.
+# Measures the times of results from now on.
 sub count_from_here
 {
 	my ($self) = @_;
@@ -82,7 +81,7 @@ sub count_from_here
 	return;
 }
 
-# Sends a statement and does not wait for it.
+# Sends a statement without waiting for it.
 sub send
 {
 	my ($self, $sql) = @_;
@@ -91,15 +90,15 @@ sub send
 	$self->{out} = $self->{err} = '';
 	$self->count_from_here;
 
-	# The marks tell the statement's end, on both streams.
+	# Marks on both streams show the end of the statement.
 	$self->{in} .=
 	  "$sql\n;\n\\echo =$self->{marks}= :SQLSTATE\n\\warn =$self->{marks}=\n";
 	$self->{psql}->pump_nb;
 	return;
 }
 
-# Waits for the statement sent, and returns what came of it: out, err, state
-# (SQLSTATE), seconds, and cpu, the seconds of CPU time.
+# Waits for the statement sent, and returns its result: out, err, state (SQLSTATE), seconds, and
+# cpu, the seconds of CPU time.
 sub result
 {
 	my ($self) = @_;
@@ -135,8 +134,8 @@ sub query
 	return $self->result;
 }
 
-# A query's only row, as a hash of its columns, which may not contain "|"; in
-# list context also what was written to stderr.
+# Returns the only row of a query as a hash of its columns, which may not contain "|"; in list
+# context also the text on stderr.
 sub row
 {
 	my ($self, $sql) = @_;
@@ -152,7 +151,7 @@ sub row
 	return wantarray ? (\%row, $result->{err}) : \%row;
 }
 
-# A query's result where statement_timeout is so many milliseconds.
+# Returns a query's result with a statement_timeout in milliseconds.
 sub query_with_timeout
 {
 	my ($self, $ms, $sql) = @_;
@@ -160,13 +159,12 @@ sub query_with_timeout
 	$self->query("SET statement_timeout = $ms");
 	my $result = $self->query($sql);
 
-	# where the machine is busy, this may itself time out
+	# this may time out on a busy machine
 	1 while $self->query('RESET statement_timeout')->{state} eq '57014';
 	return $result;
 }
 
-# Waits until the backend executes a statement with this in it, and then for so
-# many seconds more.
+# Waits until the backend executes a statement with this text, and then for some more seconds.
 sub wait_until_running
 {
 	my ($self, $what, $seconds) = @_;
@@ -178,8 +176,8 @@ sub wait_until_running
 	return;
 }
 
-# What comes of the statement that is running where another session calls this for
-# it, pg_cancel_backend or pg_terminate_backend; its times are those since then.
+# Returns the result of the running statement after another session has called pg_cancel_backend or
+# pg_terminate_backend for it. Times are since that call.
 sub interrupted
 {
 	my ($self, $by, $function) = @_;
@@ -189,7 +187,7 @@ sub interrupted
 	return $self->result;
 }
 
-# That what was interrupted has ended soon after so many seconds.
+# Checks that an interrupted statement has ended soon after some seconds.
 sub ended_in_time
 {
 	my ($result, $what, $after) = @_;
@@ -202,7 +200,7 @@ sub ended_in_time
 	return;
 }
 
-# That the session can measure, whatever has happened to it.
+# Checks that the session can still measure.
 sub can_measure
 {
 	my ($self, $what) = @_;
@@ -212,8 +210,8 @@ sub can_measure
 	return;
 }
 
-# That a query soon gives what is expected: parallel workers take their time to
-# end, the more the busier the machine is.
+# Checks that a query soon returns the expected result. Parallel workers take some time to end, more
+# on a busy machine.
 sub gives
 {
 	my ($self, $sql, $expected, $what) = @_;
@@ -229,7 +227,7 @@ sub gives
 	return;
 }
 
-# How many bytes of memory are in use, where nothing else is going on.
+# Returns the bytes of memory in use between two statements.
 sub memory
 {
 	my ($self) = @_;
@@ -246,7 +244,7 @@ sub quit
 	return $self->{psql}->finish;
 }
 
-# The columns of the longest line that psql prints of a query's result.
+# Returns the width of the longest line that psql prints of a query's result.
 sub widest
 {
 	my ($self, $sql) = @_;

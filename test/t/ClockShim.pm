@@ -1,6 +1,6 @@
 
-# A server whose processes have one of the libraries in test/shim before the C
-# library, and the control file by which a test tells that library what to do.
+# A server that preloads one of the libraries in test/shim, and the control file that tells the
+# library what to do.
 
 package ClockShim;
 
@@ -11,9 +11,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW);
 
-# ClockShim->new('fake_clock', 17): a control file of so many 64-bit integers,
-# all 0, if there is to be one.  Skips the whole test where that library is not
-# built.
+# ClockShim->new('fake_clock', 17): a control file of 17 64-bit integers, all 0; without a number,
+# there is none. Skips the whole test if the library is not built.
 sub new
 {
 	my ($class, $name, $words) = @_;
@@ -30,7 +29,7 @@ sub new
 	return $self;
 }
 
-# What is to be in the environment of a program that loads the library.
+# Returns the environment of a program that loads the library.
 sub environment
 {
 	my ($self) = @_;
@@ -40,8 +39,7 @@ sub environment
 	return %environment;
 }
 
-# Starts a server with the library, and with more in its environment.  Nothing
-# but the server loads it.
+# Starts a server with the library, and with additions to its environment. Only the server loads it.
 sub start
 {
 	my ($self, $node, %more) = @_;
@@ -52,7 +50,7 @@ sub start
 	return;
 }
 
-# Writes words of the control file, from that one on.
+# Writes words of the control file from a position on.
 sub write
 {
 	my ($self, $first, @words) = @_;
@@ -64,7 +62,7 @@ sub write
 	return;
 }
 
-# All words of the control file.
+# Returns all words of the control file.
 sub read
 {
 	my ($self) = @_;
@@ -72,11 +70,11 @@ sub read
 	return unpack('q*', slurp_file($self->{control}));
 }
 
-# The clock on which drift_clock's is based.
+# Returns the clock on which drift_clock is based.
 sub raw_ns { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * 1e9); }
 
-# By how much CLOCK_MONOTONIC is ahead of it: with that, drift_clock's has no
-# step when a process begins to have it.
+# Returns the offset of CLOCK_MONOTONIC to it. With this offset, drift_clock does not step when a
+# process first uses it.
 sub ahead_ns
 {
 	my ($ahead, $width) = (0, 1e9);
@@ -89,8 +87,8 @@ sub ahead_ns
 	return $ahead;
 }
 
-# The process id of the worker that watches the clock: as it is connected to no
-# database, pg_stat_activity does not have it, and there may be no ps.
+# Returns the process id of the worker that watches the clock. The worker is connected to no
+# database, so pg_stat_activity does not list it, and ps may be missing.
 sub watcher
 {
 	my ($node) = @_;

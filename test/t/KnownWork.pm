@@ -1,4 +1,5 @@
-# Plans whose nodes do work of known length (test/module/known_work.c), and how far clock_explain's times are from it.
+# Plans whose nodes do work of known length (test/module/known_work.c), and the errors of
+# clock_explain's times.
 
 package KnownWork;
 
@@ -15,8 +16,8 @@ sub known_kinds { return qw(constant exponential lognormal rare beginning end bi
 my $parallel = 'max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0';
 my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a.p + b.z) >= 0 WHERE known_work(1, a.p) >= 0 AND known_work(2, b.p) >= 0';
 
-# Each place of work: a query, and the nodes that do the work of which slots.  A node is named by its type and alias.
-# "set" are settings; "root" is 0 where the root's time is not all of the query's.
+# Places of work: a query, and which nodes do the work of which slots. A node is identified by its
+# type and alias. "set": settings; "root" is 0 if the root's time is not all of the query's.
 my @places = (
 	{ name => 'filter', query => 'SELECT i FROM known_a AS a WHERE known_work(0, p) >= 0', nodes => { 'Seq Scan a' => [0] } },
 	{ name => 'target list', query => 'SELECT known_work(0, p) FROM known_a AS a', nodes => { 'Seq Scan a' => [0] } },
@@ -39,7 +40,7 @@ my @places = (
 		nodes => { 'Aggregate' => [0], 'Seq Scan t' => [1] } },
 	{ name => 'CTE', query => 'WITH c AS MATERIALIZED (SELECT p, known_work(0, p) FROM known_a AS a) SELECT p FROM c WHERE known_work(1, p) >= 0',
 		nodes => { 'Seq Scan a' => [0], 'CTE Scan c' => [1] } },
-	{ name => 'function scan', query => 'SELECT i FROM known_rows(0, 20000) AS f (i) WHERE known_work(1, i / 20) >= 0',
+	{ name => 'function scan', query => 'SELECT i FROM known_rows(0, :calls) AS f (i) WHERE known_work(1, (i - 1) * 1000 / :calls) >= 0',
 		nodes => { 'Function Scan f' => [ 0, 1 ] } },
 	{ name => 'ProjectSet', query => 'SELECT known_rows(0, 100) FROM known_s AS s', nodes => { 'ProjectSet' => [0] } },
 	{ name => 'foreign scan', query => 'SELECT i FROM known_f AS f WHERE known_work(0, p) >= 0', nodes => { 'Foreign Scan f' => [0] } },
@@ -50,13 +51,20 @@ my @places = (
 	{ name => 'workers, hash join', query => "SELECT 1 $join", set => "$parallel; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_parallel_hash = off",
 		root => 0, gather => 1, nodes => { 'Hash Join' => [0], 'Seq Scan a' => [1], 'Seq Scan b' => [2] } });
 
-sub known_places { return @places; }
+# A scale of 2 doubles the number of calls of each query.
+sub known_places
+{
+	my $calls = 20000 * (shift // 1);
 
-# Tables, and functions of the library at a path.  The foreign table's file is written by the server; without a file there
-# is none.
+	return map { { %$_, query => $_->{query} =~ s/:calls/$calls/gr } } @places;
+}
+
+# Returns a script that creates tables for queries of that scale, and functions of the library at a
+# path. The server writes the foreign table's file; without a file there is no foreign table.
 sub known_schema
 {
-	my ($library, $file) = @_;
+	my ($library, $file, $scale) = @_;
+	$scale //= 1;
 	my $table = 'SELECT i, (i - 1) * 1000 / n AS p, 0 AS z FROM generate_series(1, n) AS i';
 
 	return join "\n", "LOAD '$library';",
@@ -70,7 +78,7 @@ sub known_schema
 	  'CREATE OPERATOR CLASS known_ops FOR TYPE integer USING btree AS OPERATOR 1 <#, OPERATOR 2 <=#, OPERATOR 3 =#, OPERATOR 4 >=#,'
 	  . ' OPERATOR 5 >#, FUNCTION 1 known_compare(integer, integer);',
 	  (map { my ($name, $n) = @$_; "CREATE TABLE $name AS " . $table =~ s/\bn\b/$n/gr . ';' }
-		  [ known_a => 20000 ], [ known_m => 2000 ], [ known_s => 200 ], [ known_t => 100 ]),
+		  [ known_a => 20000 * $scale ], [ known_m => 2000 * $scale ], [ known_s => 200 * $scale ], [ known_t => 100 ]),
 	  'CREATE INDEX ON known_a (i);',
 	  'CREATE UNLOGGED TABLE known_u (i integer, p integer, z integer);',
 	  'CREATE TRIGGER known_before BEFORE INSERT ON known_u FOR EACH ROW EXECUTE FUNCTION known_trigger(0);',
@@ -81,7 +89,8 @@ sub known_schema
 	  "VACUUM ANALYZE known_a, known_m, known_s, known_t;\n";
 }
 
-# A script for psql, which executes a place's query several times; a run is a kind, the nanoseconds of a call, and a method.
+# Returns a psql script that executes a place's query several times. A run is a kind, the
+# nanoseconds of a call, and a method.
 sub known_script
 {
 	my ($library, $place, @runs) = @_;
@@ -99,7 +108,7 @@ sub known_script
 	return $script;
 }
 
-# What the script has printed: of each run its plan and its sums.
+# Reads what the script has printed: the plan and the sums of each run.
 sub known_runs
 {
 	my @lines = grep { /^[\[{]/ } @_;

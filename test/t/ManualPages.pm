@@ -1,33 +1,35 @@
 
-# The manual's statements: finds them in a page, runs them with psql, and compares what comes with what the page shows,
-# or puts it there.  Used by 028_manual.pl, and by tools/refresh-manual.
+# Finds the statements of a page of the manual, runs them with psql, and compares the output with what
+# the page shows, or puts it there.  Used by 028_manual.pl, and by tools/refresh-manual.
 #
-# What is in a page's fenced blocks:
+# Fenced blocks of a page:
 #
-#   ```sql      statements and psql's commands.  All are run and have to succeed.  A block without a language, or with
-#               "text", right after it is the output of the last one.
-#   ```         with a first line that begins with "=# " or "=> ": statements, each with its output after it.
-#   others      (sh, ini, json, ... and blocks without a prompt) are not looked at.
+#   ```sql      statements and psql's commands.  All are run and have to succeed.  A block without a
+#               language, or with "text", right after it is the output of the last one.
+#   ```         with a first line that begins with "=# " or "=> ": statements, each followed by its
+#               output.
+#   others      (sh, ini, json, ... and blocks without a prompt) are ignored.
 #
-# Output has to agree in its shape: names of the columns, number of rows, of a plan its nodes and which lines they have, a
-# command's tag, an error's text without its numbers.  " ..." stands for rows, fields or lines left out.  "(7 rows)" and
-# "Time: ..." are not looked at.
+# Output has to agree in its shape: names of columns, number of rows, nodes of a plan and the lines
+# they have, a command's tag, the text of an error without its numbers.  " ..." stands for omitted
+# rows, fields or lines.  "(7 rows)" and "Time: ..." are ignored.
 #
-# A comment in the line before a block says what is special of it (and of the output after it):
+# A comment in the line before a block sets conditions for it and the output after it:
 #
 #   <!-- needs PostgreSQL 18 -->     or later
 #   <!-- needs auto_explain -->      a library that can be loaded
 #   <!-- needs source rdtscp -->     a clock source that can be read
 #   <!-- needs Linux -->
 #   <!-- rows vary -->               from server to server
-#   <!-- portable edition -->        runs in a database that has the edition without C (portable/) and not the extension, as the
-#                                    database's owner, who is no superuser
-#   <!-- C extension -->             the opposite, which is what a page has if it does not say otherwise
+#   <!-- portable edition -->        runs in a database with the edition without C (portable/) and
+#                                    without the extension, as the database's owner, not a superuser
+#   <!-- C extension -->             the opposite, which is the default
 #   <!-- not run: reason -->
 #
-# "<!-- page: portable edition -->" is the default for all blocks after it.  Either edition is installed before the page's first
-# statement unless the page installs it (CREATE EXTENSION clocktiming, \i portable/clocktiming.sql).  A page's blocks for the portable
-# edition run first, in one session, then those for the extension in another.  psql's directory is empty but for portable/.
+# "<!-- page: portable edition -->" is the default for all blocks after it.  Either edition is
+# installed before the page's first statement unless the page installs it (CREATE EXTENSION
+# clocktiming, \i portable/clocktiming.sql).  A page's blocks for the portable edition run first, in
+# one session, then those for the extension in another.  psql's directory is empty but for portable/.
 
 package ManualPages;
 
@@ -42,7 +44,7 @@ my $top = abs_path(dirname(__FILE__) . '/../..');
 my $directory = tempdir(CLEANUP => 1);
 symlink("$top/portable", "$directory/portable") or die "$directory: $!\n";
 
-# The pages of the manual below a directory.
+# Returns the pages of the manual below a directory.
 sub pages
 {
 	my ($top) = @_;
@@ -72,7 +74,7 @@ sub split_statements
 		next if !@current && $line =~ /^\s*(?:--.*)?$/ && push @statements, [ 1, '' ];
 		push @current, $line;
 
-		# whether the line ends within a string
+		# true if the line ends within a string
 		my $rest = $line;
 		while ($rest ne '')
 		{
@@ -91,8 +93,9 @@ sub split_statements
 	return @statements;
 }
 
-# A page's statements, in order.  Of each: line (of the file, from 1), sql, edition, needs, not_run, rows_vary and, where the page shows its
-# output, from and to (the output's lines, to exclusive, from 0) and shown.
+# Returns a page's statements in order. Members: line (of the file, from 1), sql, edition, needs,
+# not_run, rows_vary and, if the page shows output, shown, from and to (the output's lines, from 0;
+# "to" is exclusive).
 sub statements
 {
 	my ($file) = @_;
@@ -190,7 +193,7 @@ sub psql
 	return @result;
 }
 
-# Whether this server has what a block needs.
+# Returns whether this server has what a block needs.
 sub has
 {
 	my ($connstr, $need) = @_;
@@ -205,8 +208,8 @@ sub has
 	return $out =~ /yes/;
 }
 
-# Runs a page's statements, one after the other in one session an edition.  Adds to each: got (lines), messages (lines of stderr),
-# failed; or skipped, with the reason.
+# Runs a page's statements in order, in one session per edition. Adds to each: got (lines), messages
+# (lines of stderr), failed; or skipped, with the reason.
 sub run_page
 {
 	my ($connstr, @statements) = @_;
@@ -233,7 +236,8 @@ sub run_page
 	return;
 }
 
-# The same for the statements of one edition, on a connection; what they need is looked for on another, a superuser's.
+# The same for the statements of one edition, on a connection. What they need is checked on a
+# superuser's connection.
 sub run_session
 {
 	my ($superuser, $connstr, @statements) = @_;
@@ -245,7 +249,7 @@ sub run_session
 		my $s = $statements[$n];
 		my @lacks;
 
-		# the extension is there for those of a page that creates it, too
+		# the extension is also available if the page creates it
 		foreach (@{ $s->{needs} || [] })
 		{
 			$has{$_} //= has($superuser, $_) ? 1 : 0;
@@ -282,12 +286,14 @@ sub run_session
 	return;
 }
 
-# Messages of the server, such as "ERROR: ..." and "HINT: ...", at the beginning of what is shown.
+# Returns the server's messages, such as "ERROR: ..." and "HINT: ...", at the beginning of the shown
+# output.
 sub message_lines { return grep { /^(?:ERROR|WARNING|NOTICE|INFO|DETAIL|HINT|CONTEXT|LINE \d+):/ } @_; }
 
 sub node_of { my ($line) = @_; return $line =~ /^\s*(?:->\s+)?(\S.*?)\s+\((?:cost|actual)[ =]/ ? $1 : undef; }
 
-# What of lines of output is to agree: kind (table, plan, record, text) and what that kind has.
+# Returns the parts of an output that must agree: kind (table, plan, record, text), and the parts of
+# that kind.
 sub shape
 {
 	my @lines = grep { !/^(?:Time: |\(\d+ rows?\))/ } @_;
@@ -335,7 +341,7 @@ sub shape
 
 sub without_numbers { return map { s/\d+(?:\.\d+)?/N/gr =~ s/\s+/ /gr } @_; }
 
-# Shown names, one of which may be "...", for names left out.
+# Compares names; "..." stands for omitted names.
 sub names_agree
 {
 	my ($shown, $got) = @_;
@@ -345,7 +351,8 @@ sub names_agree
 	return join('', map { "$_\n" } @$got) =~ /\A$pattern\z/;
 }
 
-# What is wrong with a statement that has been run: a list of texts, each of which says what was expected and what came.
+# Returns what is wrong with a statement that has been run: a list of texts with expected and actual
+# values.
 sub differences
 {
 	my ($s) = @_;
@@ -403,8 +410,8 @@ sub differences
 	return @wrong;
 }
 
-# What a page is to show of what came: all of it, or the first and last lines, as many as are shown before and after " ...";
-# and messages of the kinds that it shows (ERROR, HINT and so on).
+# Returns the part of an output that a page shows: all of it, or as many first and last lines as are
+# shown before and after " ..."; and messages of the kinds that it shows (ERROR, HINT and so on).
 sub to_show
 {
 	my ($s) = @_;
@@ -425,7 +432,7 @@ sub to_show
 	return @got;
 }
 
-# The page's lines with the output of all statements that were run and did what they were to do.
+# Returns the page's lines with the output of all statements that were run and succeeded.
 sub refreshed
 {
 	my ($file, @statements) = @_;
@@ -440,8 +447,8 @@ sub refreshed
 	return @lines;
 }
 
-# For tools/refresh-manual: runs the pages, each in a database of its own of the server that psql finds, and writes
-# those with output to show below a directory.  Says what has failed.
+# For tools/refresh-manual: runs the pages, each in a database of its own on the server that psql
+# finds, and writes those with output below a directory. Prints what has failed.
 sub refresh
 {
 	my ($to, @pages) = @_;
@@ -470,7 +477,7 @@ sub refresh
 	return $failed;
 }
 
-# Headings' anchors, as GitHub makes them.
+# Returns the anchors of headings, as GitHub makes them.
 sub anchors
 {
 	my ($file) = @_;
@@ -490,7 +497,7 @@ sub anchors
 	return \%anchors;
 }
 
-# The links of a page that lead nowhere: to a file or a heading that is not there.
+# Returns a page's links to files or headings that do not exist.
 sub broken_links
 {
 	my ($top, $page) = @_;

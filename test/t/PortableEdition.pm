@@ -1,6 +1,6 @@
 
-# The portable edition in tests: its files, and a call of each of its functions, as
-# found in the catalogs, so that no new one is forgotten.
+# The portable edition in tests: its files, and a call of each of its functions. The functions are
+# found in the catalogs, so that none is forgotten.
 
 package PortableEdition;
 
@@ -13,14 +13,13 @@ use Test::More;
 our $plain = 'portable/clocktiming.sql';
 our $tle = (glob 'portable/clocktiming--*-tle.sql')[0];
 
-# What arguments are given, by name; others have to have a default.  A sample is that
-# of another run.
+# Values of arguments by name; other arguments must have a default. A sample is that of another run.
 my %value = (
 	duration => '0.2',
 	seconds => '0.2',
 	query => q{'SELECT count(*) FROM generate_series(1, 1000)'});
 
-# What a session keeps, and has to have kept: queries.
+# Queries about the state that a session keeps and that must not change.
 our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout', 'default_transaction_read_only', 'in_hot_standby')
@@ -31,8 +30,8 @@ our $state = q{
 	SELECT count(*) FROM pg_class WHERE relnamespace = pg_my_temp_schema();
 };
 
-# The public functions and procedures of a schema, as statements; where $by_default,
-# with no more arguments than they need.
+# Returns calls of the public functions and procedures of a schema; with $by_default, only with
+# mandatory arguments.
 sub calls
 {
 	my ($session, $schema, $by_default) = @_;
@@ -45,7 +44,7 @@ sub calls
 			FROM unnest(proargnames, proargmodes, coalesce(proallargtypes, proargtypes::oid[]))
 				WITH ORDINALITY AS u(name, mode, type, ord)
 			WHERE coalesce(mode, 'i') IN ('i', 'b')) AS a ON true
-		WHERE p.pronamespace = $namespace AND starts_with(p.proname, 'clock_') AND NOT starts_with(p.proname, 'clock_portable_')
+		WHERE p.pronamespace = $namespace AND starts_with(p.proname, 'clock_')
 		ORDER BY p.proname, p.oid, a.n});
 	my (@calls, %call);
 
@@ -69,7 +68,7 @@ sub calls
 	return @calls;
 }
 
-# Each has a result, and leaves the session as it was.
+# Checks that each call returns a result and does not change the session.
 sub all_work
 {
 	my ($session, $schema, $what) = @_;
@@ -90,7 +89,7 @@ sub all_work
 	return;
 }
 
-# Runs the plain file, or another, in a session, and returns what is said.
+# Runs the plain file, or another one, in a session, and returns the messages.
 sub install
 {
 	my ($session, $file) = @_;

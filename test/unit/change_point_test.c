@@ -1,6 +1,4 @@
-/*
- * change_point_test: changes are found soon, once, with their sizes; and nothing else is.
- */
+/* change_point_test: changes are found soon, once, and with their sizes; nothing else is found. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +7,7 @@
 #include "tap.h"
 
 #define YEAR	3153600			/* intervals of 10 s */
-#define LOOKS	5				/* in an interval */
+#define LOOKS	5				/* per interval */
 #define BLOCKS	6				/* measurements per observation */
 
 static uint64_t state;
@@ -41,7 +39,8 @@ interval(Server *server, double cost, long i)
 	double		frequency = 1 + server->wander * sin(i * 2 * M_PI / 8640);
 
 	/* busy periods last 5 minutes on average */
-	if (server->neighbours ? uniform() < 1 / 30.0 : uniform() < server->busy / (1 - server->busy) / 30)
+	if (server->neighbours ? uniform() < 1 / 30.0 :
+		uniform() < server->busy / (1 - server->busy) / 30)
 		server->neighbours = !server->neighbours;
 	for (int look = 0; look < LOOKS; look++)
 	{
@@ -50,7 +49,8 @@ interval(Server *server, double cost, long i)
 
 		for (int block = 0; block < BLOCKS; block++)
 		{
-			double		x = cost * factor * frequency * (1 + server->deviation * random_exponential(&state));
+			double		x = cost * factor * frequency *
+				(1 + server->deviation * random_exponential(&state));
 
 			if (uniform() < server->tail)
 				x /= pow(uniform(), 1 / 1.2);
@@ -142,7 +142,8 @@ test_nothing(void)
 
 /* A change by this factor after "settled" intervals, and its end after "lasts" intervals. */
 static void
-test_change(Server *server, double factor, int settled, int lasts, int within, double tolerance, uint64_t seed)
+test_change(Server *server, double factor, int settled, int lasts, int within, double tolerance,
+			uint64_t seed)
 {
 	int			began_at = -1,
 				ended_at = -1,

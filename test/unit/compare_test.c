@@ -81,17 +81,23 @@ typedef struct Expected
 static const Expected expected[] = {
 	{0, false, 3.0, 7.8672178248360765, 2.7080128015453201, 3.0, 0.31174465437900036},
 	{0, true, 3.0, 7.5419611643311919, NAN, 2.2667380824852705, 0.25076509824548817},
-	{1, false, 2.0902777777777778, 2.2457274571657999, 2.1683220172221584, 15.0, 0.065876296796720849},
-	{1, true, 2.0902777777777778, 2.2342147720066821, NAN, 14.974628033253259, 0.064639900087031477},
+	{1, false, 2.0902777777777778, 2.2457274571657999, 2.1683220172221584, 15.0,
+		0.065876296796720849},
+	{1, true, 2.0902777777777778, 2.2342147720066821, NAN, 14.974628033253259,
+		0.064639900087031477},
 	{2, false, 240.0, 344.63893128442, 264.15904300250635, 10.0, 0.15179681521107501},
 	{2, true, 240.0, 376.79317581686426, NAN, 7.4254283212425075, 0.17772184154340446},
-	{3, false, 3.3333333333333333, 2.9189555473789698, 1.7457431218879391, 7.0, 0.030625347570439532},
+	{3, false, 3.3333333333333333, 2.9189555473789698, 1.7457431218879391, 7.0,
+		0.030625347570439532},
 	{3, true, 3.3333333333333333, 2.1677049366579587, NAN, 5.0, 0.010819897411903738},
-	{4, false, 1000005.2916666667, 6.5912509241805961, 3.3572061797472811, 5.0, 2.1036545561834206e-27},
-	{4, true, 1000005.2916666667, 6.4023713819298425, NAN, 3.6787491138271804, 6.8739543243035108e-21},
+	{4, false, 1000005.2916666667, 6.5912509241805961, 3.3572061797472811, 5.0,
+		2.1036545561834206e-27},
+	{4, true, 1000005.2916666667, 6.4023713819298425, NAN, 3.6787491138271804,
+		6.8739543243035108e-21},
 	{5, false, 1.9166666666666667, 4.563338086820914, 2.0129787215301938, 4.0, 0.3083440854409365},
 	{5, true, 1.9166666666666667, 6.2393038399644013, NAN, 2.3083940353152054, 0.34985414211728845},
-	{6, false, 1.9999999978333333, 2.9847709543170105e-9, 1.0274023338281627e-9, 3.0, 2.2742098442934254e-28},
+	{6, false, 1.9999999978333333, 2.9847709543170105e-9, 1.0274023338281627e-9, 3.0,
+		2.2742098442934254e-28},
 	{6, true, 1.9999999978333333, 3.1258047396878886e-9, NAN, 2.0, 1.3194444473032406e-19},
 };
 
@@ -163,7 +169,7 @@ tests(void)
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
 
-		/* as if b were compared with a set that has b's mean */
+		/* as if a set with b's mean were compared */
 		for (int j = 0; j < a.n; j++)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);
@@ -240,7 +246,8 @@ shifts(void)
 	   near(test.p_value, 2.0 / 70) && test.verdict == COMPARE_DIFFERENT &&
 	   isnan(test.pooled_stddev) && isnan(test.df), "%.17g (%.17g to %.17g), p = %.17g",
 	   test.difference, test.low, test.high, test.p_value);
-	ok(reverse.difference == -4.75 && reverse.low == -19 && reverse.high == -1.25 && reverse.margin == 8.875,
+	ok(reverse.difference == -4.75 && reverse.low == -19 && reverse.high == -1.25 &&
+	   reverse.margin == 8.875,
 	   "the other way round");
 	/*
 	 * relative to a's median, 2.5, which becomes 7.25: b minus a * 2.9 is
@@ -259,7 +266,8 @@ shifts(void)
 	   "in percent of a negative median: %.17g +- %.17g", scaled.percent, scaled.margin_percent);
 
 	test = compare_test(&a, &zero, &level95, COMPARE_RANK, NULL);
-	ok(test.verdict == COMPARE_TOO_FEW && isnan(test.margin) && isnan(test.low) && isnan(test.high) &&
+	ok(test.verdict == COMPARE_TOO_FEW && isnan(test.margin) && isnan(test.low) &&
+	   isnan(test.high) &&
 	   isnan(test.margin_percent) && !isnan(test.percent) && test.p_value > 0.05, "too few");
 	test = compare_test(&ties, &more, &level95, COMPARE_RANK, NULL);
 	ok(test.verdict == COMPARE_NOT_PROVEN && test.difference == 0 && test.high == 1, "ties");
@@ -268,7 +276,8 @@ shifts(void)
 	test = compare_test(&tiny, &large, &level95, COMPARE_RANK, NULL);
 	ok(test.difference == 8e149 && isnan(test.percent), "a percentage beyond any number");
 	test = compare_test(&same, &same, &level95, COMPARE_RANK, NULL);
-	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 && isnan(test.p_value) &&
+	ok(test.verdict == COMPARE_NO_TEST && test.difference == 0 && test.margin == 0 &&
+	   isnan(test.p_value) &&
 	   test.percent == 0 && test.margin_percent == 0, "nothing varies");
 	test = compare_test(&same, &other, &level95, COMPARE_RANK, NULL);
 	ok(test.verdict == COMPARE_TOO_FEW && near(test.difference, 0.2), "neither varies, but they differ");

@@ -1,7 +1,4 @@
-/*
- * counter_test: which frequency of a counter is believed, and when that of
- * 64-bit Arm is trusted.
- */
+/* counter_test: the frequency chosen for a counter, and whether that of 64-bit Arm is trusted. */
 #include <math.h>
 #include <signal.h>
 #include <string.h>

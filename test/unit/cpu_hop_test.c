@@ -1,8 +1,5 @@
-/*
- * cpu_hop_test: the clock of another CPU is found to be wrong where it is, and only there.
- */
+/* cpu_hop_test: a wrong clock of another CPU is found, and no correct one is. */
 #ifdef __linux__
-#define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>
 #endif
@@ -20,7 +17,7 @@
 static int	wrong_cpu = -1;
 static int64_t offset;
 
-/* Whether the latest CPU set includes CPUs that may come online. */
+/* Whether the latest CPU set includes CPUs that may come online later. */
 static bool one_to_come;
 
 /* Replaces the C library's function. */

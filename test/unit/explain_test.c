@@ -1,11 +1,9 @@
 /*
- * explain_test: what is made of calls that were counted and timed.
+ * explain_test: estimates from counted and timed calls.
  *
- * Populations of calls whose total is known are sampled as node_timing.c does,
- * many times: what comes out on average must be that total, and the margin must
- * contain it as often as it says.  Plans are built from times that are
- * known, to which is added what timing would have added.  All is
- * deterministic.
+ * Populations of calls with a known total are sampled many times, as node_timing.c does.  The mean
+ * of the estimates must be the total, and the margin must contain it as often as it claims.  Plans
+ * are built from known times, to which the cost of timing is added.  Everything is deterministic.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -73,14 +71,14 @@ add_all(CallSeries *series, const double *x, int n)
 		call_stratum_add(&series->now, x[i], &nothing);
 }
 
-/* the square of how much wider a margin is for so many degrees of freedom */
+/* Returns the factor of the variance by which a margin is wider for so many degrees of freedom. */
 static double
 widened(double df)
 {
 	return pow(stats_t_critical(0.95, 0.05, df) / NORMAL_975, 2);
 }
 
-/* N * mean, and its variance, in two passes */
+/* Sets N * mean and its variance, computed in two passes. */
 static void
 direct(const double *x, int n, double calls, double *total, double *variance)
 {
@@ -169,7 +167,9 @@ test_strata(void)
 	ok(s.total == 48 && near(NORMAL_975 * sqrt(s.variance), 4.302653 * 12 * sqrt(0.75 / 3), 1e-6),
 	   "the margin of three timed of 12 is by Student's t: %.9f", NORMAL_975 * sqrt(s.variance));
 
-	/* few at last: a mean of their own, but a variance pooled with that before */
+	/*
+	 * a small last stratum: its own mean, but a variance pooled with the stratum before
+	 */
 	memset(&s, 0, sizeof(s));
 	add_all(&s, x + 30, 32);
 	s.now.calls = 70;
@@ -180,13 +180,15 @@ test_strata(void)
 	direct(x + 30, 32, 70, &total[0], &variance[0]);
 	direct(x, 15, 66, &total[1], &variance[1]);
 	ok(near(s.total, total[0] + total[1], 1e-12), "few timed calls stand for those of their stratum: %.9f", s.total);
-	/* back to s^2 */
+	/* divided by its own factors, so that s^2 remains */
 	variance[2] = (31 * variance[0] / (70 * 70.0 / 32 * (1 - 32 / 70.0)) / widened(31) +
 				   14 * variance[1] / (66 * 66.0 / 15 * (1 - 15 / 66.0)) / widened(14)) / 45;
 	variance[2] *= 66 * 66.0 / 15 * (1 - 15 / 66.0) * widened(45);
 	ok(near(s.variance, variance[0] + variance[2], 1e-9), "their variance is pooled: %.9g", s.variance);
 
-	/* none at last, or at first: they are taken to be like those beside them */
+	/*
+	 * the last or the first stratum is empty: its calls are taken to be like those of the next one
+	 */
 	for (int last = 0; last < 2; last++)
 	{
 		memset(&s, 0, sizeof(s));
@@ -204,7 +206,8 @@ test_strata(void)
 		}
 		call_series_end(&s);
 		direct(x, 32, 77, &total[0], &variance[0]);
-		ok(s.calls == 77 && s.timed == 32 && near(s.total, total[0], 1e-12) && near(s.variance, variance[0], 1e-9),
+		ok(s.calls == 77 && s.timed == 32 && near(s.total, total[0], 1e-12) &&
+		   near(s.variance, variance[0], 1e-9),
 		   "none timed %s: like those beside it", last ? "at last" : "at first");
 	}
 
@@ -228,29 +231,32 @@ test_gaps(void)
 		double		certain;
 		double		expected;
 		int			seen;
-		double		least;		/* share */
+		double		least;		/* expected share */
 		double		most;
-		double		error;		/* at most */
+		double		error;		/* at least this long */
 	}			cases[] = {
-		{0.5, 0, 0, 0, 0, 0, 0},	/* no gaps */
-		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* nothing can be seen: a guess */
+		{0.5, 0, 0, 0, 0, 0, 0},	/* no gaps between timed calls */
+		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* nothing can be seen, so half is assumed */
 		{0.2, 0, 0.01, 0, 0.19, 0.25, 0.45},
 		{0, 0, 5, 20, 0, 0, 0}, /* impossible */
-		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* 10 would have been seen */
+		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* 10 long calls would have been seen */
 		{0.5, 0, 10, 10, 0.9, 1, 0.15},
 		{0.5, 0, 1000, 1000, 0.99, 1, 0.01},
-		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* the gaps of two nodes */
+		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* gaps of two nodes */
 		{0.5, 0, 10, 100, 0.95, 1, 0.1},	/* more than expected */
-		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* those seen are others */
+		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* the long calls that were seen are others */
 		{0.5, 10, 10, 20, 0.85, 1, 0.2},
 	};
 
 	for (int i = 0; i < LENGTH(cases); i++)
 	{
 		double		error;
-		double		share = long_gap_share(cases[i].prior, cases[i].seen, cases[i].certain, cases[i].expected, &error);
+		double		share =
+			long_gap_share(cases[i].prior, cases[i].seen, cases[i].certain, cases[i].expected,
+						   &error);
 
-		ok(share >= cases[i].least && share <= cases[i].most && error >= 0 && error <= cases[i].error,
+		ok(share >= cases[i].least && share <= cases[i].most && error >= 0 &&
+		   error <= cases[i].error,
 		   "%d long calls seen, %g + %g expected, prior %g: %.3f +/- %.3f of the gaps", cases[i].seen,
 		   cases[i].certain, cases[i].expected, cases[i].prior, share, error);
 	}
@@ -275,14 +281,17 @@ draw_gap(int gap)
 	return (int64_t) (exponential[next_random() >> 56] * scale);
 }
 
-/* The series of these calls, and of how many all were timed, with their sum. */
+/*
+ * Returns the series of these calls.  Sets *known to the sum of those that were timed while all
+ * were.
+ */
 static CallSeries
 sample(const double *x, int n, double *known)
 {
 	CallSeries	s = {0};
 	int			gap = 1;
 	int			timed = 0;
-	int64_t		stratum = 0;	/* it begins here */
+	int64_t		stratum = 0;	/* start of the current stratum */
 	int64_t		i = 0;
 
 	*known = 0;
@@ -318,11 +327,11 @@ sample(const double *x, int n, double *known)
 typedef struct Outcome
 {
 	double		truth;
-	double		bias;			/* relative */
-	double		bias_error;		/* its standard error */
-	double		spread;			/* standard deviation, relative */
-	double		margin;			/* the mean one, relative */
-	double		coverage;		/* percent */
+	double		bias;			/* relative error of the mean */
+	double		bias_error;		/* standard error of the bias */
+	double		spread;			/* relative standard deviation */
+	double		margin;			/* mean relative margin */
+	double		coverage;		/* percent of margins that contain the truth */
 } Outcome;
 
 static Outcome
@@ -453,19 +462,18 @@ typedef struct Population
 	const char *name;
 	Duration	duration;
 	int			n;
-	double		coverage_min;	/* percent */
+	double		coverage_min;	/* least coverage in percent */
 	double		coverage_max;
-	double		bias_min;		/* percent, besides what chance explains */
+	double		bias_min;		/* least bias in percent, in addition to chance */
 	double		bias_max;
 } Population;
 
 /*
- * Where the central limit theorem holds, 95 % is 90 to 99.  It does not where
- * the sample has but a few, or none, of the calls that make up the time: an
- * estimate that is too low comes with a margin that is too narrow, then.
+ * If the central limit theorem applies, a coverage of 95 % is 90 to 99 in this test.  It does not
+ * apply if the sample has only a few, or none, of the calls that make up the time.  Then an
+ * estimate that is too low has a margin that is too narrow.
  *
- * Calls that get slower are overestimated a little, by 0.4 %, since a stratum
- * ends with a call that is timed.
+ * Calls that get slower are overestimated by 0.4 %, because a stratum ends with a timed call.
  */
 static const Population populations[] = {
 	{"all the same", constant, 20000, 100, 100, 0, 0},
@@ -490,12 +498,12 @@ static const Population populations[] = {
 	{"faster and faster", faster, 300, 90, 99, -0.5, 0.5},
 	{"faster and faster", faster, 20000, 90, 99, -0.5, 0.5},
 
-	/* a hundredth part of the sample is 3 calls at 2000, and 15 at 100000 */
+	/* a hundredth of the sample is 3 calls at 2000, and 15 at 100000 */
 	{"one in 100 takes 100 times as long", rarely_slow, 2000, 50, 80, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 20000, 85, 99, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 100000, 90, 99, 0, 0},
 
-	/* the period is that of the sampling, which must not matter */
+	/* the period equals the mean gap, which must not matter */
 	{"one in 64 takes 50 times as long", every_64th, 2000, 50, 80, 0, 0},
 	{"one in 64 takes 50 times as long", every_64th, 20000, 88, 99, 0, 0},
 	{"one in 64 takes 50 times as long", every_64th, 100000, 90, 99, 0, 0},
@@ -505,7 +513,7 @@ static const Population populations[] = {
 	{"heavy tail", heavy_tail, 20000, 50, 90, -20, 0},
 	{"heavy tail", heavy_tail, 100000, 30, 80, -20, 0},
 
-	/* (in a query such calls leave long gaps) */
+	/* (in a query, such calls leave long gaps between timed calls) */
 	{"rarely long", rarely_long, 20000, 30, 55, 0, 0},
 	{"rarely long", rarely_long, 100000, 65, 90, 0, 0},
 	{"often long", often_long, 2000, 45, 70, 0, 0},
@@ -528,7 +536,7 @@ test_populations(void)
 		for (int j = 0; j < p->n; j++)
 			x[j] = p->duration((double) j / p->n, j);
 		o = repeat(x, p->n);
-		/* one in 30,000 is as far off by chance */
+		/* four standard errors: one case in 30,000 by chance */
 		chance = 100 * 4 * o.bias_error + 1e-9;
 		ok(100 * o.bias >= p->bias_min - chance && 100 * o.bias <= p->bias_max + chance,
 		   "%s, %d calls: %+.2f %% on average (+- %.2f)", p->name, p->n, 100 * o.bias, chance / 2);
@@ -542,7 +550,7 @@ test_populations(void)
  * What is done below goes with a call's time.
  */
 
-/* Nanoseconds of each, besides 50 of the call's own. */
+/* Nanoseconds per unit of work below, in addition to 50 of the call's own. */
 static const double price[N_BELOW] = {700, 100, 30};
 
 static double
@@ -564,8 +572,8 @@ some_below(void)
 }
 
 /*
- * n calls, one in 64 drawn, and a last one that is not, in which "last" is done:
- * what comes out, over what is true.
+ * Samples n calls, one in 64, and a last call that is not timed, below which "last" is done.
+ * Returns the estimated total divided by the true one.
  */
 static double
 regressed(int n, double noise, const CallsBelow *last, CallSeries *s)
@@ -610,7 +618,8 @@ test_below(void)
 	ok(near(regressed(20000, 0, &nothing, &s), 1, 1e-9), "times that follow from what is done below are known exactly");
 	ok(NORMAL_975 * sqrt(s.variance) < 1e-6 * s.total, "and the margin is next to nothing: %g", sqrt(s.variance));
 	ok(near(regressed(20000, 0, &much, &s), 1, 1e-9), "those of a long last call as well");
-	ok(s.variance > 0 && NORMAL_975 * sqrt(s.variance) < 0.5 * s.total, "whose margin is no larger than half of it: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
+	ok(s.variance > 0 && NORMAL_975 * sqrt(s.variance) < 0.5 * s.total,
+	   "whose margin is no larger than half of it: %g of %g", NORMAL_975 * sqrt(s.variance), s.total);
 
 	for (int i = 0; i < REPEATS; i++)
 	{
@@ -620,11 +629,12 @@ test_below(void)
 		sum_sq += ratio * ratio;
 		contained += fabs(s.total / ratio - s.total) <= NORMAL_975 * sqrt(s.variance);
 	}
-	ok(fabs(sum / REPEATS - 1) < 4 * sqrt((sum_sq / REPEATS - pow(sum / REPEATS, 2)) / REPEATS) + 2e-4,
+	ok(fabs(sum / REPEATS - 1) < 4 * sqrt((sum_sq / REPEATS - pow(sum / REPEATS, 2)) / REPEATS) +
+	   2e-4,
 	   "with noise: %.5f of the truth on average", sum / REPEATS);
 	ok(contained > 0.90 * REPEATS && contained < 0.99 * REPEATS, "within the margin in %.1f of 100", 100.0 * contained / REPEATS);
 
-	/* a slope less than 0, which is chance */
+	/* a negative slope, by chance */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 	{
@@ -637,7 +647,7 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 1000 * 86.5, 1e-12), "what is done below does not make a call shorter: %g", s.total);
 
-	/* two that cannot be told apart */
+	/* two regressors that always change together */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 	{
@@ -671,7 +681,7 @@ test_below(void)
 	ok(near(s.total, 100000 + 25000, 1e-12) && near(s.variance, 25000.0 * 25000 / 4, 1e-9),
 	   "what a count takes that never varies is anything up to a call: %g", s.total);
 
-	/* nothing varies but in calls that are known */
+	/* only calls that are timed anyway vary */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 		call_stratum_add(&s.now, 100, &b);
@@ -687,7 +697,9 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 100000 + 40 * 500, 1e-12), "or what those say that are known: %.17g", s.total);
 
-	/* the one known call that does much is a loop's first one below, too */
+	/*
+	 * the only known call with much work below is also a loop's first one there
+	 */
 	memset(&s, 0, sizeof(s));
 	memset(&known, 0, sizeof(known));
 	memset(&b, 0, sizeof(b));
@@ -706,7 +718,7 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 1000 * 100 + 1300 * 100, 1e-12), "many calls cost more than a loop's first one: %.17g", s.total);
 
-	/* first calls and others are regressed on together */
+	/* one regression for first calls and others */
 	memset(&s, 0, sizeof(s));
 	memset(&other, 0, sizeof(other));
 	for (int i = 0; i < 100; i++)
@@ -722,11 +734,12 @@ test_below(void)
 	call_series_join(&s, &other);
 	all.n[BELOW_LATER] = 7000;
 	call_series_regress(&s, &known, &all);
-	ok(s.calls == 1200 && s.timed == 200 && near(s.total, 1000 * 100 + 200 * 500 + 80 * 7000, 1e-12),
+	ok(s.calls == 1200 && s.timed == 200 &&
+	   near(s.total, 1000 * 100 + 200 * 500 + 80 * 7000, 1e-12),
 	   "first calls and others differ in all but that: %.17g", s.total);
 }
 
-/* Each call has the same chance, whatever its place. */
+/* Each call is timed with the same probability, whatever its position. */
 static void
 test_chances(void)
 {
@@ -739,7 +752,9 @@ test_chances(void)
 
 		for (int j = 0; j < n; j++)
 			sum += (double) draw_gap(gaps[i]) + 1;
-		/* 256 quantiles lack the end of the distribution, 0.14 % of its mean */
+		/*
+		 * 256 quantiles omit the tail of the distribution, 0.14 % of its mean
+		 */
 		ok(near(sum / n, gaps[i], 0.01), "one in %d is one in %.3f", gaps[i], sum / n);
 	}
 }
@@ -754,14 +769,15 @@ static const CallCost some_cost = {
 	.whole_ns = 23, .server_ns = 52
 };
 
-/* By how much the cost inside a node's calls may be off. */
+/* Returns the margin of the cost within a node's calls. */
 static double
 inside_margin(const NodeEstimate *node, const NodeRecord *record)
 {
-	return COST_UNCERTAINTY * record->calls * (node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
+	return COST_UNCERTAINTY * record->calls *
+		(node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
 }
 
-/* Arrays end where their data do, so that ASan sees what goes beyond. */
+/* Arrays have no spare elements, so that ASan detects accesses beyond their end. */
 static PlanEstimate
 new_plan(int nnodes, int nworkers, const CallCost *cost)
 {
@@ -788,7 +804,7 @@ free_plan(PlanEstimate *plan)
 	free(plan->nodes);
 }
 
-/* A random tree: the root is the first, but parents may come after children. */
+/* Makes a random tree: the root is the first node, but a parent may come after its children. */
 static void
 grow(PlanEstimate *plan, bool deep)
 {
@@ -837,7 +853,7 @@ is_below(const PlanEstimate *plan, int i, int ancestor)
 	return false;
 }
 
-/* What is measured is the truth, and what timing adds: the truth comes out. */
+/* The measured time is the true time and the cost of timing; the estimate must be the true time. */
 static void
 test_truth(void)
 {
@@ -875,7 +891,7 @@ test_truth(void)
 				node->leader.calls = node->leader.timed = node->leader.loops;
 			node->leader.variance = 1000 * uniform();
 		}
-		/* some are not executed, nor is anything below */
+		/* some nodes are not executed, nor are those below them */
 		for (int i = 1; i < n; i++)
 		{
 			if (below(10) > 0)
@@ -926,7 +942,8 @@ test_truth(void)
 		plan.outside_variance = 100;
 		plan_estimate(&plan);
 
-		runs &= near(plan.overhead_ns, overhead, 1e-10) && near(plan.root_estimate_ns, plan.run_ns, 1e-10) &&
+		runs &= near(plan.overhead_ns, overhead, 1e-10) &&
+			near(plan.root_estimate_ns, plan.run_ns, 1e-10) &&
 			near(plan.whole_ns, total[0] + outside, 1e-10) && near(plan.outside_ns, outside, 1e-6);
 		for (int i = 0; i < n; i++)
 		{
@@ -952,9 +969,13 @@ test_truth(void)
 			}
 			if (i == 0)
 			{
-				/* it is measured, all but what is outside and the cost */
-				double		prior = node->leader.variance + (inside * inside + cost * cost) / pow(NORMAL_975, 2);
-				double		less = variance - fmin(variance, pow(NORMAL_975, 2) * prior * 100 / (prior + 100));
+				/*
+				 * variance of the measured time, without what is outside and the cost
+				 */
+				double		prior = node->leader.variance + (inside * inside + cost * cost) /
+					pow(NORMAL_975, 2);
+				double		less = variance -
+					fmin(variance, pow(NORMAL_975, 2) * prior * 100 / (prior + 100));
 
 				variance -= less;
 				self_variance -= less;
@@ -964,20 +985,24 @@ test_truth(void)
 			else
 				variance += inside * inside;
 			self_variance += inside * inside;
-			/* the truth violates no condition, so that nothing is reconciled */
+			/* the true times violate no condition, so nothing is reconciled */
 			totals &= near(node->total_ns, total[i], 1e-8) && fabs(node->adjusted_ns) < 1e-3;
 			firsts &= near(node->first_ns, fmin(fmax(node->leader.first_ns - node->leader.loops *
-													 (node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns), 0),
+													 (node->kind == NODE_WHOLE ?
+													  some_cost.whole_ns : some_cost.inside_ns), 0),
 												node->total_ns), 1e-9);
 			if (node->kind != NODE_UNTIMED)
 			{
 				selfs &= near(node->self_ns, self[i], 1e-7);
 				double		most = plan.run_ns * fmax(node->processes, 1);
 
-				errors &= near(node->total_margin_ns, fmin(sqrt(variance + cost * cost), most), 1e-9);
-				errors &= near(node->self_margin_ns, fmin(sqrt(self_variance + self_cost * self_cost), most), 1e-9);
+				errors &= near(node->total_margin_ns, fmin(sqrt(variance + cost * cost), most),
+							   1e-9);
+				errors &= near(node->self_margin_ns,
+							   fmin(sqrt(self_variance + self_cost * self_cost), most), 1e-9);
 			}
-			counts &= node->processes == (node->leader.loops > 0) && node->calls == node->leader.calls &&
+			counts &= node->processes == (node->leader.loops > 0) &&
+				node->calls == node->leader.calls &&
 				node->timed == node->leader.timed && node->rows == node->leader.rows &&
 				node->loops == node->leader.loops;
 		}
@@ -992,8 +1017,8 @@ test_truth(void)
 }
 
 /*
- * A CTE of two nodes that two scans below the root read, and that is executed once more
- * when all is done.
+ * Makes a CTE of two nodes that two scans below the root read, and that is executed once more at
+ * the end.
  */
 static PlanEstimate
 shared_plan(const CallCost *cost, bool times)
@@ -1049,11 +1074,14 @@ test_shared(void)
 	plan.nodes[3].leader.first_ns = 50000;
 	plan.as_it_is = true;
 	plan_estimate(&plan);
-	ok(near(plan.nodes[5].total_ns, 25000 + 10000 * 25 / 90.0, 1e-9) && near(plan.nodes[6].total_ns, 5000 + 10000 * 49 / 90.0, 1e-9),
+	ok(near(plan.nodes[5].total_ns, 25000 + 10000 * 25 / 90.0, 1e-9) &&
+	   near(plan.nodes[6].total_ns, 5000 + 10000 * 49 / 90.0, 1e-9),
 	   "shared by calls alone, first calls apart: %.1f, %.1f", plan.nodes[5].total_ns, plan.nodes[6].total_ns);
 	free_plan(&plan);
 
-	/* 400 timed calls below the scans, by their parts of the CTE's time */
+	/*
+	 * 400 timed calls below the scans, divided in proportion to the CTE's time
+	 */
 	plan = shared_plan(&some_cost, true);
 	for (int i = 0; i < 7; i++)
 		plan.nodes[i].leader.total_ns += i == 3 ? 300 * 37 : 0;
@@ -1067,7 +1095,7 @@ test_shared(void)
 	ok(near(plan.overhead_ns, (101 + 31 + 71 + 100 + 300) * 37, 1e-12), "and parts cost nothing besides");
 	free_plan(&plan);
 
-	/* a scan that has less than its part */
+	/* a scan that takes less than its part of the CTE */
 	plan = shared_plan(&no_cost, true);
 	plan.nodes[1].leader.total_ns = 4000;
 	plan_estimate(&plan);
@@ -1112,7 +1140,8 @@ test_workers(void)
 			r->timed = i == 4 ? 1 : 10 + p;
 			r->rows = r->calls - 1;
 			r->variance = 100 + 10 * i + p;
-			r->total_ns = total[p][i] + r->calls * (i == 4 ? some_cost.whole_ns : some_cost.inside_ns);
+			r->total_ns = total[p][i] + r->calls *
+				(i == 4 ? some_cost.whole_ns : some_cost.inside_ns);
 			r->first_ns = r->total_ns / 2;
 		}
 		for (int i = p == 0 ? 0 : 2; i < 5; i++)
@@ -1120,7 +1149,8 @@ test_workers(void)
 			const NodeRecord *r = p == 0 ? &plan.nodes[i].leader : &plan.nodes[i].workers[p - 1];
 
 			for (int a = parents[i]; a >= (p == 0 ? 0 : 2); a = parents[a])
-				(p == 0 ? &plan.nodes[a].leader : &plan.nodes[a].workers[p - 1])->total_ns += own_cost(&plan, i, r);
+				(p == 0 ? &plan.nodes[a].leader : &plan.nodes[a].workers[p - 1])->total_ns +=
+					own_cost(&plan, i, r);
 			if (p == 0)
 				overhead += own_cost(&plan, i, r);
 		}
@@ -1135,7 +1165,8 @@ test_workers(void)
 	ok(near(plan.nodes[0].self_ns, 10000, 1e-9) && near(plan.nodes[1].self_ns, 60000, 1e-9) &&
 	   near(plan.nodes[2].self_ns, 25000, 1e-9), "self times: Gather's less what the leader did: %.3f", plan.nodes[1].self_ns);
 	ok(plan.nodes[1].processes == 1 && plan.nodes[2].processes == 3, "processes");
-	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 && plan.nodes[3].loops == 3, "counts");
+	ok(plan.nodes[3].calls == 1203 && plan.nodes[3].timed == 33 && plan.nodes[3].rows == 1200 &&
+	   plan.nodes[3].loops == 3, "counts");
 	ok(near(plan.nodes[2].total_margin_ns,
 			sqrt(pow(NORMAL_975, 2) * 363 + pow(903 * 5.5, 2) +
 				 pow(0.5 * (33 * 37 + 1170 * 1.25 + 3 * 52), 2)), 1e-9),
@@ -1147,7 +1178,7 @@ test_workers(void)
 	ok(!isnan(plan.outside_ns) && near(plan.outside_ns, 5000, 1e-6), "what is left is outside");
 	free_plan(&plan);
 
-	/* a parent may come after its child, as that of an InitPlan */
+	/* a parent may come after its child, as with an InitPlan */
 	plan = new_plan(4, 0, &no_cost);
 	plan.nodes[1].parent = 3;
 	plan.nodes[2].parent = 0;
@@ -1168,9 +1199,9 @@ test_workers(void)
 #define MAX_SMALL	6
 
 /*
- * The least change, by brute force: of all sets of conditions that may hold
- * with equality, the one whose projection satisfies all and is nearest.
- * x[n] is what is outside, if it was sampled.
+ * Finds the least change by brute force: of all sets of conditions that may hold with equality, the
+ * one whose projection satisfies all conditions and is nearest. x[n] is the time outside, if it was
+ * sampled.
  */
 static void
 nearest(const PlanEstimate *plan, const double *t, const double *v, double *best)
@@ -1228,7 +1259,7 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 			for (int l = 0; l < n + sampled; l++)
 				m[i][k] -= rows[which[i]][l] * t[l];
 		}
-		/* Gauss and Jordan; what is singular is no set to be looked at */
+		/* Gauss-Jordan elimination; skips singular sets */
 		for (int i = 0; i < k && good; i++)
 		{
 			int			pivot = i;
@@ -1282,7 +1313,7 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 	}
 }
 
-/* Whether all conditions hold; untimed ones, and Gather, aside. */
+/* Returns whether all conditions hold, except for untimed nodes and Gather. */
 static bool
 holds(const PlanEstimate *plan, double tolerance)
 {
@@ -1298,7 +1329,8 @@ holds(const PlanEstimate *plan, double tolerance)
 		if (!(left >= -tolerance))
 			return false;
 	}
-	return fabs(plan->nodes[0].total_ns + plan->outside_ns - plan->whole_ns) <= tolerance && plan->outside_ns >= 0;
+	return fabs(plan->nodes[0].total_ns + plan->outside_ns - plan->whole_ns) <= tolerance &&
+		plan->outside_ns >= 0;
 }
 
 static void
@@ -1319,12 +1351,13 @@ test_one_condition(void)
 	ok(plan.nodes[0].total_ns == 1000 && plan.nodes[1].total_ns == 300, "those that violate nothing are as they were");
 	ok(near(plan.nodes[2].total_ns, 245, 1e-12) && near(plan.nodes[3].total_ns, 245, 1e-12),
 	   "a node below its child: both are moved, by their variances: %.9f, %.9f", plan.nodes[2].total_ns, plan.nodes[3].total_ns);
-	ok(near(plan.nodes[2].adjusted_ns, 45, 1e-12) && near(plan.nodes[3].adjusted_ns, -15, 1e-12), "by how much is said");
+	ok(near(plan.nodes[2].adjusted_ns, 45, 1e-12) && near(plan.nodes[3].adjusted_ns, -15, 1e-12),
+	   "by how much is said");
 	ok(plan.nodes[2].self_ns == 0 && near(plan.nodes[0].self_ns, 455, 1e-9), "self times");
 	ok(near(plan.outside_ns, 500, 1e-12), "what is left of the run is outside");
 	free_plan(&plan);
 
-	/* the same, but not to be reconciled */
+	/* the same, without reconciliation */
 	plan = new_plan(2, 0, &no_cost);
 	plan.nodes[0].leader.total_ns = 100;
 	plan.nodes[1].leader.total_ns = 130;
@@ -1332,11 +1365,13 @@ test_one_condition(void)
 	plan.run_ns = 50;
 	plan.as_it_is = true;
 	plan_estimate(&plan);
-	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 && plan.nodes[0].adjusted_ns == 0 &&
-	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130, "as it is");
+	ok(plan.nodes[0].total_ns == 100 && plan.nodes[1].total_ns == 130 &&
+	   plan.nodes[0].adjusted_ns == 0 &&
+	   plan.nodes[1].adjusted_ns == 0 && plan.nodes[0].self_ns == 0 && plan.nodes[1].self_ns == 130,
+	   	"as it is");
 	free_plan(&plan);
 
-	/* the root and what is outside */
+	/* the root and the time outside */
 	for (int i = 0; i < 4; i++)
 	{
 		double		run = (double[]) {220, 120, 100, 20}[i];
@@ -1349,7 +1384,7 @@ test_one_condition(void)
 		plan.outside_variance = 1;
 		plan.run_ns = run;
 		plan_estimate(&plan);
-		/* 3/4 of what is missing; but what is outside is not below 0 */
+		/* 3/4 of the missing time; but the time outside is not below 0 */
 		root = 150 + 0.75 * (run - 200);
 		root = root > run ? run : root;
 		ok(near(plan.nodes[0].total_ns, root, 1e-12) && near(plan.outside_ns, run - root, 1e-9) &&
@@ -1365,7 +1400,8 @@ test_one_condition(void)
 		plan.nodes[0].leader.variance = i == 1 ? 0 : 3;
 		plan.run_ns = run;
 		plan_estimate(&plan);
-		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 && plan.whole_ns == fmax(run, 0) &&
+		ok(plan.nodes[0].total_ns == fmax(run, 0) && plan.outside_ns == 0 &&
+		   plan.whole_ns == fmax(run, 0) &&
 		   plan.root_estimate_ns == 150, "no root takes longer than its run, of %g", run);
 		free_plan(&plan);
 	}
@@ -1419,14 +1455,16 @@ test_nearest(void)
 	ok(worst < 1e-3, "it is the least change in terms of variances: off by %g at most", worst);
 }
 
-/* Conditions that can only be met by a long way round. */
+/* Conditions that can only be met by changes of many nodes. */
 static void
 test_far(void)
 {
 	static const int depths[] = {2, 3, 10, 100, 2000};
 	PlanEstimate plan;
 
-	/* each node seems to take longer than its parent: all take the same */
+	/*
+	 * each node seems to take longer than its parent, so all get the same time
+	 */
 	for (int d = 0; d < LENGTH(depths); d++)
 	{
 		int			n = depths[d];
@@ -1446,7 +1484,7 @@ test_far(void)
 		free_plan(&plan);
 	}
 
-	/* a root that is uncertain, and cannot be as large as its child */
+	/* an uncertain root that cannot take as long as its child */
 	plan = new_plan(2, 0, &no_cost);
 	plan.nodes[0].leader.total_ns = 90;
 	plan.nodes[0].leader.variance = 1e6;
@@ -1458,7 +1496,7 @@ test_far(void)
 	   "no child takes longer than the run: %.9f", plan.nodes[1].total_ns);
 	free_plan(&plan);
 
-	/* nothing may be moved, but something has to */
+	/* nothing has a variance, but something must change */
 	plan = new_plan(4, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 4; i++)
@@ -1472,7 +1510,7 @@ test_far(void)
 	   "children share what their parent has: %.9f, %.9f", plan.nodes[1].total_ns, plan.nodes[2].total_ns);
 	free_plan(&plan);
 
-	/* what one is sure of stays, and what one is not sure of gives way */
+	/* certain values remain, uncertain ones change */
 	plan = new_plan(3, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 3; i++)
@@ -1484,7 +1522,7 @@ test_far(void)
 	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain one is moved: %.9f", plan.nodes[2].total_ns);
 	free_plan(&plan);
 
-	/* the uncertain one would have to be below 0: so others have to move, too */
+	/* the uncertain value would be below 0, so others must change, too */
 	plan = new_plan(3, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 3; i++)
@@ -1528,24 +1566,26 @@ test_others(void)
 	ok(preempted_ns(&before, &after, 1e9) == 0, "more CPU time than time: no others");
 	before = cpu_usage_before();
 	after = cpu_usage_after();
-	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions && after.delay_ns >= before.delay_ns,
+	ok(after.cpu_ns >= before.cpu_ns && after.preemptions >= before.preemptions &&
+	   after.delay_ns >= before.delay_ns,
 	   "the system's figures do not decrease");
 }
 
-/* What is said to be unknown. */
+/* Which self times are unknown. */
 static void
 test_unknown(void)
 {
 	static const CallCost no_cost;
 
-	/* a node of so many percent of the query, whose margin is so many */
+	/* a node with this share of the query, and this margin, in percent */
 	static const struct
 	{
 		double		self;
 		double		margin;
 		bool		unknown;
 	}			cases[] = {
-		{50, 49, false}, {50, 51, true}, {0, 30, true}, {0, 0, false}, {0, 0.9, false}, {0, 1.1, true},
+		{50, 49, false}, {50, 51, true}, {0, 30, true}, {0, 0, false}, {0, 0.9, false},
+			{0, 1.1, true},
 		{0.3, 0.4, false}, {0.8, 0.9, true}, {0.9, 0.8, false},
 	};
 
@@ -1553,7 +1593,9 @@ test_unknown(void)
 	{
 		PlanEstimate plan = new_plan(2, 0, &no_cost);
 
-		/* a child that is known exactly, so that the root's self time is as badly known as it is */
+		/*
+		 * a child that is known exactly, so that the root's self time has the margin of its total
+		 */
 		for (int j = 0; j < 2; j++)
 		{
 			plan.nodes[j].parent = j - 1;
@@ -1572,17 +1614,17 @@ test_unknown(void)
 	}
 }
 
-/* The margin of a share: by sampling, and by what timing has cost the whole. */
+/* The margin of a share: by sampling, and by the cost of timing of the whole query. */
 static void
 test_share(void)
 {
 	static const struct
 	{
-		double		self;		/* percent of the whole */
-		double		sampling;	/* margin, percent of the whole */
-		double		margin;		/* of the share, percent; NAN: unknown */
+		double		self;		/* in percent of the whole */
+		double		sampling;	/* margin in percent of the whole */
+		double		margin;		/* margin of the share in percent; NAN: unknown */
 	}			cases[] = {
-		/* an error of sampling is not made smaller by the whole, which is measured */
+		/* the whole is measured, so it does not reduce an error of sampling */
 		{50, 5, 5}, {100, 5, 5}, {10, 2, 2}, {0.5, 0.2, 0.2},
 		{50, 51, NAN},
 	};
@@ -1606,14 +1648,19 @@ test_share(void)
 		plan.nodes[0].leader.variance = pow(1e4 * cases[i].sampling / NORMAL_975, 2);
 		plan.as_it_is = true;
 		plan_estimate(&plan);
-		ok(isnan(cases[i].margin) ? isnan(root->share_percent) && isnan(root->share_margin_percent) :
-		   near(root->share_percent, cases[i].self, 1e-9) && near(root->share_margin_percent, cases[i].margin, 1e-9),
+		ok(isnan(cases[i].margin) ? isnan(root->share_percent) &&
+		   isnan(root->share_margin_percent) :
+		   near(root->share_percent, cases[i].self, 1e-9) &&
+		   	near(root->share_margin_percent, cases[i].margin, 1e-9),
 		   "self time %g %% of the whole: %g +/- %g, expected %g", cases[i].self, root->share_percent,
 		   root->share_margin_percent, cases[i].margin);
 		free_plan(&plan);
 	}
 
-	/* 1000 calls of 20 ns in a run of 120 us: the whole is 100 us, known to 10 %, and so is the root, which takes half of it */
+	/*
+	 * 1000 calls of 20 ns in a run of 120 us: the whole takes 100 us, known to 10 %, and the root
+	 * half of it
+	 */
 	for (int given = 0; given < 2; given++)
 	{
 		PlanEstimate plan = new_plan(1, 0, &counting);
@@ -1629,7 +1676,8 @@ test_share(void)
 		plan.as_it_is = given;
 		plan.whole_ns = given ? 200e3 : 0;
 		plan_estimate(&plan);
-		ok(near(root->share_percent, given ? 25 : 50, 1e-9) && near(root->share_margin_percent, given ? 1.25 : hypot(10, 5), 1e-9),
+		ok(near(root->share_percent, given ? 25 : 50, 1e-9) &&
+		   near(root->share_margin_percent, given ? 1.25 : hypot(10, 5), 1e-9),
 		   "the doubt about the whole: %g +/- %g", root->share_percent, root->share_margin_percent);
 		free_plan(&plan);
 	}
@@ -1646,7 +1694,7 @@ test_anything(void)
 	for (int round = 0; round < 5000; round++)
 	{
 		int			n = round == 0 ? 2000 : 1 + below(40);
-		bool		plain = below(2);	/* no workers, nothing that is not timed */
+		bool		plain = below(2);	/* no workers and no untimed nodes */
 		int			nworkers = plain ? 0 : below(4);
 		PlanEstimate plan = new_plan(n, nworkers, below(4) == 0 ? &no_cost : &some_cost);
 		double		self = 0;
@@ -1661,7 +1709,8 @@ test_anything(void)
 			if (!plain)
 			{
 				node->gathers = below(10) == 0;
-				node->kind = below(10) == 0 ? NODE_UNTIMED : below(5) == 0 ? NODE_WHOLE : NODE_SAMPLED;
+				node->kind = below(10) == 0 ? NODE_UNTIMED : below(5) == 0 ? NODE_WHOLE :
+					NODE_SAMPLED;
 			}
 			for (int p = -1; p < nworkers; p++)
 			{
@@ -1692,17 +1741,22 @@ test_anything(void)
 		{
 			NodeEstimate *node = &plan.nodes[i];
 
-			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) && isfinite(node->total_margin_ns) &&
-				isfinite(node->self_margin_ns) && isfinite(node->first_ns) && isfinite(node->adjusted_ns) &&
+			finite &= isfinite(node->total_ns) && isfinite(node->self_ns) &&
+				isfinite(node->total_margin_ns) &&
+				isfinite(node->self_margin_ns) && isfinite(node->first_ns) &&
+					isfinite(node->adjusted_ns) &&
 				isfinite(node->leader_ns);
-			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 && node->total_margin_ns >= 0 &&
+			not_negative &= node->total_ns >= 0 && node->self_ns >= 0 &&
+				node->total_margin_ns >= 0 &&
 				node->self_margin_ns >= 0 && node->first_ns >= 0;
 			self += node->self_ns;
 		}
-		finite &= isfinite(plan.overhead_ns) && isfinite(plan.root_estimate_ns) && isfinite(plan.whole_ns);
+		finite &= isfinite(plan.overhead_ns) && isfinite(plan.root_estimate_ns) &&
+			isfinite(plan.whole_ns);
 		if (!plan.as_it_is)
 		{
-			conditions &= plan.outside_ns >= 0 && plan.nodes[0].total_ns <= plan.whole_ns + tolerance;
+			conditions &= plan.outside_ns >= 0 &&
+				plan.nodes[0].total_ns <= plan.whole_ns + tolerance;
 			if (plain)
 			{
 				conditions &= holds(&plan, tolerance);

@@ -1,10 +1,12 @@
 #!/usr/bin/env perl
-# Checks that make indent would change nothing, and that typedefs.list, which pgindent reads, has the types of src/.
-# The former needs PostgreSQL 19's pgindent, and is skipped without.
+# Checks that make indent would change nothing, that typedefs.list, which pgindent reads, has the types
+# of src/, and that lines of C and Markdown have at most 100 columns.  The first check needs PostgreSQL
+# 19's pgindent, and is skipped without.
 
 use strict;
 use warnings;
 use File::Basename;
+use File::Find;
 use Test::More;
 
 chdir(dirname($0) . '/../..') or die "$0: $!\n";
@@ -45,6 +47,48 @@ my @unsorted = grep { $listed[ $_ - 1 ] ge $listed[$_] } 1 .. $#listed;
 is("@missing", '', 'typedefs.list lacks no type of src/');
 is("@superfluous", '', 'typedefs.list has no other types');
 is("@listed[@unsorted]", '', 'typedefs.list is sorted, each type once');
+
+# Columns of a line with tabs of four.
+my $most_columns = 100;
+
+sub columns
+{
+	my ($line) = @_;
+
+	utf8::decode($line);
+	while ($line =~ /\t/) { my $width = 4 - $-[0] % 4; $line =~ s/\t/' ' x $width/e; }
+	return length $line;
+}
+
+# Returns the lines of a file that are too long.  Not counted are strings in C, where messages stay on
+# one line, and in Markdown tables, blocks of code or output, and links.
+sub wide_lines
+{
+	my ($file) = @_;
+	my ($n, $in_block, @wide) = (0, 0);
+
+	foreach my $line (split /\n/, read_file($file))
+	{
+		$n++;
+		if ($file =~ /\.md$/)
+		{
+			$in_block = !$in_block if $line =~ /^\s*```/;
+			next if $in_block || $line =~ /^\s*\||^    |^<!--|^\s*(?:[-*] )?`[^`]+`\S*$/;
+			$line =~ s/\]\([^)]*\)/]/g;
+		}
+		else { $line =~ s/"(?:\\.|[^"\\])*"/""/g; }
+		push @wide, "$file:$n" if columns($line) > $most_columns;
+	}
+	return @wide;
+}
+
+my $unwrapped = qr{^\./(?:test/unit/rank_reference\.h|src/(?:functions|live)/|src/explain/(?:call_samples|call_wrapper|plan_attach|plan_record|query_timing)\.)};
+my @wrapped;
+find({ no_chdir => 1, wanted => sub {
+			$File::Find::prune = 1 if -d && m{^\./(?:build|tmp_check|results|\.git)$};
+			push @wrapped, substr($_, 2) if /\.(?:[ch]|md)$/ && !m{$unwrapped};
+		} }, '.');
+is(join(' ', map { wide_lines($_) } sort @wrapped), '', "no line of C or Markdown exceeds $most_columns columns");
 
 my $says = `tools/indent --check --diff 2>&1`;
 my $status = $? >> 8;

@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Checks that generated files are up to date: portable/*.sql, the files of monitoring/, and those of debian/ that
+# Checks that generated files are up to date: the install scripts, the files of monitoring/, and those of debian/ that
 # pg_buildext makes of *.in.  Also checks the rules for the sources of the portable edition.
 
 use strict;
@@ -20,18 +20,20 @@ sub text
 	return scalar <$in>;
 }
 
-# Runs DIRECTORY/generate, and returns the committed files that differ from what it writes.
+# Runs a generator, and returns the committed files below a directory that differ from what it writes.
 sub stale
 {
-	my ($directory) = @_;
+	my ($generator, $below) = @_;
 	my $made = File::Temp->newdir;
 
-	system("$directory/generate", $made) == 0 or die "$0: $directory/generate has failed\n";
-	return map { "$directory/$_" } grep { text("$directory/$_") ne text("$made/$_") } map { basename($_) } sort glob("$made/*");
+	system($generator, $made) == 0 or die "$0: $generator has failed\n";
+	my @files = map { substr($_, length("$made/")) } sort glob("$made/*.* $made/*/*.*");
+	ok(scalar @files, "$generator writes files");
+	return grep { text("$below/$_") ne text("$made/$_") } @files;
 }
 
-is(join(" ", stale('portable')), '', 'portable/*.sql are as generated (if not: make portable)');
-is(join(" ", stale('monitoring')), '', 'the files for exporters are as generated (if not: monitoring/generate)');
+is(join(" ", stale('sql/generate', '.')), '', 'the install scripts are as generated (if not: make generate)');
+is(join(" ", stale('monitoring/generate', 'monitoring')), '', 'the files for exporters are as generated (if not: make generate)');
 
 my ($major) = text('debian/control') =~ /^Package: postgresql-(\d+)-/m or die "$0: debian/control has no package for a version of PostgreSQL\n";
 my @stale_debian = grep { text("debian/$_") ne text("debian/$_.in") =~ s/PGVERSION/$major/gr } qw(control tests/control);
@@ -49,9 +51,9 @@ foreach my $file (sort glob('portable/src/*.sql'))
 	push @or_replace, $line->($-[0]) while $source =~ /\bOR\s+REPLACE\b/gi;
 	push @tag, $line->($-[0]) while $source =~ /\$(?:clocktiming_|_pgtle_)/g;
 	push @foreign, $line->($-[0]) . " $&"
-	  while $source =~ /^CREATE\s+(?!(?:FUNCTION|PROCEDURE)\s+\@extschema\@\.clock_)[^(\n]*/gim;
+	  while $source =~ /^CREATE\s+(?!(?:FUNCTION|PROCEDURE)\s+\@extschema\@\.(?:internal_)?clock_)[^(\n]*/gim;
 }
-is("@foreign", '', 'the portable edition creates only functions and procedures named clock_');
+is("@foreign", '', 'the portable edition creates only functions and procedures named clock_ or internal_clock_');
 is("@or_replace", '', 'it replaces no object of another owner');
 is("@tag", '', 'it has no dollar quotes with the tags of the frame or of pg_tle');
 

@@ -1,7 +1,4 @@
-/*
- * granularity_test: the steps that a clock is seen to advance by, whatever it
- * returns, in bounded time.
- */
+/* granularity_test: the observed steps of a clock, for any returned values and in bounded time. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>

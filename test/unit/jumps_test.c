@@ -142,7 +142,8 @@ test_steps(void)
 					add(1e6, 200e-6, j == at ? size : 0, 0);
 				jumps_end(&jumps);
 				ok(count->count == 1 && other->count == 0, "%g ns at %d: found", size, at);
-				ok(fabs(count->max_ns - sizes[i]) < 2000 && fabs(found_ns - size) < 2000, "its size: %g", found_ns);
+				ok(fabs(count->max_ns - sizes[i]) < 2000 && fabs(found_ns - size) < 2000,
+				   "its size: %g", found_ns);
 			}
 
 			/* many steps */
@@ -343,7 +344,8 @@ test_still(void)
 					continue;
 				for (int i = 0; i < runs; i++)
 				{
-					int			n = observations_of_still(stills[s], steady ? mosts[m] * 0.9 : 1, mosts[m]);
+					int			n = observations_of_still(stills[s], steady ? mosts[m] * 0.9 : 1,
+														  mosts[m]);
 					double		rest_ns = pairs[n - 1].lead_ns - pairs[0].lead_ns -
 						200e-6 * (pairs[n - 1].time_ns - pairs[0].time_ns);
 
@@ -355,7 +357,8 @@ test_still(void)
 				 * standing still for a third of such long intervals hides
 				 * much
 				 */
-				ok(fmax(warped, fmax(missed, off)) <= (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,
+				ok(fmax(warped, fmax(missed, off)) <=
+				   (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,
 				   "still for %g ms, observed %s %g ms apart: %d with a warp, %d without such a lag, %d off, of %d",
 				   stills[s] / 1e6, steady ? "about" : "up to", mosts[m], warped, missed, off, runs);
 			}

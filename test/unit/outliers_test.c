@@ -1,6 +1,4 @@
-/*
- * outliers_test: figures that are odd are found, and others are not, as often as the confidence says.
- */
+/* outliers_test: outliers are found, and other figures are not, as often as the confidence says. */
 #include <math.h>
 
 #include "core/stats.h"
@@ -9,7 +7,7 @@
 
 static uint64_t state = 20;
 
-/* Box and Muller. */
+/* Box-Muller transform. */
 static double
 normal(void)
 {

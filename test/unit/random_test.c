@@ -1,7 +1,6 @@
 /*
- * random_test: the gaps between the instants of a throttled run, by
- * themselves, without any clock; and what the sampler makes of instants, of
- * intervals, and of what a clock does between them.
+ * random_test: the gaps between the instants of a throttled run, without a clock; and what the
+ * sampler derives from instants, intervals, and events between them.
  */
 #include <math.h>
 #include <stdlib.h>

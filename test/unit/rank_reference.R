@@ -1,10 +1,11 @@
-# Writes rank_reference.h: what wilcox.test() of R says of 200 pairs of data sets that rank_test.c makes again.
-# Run: Rscript test/unit/rank_reference.R >test/unit/rank_reference.h
+# Writes rank_reference.h: results of R's wilcox.test() for 200 pairs of data sets that rank_test.c
+# generates again. Run: Rscript test/unit/rank_reference.R >test/unit/rank_reference.h
 #
-# p is that of wilcox.test(b, a, conf.int = TRUE) as it is by default.  So is the interval, whose roots are found to
-# 1e-12 instead of 1e-4; where the values are too few for the confidence, in place of the range of all differences that
-# R gives, it is NAN.  The shift is the median of all differences: without the exact distribution, R's own estimate is
-# any point between the two in the middle, which is checked here.
+# p is that of wilcox.test(b, a, conf.int = TRUE) with its defaults. So is the interval, except that
+# its roots are found to 1e-12 instead of 1e-4. If there are too few values for the confidence, it
+# is NAN instead of the range of all differences that R returns. The shift is the median of all
+# differences: without the exact distribution, R's own estimate is any point between the two in the
+# middle, which is checked here.
 
 draw <- function(seed, n, shape, offset) {
 	s <- seed
@@ -26,7 +27,7 @@ cat("/* By rank_reference.R, ", R.version.string, ". */\n", sep = "")
 set.seed(17)
 for (i in 0:199) {
 	shape <- i %% 5
-	# so that nothing depends on how R samples, of the seed alone
+	# depends on the seed only, and not on R's random numbers
 	pick <- function(from, k) from[1 + (i * 7919 + k * 104729) %% length(from)]
 	n <- pick(sizes[[1 + (i %/% 5) %% 3]], 1)
 	m <- if (i %% 4 == 0) n else pick(sizes[[1 + (i %/% 15) %% 3]], 2)
@@ -45,7 +46,7 @@ for (i in 0:199) {
 	if (grepl("exact", test$method)) {
 		if (qwilcox(half, m, n) == 0) ends <- c(NaN, NaN)
 	} else {
-		# the statistic where b has been moved above all of a: what the normal approximation can reach at most
+		# statistic if b were above all of a: the largest one of the normal approximation
 		pairs <- as.double(n) * m
 		groups <- c(table(a), table(b))
 		sigma <- sqrt(pairs / 12 * (n + m + 1 - sum(groups^3 - groups) / ((n + m) * (n + m - 1))))

@@ -1,6 +1,6 @@
 /*
- * rank_test: shifts of data sets, their intervals and p-values, beside those
- * of R; and the selection of one of all pairs' differences.
+ * rank_test: shifts of data sets, their intervals and p-values, compared with R; and the selection
+ * of one of all pairwise differences.
  */
 #include <math.h>
 #include <stdint.h>
@@ -94,7 +94,8 @@ beside_r(void)
 		   near(test.p_value, r->p_value, 0),
 		   "%d: %d and %d values, %g %%: %.12g (%.12g to %.12g), p = %.12g", i, r->a_n, r->b_n, r->percent,
 		   shift, low, high, test.p_value);
-		ok(near(back.p_value, r->p_value, 0) && back.k == test.k && near(rank_shift(&reverse), -shift, unit),
+		ok(near(back.p_value, r->p_value, 0) && back.k == test.k &&
+		   near(rank_shift(&reverse), -shift, unit),
 		   "%d: the other way round", i);
 		if (r->shape == 1 || r->shape == 4)
 			tied++;
@@ -200,7 +201,9 @@ special_cases(void)
 	ok(rank_shift(&large) == 0.25, "the shift of %d values", LENGTH(x));
 	ok(passes > 0 && passes < 100, "in %d passes", passes);
 	test = rank_test(&large, 0.95, 0.05);
-	ok(test.p_value > 0.9 && near(rank_difference(&large, test.k) + rank_difference(&large, INT64_C(10000000000) + 1 - test.k), 0.5, 10),
+	ok(test.p_value > 0.9 &&
+	   near(rank_difference(&large, test.k) +
+			rank_difference(&large, INT64_C(10000000000) + 1 - test.k), 0.5, 10),
 	   "its interval");
 }
 

@@ -1,6 +1,6 @@
 /*
- * sampler_test: clocks with faults made on purpose, which the sampler must
- * find, one for one, and granularities of counters whose steps are known.
+ * sampler_test: the sampler finds injected faults of clocks one for one, and the granularities of
+ * counters with known steps.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -230,7 +230,8 @@ jumps(uint64_t tick_ns)
 	 * block with a gap
 	 */
 	missed = (int64_t) fake.injected - (int64_t) run.warps.count;
-	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 && fake.injected > 10,
+	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 &&
+	   fake.injected > 10,
 	   "ticks of %d ns, jumps of 5 us: %d of %d found, %d gaps", (int) tick_ns, (int) run.warps.count, (int) fake.injected,
 	   (int) run.gaps.count);
 	ok(run.warps.max_ns > 4000 && run.warps.max_ns < 6500, "of about 5 us");

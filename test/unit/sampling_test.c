@@ -1,13 +1,12 @@
 /*
- * sampling_test: which calls are timed, and what comes of it.
+ * sampling_test: the choice of timed calls and its effect on estimates.
  *
- * A simulator: queries of plan nodes whose calls take times of known
- * distributions are executed many times.  The policy chooses which calls are
- * timed, and the estimator of the extension makes totals of them.  Beside it
- * stand the rules that were there before, by constants and kinds of nodes.
- * A comment says of both: the overhead, the error of the nodes' shares (the root
- * of the sum of mean squares, in percent of the query), and how often the margin
- * contains the truth.  All is deterministic.
+ * A simulator executes queries many times.  Their plan nodes have calls with times of known
+ * distributions.  The policy chooses the calls to time, and the extension's estimator computes
+ * totals.  The previous rules, with constants and kinds of nodes, are simulated as well.  For both,
+ * a diagnostic prints the overhead, the error of the nodes' shares (the root of the sum of mean
+ * squares, in percent of the query), and how often the margin contains the truth.  Everything is
+ * deterministic.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,12 +55,12 @@ normal(void)
 
 typedef enum Shape
 {
-	ALIKE,						/* 0.8 to 1.2 times "ticks" */
+	ALIKE,						/* uniform from 0.8 to 1.2 times "ticks" */
 	EXPONENTIAL,
-	LOGNORMAL,					/* of median "ticks" and sigma "times" */
-	RARE,						/* one in "every" takes "times" times as long */
-	LATE,						/* from 0.9 on "times" times as long */
-	EARLY						/* up to 0.1 */
+	LOGNORMAL,					/* lognormal with median "ticks" and sigma "times" */
+	RARE,						/* one call in "every" takes "times" times as long */
+	LATE,						/* the last tenth takes "times" times as long */
+	EARLY						/* the first tenth does */
 } Shape;
 
 typedef struct Node
@@ -72,7 +71,7 @@ typedef struct Node
 	double		times;
 	double		every;
 
-	/* what the old rules look at */
+	/* kinds of nodes of the old rules */
 	enum
 	{
 		LEAF,
@@ -82,7 +81,7 @@ typedef struct Node
 	}			kind;
 } Node;
 
-/* The mean and the variance of a call when this part of them is over. */
+/* Return the mean and the variance of a call when this part of all calls is over. */
 static double
 mean_at(const Node *node, double f)
 {
@@ -119,7 +118,7 @@ variance_at(const Node *node, double f)
 	}
 }
 
-/* The mean up to there. */
+/* Returns the mean of the calls up to this part. */
 static double
 ticks_upto(const Node *node, double f)
 {
@@ -162,13 +161,15 @@ typedef struct OldRules
 } OldRules;
 
 static int
-old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t calls, double elapsed)
+old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t calls,
+		  double elapsed)
 {
-	static const double many[] = {[LEAF] = 4096,[INNER] = 8192,[UNEVEN] = INFINITY,[GATHER] = 32768};
+	static const double many[] =
+		{[LEAF] = 4096,[INNER] = 8192,[UNEVEN] = INFINITY,[GATHER] = 32768};
 	double		most = node->kind == GATHER ? 8 : SAMPLING;
 	double		expensive = COST / 0.001;
 	double		next;
-	bool		dear = rules->timed > 2048 && (double) rules->timed * COST > 0.01 * elapsed;
+	bool		too_costly = rules->timed > 2048 && (double) rules->timed * COST > 0.01 * elapsed;
 
 	if ((double) calls >= many[node->kind])
 	{
@@ -176,7 +177,7 @@ old_rules(const OldRules *rules, const Node *node, int gap, double mean, int64_t
 		expensive *= 2;
 	}
 	next = expensive / mean;
-	next = fmin(next, dear ? most : fmin(most, 4.0 * gap));
+	next = fmin(next, too_costly ? most : fmin(most, 4.0 * gap));
 	next = fmax(next, 1);
 	return fabs(next - gap) >= 0.25 * gap ? (int) next : gap;
 }
@@ -193,11 +194,11 @@ typedef struct Run
 	int			batch;
 	int			nsamples;
 	double		samples[POLICY_BATCH];
-	int64_t		over;			/* calls */
-	int64_t		next;			/* the call that is timed next */
-	int64_t		before;			/* calls before this stratum */
+	int64_t		over;			/* number of past calls */
+	int64_t		next;			/* number of the next timed call */
+	int64_t		before;			/* number of calls before this stratum */
 	int64_t		all_timed;
-	double		known;			/* their time */
+	double		known;			/* time of the calls that were timed while all were */
 	double		truth;
 	CallSeries	drawn;
 } Run;
@@ -214,7 +215,7 @@ draw_gap(Run *run)
 		run->next = run->node->calls;
 }
 
-/* Calls that are not timed: many as their sum, which is nearly normal. */
+/* Skips calls that are not timed.  Draws the sum of many calls, which is nearly normal. */
 static void
 skip(Run *run)
 {
@@ -223,7 +224,8 @@ skip(Run *run)
 	double		f = ((double) run->over + (double) n / 2) / (double) node->calls;
 
 	if (n > 8)
-		run->truth += (double) n * mean_at(node, f) + sqrt((double) n * variance_at(node, f)) * normal();
+		run->truth += (double) n * mean_at(node, f) + sqrt((double) n * variance_at(node, f)) *
+			normal();
 	else
 		for (; n > 0; n--)
 			run->truth += draw_ticks(node, f);
@@ -288,15 +290,16 @@ typedef struct Plan
 {
 	const char *name;
 	Node		nodes[8];
-	int			nodes_at_once;	/* from the first one on, then others */
-	int			copies;			/* of all that, one after the other */
+	/* number of nodes from the first one on whose calls alternate; the next nodes follow */
+	int			nodes_at_once;
+	int			copies;			/* number of repetitions of these nodes, in succession */
 	int			repeats;
-	double		coverage;		/* percent of the new policy's margins, at least */
+	double		coverage;		/* least coverage of the new policy's margins, in percent */
 } Plan;
 
 /*
- * One execution of the nodes of a stage, whose calls go on side by side; "now"
- * is in ticks.  Without a policy the old rules hold.
+ * Executes the nodes of a stage, whose calls alternate; "now" is in ticks.  Without a policy the
+ * old rules apply.
  */
 static double
 execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double now)
@@ -307,7 +310,8 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 	for (int i = 0; i < n; i++)
 	{
 		if (policy != NULL)
-			policy_class_init(policy, &stage[i].class, counting, stage[i].node->kind == UNEVEN || stage[i].node->kind == GATHER);
+			policy_class_init(policy, &stage[i].class, counting, stage[i].node->kind == UNEVEN ||
+							  stage[i].node->kind == GATHER);
 		stage[i].gap = 1;
 		stage[i].batch = policy != NULL ? stage[i].class.batch : POLICY_BATCH;
 		draw_gap(&stage[i]);
@@ -352,7 +356,8 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 				sum += samples[i];
 			add_batch(run);
 			if (policy != NULL)
-				gap = policy_see_batch(policy, &run->class, samples, nsamples, run->over, (uint64_t) now);
+				gap = policy_see_batch(policy, &run->class, samples, nsamples, run->over,
+									   (uint64_t) now);
 			else
 				gap = old_rules(rules, run->node, run->gap, sum / nsamples, run->over, now);
 			if (policy != NULL)
@@ -375,14 +380,14 @@ execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double
 typedef struct Outcome
 {
 	int			nodes;
-	double		ticks;			/* of the query, by itself */
-	double		timed;			/* calls, mean */
-	double		overhead;		/* percent */
-	double		most;			/* overhead in ticks, the most */
-	double		error;			/* percent of the query */
-	double		bias;			/* of the query's total, percent */
+	double		ticks;			/* time of the query without timing */
+	double		timed;			/* mean number of timed calls */
+	double		overhead;		/* in percent */
+	double		most;			/* largest overhead in ticks */
+	double		error;			/* in percent of the query */
+	double		bias;			/* bias of the query's total, in percent */
 	double		chance;			/* its standard error */
-	double		coverage;		/* percent */
+	double		coverage;		/* in percent */
 } Outcome;
 
 static Outcome
@@ -437,22 +442,28 @@ simulate(const Plan *plan, double share)
 
 static const Plan plans[] = {
 	{"short: 5 nodes of 50 calls", {
-		{50, ALIKE, 200, 0, 0, LEAF}, {50, ALIKE, 500, 0, 0, LEAF}, {50, EXPONENTIAL, 1000, 0, 0, INNER},
+		{50, ALIKE, 200, 0, 0, LEAF}, {50, ALIKE, 500, 0, 0, LEAF},
+			{50, EXPONENTIAL, 1000, 0, 0, INNER},
 		{50, ALIKE, 100, 0, 0, INNER}, {50, EXPONENTIAL, 300, 0, 0, INNER}}, 5, 1, 400, 90},
 	{"5 nodes of 2000 calls", {
-		{2000, ALIKE, 200, 0, 0, LEAF}, {2000, ALIKE, 500, 0, 0, LEAF}, {2000, EXPONENTIAL, 1000, 0, 0, INNER},
+		{2000, ALIKE, 200, 0, 0, LEAF}, {2000, ALIKE, 500, 0, 0, LEAF},
+			{2000, EXPONENTIAL, 1000, 0, 0, INNER},
 		{2000, ALIKE, 100, 0, 0, INNER}, {2000, EXPONENTIAL, 300, 0, 0, INNER}}, 5, 1, 400, 90},
 	{"6 nodes of 200,000 calls", {
-		{200000, ALIKE, 50, 0, 0, LEAF}, {200000, ALIKE, 80, 0, 0, LEAF}, {200000, EXPONENTIAL, 100, 0, 0, INNER},
-		{200000, ALIKE, 30, 0, 0, INNER}, {20000, EXPONENTIAL, 300, 0, 0, INNER}, {2000, ALIKE, 300, 0, 0, INNER}},
+		{200000, ALIKE, 50, 0, 0, LEAF}, {200000, ALIKE, 80, 0, 0, LEAF},
+			{200000, EXPONENTIAL, 100, 0, 0, INNER},
+		{200000, ALIKE, 30, 0, 0, INNER}, {20000, EXPONENTIAL, 300, 0, 0, INNER},
+			{2000, ALIKE, 300, 0, 0, INNER}},
 	6, 1, 200, 90},
 	{"10^7 cheap calls", {
 		{10000000, ALIKE, 10, 0, 0, LEAF}, {10000000, EXPONENTIAL, 60, 0, 0, INNER}}, 2, 1, 40, 85},
 	{"cheap calls beside those of ms", {
-		{1000000, ALIKE, 10, 0, 0, LEAF}, {100, EXPONENTIAL, 1e6, 0, 0, INNER}, {2000, LOGNORMAL, 30000, 0.5, 0, INNER},
+		{1000000, ALIKE, 10, 0, 0, LEAF}, {100, EXPONENTIAL, 1e6, 0, 0, INNER},
+			{2000, LOGNORMAL, 30000, 0.5, 0, INNER},
 		{100000, EXPONENTIAL, 200, 0, 0, INNER}}, 4, 1, 200, 85},
 	{"lognormal", {
-		{100000, LOGNORMAL, 200, 1, 0, LEAF}, {100000, ALIKE, 100, 0, 0, LEAF}, {100000, LOGNORMAL, 50, 1.2, 0, INNER}},
+		{100000, LOGNORMAL, 200, 1, 0, LEAF}, {100000, ALIKE, 100, 0, 0, LEAF},
+			{100000, LOGNORMAL, 50, 1.2, 0, INNER}},
 	3, 1, 200, 85},
 	{"one in 1000 takes 100 times as long", {
 		{1000000, RARE, 100, 100, 1000, INNER}, {1000000, ALIKE, 100, 0, 0, LEAF}}, 2, 1, 200, 80},
@@ -467,8 +478,10 @@ static const Plan plans[] = {
 	{"300 nodes of 1000 calls", {
 		{1000, ALIKE, 80, 0, 0, LEAF}}, 1, 300, 40, 80},
 	{"three stages of two nodes", {
-		{300000, ALIKE, 50, 0, 0, LEAF}, {300000, EXPONENTIAL, 60, 0, 0, INNER}, {20000, EXPONENTIAL, 1000, 0, 0, INNER},
-		{20000, ALIKE, 80, 0, 0, INNER}, {300000, ALIKE, 30, 0, 0, INNER}, {300000, EXPONENTIAL, 50, 0, 0, INNER}}, 2, 1, 200, 85},
+		{300000, ALIKE, 50, 0, 0, LEAF}, {300000, EXPONENTIAL, 60, 0, 0, INNER},
+			{20000, EXPONENTIAL, 1000, 0, 0, INNER},
+		{20000, ALIKE, 80, 0, 0, INNER}, {300000, ALIKE, 30, 0, 0, INNER},
+			{300000, EXPONENTIAL, 50, 0, 0, INNER}}, 2, 1, 200, 85},
 	{"a node of few long calls at last", {
 		{1000000, ALIKE, 50, 0, 0, LEAF}, {60, EXPONENTIAL, 300000, 0, 0, INNER}}, 1, 1, 200, 85},
 	{"waits: one in 500 takes a ms", {
@@ -485,7 +498,7 @@ show(const Outcome *o)
 	printf("  %7.3f %8.4f %6.1f", o->overhead, o->error, o->coverage);
 }
 
-/* What a clock or a node may do to the policy. */
+/* Extreme behaviour of a clock or a node. */
 static void
 test_limits(void)
 {
@@ -511,7 +524,7 @@ test_limits(void)
 				ticks[k] = j % 100 == 50 ? strange[LENGTH(strange) - 1 - i] : strange[i];
 			policy.timed += n;
 			calls += (int64_t) n * class.gap;
-			/* a clock that stands still, and goes back */
+			/* a clock that stands still, and goes backwards */
 			now += j < 500 ? 0 : j % 2 == 0 ? 100000 : -99999;
 			policy_see_batch(&policy, &class, ticks, n, calls, now);
 			fine &= class.gap >= 1 && class.gap <= 1000000 && class.batch >= 1 &&
@@ -534,7 +547,8 @@ main(void)
 		Outcome		little = simulate(p, POLICY_SHARE / 5);
 		Outcome		old = simulate(p, 0);
 		Outcome		alike = simulate(p, fmax(0.75 * old.overhead / 100, 1e-9));
-		double		budget = POLICY_SHARE * o.ticks + (POLICY_ALLOWANCE + POLICY_FEW * o.nodes) * COST;
+		double		budget = POLICY_SHARE * o.ticks + (POLICY_ALLOWANCE + POLICY_FEW * o.nodes) *
+			COST;
 
 		printf("# %-37s", p->name);
 		show(&o);
@@ -549,7 +563,7 @@ main(void)
 		ok(o.coverage >= p->coverage, "within the margin: %.1f of 100", o.coverage);
 	}
 
-	/* counting a call takes a fortieth of it: more than there is */
+	/* counting costs a fortieth of the call: more than the whole budget */
 	counting = 1;
 	{
 		Outcome		o = simulate(&plans[3], POLICY_SHARE);

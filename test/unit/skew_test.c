@@ -1,9 +1,6 @@
 /*
  * skew_test: the offset between two CPUs' clocks is always within its bounds.
  */
-#if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE
-#endif
 #include <pthread.h>
 #ifdef __linux__
 #include <sched.h>
@@ -20,7 +17,7 @@
 #define READINGS		500
 #define MAX_SECONDS		20
 
-/* Simulated clocks, and two sides that alternate, so that everything is known. */
+/* Simulated clocks, and two sides that alternate, so that the outcome is known. */
 
 static uint64_t now_ticks = 1000000;
 
@@ -74,7 +71,8 @@ static void
 test_made_up(void)
 {
 	static SkewSide sides[2];
-	static const int64_t offsets[] = {0, 1, -1, 99, 100, 101, -100, -101, 5000, -5000, 1000000007, -900000};
+	static const int64_t offsets[] =
+		{0, 1, -1, 99, 100, 101, -100, -101, 5000, -5000, 1000000007, -900000};
 
 	for (unsigned int i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
 	{
@@ -145,7 +143,7 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min <= r.offset_max, "a jump in the first batch: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* one side sees no reading */
+	/* one side never sees a reading of the other */
 	skew_init(&sides[1]);
 	r = skew_result(&sides[0], &sides[1]);
 	ok(!r.known, "one side's readings alone bound nothing");
@@ -166,8 +164,7 @@ test_still(void)
 		SkewResult	r;
 
 		/*
-		 * for some time, both at the same value or each at its own; then they
-		 * continue
+		 * for some time, both at the same value or at different ones; then they continue
 		 */
 		for (int each = 0; each < 2; each++)
 		{
@@ -202,9 +199,11 @@ test_still(void)
 			r = skew_result(&sides[0], &sides[1]);
 			ok(!r.known, "still for good: nothing is known");
 			ok(!skew_has_bound(&sides[0]) && !skew_has_bound(&sides[1]), "nor are there bounds");
-			ok(skew_readings(&sides[0]) == 50 && skew_still(&sides[0]) == 50 && skew_still(&sides[1]) == 50,
+			ok(skew_readings(&sides[0]) == 50 && skew_still(&sides[0]) == 50 &&
+			   skew_still(&sides[1]) == 50,
 			   "it has not advanced since");
-			ok(r.stalls == 98 && r.longest_stall == 49, "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
+			ok(r.stalls == 98 && r.longest_stall == 49, "stalls: %ld, the longest %ld",
+			   (long) r.stalls, (long) r.longest_stall);
 			made_up_clock = made_up;
 		}
 
@@ -322,7 +321,8 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 			r = run();
 			ok(r.known, "%s, %+.0f ns on side %d: readings were exchanged", name, injected_ns[i], side);
 			printf("# %.1f to %.1f ns, width %.1f, round trip %.1f, exchanges %ld\n", r.offset_min * tick_ns,
-				   r.offset_max * tick_ns, (r.offset_max - r.offset_min) * tick_ns, r.round_trip * tick_ns,
+				   r.offset_max * tick_ns, (r.offset_max - r.offset_min) * tick_ns,
+				   	r.round_trip * tick_ns,
 				   (long) r.exchanges);
 			/* the true offset is 0 plus the added lead */
 			ok(r.offset_min <= truth && r.offset_max >= truth, "it is within the bounds");
@@ -332,7 +332,8 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 			if (ticks > r.round_trip)
 			{
 				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");
-				ok(r.warps > 0 && r.warp_max <= ticks && r.warp_max >= ticks - r.round_trip, "warps: %ld, the largest of %.1f ns", (long) r.warps, r.warp_max * tick_ns);
+				ok(r.warps > 0 && r.warp_max <= ticks && r.warp_max >= ticks - r.round_trip,
+				   "warps: %ld, the largest of %.1f ns", (long) r.warps, r.warp_max * tick_ns);
 			}
 			if (ticks == 0)
 				ok(r.warps == 0, "no warp");
@@ -373,7 +374,8 @@ main(void)
 
 				while (reference_ns() - ns < 10000000)
 					;
-				test_threads("rdtsc", rdtsc, (double) (reference_ns() - ns) / (tsc_read_rdtsc() - ticks));
+				test_threads("rdtsc", rdtsc,
+							 (double) (reference_ns() - ns) / (tsc_read_rdtsc() - ticks));
 			}
 #endif
 		}

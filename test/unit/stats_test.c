@@ -295,7 +295,9 @@ static const double three[] = {10, 7, 100};
 static const double five[] = {26.5, 24, 1000000, 25.25, 25.5};
 static const double nine[] = {8, 1.5, 3, 3, -4, 22, 3.25, 9, 2};
 static const double ten[] = {4, 4, 7, 7, 7, 7, 8, 8, 1, 90};
-static const double constant[] = {0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001};
+static const double constant[] =
+	{0.10000000000000001, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001,
+		0.10000000000000001, 0.10000000000000001, 0.10000000000000001};
 static double hundred[100];	/* see main() */
 
 typedef struct Moments
@@ -319,7 +321,8 @@ static const Moments moments[] = {
 	{five, LENGTH(five), 200020.25, 447202.27540670842, 24, 1000000, 25.5},
 	{nine, LENGTH(nine), 5.3055555555555554, 7.3013031561343746, -4, 22, 3},
 	{ten, LENGTH(ten), 14.300000000000001, 26.691863096373687, 1, 90, 7},
-	{constant, LENGTH(constant), 0.10000000000000001, 0, 0.10000000000000001, 0.10000000000000001, 0.10000000000000001},
+	{constant, LENGTH(constant), 0.10000000000000001, 0, 0.10000000000000001, 0.10000000000000001,
+		0.10000000000000001},
 	{hundred, LENGTH(hundred), 1364.21875, 2522.9296457874361, -700.25, 25000, 1063.875},
 };
 
@@ -601,17 +604,20 @@ low_means(void)
 	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
 	{
 		double		many[500];
-		double		room[500];
+		double		sorted[500];
 		double		margin;
 
-		ok(isnan(stats_undisturbed(many, 0, &margin, room)) && isnan(margin), "undisturbed: nothing is known of none");
+		ok(isnan(stats_undisturbed(many, 0, &margin, sorted)) && isnan(margin), "undisturbed: nothing is known of none");
 		for (int i = 0; i < 500; i++)
 			many[i] = (i * 7) % 500;
 		/* the ten smallest are 0 to 9 */
-		ok(stats_undisturbed(many, 500, &margin, room) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
-		ok(stats_undisturbed(many, 100, &margin, room) == 2, "undisturbed: the fastest five");
+		ok(stats_undisturbed(many, 500, &margin, sorted) == 4.5 && margin > 0, "undisturbed: the fastest fiftieth");
+		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the fastest five");
 
-		/* as of R's qbinom(0.025, n, 0.5): from the first to the last of 6, from the 40th to the 61st of 100 */
+		/*
+		 * ranks by R's qbinom(0.025, n, 0.5): the first and the last of 6, the 40th and the 61st of
+		 * 100
+		 */
 		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
 		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
 		ok(stats_typical(many, 6, &margin) == 2.5 && margin == 2.5, "typical: the whole range of six");
@@ -623,7 +629,8 @@ low_means(void)
 			for (int i = 0; i < 30; i++)
 				many[i] = -log((rand() + 1.0) / (RAND_MAX + 1.0));
 			(void) stats_typical(many, 30, &margin);
-			covered += many[9] <= log(2) && many[20] >= log(2) && margin == (many[20] - many[9]) / 2;
+			covered += many[9] <= log(2) && many[20] >= log(2) &&
+				margin == (many[20] - many[9]) / 2;
 		}
 		ok(covered > 2000 * 0.94 && covered < 2000 * 0.98, "typical: %d of 2000 intervals contain the median", covered);
 		covered = 0;
@@ -752,13 +759,17 @@ lines(void)
 	   "nor have points above each other");
 
 	/* scipy.stats.t.ppf(0.975, m - 2) * linregress(means).stderr */
-	ok(fabs(stats_line_half_width(index, hundred, 100, 3, 0.95) / 21.737724397465687 - 1) < PRECISION,
+	ok(fabs(stats_line_half_width(index, hundred, 100, 3, 0.95) / 21.737724397465687 - 1) <
+	   PRECISION,
 	   "interval by 3 batches");
-	ok(fabs(stats_line_half_width(index, hundred, 100, 7, 0.95) / 23.580370283833805 - 1) < PRECISION,
+	ok(fabs(stats_line_half_width(index, hundred, 100, 7, 0.95) / 23.580370283833805 - 1) <
+	   PRECISION,
 	   "by 7, which are not of one size");
-	ok(fabs(stats_line_half_width(index, hundred, 100, 10, 0.95) / 19.973002802367269 - 1) < PRECISION,
+	ok(fabs(stats_line_half_width(index, hundred, 100, 10, 0.95) / 19.973002802367269 - 1) <
+	   PRECISION,
 	   "by 10");
-	ok(fabs(stats_line_half_width(index, hundred, 100, 30, 0.95) / 15.539161640655166 - 1) < PRECISION,
+	ok(fabs(stats_line_half_width(index, hundred, 100, 30, 0.95) / 15.539161640655166 - 1) <
+	   PRECISION,
 	   "by 30");
 	ok(isnan(stats_line_half_width(index, hundred, 100, 2, 0.95)) &&
 	   isnan(stats_line_half_width(index, hundred, 100, STATS_MAX_BATCHES + 1, 0.95)) &&

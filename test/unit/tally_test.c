@@ -1,6 +1,4 @@
-/*
- * tally_test: what a tally counts, merges, rounds and derives.
- */
+/* tally_test: counts, merges, rounding and derived figures of tallies. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +65,7 @@ unusual(void)
 	ok(tally->window.njumps == 1 && tally->window.jumps[0] == 5000, "the window remembers a jump");
 	for (uint64_t i = 0; i < 40; i++)
 		tally_unusual(tally, 0, 6000 + i);
-	ok(tally->window.njumps == TALLY_JUMPS, "but no more than it has room for");
+	ok(tally->window.njumps == TALLY_JUMPS, "but no more than fit");
 	{
 		bool		all_large = true;
 
@@ -149,8 +147,7 @@ rounding(void)
 	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
 
 	/*
-	 * the largest duration in a class of its own, above it, below it, next to
-	 * another
+	 * the largest duration in a class of its own, or above, below or next to another
 	 */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{

@@ -1,6 +1,4 @@
-/*
- * tap.h: just enough of the Test Anything Protocol for the programs here.
- */
+/* tap.h: the part of the Test Anything Protocol that these programs need. */
 #ifndef TAP_H
 #define TAP_H
 

@@ -1,6 +1,4 @@
-/*
- * tsc_test: whether the TSC may be read is found out before it is read.
- */
+/* tsc_test: whether the TSC may be read is determined before it is read. */
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -147,7 +145,8 @@ main(void)
 		ok(tsc_cpuid()->tsc && tsc_cpuid()->vendor[0] != '\0', "CPUID says so");
 		ok(f != NULL && f->hz > 1e8 && f->hz < 1e11, "its frequency: %.0f", hz);
 		ok(fabs(f->hz / f->calibrated_hz - 1) < 1e-3, "calibration agrees");
-		ok(f->calibrated_bound_ppm > 0 && f->calibrated_bound_ppm < 1000, "to within %.1f ppm", f->calibrated_bound_ppm);
+		ok(f->calibrated_bound_ppm > 0 && f->calibrated_bound_ppm < 1000, "to within %.1f ppm",
+		   f->calibrated_bound_ppm);
 		ok(waits > 0, "whoever waits is asked");
 		waits = 0;
 		ok(tsc_frequency(nap)->hz == hz && waits == 0, "a second call knows it already");

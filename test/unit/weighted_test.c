@@ -1,6 +1,6 @@
 /*
- * weighted_test: totals and means of values of which a random part is seen, against a
- * simulation, and Welch's test against its formula.
+ * weighted_test: totals and means of values of which a random part is observed, compared with a
+ * simulation, and Welch's test compared with its formula.
  */
 #include <math.h>
 
@@ -126,7 +126,8 @@ compare(void)
 				later;
 	WeightedTest test;
 	double		variance = 1.0 / 2 + 5.0 / 3;
-	double		expected = stats_t_p_value(4 / sqrt(variance), variance * variance / (1.0 / 4 / 4 + 25.0 / 9 / 3));
+	double		expected =
+		stats_t_p_value(4 / sqrt(variance), variance * variance / (1.0 / 4 / 4 + 25.0 / 9 / 3));
 
 	for (int i = 1; i <= 5; i++)
 		weighted_add(&a, 1, i, 0);

@@ -65,7 +65,7 @@ is($old->safe_psql('source', 'SELECT error IS NULL FROM clock_fleet'), 't', 'a f
 my @facts = (
 	[ 'samples', q{SELECT id, md5(s::text) FROM one ORDER BY id} ],
 	[ 'in arrays, domains and rows', q{SELECT id, md5(s::text), md5(d::text), md5(c::text) FROM many ORDER BY id} ],
-	[ 'in binary form', q{SELECT id, md5(clock_sample_send(s)) FROM one ORDER BY id} ],
+	[ 'in binary form', q{SELECT id, md5(internal_clock_sample_send(s)) FROM one ORDER BY id} ],
 	[ 'a view', q{SELECT * FROM summaries ORDER BY id} ],
 	[ 'a materialized view', q{SELECT md5(s::text) FROM merged} ],
 	[ 'a function', q{SELECT id, mean(s) FROM one ORDER BY id} ],

@@ -1,15 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * watch_look.h
- *	  Observes the watched clock.
+/*
+ * Observes the watched clock.
  *
  * An interval has several observations of a fraction of a millisecond each, so that a short
  * slowdown of the processor does not look like a change of the clock.
- *
- *-------------------------------------------------------------------------
  */
-#ifndef CLOCKTIMING_WATCH_LOOK_H
-#define CLOCKTIMING_WATCH_LOOK_H
+#ifndef CLOCKTIMING_WATCH_OBSERVE_H
+#define CLOCKTIMING_WATCH_OBSERVE_H
 
 #include "core/cpu_hop.h"
 #include "watch/watch_store.h"
@@ -18,7 +14,6 @@
 
 extern int	watch_interval_ms;	/* clocktiming.watch_interval */
 
-/* A step of the clock. */
 typedef struct WatchStep
 {
 	bool		seen;
@@ -26,7 +21,6 @@ typedef struct WatchStep
 	double		ns;				/* size */
 } WatchStep;
 
-/* Result of an observation. */
 typedef struct WatchObservation
 {
 	TimestampTz at;
@@ -45,7 +39,6 @@ typedef struct WatchObservation
 typedef struct WatchFindings
 {
 	TimestampTz ended_at;		/* end of the interval */
-	double		warm_ns;		/* smallest cost; NAN: not measured */
 	double		suspended_s;	/* during the interval */
 	int			cpus;			/* CPUs that the worker may run on */
 	int			hops;			/* comparisons with another CPU */
@@ -59,10 +52,7 @@ extern void watch_find_machine(WatchMachine *machine);
 /* Starts to observe the clock that EXPLAIN ANALYZE reads now. */
 extern void watch_start(void);
 
-/*
- * Returns whether EXPLAIN ANALYZE reads another clock now, so that watch_start() must be called
- * again.
- */
+/* Returns whether EXPLAIN ANALYZE reads another clock now: then call watch_start() again. */
 extern bool watch_is_outdated(void);
 
 /* Adjusts remembered times after the time of day was changed by set_us. */
@@ -73,4 +63,4 @@ extern void watch_observe(WatchObservation *observed);
 /* Summarises the observations of the interval, and starts the next one. */
 extern void watch_end_interval(WatchRow *row, WatchFindings *findings);
 
-#endif							/* CLOCKTIMING_WATCH_LOOK_H */
+#endif							/* CLOCKTIMING_WATCH_OBSERVE_H */

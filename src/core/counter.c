@@ -1,8 +1,10 @@
-/* See counter_frequency.h. */
 #include <math.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stddef.h>
+#include <string.h>
 
-#include "core/counter_frequency.h"
+#include "core/counter.h"
 #include "core/reading_fence.h"
 #include "core/reference.h"
 
@@ -63,4 +65,38 @@ counter_consider(CounterFrequency *frequency, double stated_hz, const char *from
 		frequency->hz = stated_hz;
 		frequency->from = from;
 	}
+}
+
+static sigjmp_buf probe_failed;
+
+static void
+probe_handler(int signo)
+{
+	(void) signo;
+	siglongjmp(probe_failed, 1);
+}
+
+bool
+probe(Probe *probe)
+{
+	static const int signals[] = {SIGSEGV, SIGILL, SIGBUS};
+	struct sigaction action;
+	struct sigaction saved[3];
+
+	if (probe->done)
+		return probe->survived;
+	probe->done = true;
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = probe_handler;
+	sigemptyset(&action.sa_mask);
+	for (int i = 0; i < 3; i++)
+		sigaction(signals[i], &action, &saved[i]);
+	if (sigsetjmp(probe_failed, 1) == 0)
+	{
+		(void) probe->read();
+		probe->survived = true;
+	}
+	for (int i = 0; i < 3; i++)
+		sigaction(signals[i], &saved[i], NULL);
+	return probe->survived;
 }

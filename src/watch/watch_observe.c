@@ -1,4 +1,3 @@
-/* See watch_look.h. */
 #include "postgres.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "core/jumps.h"
 #include "core/stats.h"
 #include "core/tsc.h"
-#include "watch/watch_look.h"
+#include "watch/watch_observe.h"
 
 /*
  * An observation measures batches of readings until it has BATCHES of them or COST_NS have passed.
@@ -26,10 +25,7 @@
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
-/*
- * A comparison with the reference clock takes PAIR_TRIES pairs of readings, fewer if one takes at
- * most PAIR_NS.
- */
+/* A comparison takes PAIR_TRIES pairs of readings, fewer if one takes at most PAIR_NS. */
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
@@ -37,23 +33,14 @@
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/*
- * Largest deviations of the rate that steering by NTP explains: of a system clock, and of a
- * processor's counter, which nothing steers.
- */
+/* Largest rates that are no finding: of a system clock, steered by NTP, and of a counter. */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
-/*
- * Number of observations whose times are kept, since jumps.c reports a step some observations
- * later.
- */
+/* Number of observations whose times are kept, because jumps.c reports a step later. */
 #define PAST_OBSERVATIONS		32
 
-/*
- * Number of CPUs that are compared per interval, and the smallest difference that is reported, in
- * ns.
- */
+/* Number of CPUs compared per interval, and smallest difference in ns that is reported. */
 #define HOPS			4
 #define SKEW_NS			100.0
 
@@ -79,7 +66,6 @@ typedef struct Watching
 	/* the current interval */
 	double		watched_ns;
 	TimestampTz began_at;
-	int			observations;
 	double		cold_ns;
 	double		least_ns;
 	double		interval_rates[WATCH_OBSERVATIONS * 2];
@@ -113,7 +99,8 @@ watch_find_machine(WatchMachine *machine)
 	strlcpy(machine->kernel_source, kernel_source, sizeof(machine->kernel_source));
 	strlcpy(machine->processor, id.brand, sizeof(machine->processor));
 	if (id.readable)
-		strlcpy(machine->hypervisor, !id.hypervisor ? "none" : id.hypervisor_name[0] ? id.hypervisor_name : "yes",
+		strlcpy(machine->hypervisor,
+				!id.hypervisor ? "none" : id.hypervisor_name[0] ? id.hypervisor_name : "yes",
 				sizeof(machine->hypervisor));
 	machine->cpus = platform_cpus_online();
 	strlcpy(machine->source, source_in_use()->name, sizeof(machine->source));
@@ -142,7 +129,8 @@ report_step(WatchStep *step, bool ahead, WatchStep *report)
 
 	if (!step->seen)
 		return;
-	if (watching.step_number > 0 && jumps->event_number == watching.step_number && (jumps->event_ns > 0) == ahead)
+	if (watching.step_number > 0 && jumps->event_number == watching.step_number &&
+		(jumps->event_ns > 0) == ahead)
 	{
 		step->ns = fabs(jumps->event_ns);
 		return;
@@ -158,7 +146,7 @@ begin_interval(void)
 {
 	watching.watched_ns = 0;
 	watching.began_at = GetCurrentTimestamp();
-	watching.observations = watching.ninterval_rates = 0;
+	watching.ninterval_rates = 0;
 	watching.cold_ns = watching.least_ns = NAN;
 	watching.wall_ns = watching.cpu_ns = 0;
 	watching.backward_steps = 0;
@@ -227,7 +215,8 @@ cost_of_reading(void)
 
 	for (int i = 0; i < BATCHES && (double) (reference_ns() - began) < COST_NS; i++)
 	{
-		int			n = watching.warm_ns > 0 ? (int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH) : LEAST_BATCH;
+		int			n = watching.warm_ns > 0 ?
+			(int) Max(Min(BATCH_NS / watching.warm_ns, MOST_BATCH), LEAST_BATCH) : LEAST_BATCH;
 		uint64		start = reference_ns();
 		double		ns;
 
@@ -240,19 +229,20 @@ cost_of_reading(void)
 	}
 }
 
-/* Computes the rate from the latest observations. */
 static void
 set_rate(WatchObservation *observed)
 {
 	double		sorted[RATE_OBSERVATIONS];
 
-	observed->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM : STEERED_PPM;
+	observed->steered_ppm = clock_source_is_instruction(watching.source) ? COUNTER_PPM :
+		STEERED_PPM;
 	if (watching.nrates < RATE_OBSERVATIONS)
 		return;
 	memcpy(sorted, watching.rates, sizeof(sorted));
 	observed->rate_ppm = stats_median(sorted, RATE_OBSERVATIONS);
 	observed->rate_known = sorted[RATE_OBSERVATIONS - 1] - sorted[0] < RATE_AGREES_PPM;
-	observed->rate_since = watching.observed_at[(watching.number - RATE_OBSERVATIONS) % PAST_OBSERVATIONS];
+	observed->rate_since =
+		watching.observed_at[(watching.number - RATE_OBSERVATIONS) % PAST_OBSERVATIONS];
 }
 
 /* Compares the advance of the clock since the previous observation with the reference clock's. */
@@ -274,14 +264,12 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.number = watching.number,
 			.passed_ns = passed_ns,
 			.lead_ns = advance_ns - passed_ns,
-			.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 + watching.sampler.resolution_ns,
+			.doubt_ns = (pair.width_ns + watching.last.width_ns) / 2.0 +
+			watching.sampler.resolution_ns,
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/*
-		 * the difference of two readings is smaller than the step, by the
-		 * time between them
-		 */
+		/* the step is larger, by the time between the readings */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
 		/* a stopped process watches nothing */
@@ -290,7 +278,8 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 		{
 			double		rate_ppm = interval.lead_ns / interval.passed_ns * 1e6;
 
-			memmove(&watching.rates[1], &watching.rates[0], sizeof(double) * (RATE_OBSERVATIONS - 1));
+			memmove(&watching.rates[1], &watching.rates[0],
+					sizeof(double) * (RATE_OBSERVATIONS - 1));
 			watching.rates[0] = rate_ppm;
 			watching.nrates = Min(watching.nrates + 1, RATE_OBSERVATIONS);
 			if (watching.ninterval_rates < (int) lengthof(watching.interval_rates))
@@ -303,10 +292,11 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 		set_rate(observed);
 	}
 	if (backward > 0)
-		observed->backward = (WatchStep)
 	{
-		true, observed->at, backward_ns
-	};
+		observed->backward.seen = true;
+		observed->backward.at = observed->at;
+		observed->backward.ns = backward_ns;
+	}
 	watching.backward_steps = (int64) tally->backward_steps;
 	watching.last = pair;
 	watching.number++;
@@ -325,15 +315,11 @@ watch_observe(WatchObservation *observed)
 	watching.cold_ns = fmin(watching.cold_ns, instant.first_ns);
 	compare_with_reference(1e9 / watching.sampler.frequency_hz, observed);
 	cost_of_reading();
-	watching.observations++;
 	watching.cpu_ns += cpu_time_ns() - cpu_ns;
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/*
- * Compares the clock of this CPU with those of some other CPUs.  A difference is measured twice,
- * because the clock may have stepped during the first measurement.
- */
+/* Compares this CPU's clock with those of some others; twice, if different, because it may step. */
 static void
 compare_other_cpus(WatchFindings *found)
 {
@@ -392,7 +378,8 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 	row->assumed_ppm = server_hz > 0 && clock_source_is_instruction(watching.source) ?
 		((1 + row->rate_ppm / 1e6) * watching.sampler.frequency_hz / server_hz - 1) * 1e6 : NAN;
 	row->stolen_percent = stolen_percent();
-	row->off_cpu_percent = watching.wall_ns > 0 ? Max(1 - watching.cpu_ns / watching.wall_ns, 0) * 100 : NAN;
+	row->off_cpu_percent = watching.wall_ns > 0 ?
+		Max(1 - watching.cpu_ns / watching.wall_ns, 0) * 100 : NAN;
 	row->sync_known = sync.known;
 	row->synchronised = sync.synchronised;
 	row->offset_us = sync.offset_us;
@@ -410,7 +397,6 @@ watch_end_interval(WatchRow *row, WatchFindings *found)
 
 	memset(found, 0, sizeof(*found));
 	found->ended_at = GetCurrentTimestamp();
-	found->warm_ns = watching.least_ns;
 	found->suspended_s = suspended_s - watching.suspended_s;
 	watching.suspended_s = suspended_s;
 	compare_other_cpus(found);

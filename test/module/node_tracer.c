@@ -1,23 +1,24 @@
 /*-------------------------------------------------------------------------
  *
- * tracing_guest.c
- *	  Another extension that replaces the functions of plan nodes, as pg_tracing
+ * node_tracer.c
+ *	  A test extension that replaces the functions of plan nodes, as pg_tracing
  *	  does.
  *
- * tracing_guest.mode says how:
- *	 off	not at all
- *	 one	saves the root's function alone, and has each node's first call
- *			restore that function and call it
- *	 each	saves each node's function, and has the first call restore it
- *	 wrap	saves each node's function, and stands before every call
- *	 share	has each node's first child count in the node's instrumentation
- *	 own	replaces each node's function, and does itself what the server's does
+ * node_tracer.mode:
+ *	 off	replaces nothing
+ *	 one	saves the root's function only; each node's first call restores that
+ *			function and calls it
+ *	 each	saves each node's function; the first call restores it
+ *	 wrap	saves each node's function; every call goes through the wrapper
+ *	 share	each node's first child counts in the node's instrumentation
+ *	 own	replaces each node's function, and does the server's work itself
  *
- * tracing_guest_calls() returns how many calls of nodes it has seen.
+ * node_tracer_calls() returns the number of calls of nodes it has seen.
  *
- * With tracing_guest.explain = on, it explains each plan before ExecutorFinish() too, and
- * tracing_guest_plan() returns the latest one, of another statement.
- * tracing_guest_explain(n) returns n, and explains the plan that is being executed.
+ * With node_tracer.explain = on, it also explains each plan before
+ * ExecutorFinish(), and node_tracer_plan() returns the latest one, of another
+ * statement.  node_tracer_explain(n) returns n, and explains the plan that is
+ * being executed.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,9 +38,9 @@
 
 PG_MODULE_MAGIC;
 
-PG_FUNCTION_INFO_V1(tracing_guest_calls);
-PG_FUNCTION_INFO_V1(tracing_guest_plan);
-PG_FUNCTION_INFO_V1(tracing_guest_explain);
+PG_FUNCTION_INFO_V1(node_tracer_calls);
+PG_FUNCTION_INFO_V1(node_tracer_plan);
+PG_FUNCTION_INFO_V1(node_tracer_explain);
 
 void		_PG_init(void);
 
@@ -63,7 +64,7 @@ static const struct config_enum_entry modes[] = {
 	{NULL, 0, false}
 };
 
-/* The function of a node, while its execution goes on. */
+/* Function of a node, saved during its execution. */
 typedef struct Saved
 {
 	PlanState  *node;
@@ -90,7 +91,7 @@ saved_function(PlanState *node)
 		if (s->node == node)
 			return s->function;
 	}
-	return node->ExecProcNodeReal;	/* in ExecutorFinish() */
+	return node->ExecProcNodeReal;	/* during ExecutorFinish() */
 }
 
 static TupleTableSlot *
@@ -162,9 +163,9 @@ replace(PlanState *node, void *context)
 }
 
 static void
-guest_ExecutorStart(QueryDesc *desc, int eflags)
+hooked_ExecutorStart(QueryDesc *desc, int eflags)
 {
-	/* the server's timers do not allow a node to start in another one's call */
+	/* the server's timers fail if a node starts within another one's call */
 	if (mode != MODE_OFF)
 		desc->instrument_options |= mode == MODE_SHARE ? INSTRUMENT_ROWS : INSTRUMENT_TIMER;
 	if (previous_ExecutorStart)
@@ -182,7 +183,7 @@ guest_ExecutorStart(QueryDesc *desc, int eflags)
 #endif
 
 static void
-guest_ExecutorRun(PARAMETERS)
+hooked_ExecutorRun(PARAMETERS)
 {
 	Saved	   *outer = saved;
 	QueryDesc  *outer_executed = executed;
@@ -225,7 +226,7 @@ explained(QueryDesc *desc)
 }
 
 static void
-guest_ExecutorFinish(QueryDesc *desc)
+hooked_ExecutorFinish(QueryDesc *desc)
 {
 	if (explain && desc->instrument_options != 0)
 	{
@@ -241,7 +242,7 @@ guest_ExecutorFinish(QueryDesc *desc)
 }
 
 Datum
-tracing_guest_plan(PG_FUNCTION_ARGS)
+node_tracer_plan(PG_FUNCTION_ARGS)
 {
 	(void) fcinfo;
 	if (plan == NULL)
@@ -250,7 +251,7 @@ tracing_guest_plan(PG_FUNCTION_ARGS)
 }
 
 Datum
-tracing_guest_explain(PG_FUNCTION_ARGS)
+node_tracer_explain(PG_FUNCTION_ARGS)
 {
 	if (executed != NULL && executed->instrument_options != 0)
 		pfree(explained(executed));
@@ -258,7 +259,7 @@ tracing_guest_explain(PG_FUNCTION_ARGS)
 }
 
 Datum
-tracing_guest_calls(PG_FUNCTION_ARGS)
+node_tracer_calls(PG_FUNCTION_ARGS)
 {
 	(void) fcinfo;
 	PG_RETURN_INT64(calls);
@@ -267,14 +268,14 @@ tracing_guest_calls(PG_FUNCTION_ARGS)
 void
 _PG_init(void)
 {
-	DefineCustomEnumVariable("tracing_guest.mode", "How functions of plan nodes are replaced.", NULL, &mode, MODE_OFF,
+	DefineCustomEnumVariable("node_tracer.mode", "How functions of plan nodes are replaced.", NULL, &mode, MODE_OFF,
 							 modes, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("tracing_guest.explain", "Whether plans are explained before ExecutorFinish().", NULL, &explain, false,
+	DefineCustomBoolVariable("node_tracer.explain", "Whether plans are explained before ExecutorFinish().", NULL, &explain, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	previous_ExecutorStart = ExecutorStart_hook;
-	ExecutorStart_hook = guest_ExecutorStart;
+	ExecutorStart_hook = hooked_ExecutorStart;
 	previous_ExecutorRun = ExecutorRun_hook;
-	ExecutorRun_hook = guest_ExecutorRun;
+	ExecutorRun_hook = hooked_ExecutorRun;
 	previous_ExecutorFinish = ExecutorFinish_hook;
-	ExecutorFinish_hook = guest_ExecutorFinish;
+	ExecutorFinish_hook = hooked_ExecutorFinish;
 }

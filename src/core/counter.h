@@ -1,14 +1,23 @@
-/*-------------------------------------------------------------------------
- *
- * counter_frequency.h
- *	  The frequency of a processor's counter.
- *
- *-------------------------------------------------------------------------
- */
-#ifndef CLOCKTIMING_COUNTER_FREQUENCY_H
-#define CLOCKTIMING_COUNTER_FREQUENCY_H
+/* The counters of processors: whether they can be read, and their frequency. */
+#ifndef CLOCKTIMING_COUNTER_H
+#define CLOCKTIMING_COUNTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+typedef struct Probe
+{
+	uint64_t	(*read) (void);
+	bool		done;
+	bool		survived;
+} Probe;
+
+/*
+ * Executes "read" once, with signal handlers installed; returns whether it raised no signal.  An
+ * instruction may fault unexpectedly, for example because a hypervisor intercepts it, and an
+ * unhandled signal in one backend ends every session of the server.
+ */
+extern bool probe(Probe *probe);
 
 /* Must be initialised with zeros. */
 typedef struct CounterFrequency
@@ -19,10 +28,7 @@ typedef struct CounterFrequency
 	double		calibrated_bound_ppm;	/* bound of its error */
 } CounterFrequency;
 
-/*
- * Compares the counter with the reference clock for 50 ms.  Calls wait() with the remaining time in
- * seconds; wait() may leave by longjmp().
- */
+/* Compares the counter with the reference for 50 ms.  wait() gets the rest in s; may longjmp(). */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));
 
@@ -33,4 +39,4 @@ extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (voi
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 
-#endif							/* CLOCKTIMING_COUNTER_FREQUENCY_H */
+#endif							/* CLOCKTIMING_COUNTER_H */

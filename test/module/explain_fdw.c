@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * explain_guest.c
+ * explain_fdw.c
  *	  A test extension for EXPLAIN options: a foreign data wrapper that rejects options that no
  *	  statement can have, and an EXPLAIN that is executed without a statement.
  *
@@ -28,13 +28,13 @@
 
 PG_MODULE_MAGIC;
 
-PG_FUNCTION_INFO_V1(guest_fdw_handler);
-PG_FUNCTION_INFO_V1(guest_explain);
+PG_FUNCTION_INFO_V1(option_fdw_handler);
+PG_FUNCTION_INFO_V1(explain_without_statement);
 
 #define ROWS 3
 
 static void
-guest_size(PlannerInfo *root, RelOptInfo *rel, Oid table)
+fdw_size(PlannerInfo *root, RelOptInfo *rel, Oid table)
 {
 	(void) root;
 	(void) table;
@@ -42,7 +42,7 @@ guest_size(PlannerInfo *root, RelOptInfo *rel, Oid table)
 }
 
 static void
-guest_paths(PlannerInfo *root, RelOptInfo *rel, Oid table)
+fdw_paths(PlannerInfo *root, RelOptInfo *rel, Oid table)
 {
 	(void) table;
 	add_path(rel, (Path *) create_foreignscan_path(root, rel, NULL, rel->rows,
@@ -57,7 +57,7 @@ guest_paths(PlannerInfo *root, RelOptInfo *rel, Oid table)
 }
 
 static ForeignScan *
-guest_plan(PlannerInfo *root, RelOptInfo *rel, Oid table, ForeignPath *path,
+fdw_plan(PlannerInfo *root, RelOptInfo *rel, Oid table, ForeignPath *path,
 		   List *tlist, List *clauses, Plan *outer)
 {
 	(void) root;
@@ -68,14 +68,14 @@ guest_plan(PlannerInfo *root, RelOptInfo *rel, Oid table, ForeignPath *path,
 }
 
 static void
-guest_begin(ForeignScanState *node, int eflags)
+fdw_begin(ForeignScanState *node, int eflags)
 {
 	(void) eflags;
 	node->fdw_state = palloc0(sizeof(int));
 }
 
 static TupleTableSlot *
-guest_iterate(ForeignScanState *node)
+fdw_iterate(ForeignScanState *node)
 {
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	int		   *returned = node->fdw_state;
@@ -91,20 +91,20 @@ guest_iterate(ForeignScanState *node)
 }
 
 static void
-guest_rescan(ForeignScanState *node)
+fdw_rescan(ForeignScanState *node)
 {
 	*(int *) node->fdw_state = 0;
 }
 
 static void
-guest_end(ForeignScanState *node)
+fdw_end(ForeignScanState *node)
 {
 	(void) node;
 }
 
 /* ParseExplainOptionList() would reject these options. */
 static void
-guest_show(ForeignScanState *node, ExplainState *es)
+fdw_show(ForeignScanState *node, ExplainState *es)
 {
 	bool		needs_analyze = es->wal || es->timing;
 
@@ -118,29 +118,29 @@ guest_show(ForeignScanState *node, ExplainState *es)
 		elog(ERROR, "no EXPLAIN statement has these options");
 	if (es->analyze && node->ss.ps.instrument == NULL)
 		elog(ERROR, "not executed by EXPLAIN ANALYZE");
-	ExplainPropertyText("Guest", "served", es);
+	ExplainPropertyText("Foreign Option", "accepted", es);
 }
 
 Datum
-guest_fdw_handler(PG_FUNCTION_ARGS)
+option_fdw_handler(PG_FUNCTION_ARGS)
 {
 	FdwRoutine *routine = makeNode(FdwRoutine);
 
 	(void) fcinfo;
-	routine->GetForeignRelSize = guest_size;
-	routine->GetForeignPaths = guest_paths;
-	routine->GetForeignPlan = guest_plan;
-	routine->BeginForeignScan = guest_begin;
-	routine->IterateForeignScan = guest_iterate;
-	routine->ReScanForeignScan = guest_rescan;
-	routine->EndForeignScan = guest_end;
-	routine->ExplainForeignScan = guest_show;
+	routine->GetForeignRelSize = fdw_size;
+	routine->GetForeignPaths = fdw_paths;
+	routine->GetForeignPlan = fdw_plan;
+	routine->BeginForeignScan = fdw_begin;
+	routine->IterateForeignScan = fdw_iterate;
+	routine->ReScanForeignScan = fdw_rescan;
+	routine->EndForeignScan = fdw_end;
+	routine->ExplainForeignScan = fdw_show;
 	PG_RETURN_POINTER(routine);
 }
 
 /* Executes an EXPLAIN statement without ProcessUtility(), and discards its output. */
 Datum
-guest_explain(PG_FUNCTION_ARGS)
+explain_without_statement(PG_FUNCTION_ARGS)
 {
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	RawStmt    *raw = linitial_node(RawStmt, pg_parse_query(statement));

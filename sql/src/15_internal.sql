@@ -1,0 +1,105 @@
+-- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- \df clock_* does not list them.
+
+CREATE FUNCTION internal_clock_impact(
+    seconds double precision,
+    cost_ns double precision,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric,
+    OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric,
+    OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text,
+    OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_impact';
+COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
+    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
+    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
+\only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
+
+CREATE FUNCTION internal_clock_node_sums(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT first_seen timestamptz, OUT total_sums double precision[], OUT self_sums double precision[]
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
+AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
+COMMENT ON FUNCTION internal_clock_node_sums() IS
+    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
+\only_for pg_monitor FUNCTION internal_clock_node_sums()
+
+CREATE FUNCTION internal_clock_compare_sums(
+    "before" double precision[], "after" double precision[], continues boolean,
+    confidence double precision,
+    OUT before_timed bigint, OUT after_timed bigint, OUT before_ms double precision,
+    OUT after_ms double precision,
+    OUT difference_ms double precision, OUT difference_margin_ms double precision,
+    OUT p_value double precision,
+    OUT before_total_ms double precision, OUT after_total_ms double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
+COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
+    'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
+    'test; if the second continues the first, subtracts the first';
+\only_for pg_monitor FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8)
+
+CREATE FUNCTION internal_clock_check_changes(
+    confidence numeric, taken_at timestamptz
+) RETURNS void
+LANGUAGE C STABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_check_changes';
+COMMENT ON FUNCTION internal_clock_check_changes(numeric, timestamptz) IS
+    'internal: raises an error unless the confidence is valid and there is a snapshot';
+
+CREATE FUNCTION internal_clock_page_sources(
+    OUT watched boolean, OUT plans boolean
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_page_sources';
+COMMENT ON FUNCTION internal_clock_page_sources() IS
+    'internal: returns whether this server keeps a history of its clock, and whether it can keep '
+    'statistics of plans';
+\only_for pg_monitor FUNCTION internal_clock_page_sources()
+
+CREATE FUNCTION internal_clock_page_escape(value text) RETURNS text
+LANGUAGE SQL IMMUTABLE PARALLEL SAFE
+RETURN coalesce(replace(replace(replace(replace(replace(
+           regexp_replace(value, E'[\\x01-\\x1f\\x7f]', ' ', 'g'),
+           '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'),
+           '<i>not known</i>');
+COMMENT ON FUNCTION internal_clock_page_escape(text) IS
+    'internal: escapes a text for an HTML element or a quoted attribute; null becomes "not known"';
+\only_for pg_monitor FUNCTION internal_clock_page_escape(text)
+
+CREATE FUNCTION internal_clock_fleet_connect(
+    statement text,
+    connection text,
+    server text,
+    seconds integer
+) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_fleet_connect';
+COMMENT ON FUNCTION internal_clock_fleet_connect(text, text, text, integer) IS
+    'internal: executes the statement by which dblink connects, with a timeout in seconds';
+\only_for pg_monitor FUNCTION internal_clock_fleet_connect(text, text, text, integer)
+
+CREATE FUNCTION internal_clock_outlier_limits(
+    figures double precision[],
+    confidence numeric DEFAULT 95,
+    tolerance double precision DEFAULT 0,
+    comparisons integer DEFAULT NULL,
+    OUT median double precision,
+    OUT low double precision,
+    OUT high double precision
+) RETURNS record
+LANGUAGE C IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
+COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
+    'internal: returns the median of figures and the limits outside which a figure is an outlier, '
+    'by the median absolute deviation; the limits are at least the tolerance away from the '
+    'median, and the confidence is that of all comparisons together';

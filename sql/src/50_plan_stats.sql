@@ -1,0 +1,125 @@
+-- Statistics of plans and nodes.  Everybody sees what he has executed.
+
+CREATE FUNCTION clock_plan_stats(
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT executions bigint, OUT executions_margin double precision, OUT timed_executions bigint,
+    OUT failed_executions bigint,
+    OUT total_ms double precision, OUT total_margin_ms double precision,
+    OUT mean_ms double precision, OUT mean_margin_ms double precision,
+    OUT first_seen timestamptz, OUT last_seen timestamptz, OUT nodes integer, OUT plan text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000
+AS 'MODULE_PATHNAME', 'clock_plan_stats';
+COMMENT ON FUNCTION clock_plan_stats() IS
+    'lists the plans that have statistics, as the view clock_plan_stats shows them';
+
+CREATE VIEW clock_plan_stats AS
+    SELECT s.queryid, s.planid, s.executions, s.executions_margin, s.timed_executions,
+           s.failed_executions,
+           s.total_ms, s.total_margin_ms, s.mean_ms, s.mean_margin_ms, s.plan, s.nodes,
+           s.first_seen, s.last_seen,
+           d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
+    FROM clock_plan_stats() s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+COMMENT ON VIEW clock_plan_stats IS
+    'plans that were executed while clocktiming.track was on, a row for each plan of a query of a '
+    'user in a database: number and time of the executions, estimated from a random sample';
+GRANT SELECT ON TABLE clock_plan_stats TO PUBLIC;
+COMMENT ON COLUMN clock_plan_stats.executions IS
+    'estimated number of successful executions: a timed one counts 1/p, where p was its '
+    'probability of being timed';
+COMMENT ON COLUMN clock_plan_stats.executions_margin IS
+    'half of a 95 % confidence interval of the number of executions';
+COMMENT ON COLUMN clock_plan_stats.timed_executions IS 'number of timed executions that succeeded';
+COMMENT ON COLUMN clock_plan_stats.failed_executions IS
+    'estimated number of executions that ended with an error, whose times are not included';
+COMMENT ON COLUMN clock_plan_stats.total_ms IS
+    'estimated time of all executions, without the cost of timing them, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.total_margin_ms IS
+    'half of a 95 % confidence interval of the time of all executions, in milliseconds';
+COMMENT ON COLUMN clock_plan_stats.mean_ms IS
+    'mean time of an execution, in milliseconds; null if none succeeded';
+COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
+    'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
+    'two timed executions';
+COMMENT ON COLUMN clock_plan_stats.plan IS
+    'plan as EXPLAIN shows it, without figures and conditions; null until a successful execution '
+    'had timed nodes';
+COMMENT ON COLUMN clock_plan_stats.nodes IS
+    'number of nodes of the plan, of which the first 200 have statistics; 0 until a successful '
+    'execution had timed nodes';
+COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
+COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
+
+CREATE FUNCTION clock_node_stats(
+    most integer DEFAULT NULL,
+    OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
+    OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
+    OUT loops bigint, OUT estimated_rows double precision, OUT actual_rows double precision,
+    OUT mean_rows_factor double precision, OUT worst_rows_factor double precision, OUT calls bigint,
+    OUT timed_calls bigint,
+    OUT total_ms double precision, OUT total_margin_ms double precision,
+    OUT self_ms double precision, OUT self_margin_ms double precision,
+    OUT share_percent double precision
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
+AS 'MODULE_PATHNAME', 'clock_node_stats';
+COMMENT ON FUNCTION clock_node_stats(integer) IS
+    'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
+    'argument, up to 1000, only so many nodes with the longest times of their own';
+
+CREATE VIEW clock_node_stats AS
+    SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
+           s.self_ms, s.self_margin_ms, s.share_percent, s.total_ms, s.total_margin_ms,
+           s.loops, s.estimated_rows, s.actual_rows, s.mean_rows_factor, s.worst_rows_factor,
+           s.calls, s.timed_calls,
+           d.datname AS dbname, pg_catalog.pg_get_userbyid(s.userid) AS username, s.dbid, s.userid
+    FROM clock_node_stats(NULL::integer) s LEFT JOIN pg_catalog.pg_database d ON d.oid = s.dbid;
+COMMENT ON VIEW clock_node_stats IS
+    'nodes of the plans in clock_plan_stats: times of all executions together, and errors of the '
+    'planner''s estimates of rows';
+GRANT SELECT ON TABLE clock_node_stats TO PUBLIC;
+COMMENT ON COLUMN clock_node_stats.node IS
+    'number of the node in the plan, from 1, in the order of EXPLAIN';
+COMMENT ON COLUMN clock_node_stats.relation IS
+    'relation that the node scans or modifies, by its name when the plan was first seen; null if '
+    'none';
+COMMENT ON COLUMN clock_node_stats.index_name IS
+    'index that the node scans, by its name when the plan was first seen; null if none';
+COMMENT ON COLUMN clock_node_stats.self_ms IS
+    'estimated time of the node itself, without its children, in all executions and processes, in '
+    'milliseconds; null, like the other times and the calls, if the node was never timed, such as '
+    'an asynchronous one';
+COMMENT ON COLUMN clock_node_stats.share_percent IS
+    'share of the node itself, averaged over the processes, in the time of all executions of the '
+    'plan, in percent';
+COMMENT ON COLUMN clock_node_stats.total_ms IS
+    'estimated time of the node and its children in all executions and processes, in milliseconds';
+COMMENT ON COLUMN clock_node_stats.loops IS
+    'estimated number of loops in all executions, in the processes in which the node was timed, '
+    'or in all processes if there are none';
+COMMENT ON COLUMN clock_node_stats.estimated_rows IS
+    'mean number of rows per loop that the planner estimated';
+COMMENT ON COLUMN clock_node_stats.actual_rows IS
+    'mean number of rows per loop; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.mean_rows_factor IS
+    'factor by which the planner''s estimate of rows was too high or too low, as a geometric mean '
+    'over the executions, where fewer than 1 row counts as 1; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
+    'factor by which the planner''s estimate of rows was too high or too low in the worst '
+    'execution; null if there was no loop';
+COMMENT ON COLUMN clock_node_stats.calls IS
+    'estimated number of calls of the node in all executions';
+COMMENT ON COLUMN clock_node_stats.timed_calls IS
+    'estimated number of timed calls if all executions had been timed';
+
+CREATE FUNCTION clock_stats_reset(
+    userid  oid    DEFAULT 0,
+    dbid    oid    DEFAULT 0,
+    queryid bigint DEFAULT 0
+) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'clock_stats_reset';
+COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
+    'deletes the statistics of plans of a user, a database and a query, where 0 means all; '
+    'deletes nothing if an argument is null; keeps snapshots';
+REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;

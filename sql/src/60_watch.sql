@@ -1,0 +1,194 @@
+-- History of the clock that EXPLAIN ANALYZE reads.
+
+CREATE FUNCTION clock_history(
+    period text DEFAULT NULL,
+    OUT per text,
+    OUT at timestamptz,
+    OUT intervals integer,
+    OUT watched_s double precision,
+    OUT source text,
+    OUT cold_ns double precision,
+    OUT warm_ns double precision,
+    OUT rate_ppm double precision,
+    OUT assumed_rate_ppm double precision,
+    OUT backward_steps bigint,
+    OUT warps bigint,
+    OUT lags bigint,
+    OUT gaps bigint,
+    OUT stolen_percent double precision,
+    OUT off_cpu_percent double precision,
+    OUT cpu_skew_ns double precision,
+    OUT synchronised boolean,
+    OUT sync_offset_us double precision,
+    OUT sync_error_us double precision,
+    OUT sync_frequency_ppm double precision,
+    OUT kernel_clock_source text,
+    OUT boot_id text,
+    OUT hypervisor text,
+    OUT processor text,
+    OUT cpus integer,
+    OUT sample clock_sample
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 2000
+AS 'MODULE_PATHNAME', 'clock_history';
+COMMENT ON FUNCTION clock_history(text) IS
+    'lists the history of the clock that EXPLAIN ANALYZE reads, by minute, by hour or both, as '
+    'the view clock_history shows it';
+\only_for pg_monitor FUNCTION clock_history(text)
+
+-- Two parts, so that a condition on per excludes one of them.
+CREATE VIEW clock_history AS
+    SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_history('hour')
+    UNION ALL
+    SELECT 'minute'::text, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
+           assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
+           cpu_skew_ns, synchronised, sync_offset_us, sync_error_us, sync_frequency_ppm,
+           kernel_clock_source, boot_id, hypervisor, processor, cpus, sample
+    FROM clock_history('minute');
+COMMENT ON VIEW clock_history IS
+    'history of the clock that EXPLAIN ANALYZE reads, while clocktiming.watch was on: a row per '
+    'minute of the latest day and per hour of the latest 400 days, except rows of the future, '
+    'which exist after the time of day was set back';
+\only_for pg_monitor TABLE clock_history
+COMMENT ON COLUMN clock_history.per IS
+    'period of the row: a minute of the latest day, or an hour of the latest 400 days, which '
+    'merges its minutes';
+COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
+COMMENT ON COLUMN clock_history.intervals IS
+    'number of intervals of clocktiming.watch_interval in which the clock was judged';
+COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
+COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end';
+COMMENT ON COLUMN clock_history.cold_ns IS
+    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.warm_ns IS
+    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+COMMENT ON COLUMN clock_history.rate_ppm IS
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
+    'the medians of the intervals';
+COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
+COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
+COMMENT ON COLUMN clock_history.lags IS
+    'number of times that the clock fell behind the reference clock, without backward steps';
+COMMENT ON COLUMN clock_history.gaps IS 'number of pauses during which both clocks advanced';
+COMMENT ON COLUMN clock_history.cpu_skew_ns IS
+    'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
+    'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
+COMMENT ON COLUMN clock_history.sync_offset_us IS
+    'latest offset of the kernel''s clock from its time server, in microseconds; null if unknown';
+COMMENT ON COLUMN clock_history.sync_frequency_ppm IS
+    'latest frequency correction of the kernel''s clock, in parts per million; null if unknown';
+COMMENT ON COLUMN clock_history.boot_id IS 'identifier of the machine''s boot; null if unknown';
+COMMENT ON COLUMN clock_history.sample IS
+    'durations between readings, at most 24 distinct ones, as a clock_sample';
+
+CREATE FUNCTION clock_events(
+    OUT at timestamptz,
+    OUT what text,
+    OUT before text,
+    OUT after text,
+    OUT evidence text,
+    OUT ended_at timestamptz
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 100
+AS 'MODULE_PATHNAME', 'clock_events';
+COMMENT ON FUNCTION clock_events() IS
+    'lists the latest 1000 changes of the clocks, as the view clock_events shows them';
+\only_for pg_monitor FUNCTION clock_events()
+
+CREATE VIEW clock_events AS
+    SELECT at, what, before, after, evidence, ended_at
+    FROM clock_events();
+COMMENT ON VIEW clock_events IS
+    'changes of the clocks while clocktiming.watch was on, the latest 1000';
+\only_for pg_monitor TABLE clock_events
+COMMENT ON COLUMN clock_events.at IS
+    'start of the change; for the kernel''s and the server''s clock source, the machine, '
+    'synchronisation, stolen time and the time of day, the time of its detection';
+COMMENT ON COLUMN clock_events.what IS
+    'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
+    'skew, machine, resume, synchronisation, stolen time or time of day';
+COMMENT ON COLUMN clock_events.before IS 'value before the change';
+COMMENT ON COLUMN clock_events.after IS 'value after the change';
+COMMENT ON COLUMN clock_events.evidence IS 'observation by which the change was detected';
+COMMENT ON COLUMN clock_events.ended_at IS
+    'time when the former value returned or another change followed; null if the change is ongoing';
+
+CREATE FUNCTION clock_trust(
+    "from" timestamptz,
+    "to" timestamptz DEFAULT pg_catalog.now(),
+    OUT trusted boolean,
+    OUT watched_percent double precision,
+    OUT spoilt_by text[],
+    OUT verdict text
+) RETURNS record
+LANGUAGE sql VOLATILE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH spoilt AS (
+        SELECT coalesce(pg_catalog.array_agg(DISTINCT e.what ORDER BY e.what), '{}') AS by
+        FROM clock_events e
+        WHERE e.at < "to"
+          AND CASE
+                -- These affect timings while they last.
+                WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
+                                'stolen time')
+                THEN coalesce(e.ended_at, 'infinity') >= "from"
+                -- These may last for ever, but timings before and after cannot be compared.
+                WHEN e.what IN ('clock source', 'kernel clock source')
+                THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                -- Likewise, and a higher cost affects timings while it lasts.
+                WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
+                  OR coalesce(e.ended_at, 'infinity') >= "from"
+                     AND split_part(e.after, ' ', 1)::double precision
+                         > split_part(e.before, ' ', 1)::double precision
+              END
+    ), minutes AS MATERIALIZED (
+        SELECT h.at, h.watched_s FROM clock_history h WHERE h.per = 'minute'
+    ), pieces AS (
+        SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
+        UNION ALL
+        -- Hours before the first minute; not read for a period after it.
+        SELECT h.at, h.watched_s, 3600
+        FROM clock_history h
+        WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
+          AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
+    ), watched AS (
+        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
+        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        SELECT CASE WHEN "from" < "to"
+                    THEN least(100, coalesce(sum(CASE p.length_s
+                                                 WHEN 60::double precision
+                                                 THEN least(p.watched_s, o.overlap_s)
+                                                 ELSE least(p.watched_s, p.length_s)
+                                                      * o.overlap_s / p.length_s
+                                                 END), 0)
+                                    * 100::double precision
+                                    / (extract(epoch FROM "to")
+                                       - extract(epoch FROM "from"))::double precision)
+               END AS percent
+        FROM pieces p,
+             LATERAL (SELECT (extract(epoch FROM
+                                      least("to", p.at + p.length_s * interval '1 second'))
+                              - extract(epoch FROM greatest("from", p.at)))::double precision
+                             AS overlap_s) o
+        WHERE p.at < "to" AND p.at + p.length_s * interval '1 second' > "from"
+    )
+    SELECT CASE WHEN pg_catalog.cardinality(s.by) > 0 THEN false
+                WHEN w.percent >= 90::double precision THEN true END,
+           round(w.percent::numeric, 2)::double precision,
+           s.by,
+           CASE WHEN pg_catalog.cardinality(s.by) > 0
+                THEN 'not to be believed: ' || pg_catalog.array_to_string(s.by, ', ')
+                WHEN w.percent >= 90::double precision THEN 'to be believed'
+                WHEN w.percent IS NULL THEN 'not known: the period is empty'
+                ELSE 'not known: the clock was watched for '
+                     || coalesce(round(w.percent::numeric, 2)::text, '0') || ' % of the period' END
+    FROM spoilt s, watched w;
+END;
+COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
+    'returns whether timings of a period, such as those of pg_stat_statements, auto_explain and '
+    'track_io_timing, are reliable, and which events make them unreliable';
+\only_for pg_monitor FUNCTION clock_trust(timestamptz, timestamptz)
