@@ -64,7 +64,8 @@ cpu_ms(void)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e3 +
+		(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 }
 
 /*

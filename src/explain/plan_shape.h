@@ -53,8 +53,9 @@ extern bool plan_works_after(const PlanState *node, double rows);
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*
- * Whether a node's state shows that its latest call has returned no tuple, and whether that was
- * so.  The node must not be called at the moment, and its loop must not have been ended by a rescan.
+ * plan_end_shows() returns whether a node's state shows that its latest call has returned no tuple,
+ * and plan_is_at_end() whether that was so.  Not during a call of the node, nor after a rescan has
+ * ended its loop.
  */
 extern bool plan_end_shows(const PlanState *node);
 extern bool plan_is_at_end(const PlanState *node);

@@ -123,10 +123,7 @@ numeric_to_double(Datum numeric)
 	return strtod(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), NULL);
 }
 
-/*
- * Returns the percentage as given, but with one decimal or more, and without further trailing
- * zeros.
- */
+/* Returns the percentage as given, with one decimal or more and without trailing zeros. */
 static char *
 percent_text(Datum confidence)
 {

@@ -312,7 +312,6 @@ advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
 			   ALTER_SOURCE("tsc"), "to have timing_clock_source set to tsc");
 }
 
-/* Functions by criterion. */
 static void (*const advisers[N_CHECKS]) (const Facts *facts, bool wrong, Advice *advice) =
 {
 	[CHECK_COST] = advise_on_cost,

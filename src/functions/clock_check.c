@@ -1,6 +1,5 @@
 /*
- * clock_check.c
- *	  Checks of this server's clocks for test suites.
+ * Checks of this server's clocks for test suites.
  *
  * By default a check fails if clock_advice() warns.
  */

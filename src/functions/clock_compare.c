@@ -1,7 +1,4 @@
-/*
- * clock_compare.c
- *	  clock_compare(): compares clocks, samples or numbers.
- */
+/* clock_compare(): compares clocks, samples or numbers. */
 #include "postgres.h"
 
 #include <math.h>
@@ -21,9 +18,7 @@
 #include "functions/args.h"
 #include "functions/row.h"
 
-/*
- * Number of samples per source, by default of 10 ms each.  On a busy machine, most are undisturbed.
- */
+/* Number of samples per source, of 10 ms each by default, so that most are undisturbed. */
 #define SAMPLES			100
 
 /* Maximum number of values, because sorting cannot be cancelled. */
@@ -277,7 +272,6 @@ pause_test(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* Appends a line of the plot. */
 static void
 append_line(void *arg, const char *line)
 {
@@ -329,10 +323,7 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		row_put_null(row);
 }
 
-/*
- * Returns a row per data set.  Each but the first is compared with the first, whose row has the
- * plot.
- */
+/* Returns a row per data set.  The first one's has the plot; the others are compared with it. */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {

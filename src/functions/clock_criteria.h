@@ -40,14 +40,12 @@ enum
 	SYSTEM, INSTR_TIME, RDTSCP, RDTSC, N_CLOCKS
 };
 
-/* Faults of one kind in all clocks. */
 typedef struct Faults
 {
 	int64		count;
 	char	   *names;			/* names of the clocks; NULL: none */
 } Faults;
 
-/* Results of all measurements. */
 typedef struct Facts
 {
 	SurveyedClock clocks[N_CLOCKS];
@@ -79,7 +77,6 @@ typedef enum Check
 	N_CHECKS
 } Check;
 
-/* Result of a check and its limit. */
 typedef struct Criterion
 {
 	const char *check_name;
@@ -92,10 +89,8 @@ typedef struct Criterion
 /* Measures for duration_s seconds; the skew, by a background worker, if requested. */
 extern Facts *clock_facts(double duration_s, bool skew);
 
-/* Fills in the table. */
 extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
-/* Returns whether the clock can be read on this server. */
 extern bool clock_is_available(const SurveyedClock *clock);
 
 /* Return the rate relative to the reference, and the bound of its error. */

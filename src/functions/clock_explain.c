@@ -18,7 +18,6 @@ PG_FUNCTION_INFO_V1(clock_explain);
 PG_FUNCTION_INFO_V1(clock_explain_text);
 PG_FUNCTION_INFO_V1(clock_explain_json);
 
-/* State and results of a call. */
 typedef struct Explained
 {
 	ExplainedQuery query;
@@ -106,10 +105,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->with_output = with_output;
 	explained->format = format;
 
-	/*
-	 * before planning, so that the run finds the caches as planning leaves
-	 * them
-	 */
+	/* before planning, which then leaves the caches to the run */
 	node_timing_prepare(&query->options);
 	start = reference_ns();
 	query->query = plan_query_params(text_to_cstring(PG_GETARG_TEXT_PP(0)),

@@ -1,7 +1,6 @@
 /*
- * clock_fleet.c
- *	  Fleets of servers: internal_clock_outlier_limits(), and the connection that
- *	  clock_fleet_ask() makes. All else is in the install script.
+ * Fleets of servers: internal_clock_outlier_limits(), and the connection that clock_fleet_ask()
+ * makes. All else is in the install script.
  */
 #include "postgres.h"
 
@@ -91,7 +90,6 @@ internal_clock_fleet_connect(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Returns the finite elements of an array. */
 static double *
 finite_numbers(ArrayType *array, int *n)
 {

@@ -1,6 +1,5 @@
 /*
- * clock_impact.c
- *	  clock_impact(): cost of timing for the work that this server did.
+ * clock_impact(): cost of timing for the work that this server did.
  *
  * The server counts most operations that it could time.  Timing an operation takes two readings of
  * the clock.  If the statistics count something else, such as blocks, they bound the number of
@@ -307,7 +306,6 @@ cost_of(const ClockSource *source)
 	};
 }
 
-/* Returns whether a setting is effective in this session. */
 static bool
 in_effect(const char *setting)
 {

@@ -49,10 +49,7 @@ rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 		sample_durations(sample, *cutoff, nrows, &stopped);
 }
 
-/*
- * Returns the bar of a row.  The largest count has the longest bar; a count that is too small for
- * one has a dot.
- */
+/* Returns the bar of a row, the longest one for the largest count; a dot if it is too short. */
 static char *
 bar_of(uint64 count, uint64 largest)
 {

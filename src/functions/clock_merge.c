@@ -105,7 +105,6 @@ merge_sample(MergeState *state, const ClockSample *from)
 				  from->entries[i].count);
 }
 
-/* Returns the merged sample. */
 static ClockSample
 merged(const MergeState *state)
 {

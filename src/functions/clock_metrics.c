@@ -99,7 +99,7 @@ static const Metric metric_node_self = {"pg_clock_node_self_seconds_total", "cou
 static const Metric metric_kept_plans = {"pg_clock_kept_plans", "gauge", "",
 "plans of which statistics are kept"};
 static const Metric metric_evicted_plans = {"pg_clock_evicted_plans_total", "counter", "",
-"plans whose statistics were dropped for lack of room, since all were reset"};
+"plans whose statistics were evicted, since all were reset"};
 static const Metric metric_plans_reset = {"pg_clock_plans_reset_timestamp_seconds", "gauge", "",
 "time of the last reset of all statistics of plans, since 1970"};
 static const Metric metric_running = {"pg_clock_running_statements", "gauge", "",

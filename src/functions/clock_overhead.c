@@ -136,10 +136,7 @@ typedef struct ExecutorTest
 	PlanRounds *rounds;
 } ExecutorTest;
 
-/*
- * Executes the workload in all modes.  Of the duration, reading_share is for the cost of a reading
- * of "clock".
- */
+/* Executes the workload in all modes; measures "clock" in reading_share of the duration. */
 static ExecutorTest
 run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
 			 const ClockSource *clock, double reading_share, const char *label)

@@ -45,7 +45,6 @@ put_row(Report *report, const DurationRow *row, uint64 total)
 							  (unsigned long long) row->count));
 }
 
-/* Prints both blocks of a clock. */
 static void
 put_clock(Report *report, const char *label, const char *source)
 {

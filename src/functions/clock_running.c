@@ -79,9 +79,7 @@ new_running(LiveImage *image)
 	return running;
 }
 
-/*
- * Returns the executions that the caller may see, with workers' counters added to their leaders'.
- */
+/* Returns the visible executions, with workers' counters added to their leaders'. */
 static List *
 running_executions(void)
 {

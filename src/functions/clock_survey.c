@@ -17,10 +17,7 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/*
- * Number of batches per clock that measure the cost of a reading.  They take at most half of the
- * survey's time.
- */
+/* Number of batches per clock for its cost; they take at most half of the survey's time. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
@@ -30,10 +27,7 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* Least size of a warp in the survey, in ns; the same as clockperf's. */
 #define WARP_NS			1e6
 
-/*
- * Longest wait for a clock that has not ticked, in ns.  A clock of whole seconds ticks in this
- * time.
- */
+/* Longest wait for a clock that has not ticked, in ns: one of whole seconds ticks in it. */
 #define TICK_NS			1.1e9
 
 /*
@@ -61,7 +55,6 @@ PG_FUNCTION_INFO_V1(clock_survey);
 /* Shortest sleep between two observations of a clock whose step is waited for, in us. */
 #define SHORTEST_NAP_US	50.0
 
-/* Observes single steps of a clock. */
 typedef struct StepWatch
 {
 	const SamplerRun *run;

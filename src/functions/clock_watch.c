@@ -1,7 +1,6 @@
 /*
- * clock_watch.c
- *	  The functions of the views clock_history and clock_events, and internal_clock_page_sources()
- *	  for clock_page().
+ * The functions of the views clock_history and clock_events, and internal_clock_page_sources() for
+ * clock_page().
  */
 #include "postgres.h"
 

@@ -98,10 +98,7 @@ seen_user(void)
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 }
 
-/*
- * Returns the rows of all visible plans.  Frees the memory of each plan's rows, because there may
- * be half a million nodes.
- */
+/* Returns the rows of all visible plans; frees each plan's, because nodes may be half a million. */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {

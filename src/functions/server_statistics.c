@@ -1,7 +1,4 @@
-/*
- * SQL queries read the statistics, because SQL hides differences between versions and checks
- * privileges.
- */
+/* SQL queries read the statistics: SQL hides versions' differences and checks privileges. */
 #include "postgres.h"
 
 #include <math.h>

@@ -38,7 +38,6 @@ enum
 	N_OF_WAL = PG_VERSION_NUM >= 180000 ? 3 : 2
 };
 
-/* All statistics. */
 typedef struct Statistics
 {
 	bool		observed;		/* between two snapshots */

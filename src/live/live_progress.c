@@ -343,10 +343,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
 
-	/*
-	 * in elapsed time: nodes' times are without those of other processes, and
-	 * of waits
-	 */
+	/* elapsed time, with that of other processes and of waits */
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{
