@@ -47,7 +47,7 @@ COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
     'not started; running: its latest loop goes on; finished: that has returned all its rows; '
-    'rescanning: that was ended by a rescan';
+    'rescanning: that was ended by a rescan; null if unknown';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned so far, in all loops and processes';
 COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
@@ -115,12 +115,12 @@ BEGIN ATOMIC
                                        pg_catalog.round(s.rows::numeric / s.loops::numeric),
                                        s.loops)
            END
-        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || s.state
+        || E'\n' || pg_catalog.repeat('      ', s.depth) || '  State: ' || coalesce(s.state, 'unknown')
         || CASE WHEN s.innermost THEN ', innermost' ELSE '' END,
         E'\n' ORDER BY s.node)
-    FROM clock_running() s
-    WHERE s.pid = clock_running_text.pid AND s.level = clock_running_text.level
-        AND s.node IS NOT NULL;
+    FROM (SELECT r.*, max(r.as_of) OVER () AS latest FROM clock_running() r
+          WHERE r.pid = clock_running_text.pid AND r.level = clock_running_text.level) s
+    WHERE s.as_of = s.latest AND s.node IS NOT NULL;
 END;
 COMMENT ON FUNCTION clock_running_text(integer, integer) IS
     'returns the plan that a process is executing as EXPLAIN ANALYZE prints it, with counters, '

@@ -177,6 +177,30 @@ has_server_function(const PlanState *node)
 	return node->ExecProcNode == node->ExecProcNodeReal || node->ExecProcNode == server_function();
 }
 
+static TupleTableSlot *
+no_row(PlanState *node)
+{
+	(void) node;
+	return NULL;
+}
+
+ExecProcNodeMtd
+server_call_function(const PlanState *node)
+{
+	static ExecProcNodeMtd instrumented = NULL;
+
+	if (instrumented == NULL)
+	{
+		NodeInstr	instr = {0};
+		PlanState	called = {.instrument = &instr};
+
+		ExecSetExecProcNode(&called, no_row);
+		(void) called.ExecProcNode(&called);
+		instrumented = called.ExecProcNode;
+	}
+	return node == NULL || node->instrument != NULL ? instrumented : node->ExecProcNodeReal;
+}
+
 /*
  * The first call of all: by now the server has done to the nodes below whatever
  * it does when an execution begins.

@@ -10,6 +10,12 @@ extern ExecProcNodeMtd call_wrapper(bool unseen);
 /* Returns whether a node's function is the server's own, without instrumentation. */
 extern bool has_server_function(const PlanState *node);
 
+/*
+ * Returns the function that the server gives a node after its first call, with or without
+ * instrumentation.  Except at first, a signal handler may call it.
+ */
+extern ExecProcNodeMtd server_call_function(const PlanState *node);
+
 /* Replaces a node's function by its wrapper.  The caller has set t->reading. */
 extern void install_wrapper(NodeTiming *t);
 

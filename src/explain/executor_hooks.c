@@ -17,6 +17,7 @@
 #include "core/system_clock.h"
 #include "explain/executor_hooks.h"
 #include "explain/explain_option.h"
+#include "explain/long_statements.h"
 #include "explain/parallel_timing.h"
 #include "explain/plan_run.h"
 #include "explain/timing_clock.h"
@@ -61,8 +62,8 @@ static dlist_head executions = DLIST_STATIC_INIT(executions);
 /* Execution that plan_run() is about to begin.  Its observer alone installs wrappers. */
 static const QueryDesc *observed_desc = NULL;
 
-/* Hash table of statements that took long although the planner expected few calls. */
-static uint64 long_statements[1024];
+/* Statements that took long although the planner expected few calls. */
+static LongStatements long_statements;
 
 static ProcessUtility_hook_type previous_ProcessUtility = NULL;
 static ExecutorStart_hook_type previous_ExecutorStart = NULL;
@@ -139,7 +140,7 @@ end_execution(void *arg)
 	TimedExecution *execution = arg;
 
 	dlist_delete(&execution->link);
-	if (dlist_is_empty(&executions))
+	if (dlist_is_empty(&executions) && execution_watcher == NULL)
 		GIVE_BACK_HOOK(ExecutorFinish);
 	if (explain_at_work != NULL && explain_at_work->execution == execution)
 		explain_at_work->execution = NULL;
@@ -163,31 +164,6 @@ expected_calls(const Plan *plan, double loops)
 		calls += expected_calls(innerPlan(plan),
 								IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
 	return calls;
-}
-
-/* Returns the entry of long_statements for this execution, and sets *key to the statement's key. */
-static uint64 *
-long_statement(const QueryDesc *desc, uint64 *key)
-{
-	const Plan *plan = desc->plannedstmt->planTree;
-
-	/* without query ids, the plan's cost tells statements apart */
-	*key = (uint64) desc->plannedstmt->queryId;
-	if (*key == 0)
-		memcpy(key, &plan->total_cost, sizeof(*key));
-	return &long_statements[(*key ^ *key >> 32) % lengthof(long_statements)];
-}
-
-static inline void
-remember_statement(const QueryDesc *desc, bool is_long)
-{
-	uint64		key;
-	uint64	   *at = long_statement(desc, &key);
-
-	if (is_long)
-		*at = key;
-	else if (*at == key)
-		*at = 0;
 }
 
 /*
@@ -225,10 +201,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	 */
 	if (replaced && !explained && expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS)
 	{
-		uint64		key;
-
 		*is_short = true;
-		asked = *long_statement(desc, &key) == key;
+		asked = was_long(long_statements, desc);
 	}
 
 	/* an execution by EXPLAIN is no part of the server's work */
@@ -439,6 +413,9 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
+	/* where AFTER triggers execute statements */
+	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
+		TAKE_HOOK(ExecutorFinish);
 	entered = watcher->enter(desc);
 	PG_TRY();
 	{
@@ -485,12 +462,38 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	start_ticks = now_ticks();
 	run_next(EXECUTOR_RUN_ARGUMENTS);
 	if (is_short)
-		remember_statement(desc, now_ticks() - start_ticks > LONG_TICKS);
+		remember_statement(long_statements, desc, now_ticks() - start_ticks > LONG_TICKS);
 	if (execution == NULL)
 		return;
 	if (execution->run.timing != NULL)
 		sampled_after_run(desc, &execution->run);
 	end_part(execution);
+}
+
+/* The same of ExecutorFinish(). */
+static void
+finish_next(QueryDesc *desc)
+{
+	const ExecutionWatcher *watcher = execution_watcher;
+	volatile bool failed = true;
+	int			entered;
+
+	if (watcher == NULL)
+	{
+		NEXT(ExecutorFinish) (desc);
+		return;
+	}
+	entered = watcher->enter(desc);
+	PG_TRY();
+	{
+		NEXT(ExecutorFinish) (desc);
+		failed = false;
+	}
+	PG_FINALLY();
+	{
+		watcher->leave(desc, entered, failed);
+	}
+	PG_END_TRY();
 }
 
 static void
@@ -504,7 +507,7 @@ hooked_ExecutorFinish(QueryDesc *desc)
 			node_timing_resume(execution->run.timing, false);
 		begin_part(execution);
 	}
-	NEXT(ExecutorFinish) (desc);
+	finish_next(desc);
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_report(desc);
 	if (execution == NULL)

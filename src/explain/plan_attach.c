@@ -173,6 +173,7 @@ collect_node(PlanState *node, void *context)
 	t->query = query;
 	t->node = node;
 	t->kind = node_kind(query, node);
+	t->was_called = query->late && node->ExecProcNode == node->ExecProcNodeReal;
 	t->calls_vary = plan_calls_vary(node);
 	t->parent = parent;
 	if (parent != NULL)

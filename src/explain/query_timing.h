@@ -181,6 +181,7 @@ typedef struct NodeTiming
 	bool		rescanned;		/* the root of one that is rescanned before
 								 * each evaluation */
 	bool		seen;			/* results of its calls are looked at */
+	bool		was_called;		/* before its wrapper was installed */
 	int			nuses;			/* nodes that execute this subplan */
 	bool		is_shared;		/* they are told apart */
 	double		uses_ticks;		/* sum of the uses' ticks */
@@ -286,8 +287,8 @@ typedef struct QueryTiming
 
 /*
  * Callbacks of the module that publishes running executions.  enter() is called before
- * each ExecutorRun() and returns a value for leave(), which is called after it and after an
- * error.
+ * each ExecutorRun(), and ExecutorFinish() of statements that may have fired triggers, and returns a value for
+ * leave(), which is called after it and after an error.
  */
 typedef struct ExecutionWatcher
 {

@@ -74,6 +74,12 @@ instr_call_ns(const NodeInstr *instr)
 	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
 
+double
+instr_call_start(const NodeInstr *instr)
+{
+	return INSTR_TIME_GET_DOUBLE(COMMON(instr)->starttime);
+}
+
 int
 instr_nworkers(const PlanState *node)
 {
@@ -143,6 +149,12 @@ instr_set_timer(NodeInstr *instr, bool need)
 	COMMON(instr)->need_timer = need;
 	/* a call that is being timed is not counted as timed */
 	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
+}
+
+bool
+instr_has_timer(const NodeInstr *instr)
+{
+	return COMMON(instr)->need_timer;
 }
 
 bool

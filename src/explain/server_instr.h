@@ -62,6 +62,9 @@ extern InstrCounts instr_so_far(const NodeInstr *instr);
  */
 extern double instr_call_ns(const NodeInstr *instr);
 
+/* Returns the start of that call, in seconds of the server's clock; 0 if there is none. */
+extern double instr_call_start(const NodeInstr *instr);
+
 /* Return the number of a node's workers; the counts of one, false if there is no such worker. */
 extern int	instr_nworkers(const PlanState *node);
 extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);
@@ -83,6 +86,7 @@ extern void instr_forget_removed(NodeInstr *instr);
 
 /* Sets whether the server reads the clock at each call. */
 extern void instr_set_timer(NodeInstr *instr, bool need);
+extern bool instr_has_timer(const NodeInstr *instr);
 
 /* Returns whether the server has read the clock at the start of a call that has not ended. */
 extern bool instr_is_timing(const NodeInstr *instr);

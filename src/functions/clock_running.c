@@ -19,7 +19,7 @@
 
 PG_FUNCTION_INFO_V1(clock_running);
 
-static const char *const state_names[] = {"not started", "running", "finished", "rescanning"};
+static const char *const state_names[] = {"not started", "running", "finished", "rescanning", NULL};
 
 /* An execution, with the sums of its parallel workers. */
 typedef struct Running
@@ -52,7 +52,8 @@ add_worker(Running *leader, LiveImage *worker)
 
 		for (int j = 0; j < live_shown(&image->header); j++)
 		{
-			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0)
+			if (live_node(image, j)->id != live_node(worker, i)->id || counts->loops <= 0 ||
+				live_counts(image, j)->includes_workers)
 				continue;
 			live_add_counts(live_counts(image, j), counts);
 			leader->processes[j]++;

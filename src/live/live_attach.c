@@ -12,6 +12,9 @@
  * execution has lasted for clocktiming.live_after: it stores pointers and reads a tree that does
  * not change during ExecutorRun().  The next call of a node installs the wrappers.
  *
+ * Nodes that the server counts and times, as for EXPLAIN ANALYZE, get no wrappers: the timeout's handler
+ * itself publishes their counters.
+ *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -32,10 +35,12 @@
 #include "core/reference.h"
 #include "explain/call_wrapper.h"
 #include "explain/executor_hooks.h"
+#include "explain/long_statements.h"
 #include "explain/node_timing.h"
 #include "live/live_attach.h"
 #include "live/live_memory.h"
 #include "live/live_publish.h"
+#include "live/live_server.h"
 
 /* Number of nested executions that are known; deeper ones are not published. */
 #define MOST_LEVELS		32
@@ -56,15 +61,14 @@
 #define LIVE_SAMPLING	1000
 #define LIVE_OVERHEAD	0.2
 
-/* Number of statements that are remembered because an execution was long. */
-#define LONG_STATEMENTS	1024
-
 typedef struct RunningExecution
 {
 	QueryDesc  *desc;
 	QueryTiming *query;			/* NULL: not published */
 	TimestampTz seen_at;		/* by the timeout first; 0: not yet */
-	bool		attached;
+	bool		attached;		/* published, or not to be */
+	ServerExecution *volatile server;	/* if the server counts and times the
+										 * nodes; or NULL */
 } RunningExecution;
 
 static bool live = false;
@@ -75,22 +79,13 @@ static RunningExecution running[MOST_LEVELS];
 static volatile int nrunning = 0;
 
 static double long_cost;
-static uint64 long_statements[LONG_STATEMENTS];
+static LongStatements long_statements;
 static bool any_long = false;	/* one is remembered */
 static int	live_timeout = -1;
 static int	timeout_pid = 0;
 
 /* Start of the statement in which the timeout has fired last. */
 static TimestampTz seen_statement = 0;
-
-static uint64 *
-long_statement(const QueryDesc *desc, uint64 *key)
-{
-	*key = (uint64) desc->plannedstmt->queryId;
-	if (*key == 0)
-		memcpy(key, &desc->plannedstmt->planTree->total_cost, sizeof(*key));
-	return &long_statements[(*key ^ *key >> 32) % LONG_STATEMENTS];
-}
 
 static int
 timeout_ms(void)
@@ -100,13 +95,16 @@ timeout_ms(void)
 
 static TupleTableSlot *attach_now(PlanState *node);
 
+/* Not a node that was never called: its function tells that. */
 static void
 swap_function(PlanState *node, bool arm)
 {
-	if (arm && has_server_function(node))
+	ExecProcNodeMtd function = server_call_function(node);
+
+	if (arm && node->ExecProcNode == function)
 		node->ExecProcNode = attach_now;
 	else if (!arm && node->ExecProcNode == attach_now)
-		node->ExecProcNode = node->ExecProcNodeReal;
+		node->ExecProcNode = function;
 }
 
 static void arm_node(PlanState *node, int depth);
@@ -183,6 +181,27 @@ attach(QueryDesc *desc, bool late)
 	node_timing_start(node_timing_attach(desc, &options));
 }
 
+static TimestampTz
+start_of(const RunningExecution *r)
+{
+	if (r->seen_at != 0)
+		return r->seen_at;
+	return r == running ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp();
+}
+
+/* Publishes an execution from now on, whose nodes have been called already ("late") or not. */
+static void
+attach_execution(RunningExecution *r, bool late)
+{
+	QueryDesc  *desc = r->desc;
+
+	r->attached = true;
+	if (desc->instrument_options != 0)
+		r->server = server_begin(desc, (int) (r - running), start_of(r));
+	else
+		attach(desc, late);
+}
+
 /* In place of a node's function, after the timeout. */
 static TupleTableSlot *
 attach_now(PlanState *node)
@@ -190,25 +209,23 @@ attach_now(PlanState *node)
 	swap_function(node, false);
 	for (int i = Min(nrunning, MOST_LEVELS) - 1; i >= 0; i--)
 	{
-		QueryDesc  *desc = running[i].desc;
-		uint64		key;
-		uint64	   *known;
-		bool		first;
+		RunningExecution *r = &running[i];
 
-		if (desc->estate != node->state)
+		if (r->desc->estate != node->state)
 			continue;
-		first = !running[i].attached;
-		running[i].attached = true;
-		pg_compiler_barrier();
-		(void) disarm_node(desc->planstate, NULL);
-		if (first && execution_watcher != NULL)
+		if (r->attached || execution_watcher == NULL)
 		{
-			known = long_statement(desc, &key);
-			*known = key;
-			any_long = true;
-			attach(desc, true);
-			elog(DEBUG1, "wrappers installed during ExecutorRun()");
+			r->attached = true;
+			(void) disarm_node(r->desc->planstate, NULL);
+			break;
 		}
+		r->attached = true;
+		pg_compiler_barrier();
+		(void) disarm_node(r->desc->planstate, NULL);
+		remember_statement(long_statements, r->desc, true);
+		any_long = true;
+		attach_execution(r, true);
+		elog(DEBUG1, "counters published from now on");
 		break;
 	}
 	return node->ExecProcNode(node);
@@ -233,6 +250,8 @@ check_executions(void)
 
 		if (r->query != NULL)
 			live_remind(r->query);
+		if (r->server != NULL)
+			server_publish(r->server, false);
 		if (r->attached)
 			continue;
 		if (r->seen_at == 0)
@@ -252,12 +271,21 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
+	/* the handler must not look for it */
+	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }
 
-/* What is executed is published from its start, or goes on. */
+static inline bool
+is_expected_long(const QueryDesc *desc)
+{
+	return desc->plannedstmt->planTree->total_cost >= long_cost ||
+		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
+}
+
+/* An execution that is expected to be long, or that the server counts, or that goes on. */
 static pg_noinline void
-enter_published(QueryDesc *desc, RunningExecution *r)
+enter_noted(QueryDesc *desc, RunningExecution *r)
 {
 	bool		own;
 	QueryTiming *query = live_find(desc, &own);
@@ -269,22 +297,17 @@ enter_published(QueryDesc *desc, RunningExecution *r)
 		if (own && desc->already_executed)
 			query_timing_resume(query, true);
 	}
-	else if (desc->instrument_options != 0 || desc->already_executed)
-		r->attached = true;
-	else if (desc->planstate != NULL)
+	else if (desc->instrument_options != 0)
 	{
-		r->attached = true;
-		attach(desc, false);
+		r->server = server_find(desc);
+		r->attached = r->server != NULL;
+		if (!r->attached && is_expected_long(desc))
+			attach_execution(r, false);
 	}
-}
-
-static inline bool
-is_expected_long(const QueryDesc *desc)
-{
-	uint64		key;
-
-	return desc->plannedstmt->planTree->total_cost >= long_cost ||
-		(unlikely(any_long) && *long_statement(desc, &key) == key && !late_only);
+	else if (desc->already_executed)
+		r->attached = true;
+	else
+		attach_execution(r, false);
 }
 
 static int
@@ -301,11 +324,12 @@ enter(QueryDesc *desc)
 	r->desc = desc;
 	r->query = NULL;
 	r->seen_at = 0;
-	r->attached = desc->instrument_options != 0;
+	r->attached = desc->planstate == NULL;
+	r->server = NULL;
 	pg_compiler_barrier();
 	nrunning = level + 1;
-	if (unlikely(is_expected_long(desc) || r->attached || desc->already_executed))
-		enter_published(desc, r);
+	if (unlikely(is_expected_long(desc) || desc->instrument_options != 0 || desc->already_executed))
+		enter_noted(desc, r);
 	if (unlikely(timeout_pid != MyProcPid || !get_timeout_active(live_timeout)))
 		start_timeout();
 	return level;
@@ -320,6 +344,11 @@ leave(QueryDesc *desc, int level, bool failed)
 	nrunning = level;
 	if (failed || level >= MOST_LEVELS || likely(!running[level].attached))
 		return;
+	if (running[level].server != NULL)
+	{
+		server_publish(running[level].server, true);
+		return;
+	}
 	query = live_find(desc, &own);
 	if (query == NULL)
 		return;
@@ -332,24 +361,17 @@ leave(QueryDesc *desc, int level, bool failed)
 static void
 attached(QueryTiming *query)
 {
-	TimestampTz started_at = GetCurrentStatementStartTimestamp();
-	int			level = Min(nrunning, MOST_LEVELS);
-	bool		own = false;
-
 	for (int i = 0; i < Min(nrunning, MOST_LEVELS); i++)
 	{
-		if (running[i].desc != query->desc)
-			continue;
-		level = i;
-		own = true;
-		if (query->late)
-			started_at = running[i].seen_at;
-		else if (i > 0)
-			started_at = GetCurrentTimestamp();
+		if (running[i].desc == query->desc)
+		{
+			live_begin(query, i, start_of(&running[i]), true);
+			running[i].query = query;
+			return;
+		}
 	}
-	live_begin(query, level, started_at, own);
-	if (own)
-		running[level].query = query;
+	/* timed for another purpose, before enter() */
+	live_begin(query, Min(nrunning, MOST_LEVELS), nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
 }
 
 static const ExecutionWatcher watcher = {

@@ -10,10 +10,8 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "nodes/pg_list.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
-#include "storage/procarray.h"
 #include "storage/shmem.h"
 
 #include "compat.h"
@@ -81,19 +79,13 @@ live_name(const LiveImage *image, int place, int16 offset)
 static int
 chunks_for(int nnodes)
 {
-	return nnodes > LIVE_NODES ? 1 : (nnodes + LIVE_CHUNK - 1) / LIVE_CHUNK;
+	return Max((nnodes + LIVE_CHUNK - 1) / LIVE_CHUNK, 1);
 }
 
 Size
 live_image_size(int nnodes)
 {
 	return offsetof(LiveImage, chunks) + sizeof(LiveChunk) * chunks_for(nnodes);
-}
-
-int
-live_shown(const LiveHeader *header)
-{
-	return header->nnodes > LIVE_NODES ? 0 : header->nnodes;
 }
 
 static void
@@ -117,12 +109,9 @@ free_slots(const int *slots, int n)
 	{
 		LiveSlot   *slot = &live_slots[slots[i]];
 
-		if (i == 0)
-		{
-			begin_write(slot);
-			slot->header.nslots = 0;
-			end_write(slot);
-		}
+		begin_write(slot);
+		slot->header.nslots = 0;
+		end_write(slot);
 		pg_memory_barrier();
 		pg_atomic_write_u32(&slot->owner, 0);
 	}
@@ -141,6 +130,48 @@ free_all(int code, Datum arg)
 	}
 }
 
+/* Whether a slot is the first one of those that an ended worker has left to this leader. */
+static bool
+is_bequeathed(LiveSlot *slot, int leader_pid, uint32 text_hash)
+{
+	return pg_atomic_read_u32(&slot->owner) == (uint32) leader_pid && slot->header.nslots > 0 &&
+		slot->header.leader_pid == leader_pid && slot->header.text_hash == text_hash;
+}
+
+/*
+ * Of a parallel worker: occupies the slots of an ended worker of the same query, whose counters
+ * are added to those of this one.
+ */
+static bool
+adopt_slots(LiveImage *image)
+{
+	LiveHeader *header = &image->header;
+
+	for (int i = 0; i < nlive_slots; i++)
+	{
+		LiveSlot   *slot = &live_slots[i];
+		uint32		leader = (uint32) header->leader_pid;
+
+		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) || slot->header.nnodes != header->nnodes ||
+			!pg_atomic_compare_exchange_u32(&slot->owner, &leader, (uint32) MyProcPid))
+			continue;
+		header->nslots = slot->header.nslots;
+		memcpy(header->slots, slot->header.slots, sizeof(header->slots));
+		image->before_ns = slot->header.run_ns;
+		image->before = MemoryContextAlloc(GetMemoryChunkContext(image), sizeof(LiveCounts) * Max(header->nnodes, 1));
+		for (int j = 0; j < header->nslots; j++)
+		{
+			const LiveSlot *other = &live_slots[header->slots[j]];
+
+			pg_atomic_write_u32(&live_slots[header->slots[j]].owner, (uint32) MyProcPid);
+			memcpy(&image->before[j * LIVE_CHUNK], other->chunk.counts,
+				   sizeof(LiveCounts) * Min(header->nnodes - j * LIVE_CHUNK, LIVE_CHUNK));
+		}
+		return true;
+	}
+	return false;
+}
+
 bool
 live_claim(LiveImage *image)
 {
@@ -155,6 +186,8 @@ live_claim(LiveImage *image)
 		registered_for = MyProcPid;
 		start = MyProcPid % nlive_slots;
 	}
+	if (header->leader_pid != 0 && adopt_slots(image))
+		return true;
 	header->nslots = 0;
 	for (int i = 0; i < nlive_slots && header->nslots < wanted; i++)
 	{
@@ -164,11 +197,14 @@ live_claim(LiveImage *image)
 		if (pg_atomic_compare_exchange_u32(&live_slots[at].owner, &nobody, (uint32) MyProcPid))
 			header->slots[header->nslots++] = at;
 	}
-	if (header->nslots == wanted)
-		return true;
-	free_slots(header->slots, header->nslots);
-	header->nslots = 0;
-	return false;
+	if (header->nslots < wanted)
+	{
+		/* without nodes, if a slot is free */
+		free_slots(&header->slots[1], header->nslots - 1);
+		header->nslots = Min(header->nslots, 1);
+		header->nnodes = 0;
+	}
+	return header->nslots > 0;
 }
 
 void
@@ -179,98 +215,61 @@ live_write(const LiveImage *image, bool all)
 
 	begin_write(first);
 	first->header = *header;
+	first->header.run_ns += image->before_ns;
 	for (int i = 0; i < header->nslots; i++)
 	{
 		LiveChunk  *chunk = &live_slots[header->slots[i]].chunk;
-		int			n = Min(live_shown(header) - i * LIVE_CHUNK, LIVE_CHUNK);
+		int			n = Min(header->nnodes - i * LIVE_CHUNK, LIVE_CHUNK);
 
 		if (all)
 			memcpy(chunk, &image->chunks[i], sizeof(LiveChunk));
-		else if (n > 0)
+		else
 			memcpy(chunk->counts, image->chunks[i].counts, sizeof(LiveCounts) * n);
+		for (int j = 0; j < n && image->before != NULL; j++)
+			live_add_counts(&chunk->counts[j], &image->before[i * LIVE_CHUNK + j]);
 	}
 	end_write(first);
 }
 
-void
-live_release(LiveImage *image)
-{
-	free_slots(image->header.slots, image->header.nslots);
-	image->header.nslots = 0;
-}
-
-void
-live_bequeath(LiveImage *image)
+/* Leaves the slots of a worker to its leader, until the leader's execution ends. */
+static bool
+bequeath_slots(LiveImage *image)
 {
 	LiveHeader *header = &image->header;
-	bool		has_leader = false;
-
-	for (int i = 0; i < nlive_slots && !has_leader; i++)
-		has_leader = pg_atomic_read_u32(&live_slots[i].owner) == (uint32) header->leader_pid &&
-			live_slots[i].header.nslots > 0 && live_slots[i].header.pid == header->leader_pid &&
-			live_slots[i].header.text_hash == header->text_hash;
-	if (!has_leader)
-	{
-		live_release(image);
-		return;
-	}
-	header->pid = 0;
-	live_write(image, false);
-	for (int i = 0; i < header->nslots; i++)
-		pg_atomic_write_u32(&live_slots[header->slots[i]].owner, (uint32) header->leader_pid);
-	header->nslots = 0;
-}
-
-/* Whether a slot is the first one of those that a worker has left to this leader. */
-static bool
-is_bequeathed(const LiveSlot *slot, int leader_pid, uint32 text_hash)
-{
-	return pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) == (uint32) leader_pid &&
-		slot->header.nslots > 0 && slot->header.leader_pid == leader_pid &&
-		slot->header.text_hash == text_hash;
-}
-
-bool
-live_adopt(LiveImage *image)
-{
-	const LiveHeader *header = &image->header;
 
 	for (int i = 0; i < nlive_slots; i++)
 	{
 		LiveSlot   *slot = &live_slots[i];
-		uint32		leader = (uint32) header->leader_pid;
 
-		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) || slot->header.nnodes != header->nnodes ||
-			!pg_atomic_compare_exchange_u32(&slot->owner, &leader, (uint32) MyProcPid))
+		if (pg_atomic_read_u32(&slot->owner) != (uint32) header->leader_pid || slot->header.nslots == 0 ||
+			slot->header.pid != header->leader_pid || slot->header.text_hash != header->text_hash)
 			continue;
-		/* its own until it is changed; nobody else writes there now */
-		image->header.nslots = slot->header.nslots;
-		image->header.run_ns = slot->header.run_ns;
-		memcpy(image->header.slots, slot->header.slots, sizeof(slot->header.slots));
-		for (int j = 0; j < image->header.nslots; j++)
-		{
-			LiveSlot   *other = &live_slots[image->header.slots[j]];
-
-			pg_atomic_write_u32(&other->owner, (uint32) MyProcPid);
-			memcpy(image->chunks[j].counts, other->chunk.counts, sizeof(other->chunk.counts));
-		}
+		header->pid = 0;
+		live_write(image, false);
+		for (int j = 0; j < header->nslots; j++)
+			pg_atomic_write_u32(&live_slots[header->slots[j]].owner, (uint32) header->leader_pid);
 		return true;
 	}
 	return false;
 }
 
 void
-live_release_workers(const LiveImage *leader)
+live_release(LiveImage *image)
 {
-	for (int i = 0; i < nlive_slots; i++)
-	{
-		LiveHeader	header;
+	LiveHeader *header = &image->header;
 
-		if (!is_bequeathed(&live_slots[i], leader->header.pid, leader->header.text_hash))
-			continue;
-		header = live_slots[i].header;
-		free_slots(header.slots, header.nslots);
+	if (header->nslots == 0)
+		return;
+	for (int i = 0; i < nlive_slots && header->leader_pid == 0; i++)
+	{
+		LiveHeader	worker = live_slots[i].header;
+
+		if (is_bequeathed(&live_slots[i], header->pid, header->text_hash))
+			free_slots(worker.slots, worker.nslots);
 	}
+	if (header->leader_pid == 0 || !bequeath_slots(image))
+		free_slots(header->slots, header->nslots);
+	header->nslots = 0;
 }
 
 static void
@@ -282,7 +281,9 @@ add_squares(double *margin, double other)
 static LiveState
 joint_state(LiveState a, LiveState b)
 {
-	static const int rank[] = {0, 3, 1, 2};
+	static const int rank[] = {
+		[LIVE_NOT_STARTED] = 0,[LIVE_FINISHED] = 1,[LIVE_RESCANNING] = 2,[LIVE_UNKNOWN] = 3,[LIVE_RUNNING] = 4
+	};
 
 	return rank[a] >= rank[b] ? a : b;
 }
@@ -306,48 +307,53 @@ live_add_counts(LiveCounts *sum, const LiveCounts *counts)
 	add_squares(&sum->self_margin_ns, counts->self_margin_ns);
 }
 
-/* Copies an execution whose first slot this is; returns NULL if it is none, or is being written. */
-static LiveImage *
-copy_slot(const LiveSlot *slot)
+static bool
+is_unchanged(LiveSlot *slot, uint32 sequence)
 {
+	pg_read_barrier();
+	return (sequence & 1) == 0 && pg_atomic_read_u32(&slot->sequence) == sequence;
+}
+
+/*
+ * Copies an execution whose first slot this is; returns NULL if it is none.  "torn" is set if its process
+ * has written meanwhile.
+ */
+static LiveImage *
+copy_slot(LiveSlot *slot, bool *torn)
+{
+	uint32		sequence = pg_atomic_read_u32(&slot->sequence);
+	LiveImage  *image = NULL;
 	LiveHeader	header;
-	LiveImage  *image;
-	uint32		sequence = pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence));
 
 	pg_read_barrier();
 	header = slot->header;
-	pg_read_barrier();
-	if ((sequence & 1) != 0 || sequence != pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) ||
-		header.nslots == 0)
+	*torn = !is_unchanged(slot, sequence);
+	if (*torn || header.nslots == 0)
 		return NULL;
 	image = palloc(offsetof(LiveImage, chunks) + sizeof(LiveChunk) * header.nslots);
 	image->header = header;
 	for (int i = 0; i < header.nslots; i++)
-		memcpy(&image->chunks[i], &live_slots[header.slots[i]].chunk, sizeof(LiveChunk));
-	pg_read_barrier();
-	if (sequence == pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)))
-		return image;
-	pfree(image);
-	return NULL;
+		image->chunks[i] = live_slots[header.slots[i]].chunk;
+	*torn = !is_unchanged(slot, sequence);
+	return image;
 }
 
 static LiveImage *
-read_slot(const LiveSlot *slot)
+read_slot(LiveSlot *slot)
 {
-	for (int i = 0; i < TRIES_AT_ONCE * SLEEPS; i++)
+	for (int i = 1; pg_atomic_read_u32(&slot->owner) != 0 && i <= TRIES_AT_ONCE * SLEEPS; i++)
 	{
-		LiveImage  *image;
+		bool		torn;
+		LiveImage  *image = copy_slot(slot, &torn);
 
-		if (pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) == 0)
-			return NULL;
-		image = copy_slot(slot);
-		if (image != NULL || ((pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) & 1) == 0 && slot->header.nslots == 0))
+		if (!torn)
 			return image;
-		if (i % TRIES_AT_ONCE == TRIES_AT_ONCE - 1)
-		{
-			CHECK_FOR_INTERRUPTS();
-			pg_usleep(1000);
-		}
+		if (image != NULL)
+			pfree(image);
+		if (i % TRIES_AT_ONCE != 0)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
 	}
 	return NULL;
 }
@@ -363,8 +369,7 @@ live_read_all(void)
 
 		CHECK_FOR_INTERRUPTS();
 		image = read_slot(&live_slots[i]);
-		if (image != NULL &&
-			BackendPidGetProc(image->header.pid != 0 ? image->header.pid : image->header.leader_pid) != NULL)
+		if (image != NULL)
 			images = lappend(images, image);
 	}
 	return images;

@@ -28,7 +28,8 @@ typedef enum LiveState
 	LIVE_NOT_STARTED,
 	LIVE_RUNNING,
 	LIVE_FINISHED,
-	LIVE_RESCANNING				/* the loop was ended by a rescan */
+	LIVE_RESCANNING,			/* the loop was ended by a rescan */
+	LIVE_UNKNOWN				/* the node was called before it was watched */
 } LiveState;
 
 /* A plan node as it was planned. */
@@ -42,6 +43,8 @@ typedef struct LiveNode
 	int16		relation;		/* 0: none */
 	int16		index;
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
+	bool		is_cte;			/* one that is read row by row */
+	bool		is_expression;	/* one that the parent itself evaluates */
 	bool		spills;			/* a sort that is expected to write to disk */
 	int32		width;
 	float		rows;			/* per loop, as the planner expects */
@@ -59,6 +62,7 @@ typedef struct LiveCounts
 								 * files, */
 	int			batch;			/* and the current one; else 0; -1: several
 								 * processes work on different ones */
+	bool		includes_workers;	/* those that have ended */
 	int64		calls;			/* -1: unknown */
 	double		rows;
 	double		loops;
@@ -86,8 +90,7 @@ typedef struct LiveHeader
 	double		run_ns;			/* from "since" to "as_of", without pauses */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
-	int			nnodes;			/* of the plan; if more than LIVE_NODES, none
-								 * is here */
+	int			nnodes;			/* of the plan; 0: too many for the slots */
 } LiveHeader;
 
 typedef struct LiveChunk
@@ -101,6 +104,9 @@ typedef struct LiveChunk
 typedef struct LiveImage
 {
 	LiveHeader	header;
+	LiveCounts *before;			/* by place: counters that the slots had when
+								 * they were claimed; or NULL */
+	double		before_ns;		/* and run_ns */
 	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
 } LiveImage;
 
@@ -121,35 +127,36 @@ extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
 
 extern const char *live_name(const LiveImage *image, int place, int16 offset);
 
-/* Bytes of an image, and the number of its nodes that are in it. */
+/* Bytes of an image. */
 extern Size live_image_size(int nnodes);
-extern int	live_shown(const LiveHeader *header);
+
+/* Number of nodes that are shown. */
+static inline int
+live_shown(const LiveHeader *header)
+{
+	return header->nnodes;
+}
 
 extern void live_shmem_request(void);
 extern void live_shmem_init(void);
 extern bool live_memory_ready(void);
 
-/* Occupies slots for an image, whose nslots and slots it sets; returns false if too few are free. */
+/*
+ * Occupies slots for an image, and sets its nslots and slots.  If too few are free for its nodes, it
+ * has none afterwards; returns false if no slot is free.
+ */
 extern bool live_claim(LiveImage *image);
 
-/* Publishes an image: the header and counters, or all of it. */
+/* Publishes an image: the header and counters, or all of it.  A signal handler may call it. */
 extern void live_write(const LiveImage *image, bool all);
 
+/*
+ * Frees the slots when an execution has ended.  A parallel worker leaves them to its leader, if that is
+ * published; a later worker of the same query claims them and adds to their counters.
+ */
 extern void live_release(LiveImage *image);
 
-/*
- * Of a parallel worker that ends: leaves its slots to the leader, if the leader is
- * published, until that ends.  A worker of the same query that comes later adopts them
- * instead of claiming others; "image" then has their header and counters, to be added to.
- */
-extern void live_bequeath(LiveImage *image);
-extern bool live_adopt(LiveImage *image);
-extern void live_release_workers(const LiveImage *leader);
-
-/*
- * Returns copies of all executions, a LiveImage each, in CurrentMemoryContext.  One whose
- * process, and a worker's leader, does not exist any more is left out.
- */
+/* Returns copies of all executions, a LiveImage each, in CurrentMemoryContext, and waits for no lock. */
 extern List *live_read_all(void);
 
 #endif							/* CLOCKTIMING_LIVE_MEMORY_H */

@@ -15,26 +15,20 @@
 #include "access/heapam.h"
 #include "access/parallel.h"
 #include "access/relscan.h"
-#include "common/hashfn.h"
 #include "executor/hashjoin.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
-#include "storage/proc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "compat.h"
 #include "core/reference.h"
-#include "explain/explain_output.h"
 #include "explain/node_timing.h"
 #include "explain/plan_record.h"
 #include "explain/timing_clock.h"
 #include "live/live_memory.h"
+#include "live/live_plan.h"
 #include "live/live_publish.h"
-#include "stats/plan_tree.h"
 
 /* A node's call that was under way at the latest publication. */
 typedef struct NodeCall
@@ -53,9 +47,6 @@ typedef struct LiveExecution
 	MemoryContext scratch;
 	LiveImage  *image;
 	NodeCall   *calls;			/* by plan_node_id */
-	LiveCounts *before;			/* counters of workers that have ended, by
-								 * place; or NULL */
-	double		before_ns;		/* and their durations */
 } LiveExecution;
 
 int			live_interval_ms = 100;
@@ -80,103 +71,16 @@ live_find(const QueryDesc *desc, bool *own)
 	return NULL;
 }
 
-/* While a plan is described. */
-typedef struct Description
-{
-	const QueryTiming *query;
-	LiveImage  *image;
-	int			parent;
-	int			depth;
-	int			used[LIVE_CHUNKS];	/* bytes of the names */
-} Description;
-
-static int16
-add_name(Description *d, int place, const char *name)
-{
-	int		   *used = &d->used[place / LIVE_CHUNK];
-	char	   *names = d->image->chunks[place / LIVE_CHUNK].names;
-	int			offset = Max(*used, 1);
-	int			most = LIVE_NAMES - offset - 1;
-	int			length;
-
-	if (name == NULL || most <= 0)
-		return 0;
-	length = (int) strlen(name);
-	if (length > most)
-		length = pg_mbcliplen(name, length, most);
-	memcpy(&names[offset], name, length);
-	names[offset + length] = '\0';
-	*used = offset + length + 1;
-	return (int16) offset;
-}
-
-static bool
-describe_node(PlanState *node, void *context)
-{
-	Description *d = context;
-	const Plan *plan = node->plan;
-	const NodeTiming *t = query_node(d->query, node);
-	int			parent = d->parent;
-	LiveNode   *n;
-	char		type[NODE_TYPE_LENGTH];
-
-	if (t == NULL || live_node(d->image, t->place)->tag != 0)
-		return false;
-	CHECK_FOR_INTERRUPTS();
-	n = live_node(d->image, t->place);
-	n->id = (int16) t->id;
-	n->parent = (int16) parent;
-	n->depth = (int16) d->depth;
-	n->tag = (int16) nodeTag(plan);
-	n->is_subplan = t->subplan != NULL;
-	n->spills = IsA(plan, Sort) && plan_works_between(node, plan->plan_rows);
-	n->width = plan->plan_width;
-	n->rows = (float) plan->plan_rows;
-	n->startup_cost = (float) plan->startup_cost;
-	n->total_cost = (float) plan->total_cost;
-	plan_node_type(plan, type);
-	n->type = add_name(d, t->place, type);
-	n->relation = add_name(d, t->place, get_rel_name(explain_relation(plan, d->query->desc->plannedstmt->rtable)));
-	n->index = add_name(d, t->place, get_rel_name(plan_node_index(plan)));
-	d->parent = t->place;
-	d->depth++;
-	(void) planstate_tree_walker(node, describe_node, d);
-	d->depth--;
-	d->parent = parent;
-	return false;
-}
-
 void
 live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 {
 	MemoryContext old = MemoryContextSwitchTo(query->context);
 	LiveExecution *live = palloc0(sizeof(LiveExecution));
-	LiveImage  *image = palloc0(live_image_size(query->nplaces));
+	LiveImage  *image = live_describe(query->desc, level, started_at, NULL);
 	LiveHeader *header = &image->header;
-	const char *text = query->desc->sourceText;
-	Description d = {.query = query, .image = image, .parent = -1};
 
-	header->pid = MyProcPid;
-	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : 0;
-	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
+	Assert(header->nnodes == query->nplaces || header->nnodes == 0);
 	header->late = query->late;
-	header->level = level;
-	header->dbid = MyDatabaseId;
-	header->userid = GetSessionUserId();
-	header->queryid = (int64) query->desc->plannedstmt->queryId;
-	header->started_at = started_at;
-	header->since = header->as_of = GetCurrentTimestamp();
-	header->innermost = -1;
-	header->nnodes = query->nplaces;
-	if (live_shown(header) > 0)
-		(void) describe_node(query->desc->planstate, &d);
-	for (int i = 0; i < live_shown(header); i++)
-	{
-		LiveCounts *counts = live_counts(image, i);
-
-		counts->scanned = NAN;
-		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
-	}
 	live->query = query;
 	live->own = own;
 	live->image = image;
@@ -185,14 +89,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	MemoryContextSwitchTo(old);
 	dlist_push_head(&live_executions, &live->link);
 	query->live = live;
-	if (header->leader_pid != 0 && live_adopt(image))
-	{
-		live->before_ns = header->run_ns;
-		live->before = MemoryContextAlloc(query->context, sizeof(LiveCounts) * header->nnodes);
-		for (int i = 0; i < live_shown(header); i++)
-			live->before[i] = *live_counts(image, i);
-	}
-	else if (!live_claim(image))
+	if (!live_claim(image))
 		return;
 	live_write(image, true);
 	/* the first one soon: calls may become long */
@@ -203,19 +100,9 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 void
 live_end(QueryTiming *query)
 {
-	LiveImage  *image = query->live->image;
-
 	dlist_delete(&query->live->link);
+	live_release(query->live->image);
 	query->live = NULL;
-	if (image->header.nslots == 0)
-		return;
-	if (image->header.leader_pid != 0)
-		live_bequeath(image);
-	else
-	{
-		live_release_workers(image);
-		live_release(image);
-	}
 }
 
 /* Marks the nodes that are being called while a call of t begins, or has just ended. */
@@ -328,11 +215,9 @@ workers_are_gone(const NodeTiming *t)
 	return false;
 }
 
-/* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
-static double
-share_scanned(const NodeTiming *t)
+double
+share_scanned(const PlanState *node, bool unmapped)
 {
-	const PlanState *node = t->node;
 	TableScanDesc scan;
 	const HeapScanDescData *heap;
 	double		blocks;
@@ -348,7 +233,7 @@ share_scanned(const NodeTiming *t)
 	{
 		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_parallel;
 
-		if (workers_are_gone(t) || shared->phs_nblocks == 0)
+		if (unmapped || shared->phs_nblocks == 0)
 			return NAN;
 		return Min((double) pg_atomic_read_u64(&shared->phs_nallocated) / shared->phs_nblocks, 1);
 	}
@@ -390,21 +275,53 @@ calls_without_row(const NodeTiming *t, bool in_call)
 	return t->ends + in_call + (over && !t->ended);
 }
 
-static LiveState
-node_state(const NodeTiming *t, bool in_call, double loops)
+/* Whether MultiExecProcNode() has executed a node for the node above. */
+static bool
+has_given_whole(const NodeTiming *t)
 {
+	const NodeTiming *above = t->parent;
+
+	if (IsA(t->node, HashState))
+		return ((const HashState *) t->node)->hashtable != NULL;
+	while (above != NULL && !IsA(above->node, BitmapHeapScanState))
+		above = above->parent;
+	return above != NULL && ((const BitmapHeapScanState *) above->node)->initialized;
+}
+
+/* State of a node that has not been called since the wrappers were installed late, and is not being called. */
+static LiveState
+state_before(const NodeTiming *t, const bool *in_call)
+{
+	const NodeTiming *above = t->parent;
+
+	if (plan_shape(t->node)->output == OUTPUT_WHOLE)
+		return has_given_whole(t) ? LIVE_FINISHED : LIVE_NOT_STARTED;
+	if (!t->was_called)
+		return LIVE_NOT_STARTED;
+	if (above != NULL && t->subplan == NULL && !in_call[above->id] &&
+		plan_input_reading(above->node, t->node) == INPUT_READ_TO_END)
+		return LIVE_FINISHED;
+	return LIVE_UNKNOWN;
+}
+
+static LiveState
+node_state(const NodeTiming *t, const bool *in_calls, double loops)
+{
+	bool		in_call = in_calls[t->id];
+
 	if (in_call || (t->kind == NODE_WHOLE && instr_call_ns(&t->instr) > 0))
 		return LIVE_RUNNING;
 	if (t->kind != NODE_SAMPLED || !t->begun)
-		return loops > 0 ? LIVE_FINISHED : LIVE_NOT_STARTED;
+		return loops > 0 ? LIVE_FINISHED : state_before(t, in_calls);
 	if (loop_is_over(t, in_call))
 		return LIVE_FINISHED;
 	return t->in_loop && instr_in_loop(&t->instr) ? LIVE_RUNNING : LIVE_RESCANNING;
 }
 
 static void
-put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, LiveCounts *counts)
+put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estimate, LiveCounts *counts)
 {
+	bool		in_call = in_calls[t->id];
 	bool		unknown = t->kind == NODE_UNTIMED || estimate->loops <= 0;
 
 	if (t->kind == NODE_SAMPLED && t->begun)
@@ -424,8 +341,8 @@ put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, Live
 		counts->loops = server.loops + in_call;
 		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
 	}
-	counts->state = node_state(t, in_call, counts->loops);
-	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t) : NAN);
+	counts->state = node_state(t, in_calls, counts->loops);
+	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node, workers_are_gone(t)) : NAN);
 	put_batches(t->node, counts);
 	counts->total_ns = unknown ? NAN : estimate->total_ns;
 	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
@@ -469,11 +386,9 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 
 			if (node == NULL)
 				continue;
-			put_counts(node, in_call[i], &plan->nodes[node->place], live_counts(live->image, node->place));
-			if (live->before != NULL)
-				live_add_counts(live_counts(live->image, node->place), &live->before[node->place]);
+			put_counts(node, in_call, &plan->nodes[node->place], live_counts(live->image, node->place));
 		}
-		header->run_ns = live->before_ns + plan->run_ns;
+		header->run_ns = plan->run_ns;
 	}
 	header->innermost = innermost == NULL ? -1 : innermost->place;
 	header->as_of = GetCurrentTimestamp();

@@ -31,4 +31,10 @@ extern void live_remind(QueryTiming *query);
 /* Returns the execution of this process that is published, or NULL; and whether it is "own". */
 extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
 
+/*
+ * Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown.
+ * "unmapped": parallel workers' shared memory may be.
+ */
+extern double share_scanned(const PlanState *node, bool unmapped);
+
 #endif							/* CLOCKTIMING_LIVE_PUBLISH_H */

@@ -11,79 +11,18 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 use ClockSession;
+use LiveCluster;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init;
-$node->append_conf('postgresql.conf', q{
-shared_preload_libraries = 'clocktiming'
-clocktiming.live = on
-clocktiming.live_after = 0
-clocktiming.live_interval = 0
-max_parallel_workers_per_gather = 0
-jit = off
-restart_after_crash = on
-});
-$node->start;
+my $cluster = LiveCluster->new;
+my ($node, $holder, $session, $pid, $rows) = @$cluster{qw(node holder session pid rows)};
 $node->safe_psql('postgres', q{
-	CREATE EXTENSION clocktiming;
-	CREATE TABLE a AS SELECT i, i % 10 AS k FROM generate_series(1, 1000) AS i;
-	CREATE TABLE b AS SELECT i FROM generate_series(1, 1000) AS i;
-	CREATE TABLE big AS SELECT i, md5(i::text) AS p FROM generate_series(1, 100000) AS i;
-	CREATE INDEX b_i ON b (i);
-	ANALYZE;
-	CREATE FUNCTION hold(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS $$
-	BEGIN
-		IF i = at THEN
-			PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
-		END IF;
-		RETURN i;
-	END $$;
-	CREATE FUNCTION caller() RETURNS bigint LANGUAGE plpgsql AS $$
-	DECLARE
-		n bigint;
-	BEGIN
-		SELECT count(*) INTO n FROM (SELECT hold(i, 300) FROM a OFFSET 0) s;
-		RETURN n;
-	END $$;
 	CREATE ROLE regress_other;
 	CREATE ROLE regress_monitor IN ROLE pg_read_all_stats;
 	CREATE ROLE regress_owner SUPERUSER LOGIN});
 
-sub query { my ($sql) = @_; return $node->safe_psql('postgres', "SET clocktiming.live = off; $sql"); }
-
-my $holder = ClockSession->new($node);
-my $session = ClockSession->new($node);
-my $pid = $session->pid;
-my $rows = "FROM clock_running WHERE pid = $pid";
-
-# Executes a statement until it waits, calls a function, and returns the statement's result.
-sub while_waiting
-{
-	my ($sql, $during) = @_;
-
-	$holder->query('SELECT pg_advisory_lock(1)');
-	$session->send($sql);
-	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted}) or die 'it does not wait';
-	$during->();
-	$holder->query('SELECT pg_advisory_unlock(1)');
-	return $session->result;
-}
-
-# What is shown where a query waits: an expected line is node type, loops, rows and state.
-sub shows
-{
-	my ($name, $sql, $expected, $settings) = @_;
-	my @settings = map { "$_ = off" } split ' ', $settings // '';
-
-	$session->query("SET $_") foreach @settings;
-	while_waiting($sql, sub {
-		is(query("SELECT concat_ws('|', level, node_type, loops, rows, state) $rows AND node_type NOT LIKE '%Result' ORDER BY level, node"),
-			join("\n", @$expected), $name);
-	});
-	(my $names = join ' ', @settings) =~ s/ = off//g;
-	$session->query("RESET $_") foreach split ' ', $names;
-	return;
-}
+sub query { return $cluster->query(@_); }
+sub while_waiting { return $cluster->while_waiting(@_); }
+sub shows { return $cluster->shows(@_); }
 
 shows('a scan', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
 shows('a hash join', 'SELECT hold(a.i, 300) FROM a JOIN b USING (i)',
@@ -166,9 +105,8 @@ $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not c
 is(query('SELECT count(*) FROM clock_running'), 0, 'nor one that was killed');
 
 # Executions that turn out to be long: their counters begin later, and their results are as usual.
-$session = ClockSession->new($node);
-$pid = $session->pid;
-$rows = "FROM clock_running WHERE pid = $pid";
+$cluster->new_session;
+($session, $pid, $rows) = @$cluster{qw(session pid rows)};
 $session->query('SET clocktiming.live_late_only = on; SET clocktiming.live_after = 10; SET clocktiming.live_interval = 1');
 my $long = 'SELECT count(*), sum(x.i) FROM big x JOIN big y USING (p), generate_series(1, 100) g';
 $session->send($long);
@@ -201,7 +139,7 @@ foreach (1 .. 10)
 	$differ++ if $node->safe_psql('postgres', "SET clocktiming.live_late_only = on; SET clocktiming.live_after = 1; SET clocktiming.live_interval = 1; SET log_min_messages = debug1; $all") ne $expected;
 }
 is($differ, 0, 'results with wrappers installed at random moments');
-cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /wrappers installed during/g), '>', 20, 'which they were');
+cmp_ok(scalar(() = slurp_file($node->logfile, $log_at) =~ /published from now on/g), '>', 20, 'which they were');
 
 # Many readers and writers: each row of the view is of one moment.  The only call between these two nodes is under way, or not.
 $node->append_conf('postgresql.conf', 'clocktiming.live_interval = 1');

@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * long_statements.h
+ *	  A session's memory of statements of which an execution was long, though
+ *	  the planner did not expect it.
+ *
+ * It is a cache: another statement may take a statement's place.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_LONG_STATEMENTS_H
+#define CLOCKTIMING_LONG_STATEMENTS_H
+
+#include "executor/execdesc.h"
+
+#define LONG_STATEMENTS	1024
+
+/* Keys of statements, by their remainders; 0: none. */
+typedef uint64 LongStatements[LONG_STATEMENTS];
+
+/* Without query ids, the planner's cost tells statements apart. */
+static inline uint64
+statement_key(const QueryDesc *desc)
+{
+	uint64		key = (uint64) desc->plannedstmt->queryId;
+
+	if (key == 0)
+		memcpy(&key, &desc->plannedstmt->planTree->total_cost, sizeof(key));
+	return key;
+}
+
+static inline bool
+was_long(const LongStatements statements, const QueryDesc *desc)
+{
+	uint64		key = statement_key(desc);
+
+	return statements[(key ^ key >> 32) % LONG_STATEMENTS] == key;
+}
+
+static inline void
+remember_statement(LongStatements statements, const QueryDesc *desc, bool is_long)
+{
+	uint64		key = statement_key(desc);
+	uint64	   *at = &statements[(key ^ key >> 32) % LONG_STATEMENTS];
+
+	if (is_long)
+		*at = key;
+	else if (*at == key)
+		*at = 0;
+}
+
+#endif							/* CLOCKTIMING_LONG_STATEMENTS_H */

@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_plan.c
+ *	  Describes the plan of an execution that is to be published.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/parallel.h"
+#include "common/hashfn.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/proc.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+#include "compat.h"
+#include "explain/explain_output.h"
+#include "explain/plan_shape.h"
+#include "live/live_plan.h"
+#include "stats/plan_tree.h"
+
+/* A node before its place in an image is known to exist. */
+typedef struct FoundNode
+{
+	PlanState  *state;
+	int			parent;			/* its place; -1: none */
+	int			depth;
+	bool		is_init_plan;
+	bool		is_cte;
+	bool		is_expression;
+} FoundNode;
+
+typedef struct Search
+{
+	FoundNode  *found;			/* by place, of which there are n; */
+	int			n;
+	int			size;			/* allocated elements */
+	Bitmapset  *ids;			/* their plan_node_ids */
+	int			parent;
+	int			depth;
+} Search;
+
+/* Returns the element of a list whose root a node is, or NULL. */
+static const SubPlan *
+subplan_of(const List *subplans, const PlanState *node)
+{
+	ListCell   *cell;
+
+	foreach(cell, subplans)
+	{
+		if (lfirst_node(SubPlanState, cell)->planstate == node)
+			return lfirst_node(SubPlanState, cell)->subplan;
+	}
+	return NULL;
+}
+
+/* In the order of collect_node() in plan_attach.c. */
+static bool
+find_node(PlanState *node, void *context)
+{
+	Search	   *search = context;
+	int			parent = search->parent;
+	const PlanState *above = parent < 0 ? NULL : search->found[parent].state;
+	const SubPlan *init_plan = above == NULL ? NULL : subplan_of(above->initPlan, node);
+	int			id = node->plan->plan_node_id;
+	FoundNode  *found;
+
+	/* a subplan may be referred to more than once */
+	if (id < 0 || bms_is_member(id, search->ids))
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	search->ids = bms_add_member(search->ids, id);
+	if (search->n == search->size)
+	{
+		search->size *= 2;
+		search->found = repalloc(search->found, sizeof(FoundNode) * search->size);
+	}
+	found = &search->found[search->n];
+	found->state = node;
+	found->parent = parent;
+	found->depth = search->depth;
+	found->is_init_plan = init_plan != NULL;
+	found->is_cte = init_plan != NULL && init_plan->subLinkType == CTE_SUBLINK;
+	found->is_expression = above != NULL && subplan_of(above->subPlan, node) != NULL;
+	search->parent = search->n++;
+	search->depth++;
+	(void) planstate_tree_walker(node, find_node, search);
+	search->depth--;
+	search->parent = parent;
+	return false;
+}
+
+static int16
+add_name(LiveChunk *chunk, int *used, const char *name)
+{
+	int			offset = Max(*used, 1);
+	int			most = LIVE_NAMES - offset - 1;
+	int			length;
+
+	if (name == NULL || most <= 0)
+		return 0;
+	length = (int) strlen(name);
+	if (length > most)
+		length = pg_mbcliplen(name, length, most);
+	memcpy(&chunk->names[offset], name, length);
+	chunk->names[offset + length] = '\0';
+	*used = offset + length + 1;
+	return (int16) offset;
+}
+
+static void
+describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
+{
+	int			used = 0;
+
+	for (int place = 0; place < live_shown(&image->header); place++)
+	{
+		const FoundNode *found = &search->found[place];
+		const Plan *plan = found->state->plan;
+		LiveChunk  *chunk = &image->chunks[place / LIVE_CHUNK];
+		LiveNode   *n = live_node(image, place);
+		LiveCounts *counts = live_counts(image, place);
+		char		type[NODE_TYPE_LENGTH];
+
+		CHECK_FOR_INTERRUPTS();
+		if (place % LIVE_CHUNK == 0)
+			used = 0;
+		plan_node_type(plan, type);
+		n->id = (int16) plan->plan_node_id;
+		n->parent = (int16) found->parent;
+		n->depth = (int16) found->depth;
+		n->tag = (int16) nodeTag(plan);
+		n->type = add_name(chunk, &used, type);
+		n->relation = add_name(chunk, &used, get_rel_name(explain_relation(plan, desc->plannedstmt->rtable)));
+		n->index = add_name(chunk, &used, get_rel_name(plan_node_index(plan)));
+		n->is_subplan = found->is_init_plan || found->is_expression;
+		n->is_cte = found->is_cte;
+		n->is_expression = found->is_expression;
+		n->spills = IsA(plan, Sort) && plan_works_between(found->state, plan->plan_rows);
+		n->width = plan->plan_width;
+		n->rows = (float) plan->plan_rows;
+		n->startup_cost = (float) plan->startup_cost;
+		n->total_cost = (float) plan->total_cost;
+		counts->scanned = NAN;
+		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
+	}
+}
+
+LiveImage *
+live_describe(const QueryDesc *desc, int level, TimestampTz started_at, PlanState ***nodes)
+{
+	Search		search = {.size = LIVE_CHUNK, .parent = -1};
+	const char *text = desc->sourceText;
+	int			nshown;
+	LiveImage  *image;
+	LiveHeader *header;
+
+	search.found = palloc(sizeof(FoundNode) * search.size);
+	(void) find_node(desc->planstate, &search);
+	nshown = search.n > LIVE_NODES ? 0 : search.n;
+	image = palloc0(live_image_size(nshown));
+	header = &image->header;
+	header->pid = MyProcPid;
+	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : 0;
+	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
+	header->level = level;
+	header->dbid = MyDatabaseId;
+	header->userid = GetSessionUserId();
+	header->queryid = (int64) desc->plannedstmt->queryId;
+	header->started_at = started_at;
+	header->since = header->as_of = GetCurrentTimestamp();
+	header->innermost = -1;
+	header->nnodes = nshown;
+	describe_nodes(desc, &search, image);
+	if (nodes != NULL)
+	{
+		*nodes = palloc(sizeof(PlanState *) * search.n);
+		for (int i = 0; i < search.n; i++)
+			(*nodes)[i] = search.found[i].state;
+	}
+	pfree(search.found);
+	return image;
+}

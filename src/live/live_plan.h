@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * live_plan.h
+ *	  Describes the plan of an execution that is to be published.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CLOCKTIMING_LIVE_PLAN_H
+#define CLOCKTIMING_LIVE_PLAN_H
+
+#include "executor/execdesc.h"
+
+#include "live/live_memory.h"
+
+/*
+ * Returns an image of an execution of this process, with the plan and without counters, in
+ * CurrentMemoryContext.  If "nodes" is not NULL, it becomes the list of the plan's nodes by their places.
+ */
+extern LiveImage *live_describe(const QueryDesc *desc, int level, TimestampTz started_at, PlanState ***nodes);
+
+#endif							/* CLOCKTIMING_LIVE_PLAN_H */
