@@ -236,8 +236,7 @@ typedef struct QueryTiming
 	uint64		publish_due;	/* publish() is due from this reading of the
 								 * clock on */
 	struct LiveExecution *live; /* for the watcher; or NULL */
-	volatile bool publish_now;	/* the next call publishes, see
-										 * watch_call() */
+	volatile bool publish_now;	/* the next call publishes, see watch_call() */
 
 	int			nnodes;			/* plan_node_ids are below */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */

@@ -43,7 +43,7 @@
 #define SPILLED_SHARE	0.8
 
 /* Share of the work of a hash join with batches which is done when its outer side has been read. */
-#define OUTER_SHARE		0.4
+#define OUTER_SHARE		0.3
 
 /* Share of the work of a node that begins a pipeline which is done when its input has ended. */
 #define INPUT_SHARE		0.8
@@ -342,7 +342,11 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 	if (progress.reason != NULL)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
-	/* in elapsed time: nodes' times are without those of other processes, and of waits */
+
+	/*
+	 * in elapsed time: nodes' times are without those of other processes, and
+	 * of waits
+	 */
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{
