@@ -325,11 +325,8 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 static pg_noinline void
 watch_call(NodeTiming *t)
 {
-	QueryTiming *query = t->query;
-
-	query->publish_now = false;
-	(void) query_reading(query, t, false);
-	query->watcher->publish(query, t, true);
+	(void) query_reading(t->query, t, false);
+	t->query->watcher->publish(t->query, t, true);
 }
 
 static pg_noinline TupleTableSlot *

@@ -3,7 +3,9 @@
 
 #include "executor/hashjoin.h"
 #include "executor/nodeAgg.h"
+#include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "utils/tuplestore.h"
 
 #include "explain/plan_shape.h"
 

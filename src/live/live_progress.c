@@ -43,7 +43,7 @@
 #define SPILLED_SHARE	0.8
 
 /* Share of the work of a hash join with batches which is done when its outer side has been read. */
-#define OUTER_SHARE		0.4
+#define OUTER_SHARE		0.3
 
 /* Share of the work of a node that begins a pipeline which is done when its input has ended. */
 #define INPUT_SHARE		0.8

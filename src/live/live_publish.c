@@ -396,6 +396,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
+	query->publish_now = false;
 	/* readings of timed calls are without off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
