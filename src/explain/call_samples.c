@@ -214,7 +214,8 @@ begin_timed_call(NodeTiming *t, uint64 start)
 	{
 		if (samples->interval_calls > 0)
 		{
-			double		off = fabs(ticks - calls * samples->interval_ticks / samples->interval_calls);
+			double		off =
+				fabs(ticks - calls * samples->interval_ticks / samples->interval_calls);
 
 			samples->interval_spread *= off > samples->interval_spread ? SPREAD_UP : SPREAD_DOWN;
 		}
@@ -236,7 +237,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 	CallSample *sample = &class->samples[class->nsamples];
 	double		ticks = (double) (int64) (stop + query->long_off_ticks - t->samples->timed_start);
 
-	class->latest_mean += (ticks - class->latest_mean) * (class->latest_mean > 0 ? 1 - INTERVALS_KEPT : 1);
+	class->latest_mean += (ticks - class->latest_mean) *
+		(class->latest_mean > 0 ? 1 - INTERVALS_KEPT : 1);
 	/* if the clock went backwards, the time is 0 */
 	sample->ticks = stop > start ? (double) (stop - start) : 0;
 	sample->known = known;

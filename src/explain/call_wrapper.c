@@ -85,7 +85,8 @@ own_node_timing(const PlanState *node, bool unseen)
 {
 	NodeTiming *t = node_timing_of(node);
 
-	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, unseen)) ? t : NULL;
+	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, unseen)) ? t :
+		NULL;
 }
 
 static void
@@ -368,7 +369,8 @@ due_call(PlanState *node)
 		if (!t->begun)
 			begin(t);
 	}
-	else if (!t->begun || !instr_in_loop(&t->instr) || t->ended || (t->is_root && t->query->rewound))
+	else if (!t->begun || !instr_in_loop(&t->instr) || t->ended ||
+			 (t->is_root && t->query->rewound))
 		return first_call(node, t);
 	if (t->returned != 0)
 		record_time_between_calls(t);

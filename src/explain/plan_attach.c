@@ -401,7 +401,8 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->late = options->late;
 	query->publish_due = PG_UINT64_MAX;
 	(void) find_extent(desc->planstate, query);
-	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
+	collection.timings =
+		(char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
 	wrappers_register(query, collection.timings, NODE_STRIDE * query->nnodes);
 	query->at_end.func = end_timing;
 	query->at_end.arg = query;
@@ -410,7 +411,8 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 
 	/* workers count only rows, like the nodes here */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
-		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
+		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
+			INSTRUMENT_ROWS;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
 	(void) collect_node(desc->planstate, &collection);
 	query->root = query_node(query, desc->planstate);
@@ -432,8 +434,10 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
 		/* see counted_call() */
-		t->seen = !is_read_to_end(t) || t->rescanned || (query->watcher != NULL && !plan_end_shows(t->node)) ||
-			(t->parent != NULL && IsA(t->parent->node, NestLoopState) && outerPlanState(t->parent->node) == t->node);
+		t->seen = !is_read_to_end(t) || t->rescanned ||
+			(query->watcher != NULL && !plan_end_shows(t->node)) ||
+			(t->parent != NULL && IsA(t->parent->node, NestLoopState) &&
+			 outerPlanState(t->parent->node) == t->node);
 		install_wrapper(t);
 	}
 	MemoryContextSwitchTo(old);

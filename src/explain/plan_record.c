@@ -42,7 +42,8 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 	const NodeSamples *samples = t->samples;
 	const CallClass *first = &samples->first;
 	double		error;
-	double		prior = samples->hidden_ticks > 0 ? samples->hidden_prior_ticks / samples->hidden_ticks : 0;
+	double		prior = samples->hidden_ticks > 0 ?
+		samples->hidden_prior_ticks / samples->hidden_ticks : 0;
 	double		share = long_gap_share(prior, samples->long_seen, samples->long_certain,
 									   samples->long_expected, &error);
 	double		first_ns = scale * (first->all_timed_sum + samples->long_first_ticks);
@@ -65,8 +66,10 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 	if (first->drawn.timed > 0)
 		first_ns += scale * first->drawn_sum *
 			(double) first->drawn.calls / (double) first->drawn.timed;
-	record->total_ns = scale * (t->known + drawn.total + samples->long_ticks + share * drawn.hidden);
-	record->variance = scale * scale * (drawn.variance + error * error * drawn.hidden * drawn.hidden);
+	record->total_ns = scale *
+		(t->known + drawn.total + samples->long_ticks + share * drawn.hidden);
+	record->variance = scale * scale *
+		(drawn.variance + error * error * drawn.hidden * drawn.hidden);
 	if (t->reading == INPUT_ENDED_BY_MATCH && t->calls > 0)
 		first_ns += record->total_ns * Min(record->loops / (double) t->calls, 1);
 	record->first_ns = first_ns;

@@ -26,7 +26,10 @@
 /* Least excess of a long gap, in multiples of interval_spread. */
 #define MANY_SPREADS	8
 
-/* Prior weight of a node in a long gap if a node above it does long work of its own; other nodes have 1. */
+/*
+ * Prior weight of a node in a long gap if a node above it does long work of its own; other nodes
+ * have 1.
+ */
 #define EXPLAINED_WEIGHT	0.1
 
 /*
@@ -51,7 +54,8 @@ query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
 	query->ticks_per_ns = ticks_per_ns;
 	query->long_ticks = LONG_CALL_NS * ticks_per_ns;
 	query->ask_ticks = ASK_NS * ticks_per_ns;
-	policy_init(&query->policy, query->max_overhead / 100, TIMED_IN_QUERY * cost->timed_ns * ticks_per_ns,
+	policy_init(&query->policy, query->max_overhead / 100,
+				TIMED_IN_QUERY * cost->timed_ns * ticks_per_ns,
 				Max(query->sampling, 1), query->long_ticks, now_ticks());
 }
 
@@ -211,7 +215,8 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 	for (int id = 0; id < query->nnodes && query->root->returned == 0; id++)
 	{
 		if (query->nodes[id] != NULL && query->nodes[id]->samples != NULL)
-			sum += query->nodes[id]->samples->gap_weight = gap_weight(query->nodes[id], t, open, waited);
+			sum += query->nodes[id]->samples->gap_weight =
+				gap_weight(query->nodes[id], t, open, waited);
 	}
 	for (int id = 0; id < query->nnodes && sum > 1; id++)
 	{
@@ -252,7 +257,8 @@ ask_usage(QueryTiming *query)
 {
 	CpuUsage	usage = cpu_usage_after();
 	uint64		now_ns = reference_ns();
-	double		ns = preempted_ns(&query->usage, &usage, (double) (int64) (now_ns - query->usage_ns));
+	double		ns =
+		preempted_ns(&query->usage, &usage, (double) (int64) (now_ns - query->usage_ns));
 
 	query->usage = usage;
 	query->usage_ns = now_ns;
@@ -277,7 +283,8 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 		return 0;
 	interval = (double) (int64) (query->last_reading - query->off_ticks + query->long_off_ticks -
 								 samples->timed_start);
-	excess = interval - (double) (t->calls - samples->timed_at) * samples->interval_ticks / samples->interval_calls;
+	excess = interval - (double) (t->calls - samples->timed_at) * samples->interval_ticks /
+		samples->interval_calls;
 	return Max(ticks - excess, 0);
 }
 
@@ -287,7 +294,8 @@ end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 {
 	bool		known = t != NULL && t->samples != NULL;
 	double		ordinary = known ? ordinary_ticks(query, t, within, ticks) : 0;
-	double		least = Max(query->long_ticks, known ? MANY_SPREADS * t->samples->interval_spread : 0);
+	double		least =
+		Max(query->long_ticks, known ? MANY_SPREADS * t->samples->interval_spread : 0);
 	double		waits = query->usage.waits;
 	double		own;
 	double		off;
@@ -399,7 +407,8 @@ query_ns_per_tick(const QueryTiming *query)
 double
 query_run_ns(const QueryTiming *query)
 {
-	double		ticks = (double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
+	double		ticks =
+		(double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
 
 	/* not by the reference clock, whose reading may be a system call */
 	return Max(ticks, 0) * query_ns_per_tick(query);

@@ -292,7 +292,8 @@ typedef struct QueryTiming
 	uint64		ran_ticks;
 	bool		has_sentinel;	/* see query_was_read() */
 	bool		rewound;		/* the root will begin another loop */
-	uint64		paused_ticks;	/* sum of times between ExecutorRun() and the next call of the executor */
+	/* sum of times between ExecutorRun() and the next call of the executor */
+	uint64		paused_ticks;
 	uint64		stop_ns;
 	uint64		stop_ticks;
 } QueryTiming;

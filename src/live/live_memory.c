@@ -225,7 +225,8 @@ live_bequeath(LiveImage *image)
 static bool
 is_bequeathed(const LiveSlot *slot, int leader_pid, uint32 text_hash)
 {
-	return pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) == (uint32) leader_pid &&
+	return pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) ==
+		(uint32) leader_pid &&
 		slot->header.nslots > 0 && slot->header.leader_pid == leader_pid &&
 		slot->header.text_hash == text_hash;
 }
@@ -240,7 +241,8 @@ live_adopt(LiveImage *image)
 		LiveSlot   *slot = &live_slots[i];
 		uint32		leader = (uint32) header->leader_pid;
 
-		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) || slot->header.nnodes != header->nnodes ||
+		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) ||
+			slot->header.nnodes != header->nnodes ||
 			!pg_atomic_compare_exchange_u32(&slot->owner, &leader, (uint32) MyProcPid))
 			continue;
 		/* its own until it is changed; nobody else writes there now */
@@ -317,7 +319,8 @@ copy_slot(const LiveSlot *slot)
 	pg_read_barrier();
 	header = slot->header;
 	pg_read_barrier();
-	if ((sequence & 1) != 0 || sequence != pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) ||
+	if ((sequence & 1) != 0 ||
+		sequence != pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) ||
 		header.nslots == 0)
 		return NULL;
 	image = palloc(offsetof(LiveImage, chunks) + sizeof(LiveChunk) * header.nslots);
@@ -341,7 +344,9 @@ read_slot(const LiveSlot *slot)
 		if (pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->owner)) == 0)
 			return NULL;
 		image = copy_slot(slot);
-		if (image != NULL || ((pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) & 1) == 0 && slot->header.nslots == 0))
+		if (image != NULL ||
+			((pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &slot->sequence)) & 1) == 0 &&
+			 slot->header.nslots == 0))
 			return image;
 		if (i % TRIES_AT_ONCE == TRIES_AT_ONCE - 1)
 		{
@@ -364,7 +369,8 @@ live_read_all(void)
 		CHECK_FOR_INTERRUPTS();
 		image = read_slot(&live_slots[i]);
 		if (image != NULL &&
-			BackendPidGetProc(image->header.pid != 0 ? image->header.pid : image->header.leader_pid) != NULL)
+			BackendPidGetProc(image->header.pid != 0 ? image->header.pid :
+							  image->header.leader_pid) != NULL)
 			images = lappend(images, image);
 	}
 	return images;

@@ -129,7 +129,9 @@ extern void live_shmem_request(void);
 extern void live_shmem_init(void);
 extern bool live_memory_ready(void);
 
-/* Occupies slots for an image, whose nslots and slots it sets; returns false if too few are free. */
+/*
+ * Occupies slots for an image, whose nslots and slots it sets; returns false if too few are free.
+ */
 extern bool live_claim(LiveImage *image);
 
 /* Publishes an image: the header and counters, or all of it. */

@@ -136,7 +136,9 @@ describe_node(PlanState *node, void *context)
 	n->total_cost = (float) plan->total_cost;
 	plan_node_type(plan, type);
 	n->type = add_name(d, t->place, type);
-	n->relation = add_name(d, t->place, get_rel_name(explain_relation(plan, d->query->desc->plannedstmt->rtable)));
+	n->relation = add_name(d, t->place,
+						   get_rel_name(explain_relation(plan,
+														 d->query->desc->plannedstmt->rtable)));
 	n->index = add_name(d, t->place, get_rel_name(plan_node_index(plan)));
 	d->parent = t->place;
 	d->depth++;
@@ -157,7 +159,8 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	Description d = {.query = query, .image = image, .parent = -1};
 
 	header->pid = MyProcPid;
-	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : 0;
+	header->leader_pid = IsParallelWorker() &&
+		MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : 0;
 	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
 	header->late = query->late;
 	header->level = level;
@@ -274,7 +277,9 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 		uint64		start = t->call_start != 0 ? t->call_start : call->seen;
 		double		known = t->call_start != 0 ? t->call_known : call->known;
 
-		record->total_ns += scale * Max((double) (int64) (query->stop_ticks - query->off_ticks - start) - (copy->known - known), 0);
+		record->total_ns += scale *
+			Max((double) (int64) (query->stop_ticks - query->off_ticks - start) -
+				(copy->known - known), 0);
 	}
 }
 
@@ -314,7 +319,10 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		add_current_call(t, &copy, query_ns_per_tick(t->query), estimate);
 }
 
-/* Whether a node above has ended its parallel workers, and freed what they shared with this process. */
+/*
+ * Whether a node above has ended its parallel workers, and freed what they shared with this
+ * process.
+ */
 static bool
 workers_are_gone(const NodeTiming *t)
 {
@@ -328,7 +336,9 @@ workers_are_gone(const NodeTiming *t)
 	return false;
 }
 
-/* Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown. */
+/*
+ * Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown.
+ */
 static double
 share_scanned(const NodeTiming *t)
 {
@@ -360,7 +370,8 @@ share_scanned(const NodeTiming *t)
 static void
 put_batches(const PlanState *node, LiveCounts *counts)
 {
-	HashJoinTable table = IsA(node, HashJoinState) ? ((const HashJoinState *) node)->hj_HashTable : NULL;
+	HashJoinTable table = IsA(node, HashJoinState) ? ((const HashJoinState *) node)->hj_HashTable :
+		NULL;
 	bool		several = table != NULL && table->nbatch > 1;
 
 	counts->batches = several ? table->nbatch : 0;
@@ -436,7 +447,8 @@ put_counts(const NodeTiming *t, bool in_call, const NodeEstimate *estimate, Live
 void
 live_remind(QueryTiming *query)
 {
-	if (live_interval_ms == 0 || (int64) (now_ticks() - query->off_ticks - query->publish_due) < 0 ||
+	if (live_interval_ms == 0 ||
+		(int64) (now_ticks() - query->off_ticks - query->publish_due) < 0 ||
 		query->publish_due == PG_UINT64_MAX)
 		return;
 	query->publish_now = true;
@@ -453,7 +465,8 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	LiveExecution *live = query->live;
 	LiveHeader *header = &live->image->header;
 	MemoryContext old = MemoryContextSwitchTo(live->scratch);
-	const NodeTiming *innermost = t == NULL || begins || (t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
+	const NodeTiming *innermost = t == NULL || begins ||
+		(t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
 
 	if (live_shown(header) > 0)
 	{
@@ -469,7 +482,8 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 
 			if (node == NULL)
 				continue;
-			put_counts(node, in_call[i], &plan->nodes[node->place], live_counts(live->image, node->place));
+			put_counts(node, in_call[i], &plan->nodes[node->place],
+					   live_counts(live->image, node->place));
 			if (live->before != NULL)
 				live_add_counts(live_counts(live->image, node->place), &live->before[node->place]);
 		}
@@ -483,5 +497,6 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	query_take_off(query);
 	/* readings of timed calls are without off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
-		query->last_reading - query->off_ticks + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
+		query->last_reading - query->off_ticks +
+		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
 }
