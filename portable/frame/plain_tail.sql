@@ -11,7 +11,7 @@ $clocktiming_script$, '@extschema@', target);
                 HINT = 'Install into another schema, or rename it.';
     END;
 
-    -- The mark by which the next installation knows them.
+    -- Marks the functions, so that the next installation recognizes them.
     FOR f IN
         SELECT oid::regprocedure AS name, obj_description(oid, 'pg_proc') AS comment
         FROM pg_proc

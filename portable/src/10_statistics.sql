@@ -1,6 +1,7 @@
 -- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
--- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3 degrees of freedom on.
+-- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3
+-- degrees of freedom on.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -11,8 +12,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
     'internal: returns the 97.5 % quantile of Student''s distribution';
 
--- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed" mean. Its margin is that
--- of the mean of values cut off at the slowest of these, which is the influence function of the former.
+-- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed"
+-- mean. Its margin is that of the mean of values cut off at the slowest of these, which is the
+-- influence function of the former.
 CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

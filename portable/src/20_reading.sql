@@ -1,18 +1,20 @@
--- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is the same kernel
--- clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to PostgreSQL 18.
+-- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is
+-- the same kernel clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to
+-- PostgreSQL 18.
 
--- Two expressions are timed by turns in each row of a query: 100 calls of clock_timestamp(), and 50 of them with
--- a call of statement_timestamp(), which reads no clock, between any two.  A fiftieth of the difference is what a reading
--- costs.  That half of the calls are the same matters: a processor executes the code of a call while it waits for
--- the clock of the one before, so that against calls of statement_timestamp() alone a reading seems 2 to 3 ns cheaper.
+-- Each row of a query times two expressions in turn: 100 calls of clock_timestamp(), and 50 of
+-- these calls alternating with 50 of statement_timestamp(), which reads no clock. A reading costs a
+-- fiftieth of the difference. Half of the calls must be the same, because a processor executes the
+-- code of a call while it waits for the clock of the previous one. Compared with calls of
+-- statement_timestamp() only, a reading would seem 2 to 3 ns cheaper.
 --
--- It still is gettimeofday() with its conversion to microseconds and to PostgreSQL's epoch, some 0.3 calls
--- of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() 23), which
--- are taken off, and stand as the margin since they are not known of this processor.
+-- That cost includes the conversion of gettimeofday() to microseconds and to PostgreSQL's epoch,
+-- about 0.3 calls of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() took
+-- 23). It is subtracted, and added to the margin, because it is not known for this processor.
 --
--- Where the kernel's clock cannot be read but by a system call, the one for gettimeofday() is another and may be the cheaper
--- one by a fifth.  Nothing overlaps then, and half of what EXPLAIN takes to time a call is a reading, but for
--- a twentieth.
+-- Where only a system call can read the kernel's clock, gettimeofday() uses a different one, which
+-- may be a fifth cheaper. Nothing overlaps then, and a reading is half of what EXPLAIN takes to
+-- time a call, within a twentieth.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -22,8 +24,8 @@ AS $$
 DECLARE
     clock constant text := 'clock_timestamp()';
     other constant text := 'statement_timestamp()';
-    -- Times in microseconds are right in the mean only, as long as all of them count; but rows that something disturbed
-    -- for more than some microseconds do not.
+    -- Times in microseconds are correct only as a mean over all rows. Rows that were disturbed for
+    -- more than some microseconds are left out.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
             SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
@@ -49,7 +51,7 @@ BEGIN
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first, small one tells how many rows take some 20 ms
+        -- the first block is small: it tells how many rows take about 20 ms
         IF rows > 20 OR took > 0.02 THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
@@ -58,14 +60,14 @@ BEGIN
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
-    -- the faster half: the rest was under way while the processor was slow
+    -- the faster half, because the processor was slow during the others
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- unless it is too disturbed to tell more
+            -- unless that measurement was too disturbed to be better
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
             INTO cost_ns, cost_margin_ns
             FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
@@ -112,8 +114,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
     'internal: checks the name of a clock source to be read';
 
--- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after each block. Because
--- that takes longer than reading, duration_s is the time of reading only.
+-- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after
+-- each block. Because that takes longer than reading, duration_s is the time of reading only.
 CREATE FUNCTION @extschema@.internal_clock_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -133,7 +135,8 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        -- compares equal readings first, because that is fast, and neighbours only if some differ: a backward step
+        -- compares equal readings first, because that is fast, and neighbours only if some differ:
+        -- a backward step
         WITH same AS (
             SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
             FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
@@ -156,7 +159,7 @@ BEGIN
     END LOOP;
     SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
         'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        -- no other clock shows the error of this one
+        -- no other clock can show the error of this one
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
@@ -253,7 +256,7 @@ BEGIN
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
     lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
-    -- unknown without a second clock, as is the rate
+    -- unknown without a second clock, like the rate
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
         warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
         lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);

@@ -1,7 +1,7 @@
 -- clock_explain(): executes a query with and without the server's instrumentation.
 
--- Rejects statements that cannot be measured, with the C extension's messages. The server checks that it is a single
--- statement.
+-- Rejects statements that cannot be measured, with the C extension's messages. The server checks
+-- that it is a single statement.
 CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -37,8 +37,8 @@ BEGIN
             HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
     END IF;
 
-    -- Replaces $1, $2 by literals. Their types are determined as by PREPARE, the plan is a custom one, and nothing
-    -- remains in the session.
+    -- Replaces $1, $2 by literals. Their types are determined as by PREPARE, the plan is a custom
+    -- one, and nothing remains in the session.
     WHILE rest <> '' LOOP
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
@@ -70,8 +70,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
     'internal: returns the statement with the values of its parameters; raises an error if it '
     'cannot be measured';
 
--- Executes the statement under the caller's search_path, although this function has its own. An error at the end of the
--- block rolls its work back; variables keep their values.
+-- Executes the statement under the caller's search_path, although this function has its own. An
+-- error at the end of the block rolls its work back; variables keep their values.
 CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -100,7 +100,8 @@ BEGIN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
         IF is_plain THEN
-            -- one expression for both readings, because each is planned again under another search_path
+            -- one expression for both readings, because each is planned again under another
+            -- search_path
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
@@ -194,13 +195,15 @@ COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
     'internal: returns the plan of a statement, and whether a cursor can execute it with this '
     'plan; raises an error if it writes and must not';
 
--- Executes the query alternately without timing and with all calls timed, as often as the time allows, at least once.
+-- Executes the query alternately without timing and with all calls timed, as often as the time
+-- allows, at least once.
 CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     seconds constant double precision := 3;
-    -- statements that write leave dead rows although they are rolled back, which slows down the following executions
+    -- statements that write leave dead rows although they are rolled back, which slows down the
+    -- following executions
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
     -- VERBOSE shows the leader's part of a Gather's child
@@ -242,7 +245,8 @@ BEGIN
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
-        -- until the time is used up, or statement_timeout expires: some results are better than none
+        -- until the time is used up, or statement_timeout expires: some results are better than
+        -- none
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;

@@ -4,8 +4,9 @@
 --
 -- measured = true + calls * inside + (all calls below) * (inside + outside)
 --
--- where a call is timed by two readings of the clock, and "inside" is the part of their cost within the node's own time.
--- The sum of all costs is the difference between the root's time and the query's time without timing.
+-- where a call is timed by two readings of the clock, and "inside" is the part of their cost within
+-- the node's own time. The sum of all costs is the difference between the root's time and the
+-- query's time without timing.
 CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET jit = off
@@ -65,8 +66,8 @@ BEGIN
     timed := measured -> 'timed';
     lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
-    -- the tree, from the last run; the parent of a CTE is its scan, that of an InitPlan the first node that uses its
-    -- value
+    -- the tree, from the last run; the parent of a CTE is its scan, that of an InitPlan the first
+    -- node that uses its value
     SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
@@ -74,8 +75,8 @@ BEGIN
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As in each run, a node's
-    -- time is not less than that of its children.
+    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As
+    -- in each run, a node's time is not less than that of its children.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
@@ -154,12 +155,13 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- Time of the query without timing, ExecutorRun alone: undisturbed, for comparison with the timed runs, and typical.
+    -- Time of the query without timing, ExecutorRun alone: undisturbed, for comparison with the
+    -- timed runs, and typical.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
-    -- times have a resolution of a microsecond; disturbances may last a second, so that 3 s of executions count as at
-    -- most 4
+    -- times have a resolution of a microsecond; disturbances may last a second, so that 3 s of
+    -- executions count as at most 4
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
@@ -175,7 +177,8 @@ BEGIN
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
     END IF;
 
-    -- factor between the costs of calls here and elsewhere: the measured one, combined with the likely one
+    -- factor between the costs of calls here and elsewhere: the measured one, combined with the
+    -- likely one
     x := inside * calls[1] + each * below[1];
     scale_deviation := cost_deviation;
     IF x > 0 THEN
@@ -201,9 +204,9 @@ BEGIN
         variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
-    -- Rounding leaves few digits in the times of many short loops. But the nodes above are known, and a node's self time
-    -- is usually about 30 ns per call. Upwards, the measured time is combined with the sum of the children's; downwards,
-    -- the rest is distributed by variances.
+    -- Rounding leaves few digits in the times of many short loops. But the nodes above are known,
+    -- and a node's self time is usually about 30 ns per call. Upwards, the measured time is
+    -- combined with the sum of the children's; downwards, the rest is distributed by variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
@@ -306,7 +309,8 @@ BEGIN
     END IF;
     measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine says little about it.
+    -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine
+    -- says little about it.
     overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN

@@ -28,8 +28,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns a row per plan node, '
     'with times without the cost of timing';
 
--- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next node, at a heading, or
--- at a line that belongs to no node.
+-- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next
+-- node, at a heading, or at a line that belongs to no node.
 CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$

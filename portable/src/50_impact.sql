@@ -16,8 +16,8 @@ DECLARE
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
     statements text;
 BEGIN
-    -- The counters of a database that was never reset start when all statistics were discarded, at initdb or after a
-    -- crash.
+    -- The counters of a database that was never reset start when all statistics were discarded, at
+    -- initdb or after a crash.
     RETURN QUERY EXECUTE format($$
         SELECT v.counter, sum(v.n), sum(v.n / d.period_s), max(d.period_s), NULL
         FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
@@ -54,7 +54,8 @@ BEGIN
         problem := 'pg_stat_statements does not say since when it has counted';
     END IF;
     IF statements IS NOT NULL THEN
-        -- Each of these statements calls its topmost node, or the one below it, once per row and once at the end.
+        -- Each of these statements calls its topmost node, or the one below it, once per row and
+        -- once at the end.
         BEGIN
             RETURN QUERY EXECUTE format(simple, format($$ARRAY[
                     (SELECT sum(calls + rows) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),

@@ -57,8 +57,8 @@ BEGIN
     END LOOP;
     seconds := extract(epoch FROM last - began);
 
-    -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A scheduler lets it
-    -- continue after other processes' turns, which is more often or irregular.
+    -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A
+    -- scheduler lets it continue after other processes' turns, which is more often or irregular.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
           FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)

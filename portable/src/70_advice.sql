@@ -1,4 +1,5 @@
--- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes that are not shown.
+-- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
+-- that are not shown.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),

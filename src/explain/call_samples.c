@@ -1,4 +1,4 @@
-/* Which calls of a node are timed, and what is kept of them. */
+/* Draws the calls of a node that are timed, and keeps their times. */
 #include "postgres.h"
 
 #include <math.h>
@@ -29,8 +29,8 @@ call_samples_prepare(void)
 }
 
 /*
- * Geometric, the only distribution without memory: each call has the same chance,
- * however loops begin and end.
+ * The geometric distribution is the only one without memory: each call has the same probability,
+ * whatever the loops are.
  */
 int64
 draw_gap(const CallClass *class)
@@ -90,14 +90,14 @@ calls_below(const NodeTiming *t)
 	return below;
 }
 
-/* Those of a class that are over. */
+/* Returns the number of past calls of a class. */
 static inline int64
 calls_of(const NodeTiming *t, const CallClass *class)
 {
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/* The next stratum begins, with another gap than the one before. */
+/* Begins the next stratum, with another gap than gap_before. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
@@ -125,7 +125,8 @@ add_samples(NodeTiming *t, CallClass *class)
 			call_stratum_add(&class->drawn.now, ticks, &sample->below);
 			class->drawn_sum += sample->ticks;
 		}
-		else if (!t->query->all_timed)	/* else nothing is to be estimated */
+		else if (!t->query->all_timed)	/* with one timed node, nothing is
+										 * estimated */
 			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
 		if (sample->use != NULL)
 		{
@@ -137,8 +138,8 @@ add_samples(NodeTiming *t, CallClass *class)
 }
 
 /*
- * Adds up samples, and returns in "ticks" what they have taken without what follows from what was
- * done below; how many they are.
+ * Adds up samples.  Writes their times, without the part explained by the counts below, to "ticks";
+ * returns their number.
  */
 static int
 take_samples(NodeTiming *t, CallClass *class, double *ticks)
@@ -188,7 +189,7 @@ use_samples(NodeTiming *t, CallClass *class)
 		change_gap(t, class, gap);
 }
 
-/* What is known of a call is known to the nodes above, too. */
+/* The known time of a call is also known to the nodes above. */
 void
 add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 {
@@ -213,7 +214,8 @@ begin_timed_call(NodeTiming *t, uint64 start)
 	{
 		if (samples->interval_calls > 0)
 		{
-			double		off = fabs(ticks - calls * samples->interval_ticks / samples->interval_calls);
+			double		off =
+				fabs(ticks - calls * samples->interval_ticks / samples->interval_calls);
 
 			samples->interval_spread *= off > samples->interval_spread ? SPREAD_UP : SPREAD_DOWN;
 		}
@@ -235,8 +237,9 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 	CallSample *sample = &class->samples[class->nsamples];
 	double		ticks = (double) (int64) (stop + query->long_off_ticks - t->samples->timed_start);
 
-	class->latest_mean += (ticks - class->latest_mean) * (class->latest_mean > 0 ? 1 - INTERVALS_KEPT : 1);
-	/* a clock that goes backwards is not worth more than 0 here */
+	class->latest_mean += (ticks - class->latest_mean) *
+		(class->latest_mean > 0 ? 1 - INTERVALS_KEPT : 1);
+	/* if the clock went backwards, the time is 0 */
 	sample->ticks = stop > start ? (double) (stop - start) : 0;
 	sample->known = known;
 	sample->below = below;
@@ -249,8 +252,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 }
 
 /*
- * Closes a class.  If none was timed of a few calls after those that all were,
- * they are taken to be like them.
+ * Ends a class.  If none of its few last calls was timed, they are assumed to be like the previous
+ * ones, which were all timed.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)
@@ -265,11 +268,10 @@ end_class(NodeTiming *t, CallClass *class)
 	call_series_end(drawn);
 
 	/*
-	 * The largest one stands for as many calls as any other, but only as if
-	 * it had taken as long as the second largest: a winsorized mean, which
-	 * has a smaller mean squared error where few calls are much longer than
-	 * others (Rivest, Biometrika 81, 1994).  An interrupt of 5 us in one of
-	 * 50 timed calls of 0.1 us would double their mean.
+	 * The largest time counts as the second largest one: a winsorized mean,
+	 * which has a smaller mean squared error if few calls are much longer
+	 * than others (Rivest, Biometrika 81, 1994). An interrupt of 5 us in one
+	 * of 50 timed calls of 0.1 us would double their mean.
 	 */
 	if (class->second_largest > 0)
 		drawn->total -= (class->largest_gap - 1) * (class->largest - class->second_largest);

@@ -1,10 +1,9 @@
 /*
- * What stands before a node's function: it counts calls, and times some.
+ * Wrapper around a node's ExecProcNode function: counts all calls and times some.
  *
- * A node's "instrument" points into a NodeTiming, to what the server expects
- * there, and its ExecProcNode is one of two functions below.  In the common case
- * these count the call and pass it on.  A call that begins a loop, or that is to
- * be timed, comes to due_call().
+ * A node's "instrument" points to the server's Instrumentation within a NodeTiming, and its
+ * ExecProcNode is one of two functions below.  Usually they count the call and call the node's
+ * function. due_call() handles a call that begins a loop, or that is to be timed.
  */
 #include "postgres.h"
 
@@ -15,12 +14,12 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-/* Executions that are timed, in this process. */
+/* Timed executions of this process. */
 static dlist_head timed_queries = DLIST_STATIC_INIT(timed_queries);
 
 /*
- * The execution whose wrapper was called last, by the addresses of its nodes'
- * "instr".  size is 0 if there is none.
+ * Addresses of the nodes' "instr" of the execution whose wrapper was called last; size is 0 if
+ * there is none.
  */
 static TimingRange current_timings;
 
@@ -54,8 +53,8 @@ in_range(const PlanState *node, TimingRange range)
 }
 
 /*
- * Returns the NodeTiming that a node's "instrument" points into, of any execution
- * that is timed, and makes that execution the current one; NULL if there is none.
+ * Returns the NodeTiming that a node's "instrument" points into, for any timed execution, and makes
+ * that execution the current one; NULL if there is none.
  */
 static NodeTiming *
 find_node_timing(const PlanState *node)
@@ -76,18 +75,18 @@ find_node_timing(const PlanState *node)
 }
 
 /*
- * Returns a node's NodeTiming if the node is of the current execution and has this
- * kind of wrapper, else NULL.  Other extensions save and restore nodes' functions,
- * so that a wrapper is called for a node of another kind or another execution,
- * whose "instrument" may be the server's.  What that points to must not be read
- * before its address is known to be one of ours.
+ * Returns a node's NodeTiming if the node belongs to the current execution and has this kind of
+ * wrapper, else NULL.  Other extensions save and restore nodes' functions, so a wrapper may be
+ * called for a node of another kind or another execution, whose "instrument" may be the server's.
+ * It must not be dereferenced before its address is known to be within current_timings.
  */
 static inline NodeTiming *
 own_node_timing(const PlanState *node, bool unseen)
 {
 	NodeTiming *t = node_timing_of(node);
 
-	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, unseen)) ? t : NULL;
+	return likely(in_range(node, current_timings) && t->wrapped == wrapped_node(node, unseen)) ? t :
+		NULL;
 }
 
 static void
@@ -97,8 +96,8 @@ put_wrapper(NodeTiming *t)
 }
 
 /*
- * Executes a node whose wrapper is not the one that was called, see
- * own_node_timing(): by its own wrapper, or else as the server would.
+ * Executes a node that has another wrapper than the called one, see own_node_timing(): by its own
+ * wrapper, or else as the server would.
  */
 static pg_noinline TupleTableSlot *
 call_other(PlanState *node)
@@ -128,9 +127,8 @@ call_other(PlanState *node)
 }
 
 /*
- * A node whose function the server has exchanged while it was being called,
- * which is a Hash Join turned into a parallel one just below Gather: its first
- * call was timed by the server.
+ * Wrapper of a node whose function the server replaces during its first call: a Hash Join just
+ * below Gather, which becomes a parallel one.  The server times that call.
  */
 static TupleTableSlot *
 resumed_call(PlanState *node)
@@ -155,7 +153,7 @@ resumed_call(PlanState *node)
 	return t->call(node);
 }
 
-/* The function that the server gives a node before its first call. */
+/* Returns the function that the server gives a node before its first call. */
 static ExecProcNodeMtd
 server_function(void)
 {
@@ -201,14 +199,11 @@ server_call_function(const PlanState *node)
 	return node == NULL || node->instrument != NULL ? instrumented : node->ExecProcNodeReal;
 }
 
-/*
- * The first call of all: by now the server has done to the nodes below whatever
- * it does when an execution begins.
- */
+/* Called at a node's first call.  The server has initialized the nodes below by now. */
 static void
 begin(NodeTiming *t)
 {
-	/* as ExecProcNodeFirst() */
+	/* like ExecProcNodeFirst() */
 	check_stack_depth();
 
 	/* until now, an extension that replaced the wrapper could use the timer */
@@ -234,7 +229,7 @@ begin(NodeTiming *t)
 	}
 }
 
-/* What follows a call that returned no tuple is the first call of another loop. */
+/* After a call that returned no tuple, the next call begins another loop. */
 static inline void
 record_result(NodeTiming *t, TupleTableSlot *slot)
 {
@@ -248,8 +243,8 @@ record_result(NodeTiming *t, TupleTableSlot *slot)
 }
 
 /*
- * After a loop's first call, not before: some nodes rescan themselves in it,
- * once they know the values to look for, which is no end of a loop.
+ * Called after a loop's first call, because some nodes rescan themselves during it, when they know
+ * the values to search for.  That does not end a loop.
  */
 static inline void
 begin_loop(NodeTiming *t)
@@ -261,7 +256,7 @@ begin_loop(NodeTiming *t)
 	next_due(t) = t->first_calls + t->later_due;
 }
 
-/* The root, after a call that was timed. */
+/* Called for the root after a timed call. */
 static void
 record_root_call(NodeTiming *t, uint64 start, uint64 stop)
 {
@@ -273,7 +268,7 @@ record_root_call(NodeTiming *t, uint64 start, uint64 stop)
 		outside->last_ticks = stop;
 	else
 	{
-		/* not "stop": what has been done since is no part of the query */
+		/* not "stop": the time since then is not part of the query */
 		next_due(t) = 0;
 		t->returned = fenced_ticks() - t->query->off_ticks;
 	}
@@ -363,7 +358,7 @@ first_call(PlanState *node, NodeTiming *t)
 	return slot;
 }
 
-/* A call that need not be timed itself, but ends what is outside of the root's calls. */
+/* Counts a call that is not timed, but ends a period outside of the root's calls. */
 static pg_noinline void
 record_time_between_calls(NodeTiming *t)
 {
@@ -377,7 +372,7 @@ record_time_between_calls(NodeTiming *t)
 	next_due(t) = t->first_calls + t->later_due;
 }
 
-/* Whether this call begins a loop, and whether it is timed. */
+/* Handles a call that may begin a loop or be timed. */
 static pg_noinline TupleTableSlot *
 due_call(PlanState *node)
 {
@@ -395,13 +390,14 @@ due_call(PlanState *node)
 		if (!t->begun)
 			begin(t);
 	}
-	else if (!t->begun || !instr_in_loop(&t->instr) || t->ended || (t->is_root && t->query->rewound))
+	else if (!t->begun || !instr_in_loop(&t->instr) || t->ended ||
+			 (t->is_root && t->query->rewound))
 		return first_call(node, t);
 	if (t->returned != 0)
 		record_time_between_calls(t);
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
-	/* 0: a call that shall publish, see live_remind() */
+	/* 0: this call publishes, see live_remind() */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
@@ -416,10 +412,10 @@ due_call(PlanState *node)
 }
 
 /*
- * Counts a call that begins a loop, in short: false if it has to be looked at,
- * since it is to be timed, or is the very first one, in which some nodes rescan
- * themselves, or the loop before may have ended unseen, or loops are not looked
- * for (first_skip is 0 then, always).
+ * Counts a call that begins a loop, by the short way.  Returns false if the call needs due_call():
+ * it is to be timed; it is the very first one, in which some nodes rescan themselves; the end of
+ * the previous loop may not have been seen; or loops are not detected, in which case first_skip is
+ * always 0.
  */
 static inline bool
 count_first_call(NodeTiming *t)
@@ -436,9 +432,8 @@ count_first_call(NodeTiming *t)
 }
 
 /*
- * Within a node's call the plan may have been explained.  That is to be seen before
- * the inner side of a nested loop is rescanned, whose outer side the node may be, and
- * in a subplan.
+ * Detects that the plan was explained during a node's call.  This must be detected in a subplan,
+ * and on the outer side of a nested loop before the inner side is rescanned.
  */
 static inline bool
 was_read_within(const NodeTiming *t)
@@ -473,8 +468,8 @@ call_if_due(PlanState *node)
 }
 
 /*
- * In this function and the next the compiler saves no more registers than the
- * common case needs, since all that is rare is done by a call at the end.
+ * In this function and the next one, calls at the end handle all rare cases, so that the compiler
+ * saves only the registers of the common case.
  */
 static TupleTableSlot *
 counted_call(PlanState *node)
@@ -491,7 +486,7 @@ counted_call(PlanState *node)
 	return likely(!TupIsNull(slot) && !was_read_within(t)) ? slot : end_seen_call(t, slot);
 }
 
-/* Its result need not be looked at, so that it does not come back here. */
+/* The result need not be checked, so the node's function is called in tail position. */
 static TupleTableSlot *
 counted_call_unseen(PlanState *node)
 {
@@ -505,7 +500,7 @@ counted_call_unseen(PlanState *node)
 	return node->ExecProcNodeReal(node);
 }
 
-/* A counted call where the server shall count buffers, or WAL, at each call. */
+/* Wrapper for a node for which the server counts buffers or WAL at each call. */
 static TupleTableSlot *
 counted_call_with_usage(PlanState *node)
 {
@@ -518,16 +513,14 @@ counted_call_with_usage(PlanState *node)
 		return call_other(node);
 	InstrStartNode(&t->instr);
 	slot = t->counted_call(node);
-	/* InstrStopNode() would hide it */
+	/* InstrStopNode() would hide that the plan was explained */
 	if (unlikely(query_was_read(t->query)))
 		query_restore_loops(t->query, NULL);
 	InstrStopNode(&t->instr, 0);
 	return slot;
 }
 
-/*
- * A counted call of a node that executes shared subplans, or is the root of one.
- */
+/* Wrapper for a node that executes shared subplans, or is the root of one. */
 static TupleTableSlot *
 counted_call_with_uses(PlanState *node)
 {
@@ -552,7 +545,10 @@ counted_call_with_uses(PlanState *node)
 		subplan_set_use(use->outer);
 	if (t->use != NULL)
 	{
-		/* a call after the last tuple does no work: it is the latest user's */
+		/*
+		 * a call after the last tuple does no work, so it belongs to the
+		 * latest user
+		 */
 		if (t->calls_again == calls_again)
 		{
 			t->latest_use = t->use;

@@ -1,4 +1,4 @@
-/* Finds a plan's nodes, and installs a wrapper before each. */
+/* Finds a plan's nodes, and installs a wrapper around each. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -16,20 +16,20 @@
 #define SPARE_SAMPLES	32
 
 /*
- * How far apart nodes are: an odd number of lines, so that different ones are
- * not in the same sets of the caches.
+ * Distance of nodes: an odd number of cache lines, so that nodes are in different sets of the
+ * caches.
  */
 #define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
 
-/* While nodes are collected. */
+/* State while nodes are collected. */
 typedef struct Collection
 {
 	QueryTiming *query;
 	NodeTiming *parent;
-	char	   *timings;		/* of each plan_node_id */
+	char	   *timings;		/* by plan_node_id */
 } Collection;
 
-/* That of a list which refers to this node, or NULL. */
+/* Returns the subplan of a list whose root is this node, or NULL. */
 static const SubPlanState *
 subplan_among(const List *subplans, const PlanState *node)
 {
@@ -44,8 +44,8 @@ subplan_among(const List *subplans, const PlanState *node)
 }
 
 /*
- * Whether a subplan's tuples are read to the end of each loop.  A CTE that modifies data
- * is executed to its end, but by a call that no loop of a scan contains.
+ * Returns whether each loop of a subplan is read to its end.  A CTE that modifies data is executed
+ * to its end, but by a call outside of any loop of a scan.
  */
 static bool
 is_subplan_read_to_end(const NodeTiming *t)
@@ -57,9 +57,9 @@ is_subplan_read_to_end(const NodeTiming *t)
 }
 
 /*
- * Whether the loops of a node, on the inner side of a nested loop that a match
- * ends, can be told from the outer side's rows.  Where all calls are timed, or the
- * server counts usage, which notes loops by itself, they are better seen.
+ * Returns whether the outer side's rows determine the loops of a node on the inner side of a nested
+ * loop that a match ends.  If all calls are timed, or the server counts usage and thereby loops,
+ * the loops are detected directly.
  */
 static bool
 loops_follow_outer(const NodeTiming *t, const PlanState *join)
@@ -71,17 +71,14 @@ loops_follow_outer(const NodeTiming *t, const PlanState *join)
 		!instr_needs_usage(&t->instr) && !t->node->plan->parallel_aware;
 }
 
-/* How far a node is read, which is promised only where it is beyond doubt. */
+/* Returns how far a node is certainly read. */
 static InputReading
 node_reading(const NodeTiming *t)
 {
 	const PlanState *parent;
 	InputReading reading;
 
-	/*
-	 * the query as a whole is, but a cursor may be left, and a worker be told
-	 * to stop
-	 */
+	/* the whole query is, unless it is a cursor or executed by a worker */
 	if (t == t->query->root)
 		return IsParallelWorker() || t->query->may_stop ? INPUT_MAY_STOP : INPUT_READ_TO_END;
 	if (t->subplan != NULL)
@@ -99,7 +96,10 @@ node_reading(const NodeTiming *t)
 	return reading;
 }
 
-/* How far nodes are read depends on others, in no order where there are CTEs. */
+/*
+ * Determines how far all nodes are read.  Nodes depend on each other, with CTEs in no particular
+ * order.
+ */
 static void
 find_readings(QueryTiming *query)
 {
@@ -143,8 +143,8 @@ node_kind(const QueryTiming *query, const PlanState *node)
 		return NODE_UNTIMED;
 
 	/*
-	 * The server must not end the timing of a call that it has begun without
-	 * a timer.  Another extension's function stays where it is.
+	 * The server must not end the timing of a call that began without a
+	 * timer.  Another extension's function is not replaced.
 	 */
 	if (query->late && (plan_shape(node)->output == OUTPUT_WHOLE || !has_server_function(node)))
 		return NODE_UNTIMED;
@@ -162,7 +162,7 @@ collect_node(PlanState *node, void *context)
 	int			id = node->plan->plan_node_id;
 	NodeTiming *t;
 
-	/* a subplan may be referred to more than once */
+	/* several nodes may use one subplan */
 	if (id < 0 || id >= query->nnodes || query->nodes[id] != NULL)
 		return false;
 
@@ -179,7 +179,7 @@ collect_node(PlanState *node, void *context)
 	if (parent != NULL)
 	{
 		t->subplan = subplan_among(parent->node->initPlan, node);
-		/* an InitPlan is executed by whichever node first needs what it gives */
+		/* the node that first needs an InitPlan's result executes it */
 		t->dynamic = t->subplan != NULL && t->subplan->subplan->subLinkType != CTE_SUBLINK;
 		if (t->subplan == NULL)
 			t->subplan = subplan_among(parent->node->subPlan, node);
@@ -206,7 +206,10 @@ collect_node(PlanState *node, void *context)
 	return false;
 }
 
-/* Whether an ancestor's calls contain a node's, as far as that can be told of shared subplans. */
+/*
+ * Returns whether an ancestor's calls contain a node's, as far as this is known for shared
+ * subplans.
+ */
 static bool
 is_within(const NodeTiming *t, const NodeTiming *ancestor)
 {
@@ -215,14 +218,14 @@ is_within(const NodeTiming *t, const NodeTiming *ancestor)
 	return t != NULL;
 }
 
-/* Whether the server executes a CTE once more when all else is done. */
+/* Returns whether the server executes a CTE again at the end. */
 static bool
 is_finished_later(const NodeTiming *t)
 {
 	return list_member_ptr(t->query->desc->estate->es_auxmodifytables, t->node);
 }
 
-/* The node above whose calls contain all of this node's, or NULL. */
+/* Returns the nearest node above whose calls contain all of this node's, or NULL. */
 static NodeTiming *
 next_above(const NodeTiming *t)
 {
@@ -241,8 +244,8 @@ next_above(const NodeTiming *t)
 }
 
 /*
- * A node's calls are counted with timed calls of those above: of all of them, as a
- * rare long call may be one of a node further down.
+ * Adds a node to the lists of nodes below of all nodes above it, because a rare long call may be
+ * due to a node far below.
  */
 static void
 put_below(NodeTiming *t)
@@ -264,10 +267,10 @@ add_use(NodeTiming *user, const PlanState *root)
 	NodeTiming *subplan = root == NULL ? NULL : query_node(user->query, root);
 	SubplanUse *use;
 
-	/* a worker lacks those that it must not execute */
+	/* a worker lacks the subplans that it must not execute */
 	if (subplan == NULL)
 		return;
-	/* a node may use one in more than one expression */
+	/* a node may use a subplan in several expressions */
 	for (use = user->query->uses; use != NULL && use->user == user; use = use->next)
 	{
 		if (use->subplan == subplan)
@@ -280,7 +283,7 @@ add_use(NodeTiming *user, const PlanState *root)
 	user->query->uses = use;
 }
 
-/* All uses of subplans by nodes. */
+/* Collects all uses of subplans by nodes. */
 static void
 collect_uses(QueryTiming *query)
 {
@@ -300,9 +303,8 @@ collect_uses(QueryTiming *query)
 }
 
 /*
- * Finds the node that calls each subplan, or that it is shared.  The server calls a
- * CTE that modifies data in ExecutorFinish() again, or, if no node scans it, only
- * there: such calls are part of no node's.
+ * Finds the node that calls each subplan, or that several do.  The server calls a CTE that modifies
+ * data again in ExecutorFinish(), or only there if no node scans it: such calls belong to no node.
  */
 static void
 find_users(QueryTiming *query)
@@ -335,8 +337,8 @@ find_users(QueryTiming *query)
 }
 
 /*
- * Has calls of shared subplans counted by user.  Those during no call of a user whose
- * calls we see are of a user without a wrapper, or of none.
+ * Has calls of shared subplans counted by user.  Calls outside of any counted call of a user belong
+ * to a user without a wrapper, or to none.
  */
 static void
 share_subplans(QueryTiming *query)
@@ -366,7 +368,7 @@ share_subplans(QueryTiming *query)
 	}
 }
 
-/* Called when the query's memory goes, after an error, too. */
+/* Reset callback of the query's memory context; called after an error, too. */
 static void
 end_timing(void *arg)
 {
@@ -400,16 +402,18 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	query->late = options->late;
 	query->publish_due = PG_UINT64_MAX;
 	(void) find_extent(desc->planstate, query);
-	collection.timings = (char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
+	collection.timings =
+		(char *) CACHELINEALIGN(palloc0(NODE_STRIDE * query->nnodes + PG_CACHE_LINE_SIZE));
 	wrappers_register(query, collection.timings, NODE_STRIDE * query->nnodes);
 	query->at_end.func = end_timing;
 	query->at_end.arg = query;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/* workers are to count rows alone, as the nodes here */
+	/* workers count only rows, like the nodes here */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
-		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) | INSTRUMENT_ROWS;
+		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
+			INSTRUMENT_ROWS;
 	query->nodes = palloc0(sizeof(NodeTiming *) * query->nnodes);
 	(void) collect_node(desc->planstate, &collection);
 	query->root = query_node(query, desc->planstate);
@@ -431,8 +435,10 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 		if (t == NULL || t->kind != NODE_SAMPLED)
 			continue;
 		/* see counted_call() */
-		t->seen = !is_read_to_end(t) || t->rescanned || (query->watcher != NULL && !plan_end_shows(t->node)) ||
-			(t->parent != NULL && IsA(t->parent->node, NestLoopState) && outerPlanState(t->parent->node) == t->node);
+		t->seen = !is_read_to_end(t) || t->rescanned ||
+			(query->watcher != NULL && !plan_end_shows(t->node)) ||
+			(t->parent != NULL && IsA(t->parent->node, NestLoopState) &&
+			 outerPlanState(t->parent->node) == t->node);
 		install_wrapper(t);
 	}
 	MemoryContextSwitchTo(old);

@@ -1,4 +1,4 @@
-/* From what was counted and timed to the estimates of a plan. */
+/* Makes a plan's estimates from counts and timed calls. */
 #include "postgres.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "explain/plan_attach.h"
 #include "explain/plan_record.h"
 
-/* Rows that a node has returned. */
+/* Returns the number of rows that a node has returned. */
 static double
 returned_rows(const NodeTiming *t)
 {
@@ -25,7 +25,7 @@ loops_of(const NodeTiming *t)
 	return (double) t->first_calls - t->calls_again;
 }
 
-/* All of the node's calls were timed by the server. */
+/* Makes the record of a node that the server has timed at all calls. */
 static void
 record_server_times(const InstrCounts *counts, int64 calls, NodeRecord *record)
 {
@@ -42,7 +42,8 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 	const NodeSamples *samples = t->samples;
 	const CallClass *first = &samples->first;
 	double		error;
-	double		prior = samples->hidden_ticks > 0 ? samples->hidden_prior_ticks / samples->hidden_ticks : 0;
+	double		prior = samples->hidden_ticks > 0 ?
+		samples->hidden_prior_ticks / samples->hidden_ticks : 0;
 	double		share = long_gap_share(prior, samples->long_seen, samples->long_certain,
 									   samples->long_expected, &error);
 	double		first_ns = scale * (first->all_timed_sum + samples->long_first_ticks);
@@ -50,11 +51,14 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 	record->calls = t->calls;
 	record->timed = first->all_timed + samples->later.all_timed + drawn.timed;
 	record->rows = returned_rows(t);
-	/* those that a foreign server has changed without handing them out */
+
+	/*
+	 * including rows that a foreign server has changed without returning them
+	 */
 	if (plan_shape(t->node)->counts_rows)
 		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
-	/* where few calls are long by nature, that is worth no note */
+	/* no note for nodes whose calls vary by their nature */
 	if (!t->calls_vary)
 		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
 	record->removed[0] = counts->removed[0];
@@ -62,25 +66,26 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 	if (first->drawn.timed > 0)
 		first_ns += scale * first->drawn_sum *
 			(double) first->drawn.calls / (double) first->drawn.timed;
-	record->total_ns = scale * (t->known + drawn.total + samples->long_ticks + share * drawn.hidden);
-	record->variance = scale * scale * (drawn.variance + error * error * drawn.hidden * drawn.hidden);
+	record->total_ns = scale *
+		(t->known + drawn.total + samples->long_ticks + share * drawn.hidden);
+	record->variance = scale * scale *
+		(drawn.variance + error * error * drawn.hidden * drawn.hidden);
 	if (t->reading == INPUT_ENDED_BY_MATCH && t->calls > 0)
 		first_ns += record->total_ns * Min(record->loops / (double) t->calls, 1);
 	record->first_ns = first_ns;
 }
 
 /*
- * A node of which no call came to a wrapper.  The server has called and timed it:
- * in a parallel Hash Join, whose function it has exchanged and which returned
- * nothing in its first call, and where another extension has put the server's
- * function in place of the wrapper.
+ * Makes the record of a node without calls of a wrapper.  The server has called and timed it: a
+ * parallel Hash Join, whose function the server has replaced and whose first call returned nothing;
+ * or a node whose wrapper another extension has replaced by the server's function.
  */
 static void
 record_server_calls(const NodeTiming *t, InstrCounts counts, NodeRecord *record)
 {
 	InstrCounts worker;
 
-	/* the server has added its workers to its own */
+	/* the server adds its workers to the leader */
 	for (int i = 0; instr_of_worker(t->node, i, &worker); i++)
 	{
 		counts.rows -= worker.rows;
@@ -96,8 +101,8 @@ record_server_calls(const NodeTiming *t, InstrCounts counts, NodeRecord *record)
 }
 
 /*
- * The server's time of a node, without that of other processes.  If no other node is timed, its
- * part of that is in proportion: nothing reads the clock meanwhile.
+ * Returns the server's time of a node without that of other processes.  If no other node is timed,
+ * the latter is divided in proportion, because nothing reads the clock meanwhile.
  */
 static double
 server_ns(const NodeTiming *t, double ns)
@@ -143,7 +148,7 @@ record_show_counts(QueryTiming *query)
 		ended = *t;
 		end_loop(&ended);
 		rows = returned_rows(&ended);
-		/* (other loops are counted by the server) */
+		/* (the server counts other loops) */
 		loops = t->reading == INPUT_ENDED_BY_MATCH ? loops_of(&ended) : 0;
 		instr_add_counts(&t->instr, rows - t->shown_rows, loops - t->shown_loops);
 		t->shown_rows = rows;
@@ -167,10 +172,7 @@ record_add(NodeRecord *sum, const NodeRecord *record)
 	sum->rare_ns += record->rare_ns;
 }
 
-/*
- * Where the server itself counts, it has added up its workers by now, which have
- * counted so much.
- */
+/* Subtracts a worker's counts, which the server has added to the leader's. */
 static void
 take_off_worker(const NodeTiming *t, const NodeRecord *worker, NodeRecord *leader)
 {
@@ -187,7 +189,7 @@ take_off_worker(const NodeTiming *t, const NodeRecord *worker, NodeRecord *leade
 		leader->rows -= worker->rows;
 }
 
-/* Workers in which a node is not timed: what the server has counted there. */
+/* Adds what the server has counted in workers in which the node is not timed. */
 static void
 add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 {
@@ -284,8 +286,8 @@ record_part_estimate(const SubplanUse *use, int nworkers, const NodeRecord *work
 }
 
 /*
- * What comes before the root's first call and after its last, as far as these were
- * timed, which is where workers end and triggers fire; and what is between its
+ * Sets the time outside of the root's calls: before the first and after the last one, as far as
+ * these were timed, which includes the end of workers and the firing of triggers; and between its
  * calls.
  */
 void

@@ -1,4 +1,4 @@
-/* What is kept of a plan while it is timed: the run as a whole. */
+/* State of a timed plan: the run as a whole. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -8,31 +8,39 @@
 #include "explain/query_timing.h"
 #include "explain/timing_clock.h"
 
-/* A run of so long tells the TSC's frequency well enough, to 0.1 %. */
+/* Duration, in ns, of a run that shows the TSC's frequency to 0.1 %. */
 #define LONG_RUN_NS		100000
 
-/* Least length of a long gap: more than an interrupt, less than another process's turn. */
+/*
+ * Least length of a long gap, in ns: longer than an interrupt, shorter than a time slice of another
+ * process.
+ */
 #define LONG_CALL_NS	20000
 
 /*
- * Length of a gap after which the kernel is asked for how long other processes had the processor,
- * even if other gaps are as long.  Asking takes 2 us.
+ * Length of a gap, in ns, after which the kernel is always asked for how long other processes had
+ * the processor.  Asking takes 2 us.
  */
 #define ASK_NS			500000
 
 /* Least excess of a long gap, in multiples of interval_spread. */
 #define MANY_SPREADS	8
 
-/* Prior weight of a node in a long gap if a node above it does long work of its own; other nodes have 1. */
+/*
+ * Prior weight of a node in a long gap if a node above it does long work of its own; other nodes
+ * have 1.
+ */
 #define EXPLAINED_WEIGHT	0.1
 
-/* Ratio of a gap's length to the time of other processes in it: afterwards the caches are cold. */
+/*
+ * Ratio of a gap's length to the time of other processes in it.  It is above 1 because the caches
+ * are cold afterwards.
+ */
 #define TURN_COST		1.25
 
 /*
- * What timing a call adds to a query, as against in the loops of
- * call_calibration.c: the processor has to end what it does ahead.  Measured, see
- * doc/diary.md.
+ * Ratio of the cost of a timed call in a query to that in the loops of call_calibration.c.  In a
+ * query, a reading prevents the processor from executing ahead.  Measured, see doc/diary.md.
  */
 #define TIMED_IN_QUERY	3
 
@@ -46,13 +54,14 @@ query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
 	query->ticks_per_ns = ticks_per_ns;
 	query->long_ticks = LONG_CALL_NS * ticks_per_ns;
 	query->ask_ticks = ASK_NS * ticks_per_ns;
-	policy_init(&query->policy, query->max_overhead / 100, TIMED_IN_QUERY * cost->timed_ns * ticks_per_ns,
+	policy_init(&query->policy, query->max_overhead / 100,
+				TIMED_IN_QUERY * cost->timed_ns * ticks_per_ns,
 				Max(query->sampling, 1), query->long_ticks, now_ticks());
 }
 
 /*
- * Takes off what asking the kernel has taken since the latest reading.  If other processes have
- * had the processor meanwhile, the next answer says so.
+ * Subtracts the time since the latest reading, in which the kernel was asked.  The next answer
+ * includes other processes in this time.
  */
 void
 query_take_off(QueryTiming *query)
@@ -70,7 +79,7 @@ query_timing_start(QueryTiming *query)
 	query->start_ns = reference_ns();
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
-	/* within the run, as what the kernel says at its end */
+	/* within the run, as the reading at its end */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);
@@ -96,7 +105,10 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 	}
 }
 
-/* Whether a node has read its input to the end, and has begun no other loop since "t" was timed last. */
+/*
+ * Returns whether a node has read its input to the end, and has not begun another loop since "t"
+ * was last timed.
+ */
 static bool
 input_is_over(const NodeTiming *t, const NodeTiming *input)
 {
@@ -107,9 +119,9 @@ input_is_over(const NodeTiming *t, const NodeTiming *input)
 }
 
 /*
- * How likely a node has spent a gap, relative to another node: 0 unless an untimed call has begun since
- * its latest timed one, and less if a node above does work of its own now and then.  "open" is
- * the node whose timed call lasted for all of the gap, or NULL; "waited" tells whether the process has
+ * Returns the weight of a node as the cause of a gap, relative to other nodes: 0 unless an untimed
+ * call has begun since its latest timed one, and less if a node above works by itself at times.
+ * "open" is the node whose timed call lasted for the whole gap, or NULL; "waited": the process has
  * slept in it.
  */
 static double
@@ -135,14 +147,14 @@ gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, 
 	return open == NULL && !(waited && IsParallelWorker()) ? weight : 0;
 }
 
-/* Whether the node's latest call is a timed one. */
+/* Returns whether the node's latest call is a timed one. */
 static bool
 is_timed(const NodeTiming *t)
 {
 	return t->samples != NULL && t->calls == t->samples->timed_at;
 }
 
-/* Adds a long gap to a node that has spent it in a call. */
+/* Adds a long gap to a node in whose call it certainly was. */
 static void
 add_long_gap(NodeTiming *t, double ticks)
 {
@@ -177,16 +189,16 @@ add_hidden_gap(NodeSamples *samples, double ticks)
 }
 
 /*
- * Adds a long gap to the nodes that have spent it, and to those that may have: an untimed call
- * may have been long, or the process was stopped.
+ * Adds a long gap to the nodes in which it certainly was, and to those in which it may have been,
+ * because an untimed call was long or the process was stopped.
  */
 static void
 attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, double ticks)
 {
 	const NodeTiming *open = t;
-	bool		outside = true; /* of the root's calls */
-	double		sum = 1;		/* of the weights: 1 for the work of "open"
-								 * itself, or outside */
+	bool		outside = true; /* the gap is outside of the root's calls */
+	double		sum = 1;		/* sum of weights; 1 is for the own work of
+								 * "open", or outside */
 
 	if (!within)
 	{
@@ -203,7 +215,8 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 	for (int id = 0; id < query->nnodes && query->root->returned == 0; id++)
 	{
 		if (query->nodes[id] != NULL && query->nodes[id]->samples != NULL)
-			sum += query->nodes[id]->samples->gap_weight = gap_weight(query->nodes[id], t, open, waited);
+			sum += query->nodes[id]->samples->gap_weight =
+				gap_weight(query->nodes[id], t, open, waited);
 	}
 	for (int id = 0; id < query->nnodes && sum > 1; id++)
 	{
@@ -238,13 +251,14 @@ add_off_ticks(QueryTiming *query, double ticks)
 	}
 }
 
-/* Asks the kernel for how long other processes had the processor since the last time.  Returns ns. */
+/* Returns for how many ns other processes had the processor since the last call. */
 static double
 ask_usage(QueryTiming *query)
 {
 	CpuUsage	usage = cpu_usage_after();
 	uint64		now_ns = reference_ns();
-	double		ns = preempted_ns(&query->usage, &usage, (double) (int64) (now_ns - query->usage_ns));
+	double		ns =
+		preempted_ns(&query->usage, &usage, (double) (int64) (now_ns - query->usage_ns));
 
 	query->usage = usage;
 	query->usage_ns = now_ns;
@@ -252,8 +266,9 @@ ask_usage(QueryTiming *query)
 }
 
 /*
- * Returns the expected length of a gap.  Within a timed call it is the mean of the latest calls
- * of the class; before one it follows from the number of calls since the latest timed one.
+ * Returns the expected length of a gap.  Within a timed call it is the mean of the latest calls of
+ * the class; before a timed call it is proportional to the number of calls since the latest timed
+ * one.
  */
 static double
 ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, double ticks)
@@ -268,17 +283,19 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 		return 0;
 	interval = (double) (int64) (query->last_reading - query->off_ticks + query->long_off_ticks -
 								 samples->timed_start);
-	excess = interval - (double) (t->calls - samples->timed_at) * samples->interval_ticks / samples->interval_calls;
+	excess = interval - (double) (t->calls - samples->timed_at) * samples->interval_ticks /
+		samples->interval_calls;
 	return Max(ticks - excess, 0);
 }
 
-/* Ends a gap between two readings of the clock that may be a long one.  Returns the reading. */
+/* Ends a gap between two readings, which may be a long one.  Returns the reading. */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 {
 	bool		known = t != NULL && t->samples != NULL;
 	double		ordinary = known ? ordinary_ticks(query, t, within, ticks) : 0;
-	double		least = Max(query->long_ticks, known ? MANY_SPREADS * t->samples->interval_spread : 0);
+	double		least =
+		Max(query->long_ticks, known ? MANY_SPREADS * t->samples->interval_spread : 0);
 	double		waits = query->usage.waits;
 	double		own;
 	double		off;
@@ -325,8 +342,8 @@ query_timing_ran(QueryTiming *query)
 	query->outside.last_ticks = 0;
 
 	/*
-	 * what the root's next call follows, if there will be one, is no part of
-	 * the query
+	 * the time after the root's latest call, up to a further one, is not part
+	 * of the query
 	 */
 	if (root->returned != 0)
 	{
@@ -340,10 +357,7 @@ query_timing_resume(QueryTiming *query, bool again)
 {
 	uint64		pause = now_ticks() - query->last_reading;
 
-	/*
-	 * what this process does between two parts of a cursor is no part of the
-	 * query
-	 */
+	/* the time between two parts of a cursor is not part of the query */
 	if ((double) pause > query->ask_ticks)
 		(void) ask_usage(query);
 	pause = now_ticks() - query->last_reading;
@@ -367,7 +381,7 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	/* as from one timed call to the next one: triggers may have fired */
+	/* as between two timed calls, because triggers may have fired */
 	uint64		stop = query_reading(query, NULL, false);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
@@ -393,8 +407,9 @@ query_ns_per_tick(const QueryTiming *query)
 double
 query_run_ns(const QueryTiming *query)
 {
-	double		ticks = (double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
+	double		ticks =
+		(double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
 
-	/* not by the reference, of which a reading may be a system call */
+	/* not by the reference clock, whose reading may be a system call */
 	return Max(ticks, 0) * query_ns_per_tick(query);
 }

@@ -1,8 +1,8 @@
 /*
- * What is kept of a plan while it is timed: its nodes' calls and loops.
+ * State of a timed plan: the calls and loops of its nodes.
  *
- * A loop of a node is what the server calls so: from its first call, or from a
- * rescan, to the call that returns no tuple, or to the next rescan.
+ * A loop of a node is that of the server: from its first call, or from a rescan, to the call that
+ * returns no tuple, or to the next rescan.
  */
 #ifndef CLOCKTIMING_QUERY_TIMING_H
 #define CLOCKTIMING_QUERY_TIMING_H
@@ -17,197 +17,210 @@
 #include "explain/server_instr.h"
 #include "explain/timing_clock.h"
 
-/* Of more nodes below, calls are not counted together with a timed one, which would take too long. */
+/*
+ * Number of nodes below a node whose calls are counted together with its timed calls; more would
+ * take too long.
+ */
 #define MAX_BELOW		16
 
-/* A call that was timed. */
+/* A timed call. */
 typedef struct CallSample
 {
 	double		ticks;
-	double		known;			/* part of them that is of calls below which
-								 * were timed while all were */
+	double		known;			/* part of the ticks that calls below took
+								 * while all of them were timed */
 	CallsBelow	below;
-	struct SubplanUse *use;		/* of a shared subplan, else NULL */
+	struct SubplanUse *use;		/* for a shared subplan, else NULL */
 } CallSample;
 
 /*
- * Calls of a node that are alike: those that begin a loop, or those that follow.
- * The first ones of Sort, Aggregate and their like do all of the node's work.
+ * A class of similar calls of a node: those that begin a loop, or the others.  In Sort, Aggregate
+ * and similar nodes the first call does all of the work.
  */
 typedef struct CallClass
 {
-	SamplingClass policy;		/* gap 0: none is timed */
+	SamplingClass policy;		/* gap 0: no call is timed */
 	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
-	int64		before;			/* calls before the gap was chosen */
+	int64		before;			/* number of calls before the gap was chosen */
 	int			nsamples;
-	CallSample	samples[POLICY_BATCH];	/* the latest, not yet used: a query
-										 * has the caches for itself meanwhile */
+	CallSample	samples[POLICY_BATCH];	/* latest times, not yet added up, so
+										 * that adding up does not displace
+										 * the query's data from the caches */
 
-	int64		all_timed;		/* calls that were timed while all were */
-	double		all_timed_sum;	/* of their durations */
-	double		latest_mean;	/* of the latest timed calls, with long gaps */
+	int64		all_timed;		/* number of calls that were timed while all
+								 * were */
+	double		all_timed_sum;	/* sum of their durations */
+	double		latest_mean;	/* mean of the latest timed calls, including
+								 * long gaps */
 
-	/*
-	 * of the calls timed at random, less what follows from what was done
-	 * below
-	 */
+	/* of the calls timed at random, without what the counts below explain */
 	double		largest;
 	double		second_largest;
-	int			largest_gap;	/* of the largest one */
-	CallSeries	drawn;			/* calls timed at random, in ticks, less what
-								 * is known */
-	double		drawn_sum;		/* of their durations */
+	int			largest_gap;	/* gap of the largest one */
+	CallSeries	drawn;			/* calls timed at random, in ticks, without
+								 * their known part */
+	double		drawn_sum;		/* sum of their durations */
 } CallClass;
 
 /*
- * What is needed for calls that are timed only.  It is apart, so that what is
- * needed at each call fits into few lines of the caches; and only nodes that are
- * executed have it, as it takes five kilobytes.
+ * State that only timed calls need.  It is separate, so that the state for every call fits into few
+ * cache lines.  Only executed nodes have it, because it has five kilobytes.
  */
 typedef struct NodeSamples
 {
 	CallClass	first;
 	CallClass	later;
-	CallStratum known_calls;	/* those of both that were all timed */
-	int64		timed_at;		/* NodeTiming.calls at the latest timed call, */
-	int64		timed_first;	/* first_calls, */
-	uint64		timed_start;	/* and its start, long gaps not taken off */
-
-	/* from the start of a timed call to that of the next one, with long gaps */
-	double		interval_ticks; /* sums over the latest ones */
-	double		interval_calls;
-	double		interval_spread;	/* about the 80th percentile of what they
-									 * differ from that */
+	CallStratum known_calls;	/* calls of both classes that were timed while
+								 * all were */
+	int64		timed_at;		/* value of NodeTiming.calls at the latest
+								 * timed call, */
+	int64		timed_first;	/* value of first_calls, */
+	uint64		timed_start;	/* and its start, including long gaps */
 
 	/*
-	 * Long gaps between readings of the clock, which are in no sample.
-	 * Certain are those within a timed call, of this node or one below it;
-	 * hidden are those in which an untimed call may have been long.
+	 * from the start of a timed call to that of the next one, including long
+	 * gaps
+	 */
+	double		interval_ticks; /* sums over the latest intervals */
+	double		interval_calls;
+	double		interval_spread;	/* about the 80th percentile of their
+									 * deviations */
+
+	/*
+	 * Long gaps between readings, which are in no sample.  Certain gaps are
+	 * within a timed call of this node or of one below it; in hidden gaps an
+	 * untimed call may have been long.
 	 */
 	double		long_ticks;		/* certain */
-	double		long_first_ticks;	/* of them, in loops' first calls */
+	double		long_first_ticks;	/* part of them in loops' first calls */
 	double		hidden_ticks;
-	double		hidden_prior_ticks; /* of them, the node's by first guess */
-	double		gap_weight;		/* of the latest long gap */
+	double		hidden_prior_ticks; /* part of the hidden gaps by prior
+									 * weights */
+	double		gap_weight;		/* weight in the latest long gap */
 	int64		long_seen;		/* see long_gap_share() */
 	double		long_certain;
 	double		long_expected;
 } NodeSamples;
 
 /*
- * Calls of a subplan that several nodes execute, or a CTE that is executed again when
- * all else is done: those made by one of the nodes.
+ * Use of a subplan by one node, if several nodes execute the subplan, or if it is a CTE that is
+ * executed again at the end.
  */
 typedef struct SubplanUse
 {
 	struct NodeTiming *subplan;
 	struct NodeTiming *user;	/* NULL: no node */
-	struct SubplanUse *next;	/* of the query */
+	struct SubplanUse *next;	/* next use in the query */
 	struct SubplanUse *next_of_user;
-	struct SubplanUse *outer;	/* during a call of the user: the use that the
-								 * call has interrupted */
+	struct SubplanUse *outer;	/* during a call of the user: the use that
+								 * this call has interrupted */
 	int64		calls;
 	int64		first_calls;
-	double		ticks;			/* of all calls, estimated from the timed ones */
-	int			place;			/* in the plan's estimate */
+	double		ticks;			/* estimated time of all its calls */
+	int			place;			/* place in the plan's estimate */
 } SubplanUse;
 
-/* As processors have it. */
+/* Size of a cache line. */
 #define LINE_SIZE		64
 
 typedef struct NodeTiming
 {
-	/* needed by first calls: one line of the caches */
-	int64		first_skip;		/* of them, until one is timed; 0: the next,
-								 * or none was yet */
+	/* needed by first calls: one cache line */
+	int64		first_skip;		/* number of first calls before the next timed
+								 * one; 0: the next one, or none was timed yet */
 	int64		first_calls;
-	int64		later_due;		/* after so many other calls one is timed */
-	int64		calls_before;	/* this loop */
-	int64		ends;			/* calls that returned no tuple; not counted
-								 * if read to the end: each loop has one */
+	int64		later_due;		/* number of the next timed later call */
+	int64		calls_before;	/* number of calls before this loop */
+	int64		ends;			/* number of calls without a tuple; not
+								 * counted if read to the end, because each
+								 * loop has one */
 	struct QueryTiming *query;
-	bool		ended;			/* the latest call was one of those, and seen */
+	bool		ended;			/* the latest call returned no tuple, and this
+								 * was checked */
 	bool		begun;
-	bool		in_loop;		/* of a loop the first call is over; also
+	bool		in_loop;		/* the first call of the loop has ended; also
 								 * after a rescan */
-	bool		dynamic;		/* the parent is known when it is first called */
+	bool		dynamic;		/* its parent is determined at its first call */
 	bool		is_root;
-	bool		calls_vary;		/* or those of a node below */
+	bool		calls_vary;		/* its calls vary, or those of a node below */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
-	uint64		returned;		/* the root: when a call that was timed was
-								 * over, and another one follows */
-
-	/* needed by all calls: another line, with the beginning of "instr" */
-	NodeSamples *samples;		/* NULL before the first call */
-	int64		calls;
-	uintptr_t	wrapped;		/* the node and its kind of wrapper, see
-								 * wrapped_node(); 0: no wrapper */
-
-	/* the server sees this as the node's "instrument"; see next_due() */
-	NodeInstr	instr;
-
-	double		calls_again;	/* first calls that do not begin a loop */
-	double		shown_rows;		/* see record_show_counts() */
-	double		shown_loops;
-	ExecProcNodeMtd counted_call;	/* one of call_wrapper.c's */
-	ExecProcNodeMtd usage_call; /* counted_call, or around it what counts
-								 * usage */
-	ExecProcNodeMtd call;		/* usage_call, or around it what tells shared
-								 * subplans' callers apart */
-	SubplanUse *uses;			/* of shared subplans by this node */
-	SubplanUse *use;			/* of this shared subplan: the one that calls
-								 * it now */
-	SubplanUse *latest_use;		/* and the one of the latest call */
+	uint64		returned;		/* the root: end of the latest timed call,
+								 * after which another one follows */
 
 	/*
-	 * Time of calls while all were timed, of this node and below it.  What
-	 * the others take is estimated from those drawn, less the time known.
+	 * needed by all calls: another cache line, with the beginning of "instr"
+	 */
+	NodeSamples *samples;		/* NULL before the first call */
+	int64		calls;
+	uintptr_t	wrapped;		/* address of the node and kind of its
+								 * wrapper, see wrapped_node(); 0: no wrapper */
+
+	/* the node's "instrument" points here; see next_due() */
+	NodeInstr	instr;
+
+	double		calls_again;	/* number of first calls that do not begin a
+								 * loop */
+	double		shown_rows;		/* see record_show_counts() */
+	double		shown_loops;
+	ExecProcNodeMtd counted_call;	/* one of the wrappers of call_wrapper.c */
+	ExecProcNodeMtd usage_call; /* counted_call, or a wrapper around it that
+								 * counts usage */
+	ExecProcNodeMtd call;		/* usage_call, or a wrapper around it for
+								 * shared subplans */
+	SubplanUse *uses;			/* uses of shared subplans by this node */
+	SubplanUse *use;			/* of this shared subplan: its present use */
+	SubplanUse *latest_use;		/* use of its latest call */
+
+	/*
+	 * Time of calls while all were timed, of this node and below it.  The
+	 * time of other calls is estimated from the sample without known parts.
 	 */
 	double		known;
-	double		off_ticks;		/* while the server has timed the node */
+	double		off_ticks;		/* time off the CPU while the server was
+								 * timing the node */
 
 	int			id;				/* plan_node_id */
-	int			place;			/* in EXPLAIN's order */
+	int			place;			/* place in EXPLAIN's order */
 	PlanState  *node;
-	struct NodeTiming **below;	/* nodes that its calls call: nbelow, up to
-								 * MAX_BELOW */
+	struct NodeTiming **below;	/* nodes called within its calls: nbelow, at
+								 * most MAX_BELOW */
 	int			nbelow;
-	struct NodeTiming *parent;	/* whose calls contain this node's; of a
-								 * shared subplan the user that calls it now */
+	struct NodeTiming *parent;	/* node whose calls contain this node's; of a
+								 * shared subplan the present user */
 	struct NodeTiming *child;
 	struct NodeTiming *sibling;
-	const SubPlanState *subplan;	/* whose root it is, or NULL */
-	bool		rescanned;		/* the root of one that is rescanned before
-								 * each evaluation */
-	bool		seen;			/* results of its calls are looked at */
-	bool		was_called;		/* before its wrapper was installed */
-	int			nuses;			/* nodes that execute this subplan */
-	bool		is_shared;		/* they are told apart */
-	double		uses_ticks;		/* sum of the uses' ticks */
+	const SubPlanState *subplan;	/* subplan whose root it is, or NULL */
+	bool		rescanned;		/* the root of a subplan that is rescanned
+								 * before each evaluation */
+	bool		seen;			/* results of its calls are checked */
+	bool		was_called;		/* called before its wrapper was installed */
+	int			nuses;			/* number of nodes that execute this subplan */
+	bool		is_shared;		/* calls are counted by user */
+	double		uses_ticks;		/* sum of the ticks of its uses */
 
-	/* of the timed call that is under way */
-	uint64		call_start;		/* its start; 0: no timed call is under way */
+	/* of the current timed call */
+	uint64		call_start;		/* its start; 0: there is none */
 	double		call_known;		/* value of "known" at its start */
 } NodeTiming;
 
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
-/* What is outside of the root's calls. */
+/* Time outside of the root's calls. */
 typedef struct OutsideCalls
 {
-	uint64		first_ticks;	/* the first call began; 0: it was not timed */
-	uint64		last_ticks;		/* the last call ended; 0: it was not timed */
-	double		sum;			/* of times between calls, in ticks */
+	uint64		first_ticks;	/* start of the first call; 0: not timed */
+	uint64		last_ticks;		/* end of the last call; 0: not timed */
+	double		sum;			/* sum of times between calls, in ticks */
 	double		sum_sq;
-	double		long_sum;		/* of those that count once */
-	double		ends;			/* from a last call to the end of
+	double		long_sum;		/* sum of those that occur once */
+	double		ends;			/* sum of times from a last call to the end of
 								 * ExecutorRun() */
 	int64		n;
 } OutsideCalls;
 
-/* The addresses of an execution's NodeTimings, from the first one's "instr". */
+/* Addresses of an execution's NodeTimings, from the first "instr" on. */
 typedef struct TimingRange
 {
 	uintptr_t	begin;
@@ -217,70 +230,71 @@ typedef struct TimingRange
 typedef struct QueryTiming
 {
 	QueryDesc  *desc;
-	MemoryContext context;		/* the query's */
-	dlist_node	link;			/* in the list of executions that are timed */
+	MemoryContext context;		/* context of the query */
+	dlist_node	link;			/* link in the list of timed executions */
 	TimingRange timings;
 	int			sampling;		/* as in NodeTimingOptions */
 	int			only_node;
 	double		max_overhead;
 	bool		may_stop;
 	bool		no_workers;
-	bool		all_timed;		/* and gaps are not adapted */
+	bool		all_timed;		/* gaps are not adapted */
 	bool		late;			/* as in NodeTimingOptions */
-	const struct ExecutionWatcher *watcher; /* publishes the counters while it
-											 * runs, so that all nodes are
-											 * "seen"; or NULL */
-	uint64		publish_due;	/* publish() is due from this reading of the
-								 * clock on */
-	struct LiveExecution *live; /* for the watcher; or NULL */
+	const struct ExecutionWatcher *watcher; /* publishes the counters, so that
+											 * all nodes are "seen"; or NULL */
+	uint64		publish_due;	/* reading of the clock from which on
+								 * publish() is due */
+	struct LiveExecution *live; /* state of the watcher; or NULL */
 	volatile bool publish_now;	/* the next call publishes, see watch_call() */
 
-	int			nnodes;			/* plan_node_ids are below */
-	NodeTiming **nodes;			/* by plan_node_id; NULL: there is none */
+	int			nnodes;			/* upper limit of the plan_node_ids */
+	NodeTiming **nodes;			/* by plan_node_id; NULL: no such node */
 	int			nplaces;
-	int			nworkers;		/* that the plan may have */
+	int			nworkers;		/* maximum number of workers */
 	NodeTiming *root;
 	SubplanUse *uses;
-	int			nparts;			/* uses by nodes */
-	NodeSamples *spare;			/* for nodes that begin */
+	int			nparts;			/* number of uses by nodes */
+	NodeSamples *spare;			/* samples for nodes that begin */
 	int			nspare;
 	struct TimedTrigger *triggers;
 	MemoryContextCallback at_end;
 
-	NodeTiming *innermost;		/* whose call is executed, of those looked at */
+	NodeTiming *innermost;		/* innermost "seen" node whose call is being
+								 * executed */
 	OutsideCalls outside;
 	CallCost	cost;
-	double		ticks_per_ns;	/* about */
-	double		long_ticks;		/* shorter gaps are not long */
-	double		ask_ticks;		/* after a gap that is longer, the kernel is
+	double		ticks_per_ns;	/* approximate */
+	double		long_ticks;		/* least length of a long gap */
+	double		ask_ticks;		/* length of a gap after which the kernel is
 								 * always asked for the CPU usage */
 	SamplingPolicy policy;
 
-	uint64		last_reading;	/* of the clock */
+	uint64		last_reading;	/* latest reading of the clock */
 
-	dsm_segment *segment;		/* what the workers share; see
+	dsm_segment *segment;		/* memory shared with workers; see
 								 * parallel_timing.c */
 	struct SharedTiming *shared;
-	int			guc_nest_level; /* 0: no setting made */
-	bool		workers_untimed;	/* they could not be told */
+	int			guc_nest_level; /* 0: the setting was not made */
+	bool		workers_untimed;	/* the setting could not be made */
 
 	/*
-	 * Readings that follow the start are without off_ticks: time in which
-	 * other processes had the processor, in which the kernel was asked for
-	 * that, between two calls of ExecutorRun(), and in long gaps.
+	 * Sum of times that readings since the start do not include: time of
+	 * other processes, time of asking the kernel for that, time between two
+	 * calls of ExecutorRun(), and long gaps.
 	 */
 	uint64		off_ticks;
-	uint64		asked_ticks;	/* part of it: asking the kernel */
+	uint64		asked_ticks;	/* part of it: time of asking the kernel */
 	uint64		long_off_ticks; /* part of it: long gaps */
 	double		preempted_ns;
-	CpuUsage	usage;			/* the latest one, */
-	uint64		usage_ns;		/* and when that was */
+	CpuUsage	usage;			/* latest answer of the kernel, */
+	uint64		usage_ns;		/* and its time */
 	uint64		start_ns;
 	uint64		start_ticks;
 	uint64		ran_ticks;
 	bool		has_sentinel;	/* see query_was_read() */
 	bool		rewound;		/* the root will begin another loop */
-	uint64		paused_ticks;	/* between ExecutorRun() and what follows it */
+	/* sum of times between ExecutorRun() and the next call of the executor */
+	uint64		paused_ticks;
 	uint64		stop_ns;
 	uint64		stop_ticks;
 } QueryTiming;
@@ -294,65 +308,66 @@ typedef struct ExecutionWatcher
 {
 	int			(*enter) (QueryDesc *desc);
 	void		(*leave) (QueryDesc *desc, int entered, bool failed);
-	void		(*attached) (QueryTiming *query);	/* wrappers are installed */
+	void		(*attached) (QueryTiming *query);	/* called when wrappers
+													 * are installed */
 
-	/* A call of the node begins, or a timed one has ended. */
+	/* Called when a call of the node begins, or a timed one has ended. */
 	void		(*publish) (QueryTiming *query, NodeTiming *t, bool begins);
-	void		(*ended) (QueryTiming *query);	/* its memory is freed, also
-												 * after an error */
+	void		(*ended) (QueryTiming *query);	/* called when its memory is
+												 * freed, also after an error */
 } ExecutionWatcher;
 
 /* NULL: no module publishes executions. */
 extern const ExecutionWatcher *execution_watcher;
 
-/* The query of which this process is a worker, as long as its memory is there. */
+/* The query that this process executes as a worker, while its memory exists. */
 extern QueryTiming *timed_in_worker;
 
 extern void query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns);
 
-/* Before ExecutorRun(), after it, and after ExecutorFinish(), without delay. */
+/* To be called without delay before ExecutorRun(), after it, and after ExecutorFinish(). */
 extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/* Some time after ExecutorRun(), before another one ("again") or ExecutorFinish(). */
+/* To be called some time after ExecutorRun(), before another one ("again") or ExecutorFinish(). */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*
- * Reads the clock before a timed call of the node "t", after it ("within"), or, if "t"
- * is NULL, between two calls of the root.  The reading is without off_ticks.
+ * Reads the clock before a timed call of the node "t", after it ("within"), or, if "t" is NULL,
+ * between two calls of the root.  The reading does not include off_ticks.
  *
- * A timed call reads twice before it begins, and uses the second reading.  The first one brings code
- * and data into the caches, also for the reading after the call, which is therefore the same function, not
- * an inline one.  With one reading, calls of which one in 100 is timed seemed to take 8 to 30 ns
- * longer than the same calls if all are timed.
+ * Two readings precede a timed call, which uses the second one.  The first one loads code and data
+ * into the caches, also for the reading after the call.  Therefore the latter is the same function,
+ * not an inline one.  With one reading, calls of which one in 100 is timed seemed to take 8 to 30
+ * ns longer than the same calls if all are timed.
  */
 extern uint64 query_reading(QueryTiming *query, NodeTiming *t, bool within);
 
-/* How long the run has taken, without what was between. */
+/* Returns the duration of the run, without interruptions. */
 extern double query_run_ns(const QueryTiming *query);
 
-/* Of this very run, if it was long enough to tell. */
+/* Returns the frequency measured in this run, if it was long enough. */
 extern double query_ns_per_tick(const QueryTiming *query);
 
-/* Takes the time since the latest reading of the clock off the run: it was spent on timing. */
+/* Subtracts the time since the latest reading of the clock, which was spent on timing. */
 extern void query_take_off(QueryTiming *query);
 
-/* The NodeTiming of a node that has a wrapper of ours. */
+/* Returns the NodeTiming of a node that has one of our wrappers. */
 static inline NodeTiming *
 node_timing_of(const PlanState *node)
 {
 	return (NodeTiming *) ((char *) node->instrument - offsetof(NodeTiming, instr));
 }
 
-/* Value of NodeTiming.wrapped for a node and its kind of wrapper. */
+/* Returns the value of NodeTiming.wrapped for a node and its kind of wrapper. */
 static inline uintptr_t
 wrapped_node(const PlanState *node, bool unseen)
 {
 	return (uintptr_t) node + !unseen;
 }
 
-/* Makes calls of a shared subplan those of another use. */
+/* Sets the present use of a shared subplan. */
 static inline void
 subplan_set_use(SubplanUse *use)
 {
@@ -360,14 +375,14 @@ subplan_set_use(SubplanUse *use)
 	use->subplan->parent = use->user;
 }
 
-/* The node that has called this one, of a shared subplan the latest one. */
+/* Returns the node that has called this one; of a shared subplan the latest one. */
 static inline NodeTiming *
 caller_of(const NodeTiming *t)
 {
 	return t->parent == NULL && t->latest_use != NULL ? t->latest_use->user : t->parent;
 }
 
-/* That of a plan node, NULL if there is none. */
+/* Returns the NodeTiming of a plan node, NULL if there is none. */
 static inline NodeTiming *
 query_node(const QueryTiming *query, const PlanState *node)
 {
@@ -375,15 +390,15 @@ query_node(const QueryTiming *query, const PlanState *node)
 }
 
 /*
- * After how many calls one is timed.  It is kept where a rescan sets it to 0, so
- * that the first call of each loop comes to due_call(), see call_wrapper.c.
+ * Number of the next timed call.  It is stored in a field that a rescan sets to 0, so that
+ * due_call() handles the first call of each loop; see call_wrapper.c.
  */
 #define next_due(t)		instr_spare_counter(&(t)->instr)
 
 /*
- * Whether another extension has explained the plan while it was executed.  That ends each node's
- * loop for the server, as a rescan does.  The root is never rescanned during
- * ExecutorRun(), so that its instrumentation tells.
+ * Returns whether another extension has explained the plan during its execution.  That ends each
+ * node's loop for the server, as a rescan does.  The root is never rescanned during ExecutorRun(),
+ * so its instrumentation shows it.
  */
 static inline bool
 query_was_read(const QueryTiming *query)
@@ -391,7 +406,7 @@ query_was_read(const QueryTiming *query)
 	return query->has_sentinel && !instr_in_loop(&query->root->instr);
 }
 
-/* Whether a call has more to do than to be counted, although it is not due. */
+/* Returns whether a call that is not due needs more than counting. */
 static inline bool
 query_needs_attention(const QueryTiming *query)
 {
@@ -399,19 +414,19 @@ query_needs_attention(const QueryTiming *query)
 }
 
 /*
- * Marks the loops that the reader has ended as going on.  The loop of the node "calling"
- * stays ended if that node is the root of a subplan, which is rescanned before each call.
+ * Marks the loops that the explanation has ended as active.  The loop of the node "calling" stays
+ * ended if that node is the root of a subplan, which is rescanned before each call.
  */
 extern void query_restore_loops(QueryTiming *query, const NodeTiming *calling);
 
-/* Whether its calls' results need not be looked at. */
+/* Returns whether the results of its calls need not be checked. */
 static inline bool
 is_read_to_end(const NodeTiming *t)
 {
 	return t->reading == INPUT_READ_TO_END || t->reading == INPUT_IF_BEGUN;
 }
 
-/* Calls of this node that have begun, but the first ones of loops. */
+/* Returns the number of calls of this node that have begun, without first calls of loops. */
 static inline int64
 later_calls(const NodeTiming *t)
 {
@@ -419,9 +434,9 @@ later_calls(const NodeTiming *t)
 }
 
 /*
- * Rows that a node has removed by now, in this process; those of workers are
- * added when all is done.  Where workers are not timed, the server adds theirs at
- * any time, so that they cannot be told apart.
+ * Returns the number of rows that a node has removed so far, in this process; those of workers are
+ * added at the end.  If workers are not timed, the server adds theirs at any time, so they are
+ * included.
  */
 static inline int64
 removed_rows(const NodeTiming *t)
@@ -430,8 +445,8 @@ removed_rows(const NodeTiming *t)
 }
 
 /*
- * As a loop ends: the last call of one that is read to its end was not looked at if
- * it was not timed.  (The first one always is looked at.)
+ * Called at the end of a loop.  If the node is read to its end, the result of the last call was not
+ * checked unless it was timed.  (That of the first one always is.)
  */
 static inline void
 end_loop(NodeTiming *t)

@@ -151,7 +151,8 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 		!numeric_is_inf(DatumGetNumeric(confidence)))
 	{
 		level.inside = numeric_to_double(confidence) / 100;
-		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub, hundred, confidence)) / 100;
+		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub, hundred, confidence)) /
+			100;
 	}
 	/* below 50, the user probably means a fraction */
 	if (!(level.inside >= 0.5 && level.outside > 0))

@@ -76,7 +76,8 @@ advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
 								psprintf(", the system clock %.1f ns", system->cost.ns) : "",
 								isnan(facts->system_call.ns) ? "" :
 								psprintf(", a system call %.1f ns", facts->system_call.ns),
-								clock_is_available(&facts->clocks[RDTSC]) && !server_times_by_tsc() ?
+								clock_is_available(&facts->clocks[RDTSC]) &&
+								!server_times_by_tsc() ?
 								psprintf(", RDTSC %.1f ns", facts->clocks[RDTSC].cost.ns) : "",
 								current ? current : "not known",
 								offered ? ", available: " : "", offered ? offered : "");

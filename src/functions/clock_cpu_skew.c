@@ -38,7 +38,8 @@ warn_of_findings(const Skew *skew)
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" went backwards between CPUs", source->name),
 				 errdetail("Warps: %lld, the largest of %.0f ns, between CPU %d and %d of %d others.",
-						   (long long) skew->warps, skew->warp_max * skew->tick_ns, first->cpu, warped,
+						   (long long) skew->warps, skew->warp_max * skew->tick_ns, first->cpu,
+						   warped,
 						   skew->ncpus - 1)));
 	if (unknown > 0)
 		ereport(WARNING,
@@ -48,7 +49,8 @@ warn_of_findings(const Skew *skew)
 				 source->kind == CLOCK_COARSE ?
 				 errhint("It advances by %g ms at a time: a longer duration might help.",
 						 source->resolution_ns(source) / 1e6) : 0));
-	else if (stall_ns > DISAGREEMENT_NS + 2 * source->resolution_ns(source) + clock_source_slack_ns(source))
+	else if (stall_ns > DISAGREEMENT_NS + 2 * source->resolution_ns(source) +
+			 clock_source_slack_ns(source))
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", source->name),
 				 errdetail("It gave the same reading up to %lld times in a row after the first.",

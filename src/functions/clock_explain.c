@@ -163,7 +163,9 @@ clock_explain(PG_FUNCTION_ARGS)
 						node->share_percent, node->share_margin_percent,
 						query->removed_ns == NULL ? NAN :
 						place < 0 ? 0 : query->removed_ns[place] * ms);
-		row_put_text(&row, note_of_row(i == 0 ? explain_disturbed(plan) : NULL, explain_note(node, true)));
+		row_put_text(&row,
+					 note_of_row(i == 0 ? explain_disturbed(plan) : NULL,
+								 explain_note(node, true)));
 		row_put_numbers(&row, 4, plan->root_estimate_ns / 1e6 * first, plan->run_ns / 1e6 * first,
 						query->plain_ms * first, plan->preempted_ns / 1e6 * first,
 						place < 0 ? NAN : node->total_stddev_ns * ms);

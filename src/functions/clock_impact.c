@@ -404,7 +404,8 @@ internal_clock_impact(PG_FUNCTION_ARGS)
 	CallCosts	calls = {{NAN, NAN}, {NAN, NAN}};
 	const char *why_not;
 
-	if (!PG_ARGISNULL(0) && !(PG_GETARG_FLOAT8(0) >= MIN_SECONDS && PG_GETARG_FLOAT8(0) <= MAX_SECONDS))
+	if (!PG_ARGISNULL(0) &&
+		!(PG_GETARG_FLOAT8(0) >= MIN_SECONDS && PG_GETARG_FLOAT8(0) <= MAX_SECONDS))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("seconds must be between %g and %.0f", MIN_SECONDS, MAX_SECONDS),

@@ -110,7 +110,8 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 					sample_quantile_ns(sample, 1),
 					granularity, sample_ns(sample, granularity));
 	row_put_counts(&row,
-				   sample->n > 0 && sample->entries[0].ticks == 0 ? (int64) sample->entries[0].count : 0,
+				   sample->n > 0 && sample->entries[0].ticks == 0 ?
+				   (int64) sample->entries[0].count : 0,
 				   sample->longest_stall, sample->backward_steps);
 	row_put_number(&row, sample_ns(sample, (double) sample->backward_max_ticks), 2);
 	for (int i = 0; i < (int) lengthof(events); i++)

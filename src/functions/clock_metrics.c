@@ -339,7 +339,8 @@ put_worst_nodes(FunctionCallInfo fcinfo)
 				   psprintf(INT64_FORMAT, (int64) entry->key.queryid),
 				   psprintf(INT64_FORMAT, (int64) entry->key.planid),
 				   psprintf("%d", node->place + 1), store_name(entry, node->type),
-				   store_name(entry, NameStr(node->relation)), store_name(entry, NameStr(node->index)));
+				   store_name(entry, NameStr(node->relation)),
+				   store_name(entry, NameStr(node->index)));
 	}
 }
 
@@ -351,7 +352,8 @@ put_plans(FunctionCallInfo fcinfo)
 	put_metric(fcinfo, &metric_kept_plans, (double) info.plans);
 	put_metric(fcinfo, &metric_evicted_plans, (double) info.evicted);
 	put_metric(fcinfo, &metric_plans_reset,
-			   info.reset_at / 1e6 + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * (double) SECS_PER_DAY);
+			   info.reset_at / 1e6 + (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) *
+			   (double) SECS_PER_DAY);
 }
 
 static void

@@ -140,7 +140,8 @@ smallest_step(StepWatch *watch)
 	{
 		int			agreeing = 0;
 
-		for (int j = i; j < n && watch->steps_ns[j] <= watch->steps_ns[i] * (1 + STEP_TOLERANCE); j++)
+		for (int j = i; j < n && watch->steps_ns[j] <= watch->steps_ns[i] * (1 + STEP_TOLERANCE);
+			 j++)
 			agreeing++;
 		if (agreeing >= n * FREQUENT_SHARE)
 			return watch->steps_ns[i];

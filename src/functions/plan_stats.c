@@ -217,7 +217,8 @@ put_sums(Row *row, const WeightedSums *sums)
 	for (int i = 0; i < WEIGHTED_SUMS_MEMBERS; i++)
 		elements[i] = Float8GetDatum(numbers[i]);
 	row_put(row, PointerGetDatum(construct_array(elements, WEIGHTED_SUMS_MEMBERS, FLOAT8OID,
-												 sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+												 sizeof(float8), FLOAT8PASSBYVAL,
+												 TYPALIGN_DOUBLE)));
 }
 
 /* Adds the sums of a node; NULL: those of the whole plan, with the number 0. */

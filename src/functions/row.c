@@ -89,7 +89,8 @@ row_put_int_array(Row *row, const int32 *elements, int n)
 
 	for (int i = 0; i < n; i++)
 		datums[i] = Int32GetDatum(elements[i]);
-	row_put(row, PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32), true, TYPALIGN_INT)));
+	row_put(row, PointerGetDatum(construct_array(datums, n, INT4OID, sizeof(int32), true,
+												 TYPALIGN_INT)));
 }
 
 void

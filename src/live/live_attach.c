@@ -144,10 +144,12 @@ arm_node(PlanState *node, int depth)
 		case T_CustomScanState:
 			return;
 		case T_AppendState:
-			arm_array(((AppendState *) node)->appendplans, ((AppendState *) node)->as_nplans, depth + 1);
+			arm_array(((AppendState *) node)->appendplans, ((AppendState *) node)->as_nplans,
+					  depth + 1);
 			break;
 		case T_MergeAppendState:
-			arm_array(((MergeAppendState *) node)->mergeplans, ((MergeAppendState *) node)->ms_nplans, depth + 1);
+			arm_array(((MergeAppendState *) node)->mergeplans,
+					  ((MergeAppendState *) node)->ms_nplans, depth + 1);
 			break;
 		case T_SubqueryScanState:
 			arm_node(((SubqueryScanState *) node)->subplan, depth + 1);

@@ -48,7 +48,10 @@
 /* Share of the work of a node that begins a pipeline which is done when its input has ended. */
 #define INPUT_SHARE		0.8
 
-/* Number of rows of the inner side of a nested loop from which on they are counted, not those of the outer side. */
+/*
+ * Number of rows of the inner side of a nested loop from which on they are counted, not those of
+ * the outer side.
+ */
 #define MANY_ROWS		10
 
 static const char *const exceeded = gettext_noop("a node has returned more rows than the planner expected");
@@ -155,7 +158,9 @@ output_share(ProgressWalk *walk, int place, const NodeProgress *input, double in
 
 static void walk_node(ProgressWalk *walk, int place, double loops);
 
-/* Walks the nodes below one, and returns the share of the rows of all its inputs, by their costs. */
+/*
+ * Walks the nodes below one, and returns the share of the rows of all its inputs, by their costs.
+ */
 static double
 walk_inputs(ProgressWalk *walk, int place)
 {
@@ -202,7 +207,8 @@ sort_work(const LiveNode *node, double input, bool returns, double input_rows, d
 
 	if (returns)
 		return sorted + (1 - sorted) * output;
-	return input / (node->spills ? SPILL_MULTIPLE : SORT_MULTIPLE + SORT_LOG_MULTIPLE * log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
+	return input / (node->spills ? SPILL_MULTIPLE : SORT_MULTIPLE + SORT_LOG_MULTIPLE *
+					log2(Max(input_rows / Max(input, TELLING_SHARE), 2)));
 }
 
 static void
@@ -234,7 +240,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				p->work = p->rows = all;
 				break;
 			case T_Limit:
-				p->work = p->rows = Max(driver->rows, share(rows_of(walk, place), (double) node->rows * p->loops));
+				p->work = p->rows =
+					Max(driver->rows, share(rows_of(walk, place), (double) node->rows * p->loops));
 				break;
 			case T_HashJoin:
 				p->work = p->rows = driver->rows;
@@ -277,7 +284,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				 * a sorted aggregate returns rows as it reads, and a plain
 				 * one returns one
 				 */
-				if (node->tag == T_Agg && node->startup_cost < live_node(walk->image, input)->total_cost)
+				if (node->tag == T_Agg &&
+					node->startup_cost < live_node(walk->image, input)->total_cost)
 					p->work = p->rows = driver->rows;
 				else if (node->tag == T_Agg && node->rows <= 1)
 					p->work = driver->rows;
@@ -351,6 +359,8 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		return progress;
 	}
 	progress.remaining_ns = left_ns - age_ns;
-	progress.percent = 100 * (1 - progress.remaining_ns / (progress.remaining_ns + (double) (now - header->started_at) * 1e3));
+	progress.percent = 100 *
+		(1 - progress.remaining_ns /
+		 (progress.remaining_ns + (double) (now - header->started_at) * 1e3));
 	return progress;
 }

@@ -161,7 +161,9 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 		uint64		start = t->call_start != 0 ? t->call_start : call->seen;
 		double		known = t->call_start != 0 ? t->call_known : call->known;
 
-		record->total_ns += scale * Max((double) (int64) (query->stop_ticks - query->off_ticks - start) - (copy->known - known), 0);
+		record->total_ns += scale *
+			Max((double) (int64) (query->stop_ticks - query->off_ticks - start) -
+				(copy->known - known), 0);
 	}
 }
 
@@ -201,7 +203,10 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		add_current_call(t, &copy, query_ns_per_tick(t->query), estimate);
 }
 
-/* Whether a node above has ended its parallel workers, and freed what they shared with this process. */
+/*
+ * Whether a node above has ended its parallel workers, and freed what they shared with this
+ * process.
+ */
 static bool
 workers_are_gone(const NodeTiming *t)
 {
@@ -245,7 +250,8 @@ share_scanned(const PlanState *node, bool unmapped)
 static void
 put_batches(const PlanState *node, LiveCounts *counts)
 {
-	HashJoinTable table = IsA(node, HashJoinState) ? ((const HashJoinState *) node)->hj_HashTable : NULL;
+	HashJoinTable table = IsA(node, HashJoinState) ? ((const HashJoinState *) node)->hj_HashTable :
+		NULL;
 	bool		several = table != NULL && table->nbatch > 1;
 
 	counts->batches = several ? table->nbatch : 0;
@@ -353,7 +359,8 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 void
 live_remind(QueryTiming *query)
 {
-	if (live_interval_ms == 0 || (int64) (now_ticks() - query->off_ticks - query->publish_due) < 0 ||
+	if (live_interval_ms == 0 ||
+		(int64) (now_ticks() - query->off_ticks - query->publish_due) < 0 ||
 		query->publish_due == PG_UINT64_MAX)
 		return;
 	query->publish_now = true;
@@ -370,7 +377,8 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	LiveExecution *live = query->live;
 	LiveHeader *header = &live->image->header;
 	MemoryContext old = MemoryContextSwitchTo(live->scratch);
-	const NodeTiming *innermost = t == NULL || begins || (t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
+	const NodeTiming *innermost = t == NULL || begins ||
+		(t->in_loop && !loop_is_over(t, false)) ? t : caller_of(t);
 
 	if (live_shown(header) > 0)
 	{
@@ -399,5 +407,6 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	query->publish_now = false;
 	/* readings of timed calls are without off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
-		query->last_reading - query->off_ticks + (uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
+		query->last_reading - query->off_ticks +
+		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);
 }
