@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * long_statements.h
- *	  A session's memory of statements of which an execution was long, though
- *	  the planner did not expect it.
+/*
+ * A session's memory of statements of which an execution was long, though the planner did not
+ * expect it.
  *
  * It is a cache: another statement may take a statement's place.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_LONG_STATEMENTS_H
 #define CLOCKTIMING_LONG_STATEMENTS_H

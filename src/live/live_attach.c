@@ -1,8 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * live_attach.c
- *	  Which executions are published: those that are expected to be long, and
- *	  those that turn out to be.
+/*
+ * Which executions are published: those that are expected to be long, and those that turn out to
+ * be.
  *
  * An execution is expected to be long by its cost, or because one of its statement was.
  * Wrappers are installed before it begins.
@@ -14,8 +12,6 @@
  *
  * Nodes that the server counts and times, as for EXPLAIN ANALYZE, get no wrappers: the timeout's handler
  * itself publishes their counters.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * live_attach.h
- *	  Which executions are published: those that are expected to be long, and
- *	  those that turn out to be.
- *
- *-------------------------------------------------------------------------
+/*
+ * Which executions are published: those that are expected to be long, and those that turn out to
+ * be.
  */
 #ifndef CLOCKTIMING_LIVE_ATTACH_H
 #define CLOCKTIMING_LIVE_ATTACH_H

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * live_memory.c
- *	  Running executions in shared memory.
- *
- *-------------------------------------------------------------------------
- */
+/* Running executions in shared memory. */
 #include "postgres.h"
 
 #include <math.h>

@@ -1,13 +1,9 @@
-/*-------------------------------------------------------------------------
- *
- * live_memory.h
- *	  Running executions in shared memory.
+/*
+ * Running executions in shared memory.
  *
  * An execution of a process occupies a chain of slots, of LIVE_CHUNK plan nodes each.
  * Its process writes them under a sequence number (a seqlock), so that neither it nor
  * a reader waits for a lock.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef CLOCKTIMING_LIVE_MEMORY_H
 #define CLOCKTIMING_LIVE_MEMORY_H

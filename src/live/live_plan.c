@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * live_plan.c
- *	  Describes the plan of an execution that is to be published.
- *
- *-------------------------------------------------------------------------
- */
+/* Describes the plan of an execution that is to be published. */
 #include "postgres.h"
 
 #include <math.h>

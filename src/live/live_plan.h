@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * live_plan.h
- *	  Describes the plan of an execution that is to be published.
- *
- *-------------------------------------------------------------------------
- */
+/* Describes the plan of an execution that is to be published. */
 #ifndef CLOCKTIMING_LIVE_PLAN_H
 #define CLOCKTIMING_LIVE_PLAN_H
 

@@ -1,15 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * live_progress.c
- *	  How much of a running execution is done, and how long the rest will take.
+/*
+ * How much of a running execution is done, and how long the rest will take.
  *
  * Two shares are known of a node: of its work, and of its rows.  They are equal where
  * rows are passed on as they come, and then those of the input that drives the node.  Nodes
  * that read an input to its end before they return a row begin a new pipeline.  A scan's share is
  * that of its relation's pages, or of the rows that the planner expects.  A node's remaining time
  * follows from its time so far; that of a node that has not begun, from its cost.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

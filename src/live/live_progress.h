@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * live_progress.h
- *	  How much of a running execution is done, and how long the rest will take.
- *
- *-------------------------------------------------------------------------
- */
+/* How much of a running execution is done, and how long the rest will take. */
 #ifndef CLOCKTIMING_LIVE_PROGRESS_H
 #define CLOCKTIMING_LIVE_PROGRESS_H
 

@@ -1,12 +1,8 @@
-/*-------------------------------------------------------------------------
- *
- * live_publish.c
- *	  Publishes the counters of a running execution.
+/*
+ * Publishes the counters of a running execution.
  *
  * Times are estimated as those of an execution that has ended: from copies of the
  * counters, so that what is estimated in the end does not depend on the publications.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -1,10 +1,4 @@
-/*-------------------------------------------------------------------------
- *
- * live_publish.h
- *	  Publishes the counters of a running execution.
- *
- *-------------------------------------------------------------------------
- */
+/* Publishes the counters of a running execution. */
 #ifndef CLOCKTIMING_LIVE_PUBLISH_H
 #define CLOCKTIMING_LIVE_PUBLISH_H
 

@@ -1,15 +1,11 @@
-/*-------------------------------------------------------------------------
- *
- * live_server.c
- *	  Publishes executions whose nodes the server counts and times.
+/*
+ * Publishes executions whose nodes the server counts and times.
  *
  * The server's Instrumentation has the rows, loops and times of each node, so that no
  * wrapper is installed.  The timeout's handler reads it while the nodes are executed.
  *
  * The server does not record that a node has returned its last row.  The end of a loop is known if the
  * node above has read it to the end.
- *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -1,10 +1,6 @@
-/*-------------------------------------------------------------------------
- *
- * live_server.h
- *	  Publishes executions whose nodes the server counts and times, as those of
- *	  EXPLAIN ANALYZE and auto_explain.
- *
- *-------------------------------------------------------------------------
+/*
+ * Publishes executions whose nodes the server counts and times, as those of EXPLAIN ANALYZE and
+ * auto_explain.
  */
 #ifndef CLOCKTIMING_LIVE_SERVER_H
 #define CLOCKTIMING_LIVE_SERVER_H
