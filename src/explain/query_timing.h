@@ -300,9 +300,9 @@ typedef struct QueryTiming
 } QueryTiming;
 
 /*
- * Callbacks of the module that publishes running executions.  enter() is called before
- * each ExecutorRun(), and ExecutorFinish() of statements that may have fired triggers, and returns a value for
- * leave(), which is called after it and after an error.
+ * Callbacks of the module that publishes running executions.  enter() is called before each
+ * ExecutorRun(), and ExecutorFinish() of statements that may have fired triggers, and returns a
+ * value for leave(), which is called after it and after an error.
  */
 typedef struct ExecutionWatcher
 {

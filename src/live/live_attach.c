@@ -2,16 +2,16 @@
  * Which executions are published: those that are expected to be long, and those that turn out to
  * be.
  *
- * An execution is expected to be long by its cost, or because one of its statement was.
- * Wrappers are installed before it begins.
+ * An execution is expected to be long by its cost, or because one of its statement was. Wrappers
+ * are installed before it begins.
  *
- * For other executions a timeout fires every few milliseconds while a statement is executed.
- * Its handler puts attach_now() in place of the functions of an execution's nodes once the
- * execution has lasted for clocktiming.live_after: it stores pointers and reads a tree that does
- * not change during ExecutorRun().  The next call of a node installs the wrappers.
+ * For other executions a timeout fires every few milliseconds while a statement is executed. Its
+ * handler puts attach_now() in place of the functions of an execution's nodes once the execution
+ * has lasted for clocktiming.live_after: it stores pointers and reads a tree that does not change
+ * during ExecutorRun().  The next call of a node installs the wrappers.
  *
- * Nodes that the server counts and times, as for EXPLAIN ANALYZE, get no wrappers: the timeout's handler
- * itself publishes their counters.
+ * Nodes that the server counts and times, as for EXPLAIN ANALYZE, get no wrappers: the timeout's
+ * handler itself publishes their counters.
  */
 #include "postgres.h"
 
@@ -369,7 +369,8 @@ attached(QueryTiming *query)
 		}
 	}
 	/* timed for another purpose, before enter() */
-	live_begin(query, Min(nrunning, MOST_LEVELS), nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
+	live_begin(query, Min(nrunning, MOST_LEVELS),
+			   nrunning == 0 ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp(), false);
 }
 
 static const ExecutionWatcher watcher = {

@@ -146,13 +146,15 @@ adopt_slots(LiveImage *image)
 		LiveSlot   *slot = &live_slots[i];
 		uint32		leader = (uint32) header->leader_pid;
 
-		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) || slot->header.nnodes != header->nnodes ||
+		if (!is_bequeathed(slot, header->leader_pid, header->text_hash) ||
+			slot->header.nnodes != header->nnodes ||
 			!pg_atomic_compare_exchange_u32(&slot->owner, &leader, (uint32) MyProcPid))
 			continue;
 		header->nslots = slot->header.nslots;
 		memcpy(header->slots, slot->header.slots, sizeof(header->slots));
 		image->before_ns = slot->header.run_ns;
-		image->before = MemoryContextAlloc(GetMemoryChunkContext(image), sizeof(LiveCounts) * Max(header->nnodes, 1));
+		image->before = MemoryContextAlloc(GetMemoryChunkContext(image),
+										   sizeof(LiveCounts) * Max(header->nnodes, 1));
 		for (int j = 0; j < header->nslots; j++)
 		{
 			const LiveSlot *other = &live_slots[header->slots[j]];
@@ -235,7 +237,8 @@ bequeath_slots(LiveImage *image)
 	{
 		LiveSlot   *slot = &live_slots[i];
 
-		if (pg_atomic_read_u32(&slot->owner) != (uint32) header->leader_pid || slot->header.nslots == 0 ||
+		if (pg_atomic_read_u32(&slot->owner) != (uint32) header->leader_pid ||
+			slot->header.nslots == 0 ||
 			slot->header.pid != header->leader_pid || slot->header.text_hash != header->text_hash)
 			continue;
 		header->pid = 0;
@@ -276,7 +279,8 @@ static LiveState
 joint_state(LiveState a, LiveState b)
 {
 	static const int rank[] = {
-		[LIVE_NOT_STARTED] = 0,[LIVE_FINISHED] = 1,[LIVE_RESCANNING] = 2,[LIVE_UNKNOWN] = 3,[LIVE_RUNNING] = 4
+		[LIVE_NOT_STARTED] = 0,[LIVE_FINISHED] = 1,[LIVE_RESCANNING] = 2,[LIVE_UNKNOWN] = 3,
+		[LIVE_RUNNING] = 4
 	};
 
 	return rank[a] >= rank[b] ? a : b;
@@ -309,8 +313,8 @@ is_unchanged(LiveSlot *slot, uint32 sequence)
 }
 
 /*
- * Copies an execution whose first slot this is; returns NULL if it is none.  "torn" is set if its process
- * has written meanwhile.
+ * Copies an execution whose first slot this is; returns NULL if it is none.  "torn" is set if its
+ * process has written meanwhile.
  */
 static LiveImage *
 copy_slot(LiveSlot *slot, bool *torn)

@@ -138,8 +138,8 @@ extern void live_shmem_init(void);
 extern bool live_memory_ready(void);
 
 /*
- * Occupies slots for an image, and sets its nslots and slots.  If too few are free for its nodes, it
- * has none afterwards; returns false if no slot is free.
+ * Occupies slots for an image, and sets its nslots and slots.  If too few are free for its nodes,
+ * it has none afterwards; returns false if no slot is free.
  */
 extern bool live_claim(LiveImage *image);
 
@@ -147,12 +147,15 @@ extern bool live_claim(LiveImage *image);
 extern void live_write(const LiveImage *image, bool all);
 
 /*
- * Frees the slots when an execution has ended.  A parallel worker leaves them to its leader, if that is
- * published; a later worker of the same query claims them and adds to their counters.
+ * Frees the slots when an execution has ended.  A parallel worker leaves them to its leader, if
+ * that is published; a later worker of the same query claims them and adds to their counters.
  */
 extern void live_release(LiveImage *image);
 
-/* Returns copies of all executions, a LiveImage each, in CurrentMemoryContext, and waits for no lock. */
+/*
+ * Returns copies of all executions, a LiveImage each, in CurrentMemoryContext, and waits for no
+ * lock.
+ */
 extern List *live_read_all(void);
 
 #endif							/* CLOCKTIMING_LIVE_MEMORY_H */

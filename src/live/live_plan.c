@@ -130,7 +130,8 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		n->depth = (int16) found->depth;
 		n->tag = (int16) nodeTag(plan);
 		n->type = add_name(chunk, &used, type);
-		n->relation = add_name(chunk, &used, get_rel_name(explain_relation(plan, desc->plannedstmt->rtable)));
+		n->relation = add_name(chunk, &used,
+							   get_rel_name(explain_relation(plan, desc->plannedstmt->rtable)));
 		n->index = add_name(chunk, &used, get_rel_name(plan_node_index(plan)));
 		n->is_subplan = found->is_init_plan || found->is_expression;
 		n->is_cte = found->is_cte;
@@ -160,7 +161,8 @@ live_describe(const QueryDesc *desc, int level, TimestampTz started_at, PlanStat
 	image = palloc0(live_image_size(nshown));
 	header = &image->header;
 	header->pid = MyProcPid;
-	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : 0;
+	header->leader_pid = IsParallelWorker() && MyProc->lockGroupLeader != NULL ?
+		MyProc->lockGroupLeader->pid : 0;
 	header->text_hash = hash_bytes((const unsigned char *) text, (int) strlen(text));
 	header->level = level;
 	header->dbid = MyDatabaseId;

@@ -8,8 +8,10 @@
 
 /*
  * Returns an image of an execution of this process, with the plan and without counters, in
- * CurrentMemoryContext.  If "nodes" is not NULL, it becomes the list of the plan's nodes by their places.
+ * CurrentMemoryContext.  If "nodes" is not NULL, it becomes the list of the plan's nodes by their
+ * places.
  */
-extern LiveImage *live_describe(const QueryDesc *desc, int level, TimestampTz started_at, PlanState ***nodes);
+extern LiveImage *live_describe(const QueryDesc *desc, int level, TimestampTz started_at,
+								PlanState ***nodes);
 
 #endif							/* CLOCKTIMING_LIVE_PLAN_H */

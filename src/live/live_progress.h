@@ -12,8 +12,8 @@ typedef struct LiveProgress
 } LiveProgress;
 
 /*
- * "image" has the sums of all processes; "processes" is the number that executed each node. The time
- * from the latest publication to "now" counts as done.
+ * "image" has the sums of all processes; "processes" is the number that executed each node. The
+ * time from the latest publication to "now" counts as done.
  */
 extern LiveProgress live_progress(LiveImage *image, const int *processes, TimestampTz now);
 

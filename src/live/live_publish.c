@@ -290,7 +290,10 @@ has_given_whole(const NodeTiming *t)
 	return above != NULL && ((const BitmapHeapScanState *) above->node)->initialized;
 }
 
-/* State of a node that has not been called since the wrappers were installed late, and is not being called. */
+/*
+ * State of a node that has not been called since the wrappers were installed late, and is not being
+ * called.
+ */
 static LiveState
 state_before(const NodeTiming *t, const bool *in_call)
 {
@@ -321,7 +324,8 @@ node_state(const NodeTiming *t, const bool *in_calls, double loops)
 }
 
 static void
-put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estimate, LiveCounts *counts)
+put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estimate,
+		   LiveCounts *counts)
 {
 	bool		in_call = in_calls[t->id];
 	bool		unknown = t->kind == NODE_UNTIMED || estimate->loops <= 0;
@@ -344,7 +348,8 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
 	}
 	counts->state = node_state(t, in_calls, counts->loops);
-	counts->scanned = (float) (counts->state == LIVE_RUNNING ? share_scanned(t->node, workers_are_gone(t)) : NAN);
+	counts->scanned = (float) (counts->state == LIVE_RUNNING ?
+							   share_scanned(t->node, workers_are_gone(t)) : NAN);
 	put_batches(t->node, counts);
 	counts->total_ns = unknown ? NAN : estimate->total_ns;
 	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
@@ -390,7 +395,8 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 
 			if (node == NULL)
 				continue;
-			put_counts(node, in_call, &plan->nodes[node->place], live_counts(live->image, node->place));
+			put_counts(node, in_call, &plan->nodes[node->place],
+					   live_counts(live->image, node->place));
 		}
 		header->run_ns = plan->run_ns;
 	}

@@ -1,11 +1,11 @@
 /*
  * Publishes executions whose nodes the server counts and times.
  *
- * The server's Instrumentation has the rows, loops and times of each node, so that no
- * wrapper is installed.  The timeout's handler reads it while the nodes are executed.
+ * The server's Instrumentation has the rows, loops and times of each node, so that no wrapper is
+ * installed.  The timeout's handler reads it while the nodes are executed.
  *
- * The server does not record that a node has returned its last row.  The end of a loop is known if the
- * node above has read it to the end.
+ * The server does not record that a node has returned its last row.  The end of a loop is known if
+ * the node above has read it to the end.
  */
 #include "postgres.h"
 
@@ -95,13 +95,16 @@ remembers_end(const PlanState *node, const PlanState *input)
 	return i >= 0 && i < append->as_nplans && append->appendplans[i] != input;
 }
 
-/* Whether a node's latest loop, which has begun, has ended although the server has not noticed it. */
+/*
+ * Whether a node's latest loop, which has begun, has ended although the server has not noticed it.
+ */
 static bool
 loop_is_over(const ServerExecution *server, int place)
 {
 	const LiveNode *n = live_node(server->image, place);
 	const PlanState *above = n->parent < 0 ? NULL : server->nodes[n->parent];
-	bool		above_ended = above != NULL && live_counts(server->image, n->parent)->state == LIVE_FINISHED;
+	bool		above_ended = above != NULL &&
+		live_counts(server->image, n->parent)->state == LIVE_FINISHED;
 
 	/* a subplan is evaluated by one call, but a CTE read row by row */
 	if (above == NULL || n->is_subplan)
@@ -111,7 +114,8 @@ loop_is_over(const ServerExecution *server, int place)
 	switch (plan_input_reading(above, server->nodes[place]))
 	{
 		case INPUT_READ_TO_END:
-			return above_ended || (plan_shape(above)->output == OUTPUT_TUPLES && instr_in_loop(above->instrument));
+			return above_ended || (plan_shape(above)->output == OUTPUT_TUPLES &&
+								   instr_in_loop(above->instrument));
 		case INPUT_IF_BEGUN:
 		case INPUT_AS_NODE:
 			return above_ended;
@@ -120,7 +124,10 @@ loop_is_over(const ServerExecution *server, int place)
 	}
 }
 
-/* Of some nodes the only call of a loop does everything.  Without timers a node's first call is known by the states of those below only. */
+/*
+ * Of some nodes the only call of a loop does everything.  Without timers a node's first call is
+ * known by the states of those below only.
+ */
 static LiveState
 node_state(const NodeInstr *instr, const PlanState *node, double loops, bool below_runs)
 {
@@ -152,7 +159,8 @@ put_states(const ServerExecution *server)
 		LiveCounts *counts = live_counts(image, i);
 
 		/* a node below has set it if that is running */
-		counts->state = node_state(instr, server->nodes[i], counts->loops, counts->state == LIVE_RUNNING);
+		counts->state = node_state(instr, server->nodes[i], counts->loops,
+								   counts->state == LIVE_RUNNING);
 		if (counts->state != LIVE_RUNNING)
 			continue;
 		/* the server counts a loop once its first call has ended */
@@ -167,7 +175,8 @@ put_states(const ServerExecution *server)
 
 		if (counts->self_ns < 0)
 			counts->self_ns = 0;
-		if (counts->state == LIVE_RUNNING && instr_in_loop(instr) && !instr_is_timing(instr) && loop_is_over(server, i))
+		if (counts->state == LIVE_RUNNING && instr_in_loop(instr) && !instr_is_timing(instr) &&
+			loop_is_over(server, i))
 			counts->state = LIVE_FINISHED;
 	}
 }

@@ -17,8 +17,8 @@ extern ServerExecution *server_begin(const QueryDesc *desc, int level, Timestamp
 extern ServerExecution *server_find(const QueryDesc *desc);
 
 /*
- * Publishes the counters unless they were published just now ("always": even then).  May be called by a
- * signal handler during ExecutorRun().
+ * Publishes the counters unless they were published just now ("always": even then).  May be called
+ * by a signal handler during ExecutorRun().
  */
 extern void server_publish(ServerExecution *server, bool always);
 
