@@ -10,11 +10,12 @@
 #include "explain/timing_clock.h"
 
 /*
- * Factors of interval_spread for a difference above it and below it.  They make it about the
- * 80th percentile of the differences, which follows the sampling interval within few readings.
+ * Factors of interval_spread for a difference above it and below it.  They make it about the median
+ * of the differences, which follows the sampling interval within few readings.  A higher quantile
+ * would be that of long calls if every fifth interval has one.
  */
-#define SPREAD_UP		2.0
-#define SPREAD_DOWN		0.84
+#define SPREAD_UP		1.3
+#define SPREAD_DOWN		0.77
 
 /* Weight of the earlier intervals relative to the latest one. */
 #define INTERVALS_KEPT	0.9

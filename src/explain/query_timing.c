@@ -24,7 +24,7 @@
 #define ASK_NS			500000
 
 /* Least excess of a long gap, in multiples of interval_spread. */
-#define MANY_SPREADS	8
+#define MANY_SPREADS	15
 
 /*
  * Prior weight of a node in a long gap if a node above it does long work of its own; other nodes

@@ -83,8 +83,7 @@ typedef struct NodeSamples
 	 */
 	double		interval_ticks; /* sums over the latest intervals */
 	double		interval_calls;
-	double		interval_spread;	/* about the 80th percentile of their
-									 * deviations */
+	double		interval_spread;	/* about the median of their deviations */
 
 	/*
 	 * Long gaps between readings, which are in no sample.  Certain gaps are
