@@ -28,7 +28,9 @@ sub row
 	my ($statement) = @_;
 	my ($row, $said) = $session->row($statement);
 
-	is($said, '', "$statement: nothing is said");
+	# a process that waits for the CPU may use up the duration
+	$said =~ s/^WARNING:  the duration was used up .*\n(?:(?:DETAIL|HINT): .*\n)*//;
+	is($said, '', "$statement: no other message");
 	return $row;
 }
 
