@@ -1,5 +1,5 @@
 
-# How far clock_running says that executions have come, and that looking for it does no harm.
+# Progress of running executions in clock_running, and that publishing them does no harm.
 
 use strict;
 use warnings;

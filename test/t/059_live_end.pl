@@ -142,7 +142,7 @@ $_->{run}->finish foreach values %pgbench;
 is($pgbench{$_}{run}->result || 0, 0, "no session fails: $_") or diag $pgbench{$_}{out} foreach sort keys %pgbench;
 cmp_ok($most, '>', $nsessions / 2, 'sessions are shown');
 is($waits, 0, 'no reader waits for a lock');
-diag "$1 reads beside $nsessions sessions, $looks looks at waits" if $pgbench{read}{out} =~ /transactions actually processed: (\d+)/;
+diag "$1 reads beside $nsessions sessions, $looks observations of waits" if $pgbench{read}{out} =~ /transactions actually processed: (\d+)/;
 nothing_remains('all of them');
 
 done_testing();
