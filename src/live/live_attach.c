@@ -1,9 +1,8 @@
 /*
- * Which executions are published: those that are expected to be long, and those that turn out to
- * be.
+ * Selects the executions to publish, and installs their wrappers.
  *
- * An execution is expected to be long by its cost, or because one of its statement was. Wrappers
- * are installed before it begins.
+ * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
+ * the statement was long.  Its wrappers are installed before it begins.
  *
  * For other executions a timeout fires every few milliseconds while a statement is executed. Its
  * handler puts attach_now() in place of the functions of an execution's nodes once the execution
@@ -61,8 +60,9 @@ typedef struct RunningExecution
 {
 	QueryDesc  *desc;
 	QueryTiming *query;			/* NULL: not published */
-	TimestampTz seen_at;		/* by the timeout first; 0: not yet */
-	bool		attached;		/* published, or not to be */
+	TimestampTz seen_at;		/* when the timeout first fired in it; 0:
+								 * never */
+	bool		attached;		/* it is published, or must not be */
 	ServerExecution *volatile server;	/* if the server counts and times the
 										 * nodes; or NULL */
 } RunningExecution;
@@ -76,7 +76,7 @@ static volatile int nrunning = 0;
 
 static double long_cost;
 static LongStatements long_statements;
-static bool any_long = false;	/* one is remembered */
+static bool any_long = false;	/* long_statements is not empty */
 static int	live_timeout = -1;
 static int	timeout_pid = 0;
 
@@ -91,7 +91,10 @@ timeout_ms(void)
 
 static TupleTableSlot *attach_now(PlanState *node);
 
-/* Not a node that was never called: its function tells that. */
+/*
+ * Puts attach_now() in place of a node's function, or the reverse.  Leaves out nodes that were
+ * never called: these have the server's function for first calls.
+ */
 static void
 swap_function(PlanState *node, bool arm)
 {
@@ -200,7 +203,7 @@ attach_execution(RunningExecution *r, bool late)
 		attach(desc, late);
 }
 
-/* In place of a node's function, after the timeout. */
+/* Installs the wrappers of the node's execution, and executes the node. */
 static TupleTableSlot *
 attach_now(PlanState *node)
 {
@@ -281,7 +284,7 @@ is_expected_long(const QueryDesc *desc)
 		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
 }
 
-/* An execution that is expected to be long, or that the server counts, or that goes on. */
+/* Enters an execution that is expected to be long, is instrumented, or continues a cursor. */
 static pg_noinline void
 enter_noted(QueryDesc *desc, RunningExecution *r)
 {

@@ -125,8 +125,8 @@ loop_is_over(const ServerExecution *server, int place)
 }
 
 /*
- * Of some nodes the only call of a loop does everything.  Without timers a node's first call is
- * known by the states of those below only.
+ * Returns a node's state.  A node that returns all in one call has finished when the call ends.
+ * Without timers, the only sign of a node's first call is a running node below.
  */
 static LiveState
 node_state(const NodeInstr *instr, const PlanState *node, double loops, bool below_runs)
@@ -145,7 +145,7 @@ node_state(const NodeInstr *instr, const PlanState *node, double loops, bool bel
 	return whole ? LIVE_FINISHED : LIVE_RESCANNING;
 }
 
-/* Sets the nodes' states: first from the leaves to the root, then the other way. */
+/* Sets the nodes' states in two passes: from the leaves to the root, then back. */
 static void
 put_states(const ServerExecution *server)
 {

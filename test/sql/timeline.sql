@@ -66,7 +66,7 @@ CLOSE c;
 DECLARE c CURSOR FOR SELECT clock_timeline('system', 86400, 0.01);
 MOVE 2 FROM c;
 ROLLBACK;
--- intervals whose rows were not fetched in time have no readings, but have rows
+-- a row that is fetched late belongs to an interval without readings
 BEGIN;
 DECLARE c CURSOR FOR SELECT (t).* FROM (SELECT clock_timeline('system', 0.4, 0.1) AS t) AS s;
 MOVE 1 FROM c;
