@@ -83,9 +83,10 @@ COMMENT ON COLUMN clock_running.wait_event IS
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'start of the counters: later than started_at if the execution was not expected to be long';
+    'start of the counters: later than started_at unless counting was expected to add little to '
+    'a long execution';
 COMMENT ON COLUMN clock_running.as_of IS
-    'time when the process published the counters: it does so every 100 ms, but not during a long '
+    'time when the process published the counters: it does so every 50 ms, but not during a long '
     'call of a single node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';

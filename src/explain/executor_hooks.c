@@ -150,23 +150,6 @@ end_execution(void *arg)
 }
 
 /*
- * Returns the number of node calls that the planner expects of a plan that is executed "loops"
- * times.  Stops counting above FEW_CALLS.
- */
-static double
-expected_calls(const Plan *plan, double loops)
-{
-	double		calls = loops * (plan->plan_rows + 1);
-
-	if (calls <= FEW_CALLS && outerPlan(plan) != NULL)
-		calls += expected_calls(outerPlan(plan), loops);
-	if (calls <= FEW_CALLS && innerPlan(plan) != NULL)
-		calls += expected_calls(innerPlan(plan),
-								IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows : loops);
-	return calls;
-}
-
-/*
  * Returns whether sampling replaces the timers, or the counters, that the executor was asked for.
  */
 static bool
@@ -199,7 +182,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	 * For few calls, the server's timers are exact and cost less than setting
 	 * up sampling, which takes 50 us.
 	 */
-	if (replaced && !explained && expected_calls(desc->plannedstmt->planTree, 1) <= FEW_CALLS)
+	if (replaced && !explained && plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
 	{
 		*is_short = true;
 		asked = was_long(long_statements, desc);

@@ -227,3 +227,38 @@ plan_subplan_is_read_to_end(const SubPlanState *subplan)
 			return subplan->subplan->useHashTable;
 	}
 }
+
+static double
+calls_of_list(const List *plans, double loops, double most)
+{
+	double		calls = 0;
+	ListCell   *cell;
+
+	foreach(cell, plans)
+	{
+		if (calls <= most)
+			calls += plan_expected_calls(lfirst(cell), loops, most);
+	}
+	return calls;
+}
+
+double
+plan_expected_calls(const Plan *plan, double loops, double most)
+{
+	double		rows = plan_shape_of(plan)->output == OUTPUT_WHOLE ? 0 : plan->plan_rows;
+	double		calls = loops * (rows + 1);
+
+	if (calls <= most && outerPlan(plan) != NULL)
+		calls += plan_expected_calls(outerPlan(plan), loops, most);
+	if (calls <= most && innerPlan(plan) != NULL)
+		calls += plan_expected_calls(innerPlan(plan),
+									 IsA(plan, NestLoop) ? loops * outerPlan(plan)->plan_rows :
+									 loops, most);
+	if (calls <= most && IsA(plan, Append))
+		calls += calls_of_list(((const Append *) plan)->appendplans, loops, most);
+	if (calls <= most && IsA(plan, MergeAppend))
+		calls += calls_of_list(((const MergeAppend *) plan)->mergeplans, loops, most);
+	if (calls <= most && IsA(plan, SubqueryScan))
+		calls += plan_expected_calls(((const SubqueryScan *) plan)->subplan, loops, most);
+	return calls;
+}

@@ -63,4 +63,10 @@ extern bool plan_is_at_end(const PlanState *node);
 /* Returns whether each evaluation reads the subplan to the end.  Not for CTEs. */
 extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);
 
+/*
+ * Returns the number of node calls that the planner expects of a plan that is executed "loops"
+ * times.  Stops counting above "most".
+ */
+extern double plan_expected_calls(const Plan *plan, double loops, double most);
+
 #endif							/* CLOCKTIMING_PLAN_SHAPE_H */

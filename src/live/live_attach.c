@@ -2,7 +2,8 @@
  * Selects the executions to publish, and installs their wrappers.
  *
  * An execution is expected to be long if the planner's cost is high, or if an earlier execution of
- * the statement was long.  Its wrappers are installed before it begins.
+ * the statement was long.  Its wrappers are installed before it begins, if counting its calls is
+ * expected to add at most clocktiming.max_overhead.
  *
  * For other executions a timeout fires every few milliseconds while a statement is executed. Its
  * handler puts attach_now() in place of the functions of an execution's nodes once the execution
@@ -36,6 +37,7 @@
 #include "live/live_memory.h"
 #include "live/live_publish.h"
 #include "live/live_server.h"
+#include "stats/plan_draw.h"
 
 /* Number of nested executions that are known; deeper ones are not published. */
 #define MOST_LEVELS		32
@@ -48,6 +50,12 @@
 
 /* Cost that the planner expects of a millisecond: a page that is in memory takes some 10 us. */
 #define COST_PER_MS		100
+
+/*
+ * Planner's cost of a call from which on counting it adds at most 1 percent.  A counted call takes
+ * some 2 ns, and rows in memory take some 2.5 us for each unit of their cost.
+ */
+#define COST_PER_CALL	0.08
 
 /*
  * Of calls that vary, one in so many is timed; and timing may add this share of the time, in
@@ -75,6 +83,8 @@ static RunningExecution running[MOST_LEVELS];
 static volatile int nrunning = 0;
 
 static double long_cost;
+
+/* Statements that were long, and whose calls added little when they were counted. */
 static LongStatements long_statements;
 static bool any_long = false;	/* long_statements is not empty */
 static int	live_timeout = -1;
@@ -223,8 +233,6 @@ attach_now(PlanState *node)
 		r->attached = true;
 		pg_compiler_barrier();
 		(void) disarm_node(r->desc->planstate, NULL);
-		remember_statement(long_statements, r->desc, true);
-		any_long = true;
 		attach_execution(r, true);
 		elog(DEBUG1, "counters published from now on");
 		break;
@@ -284,6 +292,36 @@ is_expected_long(const QueryDesc *desc)
 		(unlikely(any_long) && was_long(long_statements, desc) && !late_only);
 }
 
+/* Returns what counting the calls of an execution has added to its time, in percent. */
+static double
+counting_percent(const QueryTiming *query)
+{
+	double		ns = 0;
+
+	for (int i = 0; i < query->nnodes; i++)
+	{
+		const NodeTiming *t = query->nodes[i];
+
+		if (t != NULL)
+			ns += (double) t->calls * (t->seen ? query->cost.counted_ns : query->cost.unseen_ns);
+	}
+	return 100 * ns / Max(query_run_ns(query), 1);
+}
+
+/*
+ * Returns whether counting an execution's calls adds at most clocktiming.max_overhead, as far as
+ * is known.
+ */
+static bool
+is_cheap_to_count(const QueryDesc *desc)
+{
+	const Plan *plan = desc->plannedstmt->planTree;
+	double		most = plan->total_cost / COST_PER_CALL * max_overhead_percent;
+
+	return live_after_ms == 0 || (any_long && was_long(long_statements, desc)) ||
+		plan_expected_calls(plan, 1, most) <= most;
+}
+
 /* Enters an execution that is expected to be long, is instrumented, or continues a cursor. */
 static pg_noinline void
 enter_noted(QueryDesc *desc, RunningExecution *r)
@@ -307,7 +345,7 @@ enter_noted(QueryDesc *desc, RunningExecution *r)
 	}
 	else if (desc->already_executed)
 		r->attached = true;
-	else
+	else if (is_cheap_to_count(desc))
 		attach_execution(r, false);
 }
 
@@ -355,6 +393,12 @@ leave(QueryDesc *desc, int level, bool failed)
 		return;
 	if (own)
 		query_timing_ran(query);
+	if (query->late)
+	{
+		remember_statement(long_statements, desc,
+						   counting_percent(query) <= max_overhead_percent);
+		any_long = true;
+	}
 	if (query->publish_due != PG_UINT64_MAX)
 		live_publish(query, NULL, false);
 }
@@ -420,7 +464,7 @@ live_init(void)
 {
 	DefineCustomIntVariable("clocktiming.live_after",
 							gettext_noop("Duration after which a running statement is shown in clock_running."),
-							gettext_noop("Statements that the planner expects to take longer are shown from their start."),
+							gettext_noop("Statements that are expected to take longer are shown from their start if that adds at most clocktiming.max_overhead."),
 							&live_after_ms, 1000, 0, 3600000,
 							PGC_SUSET, GUC_UNIT_MS, NULL, assign_live_after, NULL);
 	DefineCustomBoolVariable("clocktiming.live",
@@ -438,7 +482,7 @@ live_init(void)
 	DefineCustomIntVariable("clocktiming.live_interval",
 							"For tests: time between two publications of a statement; 0 times all calls, and publishes each.",
 							NULL,
-							&live_interval_ms, 100, 0, 10000,
+							&live_interval_ms, 50, 0, 10000,
 							PGC_SUSET,
 							GUC_UNIT_MS | GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE,
 							NULL, NULL, NULL);

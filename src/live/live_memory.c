@@ -290,8 +290,9 @@ void
 live_add_counts(LiveCounts *sum, const LiveCounts *counts)
 {
 	sum->state = joint_state(sum->state, counts->state);
-	if (!isnan(counts->scanned))
-		sum->scanned = isnan(sum->scanned) ? counts->scanned : Max(sum->scanned, counts->scanned);
+	sum->first_state = joint_state(sum->first_state, counts->first_state);
+	sum->scanned = fmaxf(sum->scanned, counts->scanned);
+	sum->first_scanned = fminf(sum->first_scanned, counts->first_scanned);
 	sum->calls = sum->calls < 0 || counts->calls < 0 ? -1 : sum->calls + counts->calls;
 	sum->rows += counts->rows;
 	sum->loops += counts->loops;

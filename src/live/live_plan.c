@@ -141,7 +141,7 @@ describe_nodes(const QueryDesc *desc, const Search *search, LiveImage *image)
 		n->rows = (float) plan->plan_rows;
 		n->startup_cost = (float) plan->startup_cost;
 		n->total_cost = (float) plan->total_cost;
-		counts->scanned = NAN;
+		counts->scanned = counts->first_scanned = NAN;
 		counts->total_ns = counts->total_margin_ns = counts->self_ns = counts->self_margin_ns = NAN;
 	}
 }

@@ -6,6 +6,10 @@
  * that read an input to its end before they return a row begin a new pipeline.  A scan's share is
  * that of its relation's pages, or of the rows that the planner expects.  A node's remaining time
  * follows from its time so far; that of a node that has not begun, from its cost.
+ *
+ * If the counters began during the execution, the rows before are unknown.  Then the shares are
+ * known that follow from positions of sequential scans and from the ends of nodes, both when the
+ * counters began and now.
  */
 #include "postgres.h"
 
@@ -51,12 +55,14 @@
 #define MANY_ROWS		10
 
 static const char *const exceeded = gettext_noop("a node has returned more rows than the planner expected");
+static const char *const began_late = gettext_noop("the counters began while the query was running");
 
 typedef struct NodeProgress
 {
 	double		loops;			/* expected in all */
 	double		work;			/* shares */
 	double		rows;
+	double		first_work;		/* share when the counters began */
 	double		cost;			/* of the node itself, in all loops */
 } NodeProgress;
 
@@ -65,6 +71,9 @@ typedef struct ProgressWalk
 	LiveImage  *image;
 	const int  *processes;
 	NodeProgress *nodes;
+	double		outer;			/* late counters, on the inner side of a
+								 * nested loop: share of the outer side; or
+								 * NAN */
 	const char *reason;
 } ProgressWalk;
 
@@ -90,6 +99,15 @@ share(double part, double whole)
 	return whole > 0 ? Max(Min(part / whole, 1), 0) : 0;
 }
 
+/* Whether a node has ended its last loop.  The loops before late counters are unknown. */
+static bool
+is_done(ProgressWalk *walk, int place)
+{
+	return live_counts(walk->image, place)->state == LIVE_FINISHED &&
+		(loops_of(walk, place) >= walk->nodes[place].loops ||
+		 (walk->image->header.late && walk->nodes[place].loops <= 1));
+}
+
 /* The place of a node's nth input, -1 if there is none. */
 static int
 input_of(ProgressWalk *walk, int place, int n)
@@ -104,7 +122,7 @@ input_of(ProgressWalk *walk, int place, int n)
 	return -1;
 }
 
-/* The share of a node that has no input. */
+/* The share of a scan. */
 static double
 scan_share(ProgressWalk *walk, int place)
 {
@@ -112,8 +130,17 @@ scan_share(ProgressWalk *walk, int place)
 	double		loops = walk->nodes[place].loops;
 	double		expected = Max((double) live_node(walk->image, place)->rows, 1) * loops;
 
-	if (counts->state == LIVE_FINISHED && loops_of(walk, place) >= loops)
+	if (is_done(walk, place))
 		return 1;
+	if (walk->image->header.late)
+	{
+		if (counts->state == LIVE_NOT_STARTED)
+			return 0;
+		if (isnan(counts->scanned) || loops > 1 ||
+			(isnan(counts->first_scanned) && counts->first_state != LIVE_NOT_STARTED))
+			walk->reason = began_late;
+		return isnan(counts->scanned) ? 0 : (double) counts->scanned;
+	}
 	if (!isnan(counts->scanned))
 		return share(loops_of(walk, place) - 1 + (double) counts->scanned, loops);
 	if (rows_of(walk, place) > expected)
@@ -140,11 +167,12 @@ static double
 output_share(ProgressWalk *walk, int place, const NodeProgress *input, double input_rows)
 {
 	const LiveNode *node = live_node(walk->image, place);
-	const LiveCounts *counts = live_counts(walk->image, place);
 	double		expected = (double) node->rows * walk->nodes[place].loops;
 
-	if (counts->state == LIVE_FINISHED && loops_of(walk, place) >= walk->nodes[place].loops)
+	if (is_done(walk, place))
 		return 1;
+	if (walk->image->header.late && (input->first_work >= 1 || rows_of(walk, place) > 0))
+		walk->reason = began_late;
 	if (node->tag == T_Sort)
 		expected = input->rows > 0 ? input_rows / input->rows : expected;
 	if (rows_of(walk, place) > expected && node->tag != T_Sort)
@@ -162,6 +190,7 @@ walk_inputs(ProgressWalk *walk, int place)
 {
 	NodeProgress *p = &walk->nodes[place];
 	const LiveNode *node = live_node(walk->image, place);
+	bool		late = walk->image->header.late;
 	double		cost = 0;
 	double		done = 0;
 
@@ -169,6 +198,7 @@ walk_inputs(ProgressWalk *walk, int place)
 	{
 		const LiveNode *input = live_node(walk->image, i);
 		double		loops = p->loops;
+		double		outer_share = walk->outer;
 
 		if (input->parent != place)
 			continue;
@@ -179,15 +209,19 @@ walk_inputs(ProgressWalk *walk, int place)
 			int			outer = input_of(walk, place, 0);
 			double		outer_rows = rows_of(walk, outer);
 
-			loops = walk->nodes[outer].rows > TELLING_SHARE ? outer_rows / walk->nodes[outer].rows :
+			loops = walk->nodes[outer].rows > TELLING_SHARE && !late ?
+				outer_rows / walk->nodes[outer].rows :
 				p->loops * live_node(walk->image, outer)->rows;
 			loops = Max(loops, loops_of(walk, i));
+			if (late && isnan(walk->outer))
+				walk->outer = walk->nodes[outer].rows;
 		}
 		else if (node->tag == T_Material)
 			loops = loops_of(walk, i);
 		else if (node->tag == T_Memoize && loops_of(walk, place) > 0)
 			loops *= loops_of(walk, i) / loops_of(walk, place);
 		walk_node(walk, i, Max(loops, 1));
+		walk->outer = outer_share;
 		p->cost -= (double) input->total_cost * walk->nodes[i].loops;
 		cost += Max((double) input->total_cost, 0.01);
 		done += Max((double) input->total_cost, 0.01) * walk->nodes[i].rows;
@@ -222,7 +256,9 @@ walk_node(ProgressWalk *walk, int place, double loops)
 	p->cost = (double) node->total_cost * p->loops;
 	all = walk_inputs(walk, place);
 	p->cost = Max(p->cost, (double) node->total_cost * p->loops * 0.001);
-	if (input < 0)
+	if (!isnan(walk->outer))
+		p->work = p->rows = walk->outer;
+	else if (input < 0 || node->tag == T_BitmapHeapScan)
 		p->work = p->rows = scan_share(walk, place);
 	else
 	{
@@ -238,6 +274,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 			case T_Limit:
 				p->work = p->rows =
 					Max(driver->rows, share(rows_of(walk, place), (double) node->rows * p->loops));
+				if (walk->image->header.late && rows_of(walk, place) > 0)
+					walk->reason = began_late;
 				break;
 			case T_HashJoin:
 				p->work = p->rows = driver->rows;
@@ -264,7 +302,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				 * done
 				 */
 				inner = input_of(walk, place, 1);
-				if (live_node(walk->image, inner)->rows >= MANY_ROWS)
+				if (!walk->image->header.late &&
+					live_node(walk->image, inner)->rows >= MANY_ROWS)
 					p->work = p->rows = Min(driver->rows, repeated_share(walk, inner));
 				break;
 			case T_Sort:
@@ -293,8 +332,33 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				break;
 		}
 	}
-	if (counts->state == LIVE_FINISHED && loops_of(walk, place) >= p->loops)
+	if (is_done(walk, place))
 		p->work = p->rows = 1;
+}
+
+/* Walks the plan as it was when the counters began, and sets first_work. */
+static void
+walk_first(ProgressWalk *walk)
+{
+	int			n = live_shown(&walk->image->header);
+	Size		size = live_image_size(n);
+	LiveImage  *now = walk->image;
+
+	walk->image = memcpy(palloc(size), now, size);
+	for (int i = 0; i < n; i++)
+	{
+		LiveCounts *counts = live_counts(walk->image, i);
+
+		counts->state = counts->first_state;
+		counts->scanned = counts->first_scanned;
+		counts->rows = counts->loops = 0;
+	}
+	walk_node(walk, 0, 1);
+	walk->image = now;
+	/* a share that was unknown then may not be needed any more */
+	walk->reason = NULL;
+	for (int i = 0; i < n; i++)
+		walk->nodes[i].first_work = walk->nodes[i].work;
 }
 
 LiveProgress
@@ -302,7 +366,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 {
 	const LiveHeader *header = &image->header;
 	int			n = live_shown(header);
-	ProgressWalk walk = {.image = image, .processes = processes};
+	ProgressWalk walk = {.image = image, .processes = processes, .outer = NAN};
 	LiveProgress progress = {NAN, NAN, NULL};
 	double		timed_ns = 0;
 	double		timed_cost = 0;
@@ -312,20 +376,21 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 
 	if (n == 0)
 		progress.reason = gettext_noop("the plan has more nodes than are shown");
-	else if (header->late)
-		progress.reason = gettext_noop("the counters began while the query was running");
 	if (progress.reason != NULL)
 		return progress;
 	walk.nodes = palloc0(sizeof(NodeProgress) * n);
+	if (header->late)
+		walk_first(&walk);
 	walk_node(&walk, 0, 1);
 	for (int i = 0; i < n; i++)
 	{
 		const LiveCounts *counts = live_counts(image, i);
+		double		work = walk.nodes[i].work - walk.nodes[i].first_work;
 
-		if (walk.nodes[i].work < TELLING_SHARE || isnan(counts->self_ns))
+		if (work < TELLING_SHARE || isnan(counts->self_ns))
 			continue;
 		timed_ns += counts->self_ns / Max(processes[i], 1);
-		timed_cost += walk.nodes[i].cost * walk.nodes[i].work;
+		timed_cost += walk.nodes[i].cost * work;
 	}
 	for (int i = 0; i < n && timed_cost > 0; i++)
 	{
@@ -333,10 +398,12 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		const NodeProgress *p = &walk.nodes[i];
 		double		prior = isnan(counts->self_ns) ? 1 : PRIOR_WEIGHT * (1 - p->work);
 		double		self_ns = isnan(counts->self_ns) ? 0 : counts->self_ns / Max(processes[i], 1);
-		double		ns = (self_ns + prior * p->cost * timed_ns / timed_cost) / (p->work + prior);
+		double		work = p->work - p->first_work;
+		double		ns = p->work >= 1 ? self_ns :
+			(self_ns + prior * p->cost * timed_ns / timed_cost) / (work + prior);
 
 		left_ns += ns * (1 - p->work);
-		done_ns += isnan(counts->self_ns) ? ns * p->work : self_ns;
+		done_ns += isnan(counts->self_ns) ? ns * work : self_ns;
 	}
 	if (walk.reason == NULL && (timed_cost <= 0 || done_ns <= 0))
 		walk.reason = gettext_noop("too little is done");

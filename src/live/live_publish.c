@@ -45,7 +45,7 @@ typedef struct LiveExecution
 	NodeCall   *calls;			/* by plan_node_id */
 } LiveExecution;
 
-int			live_interval_ms = 100;
+int			live_interval_ms = 50;
 
 static dlist_head live_executions = DLIST_STATIC_INIT(live_executions);
 
@@ -348,13 +348,21 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 		counts->calls = t->kind == NODE_UNTIMED ? -1 : (int64) counts->loops;
 	}
 	counts->state = node_state(t, in_calls, counts->loops);
-	counts->scanned = (float) (counts->state == LIVE_RUNNING ?
-							   share_scanned(t->node, workers_are_gone(t)) : NAN);
+	counts->scanned = (float) (counts->state == LIVE_FINISHED ? NAN :
+							   share_scanned(t->node, workers_are_gone(t)));
 	put_batches(t->node, counts);
 	counts->total_ns = unknown ? NAN : estimate->total_ns;
 	counts->total_margin_ns = unknown ? NAN : estimate->total_margin_ns;
 	counts->self_ns = unknown ? NAN : estimate->self_ns;
 	counts->self_margin_ns = unknown ? NAN : estimate->self_margin_ns;
+}
+
+/* At the first publication. */
+static void
+keep_first(LiveCounts *counts)
+{
+	counts->first_state = counts->state;
+	counts->first_scanned = counts->scanned;
 }
 
 void
@@ -397,6 +405,8 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 				continue;
 			put_counts(node, in_call, &plan->nodes[node->place],
 					   live_counts(live->image, node->place));
+			if (header->run_ns <= 0)
+				keep_first(live_counts(live->image, node->place));
 		}
 		header->run_ns = plan->run_ns;
 	}

@@ -100,9 +100,10 @@ typedef struct DrawClass
 	pg_atomic_uint32 gap;		/* the bits of a float */
 } DrawClass;
 
+double		max_overhead_percent = 1;
+
 static bool track = false;
 static bool track_everything = false;
-static double max_overhead = 1;
 
 static DrawClass *classes = NULL;
 static DrawSlot slots[SLOTS];
@@ -195,7 +196,7 @@ static float
 new_gap(void)
 {
 	if (track_everything ||
-		spent_ns <= NEW_ALLOWANCE_NS + (double) (reference_ns() - began_ns) * max_overhead / 100)
+		spent_ns <= NEW_ALLOWANCE_NS + (double) (reference_ns() - began_ns) * max_overhead_percent / 100)
 		return 1;
 	return NEW_GAP;
 }
@@ -275,7 +276,7 @@ choose_gap(DrawSlot *slot)
 	double		run_ns = Max((double) history->run.mean, 1);
 	double		cost_ns = (double) history->nodes_cost.mean +
 		WHOLE_PER_NODES * (double) history->whole_cost.mean;
-	double		share = max_overhead / 100;
+	double		share = max_overhead_percent / 100;
 	double		gap;
 
 	/* this backend has not timed nodes of the class yet */
@@ -399,8 +400,8 @@ plan_draw_init(void)
 							 PGC_SUSET, 0, NULL, assign_track, NULL);
 	DefineCustomRealVariable("clocktiming.max_overhead",
 							 gettext_noop("Maximum overhead of the statistics of plans, in percent of the elapsed time."),
-							 gettext_noop("If timing every execution would add more, a random sample is timed."),
-							 &max_overhead, 1, 0.01, 100,
+							 gettext_noop("If timing every execution would add more, a random sample is timed. If counting a statement's rows would add more, clock_running does not show it from its start."),
+							 &max_overhead_percent, 1, 0.01, 100,
 							 PGC_SUSET, 0, NULL, assign_max_overhead, NULL);
 	DefineCustomBoolVariable("clocktiming.track_everything",
 							 "For tests: has every execution timed, whatever that costs.",

@@ -2,6 +2,9 @@
 #ifndef CLOCKTIMING_PLAN_DRAW_H
 #define CLOCKTIMING_PLAN_DRAW_H
 
+/* The setting clocktiming.max_overhead. */
+extern double max_overhead_percent;
+
 /* Shared memory, through which backends share the probabilities. */
 extern Size plan_draw_shmem_size(void);
 extern void plan_draw_shmem_init(void);

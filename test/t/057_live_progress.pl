@@ -33,6 +33,33 @@ foreach my $interval (0, 100)
 		24000, "LIMIT above Gather, published every $interval ms");
 }
 
+# Which executions are published from their start.  Each row sees whether its own execution is shown.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION shown() RETURNS integer LANGUAGE sql VOLATILE COST 1000000 AS
+		'SELECT count(*)::integer FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0';
+	CREATE FUNCTION many() RETURNS SETOF integer LANGUAGE sql ROWS 100000000 AS 'VALUES (1)';
+	CREATE FUNCTION few() RETURNS SETOF integer LANGUAGE sql VOLATILE ROWS 1000 AS 'VALUES (1)';
+	CREATE FUNCTION cheap() RETURNS integer LANGUAGE plpgsql VOLATILE COST 1 AS 'BEGIN RETURN shown(); END'});
+my $after = 'SET clocktiming.live_after = 10000;';
+is($node->safe_psql('postgres', "$after SELECT shown() > 0 FROM few()"), 't', 'expected to be long, with expensive rows: from the start');
+is($node->safe_psql('postgres', "$after SELECT shown() > 0 FROM few() LIMIT 1"), 'f', 'the same of which one row is wanted: not');
+is($node->safe_psql('postgres', "$after SELECT cheap() > 0 FROM many()"), 'f', 'expected to be long, with cheap rows: not');
+is($node->safe_psql('postgres', "$after SET clocktiming.max_overhead = 100; SELECT cheap() > 0 FROM many()"), 't', 'the same if counting may add more');
+is($node->safe_psql('postgres', "$after SET clocktiming.live_late_only = on; SELECT shown() > 0 FROM few()"), 'f', 'live_late_only');
+my $first = 'SELECT cheap() > 0 FROM (SELECT pg_sleep(0.2) FROM generate_series(1, 2) OFFSET 0) s, pg_sleep(0);';
+is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live_after = 100; $first SET clocktiming.live_after = 10000; $first"),
+	"f\nt\nt\nt", 'was long before: from the start');
+
+# Counters that begin during the execution: the position of a scan tells the progress.
+$node->safe_psql('postgres', q{
+	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS
+		$$SELECT concat_ws(', ', progress_percent BETWEEN 1 AND 99, reason) FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0 AND node = 1$$});
+my $late = 'SET max_parallel_workers_per_gather = 0; SET clocktiming.live_interval = 0; SET clocktiming.live_after = 1; SET clocktiming.live_late_only = on;';
+my $at = q{CASE WHEN i = 1000 THEN pg_sleep(0.1)::text WHEN i = 60000 THEN progress() END};
+is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'progress of a scan');
+is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
+	'a node whose position is unknown');
+
 # Calls that become long all at once: they are published although few of them are timed.
 $node->safe_psql('postgres', q{CREATE FUNCTION slow(i integer) RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
