@@ -50,13 +50,15 @@ my $first = 'SELECT cheap() > 0 FROM (SELECT pg_sleep(0.2) FROM generate_series(
 is($node->safe_psql('postgres', "SET compute_query_id = on; SET clocktiming.live_after = 100; $first SET clocktiming.live_after = 10000; $first"),
 	"f\nt\nt\nt", 'was long before: from the start');
 
-# Counters that begin during the execution: the position of a scan tells the progress.
+# Counters that begin during the execution: the position of a scan tells the progress.  A tenth of the rows passes after they
+# began, and four tenths are left.
 $node->safe_psql('postgres', q{
-	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS
-		$$SELECT concat_ws(', ', progress_percent BETWEEN 1 AND 99, reason) FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0 AND node = 1$$});
-my $late = 'SET max_parallel_workers_per_gather = 0; SET clocktiming.live_interval = 0; SET clocktiming.live_after = 1; SET clocktiming.live_late_only = on;';
-my $at = q{CASE WHEN i = 1000 THEN pg_sleep(0.1)::text WHEN i = 60000 THEN progress() END};
-is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'progress of a scan');
+	CREATE FUNCTION progress() RETURNS text LANGUAGE sql VOLATILE AS $$
+		SELECT concat_ws(', ', (remaining_ms / 1000 + extract(epoch FROM clock_timestamp() - as_of)) / extract(epoch FROM as_of - since) BETWEEN 1.2 AND 8, reason)
+		FROM clock_running() WHERE pid = pg_backend_pid() AND level = 0 AND node = 1$$});
+my $late = 'SET max_parallel_workers_per_gather = 0; SET clocktiming.live_interval = 0; SET clocktiming.live_after = 200; SET clocktiming.live_late_only = on;';
+my $at = q{CASE WHEN i = 50000 THEN pg_sleep(0.3)::text WHEN i = 60000 THEN progress() END};
+is($node->safe_psql('postgres', "$late SELECT max($at) FROM big"), 't', 'remaining time of a scan');
 is($node->safe_psql('postgres', "$late SELECT max($at) FROM generate_series(1, 100000) i"), 'the counters began while the query was running',
 	'a node whose position is unknown');
 
