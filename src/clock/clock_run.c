@@ -22,7 +22,7 @@
 /* Smallest deviation of the rate that is a finding; NTP steers by up to 500 ppm. */
 #define RATE_FINDING_PPM	600.0
 
-/* Duration of measuring the cost of a reading if the run does not yield it. */
+/* Duration of measuring the cost of a reading after the run. */
 #define COST_DURATION_S		0.02
 
 /* Share of the scheduled instants below which a warning is sent. */
@@ -343,25 +343,18 @@ ClockSample *
 clock_run(const ClockSource *source, double rate, double duration_s)
 {
 	ClockRun   *run = clock_run_begin(source, rate, duration_s);
-	BlockCosts *costs = palloc0(sizeof(BlockCosts));
 	ClockSample *sample;
+	ReadingCost cost;
 
-	run->sampler.costs = costs;
 	clock_run_until(run, duration_s);
 	sample = clock_run_end(run);
-	pfree(costs);
+	cost = reading_cost(source, COST_DURATION_S);
 
-	/* the run was short or throttled, or the clock stood still */
-	if (isnan(sample->cost_ns))
+	/* a short measurement on a busy machine may be negative */
+	if (cost.ns >= 0)
 	{
-		ReadingCost cost = reading_cost(source, COST_DURATION_S);
-
-		/* a short measurement on a busy machine may be negative */
-		if (cost.ns >= 0)
-		{
-			sample->cost_ns = cost.ns;
-			sample->cost_margin_ns = cost.margin_ns;
-		}
+		sample->cost_ns = cost.ns;
+		sample->cost_margin_ns = cost.margin_ns;
 	}
 	return sample;
 }
