@@ -33,7 +33,7 @@ skew_default_source(void)
 {
 	const ClockSource *source = clock_source_find(TIMING_COUNTER_ORDERED);
 
-	return source->why_not(source) == NULL ? source : clock_source_get("system");
+	return clock_source_why_not(source) == NULL ? source : clock_source_get("system");
 }
 
 #ifdef __linux__
@@ -451,11 +451,10 @@ Skew
 skew_run(const ClockSource *source, double duration_s)
 {
 	SkewRun    *run = palloc0(sizeof(SkewRun));
-	const char *from;
 
 	run->skew.source = source;
 	/* calibration comes before the run */
-	run->skew.tick_ns = 1e9 / source->frequency_hz(source, &from);
+	run->skew.tick_ns = 1e9 / clock_source_hz(source, NULL);
 	run->clock.read = read_source;
 	run->clock.arg = source->reader;
 	find_cpus(run);

@@ -11,8 +11,6 @@
 
 #include "core/os_clocks.h"
 
-/* Stands for clocks that the platform's headers lack.  They are compiled but never read. */
-#define NO_CLOCK ((clockid_t) -1)
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE NO_CLOCK
 #endif
@@ -146,7 +144,7 @@ PLATFORM_CLOCKS(READER_BY_ID, READER_BY_CALL)
 #define ENTRY_BY_CALL(name, call, unit_ns, kind, description) \
 	{#name, #name, kind, description, &reader_##name, unit_ns, NO_CLOCK},
 
-const OsClock os_clocks[] = {
+const ClockSource os_clocks[] = {
 	COMMON_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 	PLATFORM_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 };
@@ -154,7 +152,7 @@ const OsClock os_clocks[] = {
 const int	n_os_clocks = sizeof(os_clocks) / sizeof(os_clocks[0]);
 
 bool
-os_clock_works(const OsClock *clock)
+os_clock_works(const ClockSource *clock)
 {
 	struct timespec ts;
 
@@ -175,7 +173,7 @@ os_clock_works(const OsClock *clock)
 }
 
 double
-os_clock_resolution_ns(const OsClock *clock)
+os_clock_resolution_ns(const ClockSource *clock)
 {
 	struct timespec ts;
 

@@ -178,7 +178,7 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 								skew->ncpus, skew->worst->cpu,
 								skew->worst->result.offset_min * skew->tick_ns,
 								skew->worst->result.offset_max * skew->tick_ns,
-								skew->source->reads(skew->source), skew->reading_ns, skew->warps);
+								clock_source_reads(skew->source), skew->reading_ns, skew->warps);
 	if (!wrong)
 		advise_nothing(advice, "CPUs do not disagree by more than a reading takes");
 	else
