@@ -1,12 +1,10 @@
 #include "postgres.h"
 
-#ifdef __linux__
-#include <sched.h>
-#endif
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "clock/platform.h"
+#include "core/cpu_hop.h"
 #include "core/system_state.h"
 
 /* Clock sources that are read without a system call, and commands to select one. */
@@ -109,11 +107,10 @@ int
 platform_cpus_allowed(void)
 {
 #ifdef __linux__
-	cpu_set_t	set;
+	CpuSet		set;
 
-	/* fails if the kernel supports more CPUs than fit into the set */
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		return CPU_COUNT(&set);
+	if (cpus_allowed(&set) == 0)
+		return CPU_COUNT_S(sizeof(set), set.parts);
 #endif
 	return 0;
 }
