@@ -82,9 +82,8 @@ tsc_judge(const TscEvidence *evidence)
 	return reason;
 }
 
-/* Returns the current evidence, valid until the next call. */
-static const TscEvidence *
-evidence_now(void)
+const TscEvidence *
+tsc_evidence(void)
 {
 	static char source[KERNEL_CLOCK_SIZE];
 	static char available[KERNEL_CLOCK_SIZE];
@@ -99,24 +98,6 @@ evidence_now(void)
 	return &evidence;
 }
 
-bool
-tsc_is_default_now(void)
-{
-	return tsc_is_default(evidence_now());
-}
-
-bool
-tsc_is_given_up_now(void)
-{
-	return tsc_is_given_up(evidence_now());
-}
-
-const char *
-tsc_why_not_trusted(void)
-{
-	return tsc_judge(evidence_now());
-}
-
 #ifdef CLOCKTIMING_HAVE_TSC
 
 #include <cpuid.h>
@@ -126,7 +107,6 @@ tsc_why_not_trusted(void)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
-
 
 /* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011

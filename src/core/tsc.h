@@ -73,10 +73,8 @@ extern bool tsc_is_given_up(const TscEvidence *evidence);
  */
 extern const char *tsc_judge(const TscEvidence *evidence);
 
-/* The same by current evidence, which takes a few microseconds. */
-extern bool tsc_is_default_now(void);
-extern bool tsc_is_given_up_now(void);
-extern const char *tsc_why_not_trusted(void);
+/* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
+extern const TscEvidence *tsc_evidence(void);
 
 /* Returns the frequency by CPUID, hypervisor or calibration; NULL while the TSC may not be read. */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));

@@ -275,7 +275,7 @@ advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
 	const SurveyedClock *system = &facts->clocks[SYSTEM];
 	const SurveyedClock *tsc = &facts->clocks[RDTSC];
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
-	const char *why_not_trusted = tsc_why_not_trusted();
+	const char *why_not_trusted = tsc_judge(tsc_evidence());
 
 	(void) wrong;
 	advice->evidence = psprintf("it reads %s, %.1f ns; %s",
@@ -297,7 +297,7 @@ advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
 		advise_nothing(advice, "EXPLAIN ANALYZE cannot use the TSC");
 	else if (tsc->cost.ns >= system->cost.ns)
 		advise_nothing(advice, "the TSC would be no faster");
-	else if (tsc_is_given_up_now())
+	else if (tsc_is_given_up(tsc_evidence()))
 		advise_nothing(advice, psprintf("the TSC is not to be trusted: %s", why_not_trusted));
 	else if (server_defaults_to_tsc())
 		advise(advice, WORTH_NOTICE,
