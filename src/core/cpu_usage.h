@@ -5,7 +5,7 @@
 /* Counters of the operating system for this thread. */
 typedef struct CpuUsage
 {
-	double		cpu_ns;			/* CPU time; 0: unknown */
+	double		cpu_ns;			/* CPU time */
 	double		delay_ns;		/* time ready to run without a processor;
 								 * negative: unknown */
 	double		waits;			/* number of voluntary context switches */

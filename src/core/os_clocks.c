@@ -10,12 +10,10 @@
 #include <unistd.h>
 
 #include "core/os_clocks.h"
+#include "core/system_clock.h"
 
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE NO_CLOCK
-#endif
-#ifndef CLOCK_MONOTONIC
-#define CLOCK_MONOTONIC NO_CLOCK
 #endif
 #ifndef CLOCK_MONOTONIC_COARSE
 #define CLOCK_MONOTONIC_COARSE NO_CLOCK
@@ -29,23 +27,8 @@
 #ifndef CLOCK_TAI
 #define CLOCK_TAI NO_CLOCK
 #endif
-#ifndef CLOCK_PROCESS_CPUTIME_ID
-#define CLOCK_PROCESS_CPUTIME_ID NO_CLOCK
-#endif
-#ifndef CLOCK_THREAD_CPUTIME_ID
-#define CLOCK_THREAD_CPUTIME_ID NO_CLOCK
-#endif
 
 #define NS_PER_S	UINT64_C(1000000000)
-
-static inline uint64_t
-clock_gettime_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	(void) clock_gettime(id, &ts);
-	return (uint64_t) ts.tv_sec * NS_PER_S + (uint64_t) ts.tv_nsec;
-}
 
 static inline uint64_t
 gettimeofday_ns(void)
