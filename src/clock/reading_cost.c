@@ -55,10 +55,7 @@ batch_size(const ClockSource *source, double bracket_ns)
 	/* code that is executed for the first time is slow */
 	(void) batch_ns(source, n, bracket_ns);
 
-	/*
-	 * three in a row, because another process may have had the processor in
-	 * one
-	 */
+	/* three in a row, because one may have been interrupted */
 	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS))

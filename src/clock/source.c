@@ -115,10 +115,7 @@ clock_source_why_unreadable(const ClockSource *source)
 {
 	source = read_now(source);
 
-	/*
-	 * does not read the system clock, so that the first reading of a run is
-	 * really the first
-	 */
+	/* not read, so that the first reading of a run is really the first */
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))

@@ -1,4 +1,3 @@
-/* Estimates the times of plan nodes from counted and timed calls. */
 #include <math.h>
 #include <stddef.h>
 
@@ -171,10 +170,7 @@ take_off_costs(PlanEstimate *plan, int n)
 
 		if (whole != NULL)
 		{
-			/*
-			 * the shared node is later in the order, so the cost below it has
-			 * been subtracted
-			 */
+			/* the shared node is later: the cost below it has been subtracted */
 			node->below_ns = whole->below_ns *
 				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *

@@ -1,9 +1,8 @@
 /*
- * Statistics of a few measurements: means, straight lines, their confidence intervals, and
- * Student's t distribution.  Everywhere, x contains n finite numbers below 1e150 in absolute value.
- * Results are NAN if they are not defined.  Functions that sort do so in place and take a non-const
- * x.  Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
- * from 0.01 upwards.
+ * Statistics of a few measurements.  Everywhere, x contains n finite numbers below 1e150 in
+ * absolute value.  Results are NAN if they are not defined.  Functions that sort do so in place
+ * and take a non-const x.  Relative errors of distribution functions and quantiles are below 1e-9
+ * for degrees of freedom from 0.01 upwards.
  */
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H

@@ -1,10 +1,8 @@
 /*
- * Totals and means of a population, estimated from a random sample with unequal probabilities.
- *
- * A value that was sampled with probability p has the weight w = 1/p.  Sums can be subtracted: the
- * sums of all values so far minus those at an earlier time are the sums of the values since then.
- *
- * Nothing here allocates.  Results are NAN if not known.
+ * Totals and means of a population, estimated from a random sample with unequal probabilities.  A
+ * value that was sampled with probability p has the weight w = 1/p.  The sums of all values so far
+ * minus those at an earlier time are the sums of the values since then.  Results are NAN if
+ * unknown.
  */
 #ifndef CLOCKTIMING_WEIGHTED_SUMS_H
 #define CLOCKTIMING_WEIGHTED_SUMS_H
