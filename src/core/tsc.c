@@ -154,39 +154,41 @@ frequency_from_cpuid(void)
 	return get_leaf(0x16, r) ? (r[0] & 0xffff) * 1e6 : 0;
 }
 
-static void
-read_cpuid(TscCpuid *id)
+TscCpuid
+tsc_cpuid_now(void)
 {
+	TscCpuid	id = {0};
 	unsigned int r[4];
 
 	if (!cpuid_allowed() || !get_leaf(0, r))
-		return;
-	id->readable = true;
-	copy_text(id->vendor, r[1], r[3], r[2]);
+		return id;
+	id.readable = true;
+	copy_text(id.vendor, r[1], r[3], r[2]);
 	if (get_leaf(1, r))
 	{
-		id->tsc = (r[3] >> 4) & 1;
-		id->hypervisor = (r[2] >> 31) & 1;
+		id.tsc = (r[3] >> 4) & 1;
+		id.hypervisor = (r[2] >> 31) & 1;
 	}
-	id->tsc_adjust = get_leaf(7, r) && ((r[1] >> 1) & 1);
-	id->rdtscp = get_leaf(0x80000001, r) && ((r[3] >> 27) & 1);
-	id->invariant = get_leaf(0x80000007, r) && ((r[3] >> 8) & 1);
+	id.tsc_adjust = get_leaf(7, r) && ((r[1] >> 1) & 1);
+	id.rdtscp = get_leaf(0x80000001, r) && ((r[3] >> 27) & 1);
+	id.invariant = get_leaf(0x80000007, r) && ((r[3] >> 8) & 1);
 	for (unsigned int i = 0; i < 3 && get_leaf(0x80000002 + i, r); i++)
-		memcpy(id->brand + 16 * i, r, 16);
-	id->cpuid_hz = frequency_from_cpuid();
-	if (id->hypervisor)
+		memcpy(id.brand + 16 * i, r, 16);
+	id.cpuid_hz = frequency_from_cpuid();
+	if (id.hypervisor)
 	{
 		unsigned int highest;
 
 		/* not __get_cpuid(), which checks against the highest basic leaf */
 		__cpuid(0x40000000, highest, r[1], r[2], r[3]);
-		copy_text(id->hypervisor_name, r[1], r[2], r[3]);
+		copy_text(id.hypervisor_name, r[1], r[2], r[3]);
 		if (highest >= 0x40000010 && highest <= 0x400000ff)
 		{
 			__cpuid(0x40000010, r[0], r[1], r[2], r[3]);
-			id->hypervisor_hz = r[0] * 1e3;
+			id.hypervisor_hz = r[0] * 1e3;
 		}
 	}
+	return id;
 }
 
 const char *
@@ -228,10 +230,13 @@ tsc_why_no_rdtscp(void)
 
 #define tsc_read_rdtsc NULL
 
-static void
-read_cpuid(TscCpuid *id)
+TscCpuid
+tsc_cpuid_now(void)
 {
-	(void) id;
+	return (TscCpuid)
+	{
+		0
+	};
 }
 
 const char *
@@ -247,15 +252,6 @@ tsc_why_no_rdtscp(void)
 }
 
 #endif							/* CLOCKTIMING_HAVE_TSC */
-
-TscCpuid
-tsc_cpuid_now(void)
-{
-	TscCpuid	id = {0};
-
-	read_cpuid(&id);
-	return id;
-}
 
 const TscCpuid *
 tsc_cpuid(void)
