@@ -50,12 +50,6 @@ extern double weighted_total_margin(const WeightedSums *sums);
 extern double weighted_mean(const WeightedSums *sums);
 extern double weighted_mean_stderr(const WeightedSums *sums);
 
-/*
- * Returns the degrees of freedom: the number of equally weighted values with the same precision
- * (Kish, Survey Sampling, 1965, section 11.7), minus 1.
- */
-extern double weighted_df(const WeightedSums *sums);
-
 /* Returns half of the mean's 95 % confidence interval, by Student's t; NAN for n < 2. */
 extern double weighted_mean_margin(const WeightedSums *sums);
 
