@@ -114,35 +114,27 @@ reading_cost_samples(CostSeries *series, int n, int most, double duration_s, con
 	return sample;
 }
 
-static ReadingCost
-sum_up(double *ns, int n)
-{
-	double	   *work = palloc(sizeof(double) * n);
-	ReadingCost cost;
-
-	cost.ns = stats_undisturbed(ns, n, &cost.margin_ns, work);
-	cost.typical_ns = stats_typical(ns, n, &cost.typical_margin_ns);
-	pfree(work);
-	return cost;
-}
-
 void
 reading_costs(const ClockSource *const *sources, int n, double duration_s,
 			  int most_batches, ReadingCost *costs)
 {
 	CostSeries *series = palloc(sizeof(CostSeries) * n);
+	double	   *work;
 	int			batches;
 
 	for (int i = 0; i < n; i++)
 		series[i].source = sources[i];
 	batches = reading_cost_samples(series, n, most_batches, duration_s, NULL);
+	work = palloc(sizeof(double) * batches);
 	for (int i = 0; i < n; i++)
 	{
-		costs[i] = sum_up(series[i].ns, batches);
+		costs[i].ns = stats_undisturbed(series[i].ns, batches, &costs[i].margin_ns, work);
+		costs[i].typical_ns = stats_typical(series[i].ns, batches, &costs[i].typical_margin_ns);
 		if (sources[i] == NULL && !os_system_calls(0))
 			costs[i].ns = costs[i].typical_ns = NAN;
 		pfree(series[i].ns);
 	}
+	pfree(work);
 	pfree(series);
 }
 
