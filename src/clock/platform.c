@@ -38,19 +38,6 @@ platform_kernel_clock_sources_available(void)
 	return kernel_clock_sources_available(names) ? pstrdup(names) : NULL;
 }
 
-static bool
-word_in(const char *word, const char *list)
-{
-	size_t		length = strlen(word);
-
-	for (const char *p = list; (p = strstr(p, word)) != NULL; p += length)
-	{
-		if ((p == list || p[-1] == ' ') && strchr(" (", p[length]) != NULL)
-			return true;
-	}
-	return false;
-}
-
 const char *
 platform_faster_kernel_clock_source(void)
 {
@@ -66,7 +53,7 @@ platform_faster_kernel_clock_source(void)
 		/* the kernel's clock source is not the reason for a slow clock */
 		if (strcmp(by_vdso[i], current) == 0)
 			return NULL;
-		if (faster == NULL && word_in(by_vdso[i], offered))
+		if (faster == NULL && kernel_offers(by_vdso[i], offered))
 			faster = by_vdso[i];
 	}
 	return faster;

@@ -75,6 +75,19 @@ kernel_clock_sources_available(char *names)
 }
 
 bool
+kernel_offers(const char *name, const char *names)
+{
+	size_t		length = strlen(name);
+
+	for (const char *p = names; (p = strstr(p, name)) != NULL; p += length)
+	{
+		if ((p == names || p[-1] == ' ') && strchr(" (", p[length]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+bool
 system_boot_id(char *id)
 {
 	read_beginning("/proc/sys/kernel/random/boot_id", id, BOOT_ID_SIZE);

@@ -31,10 +31,8 @@ static bool
 kernel_offers_tsc(const TscEvidence *evidence)
 {
 	const char *sources = evidence->kernel_sources_available;
-	char		words[KERNEL_CLOCK_SIZE + 2];
 
-	snprintf(words, sizeof(words), " %s ", sources);
-	return *sources == '\0' || strstr(words, " tsc ") != NULL;
+	return *sources == '\0' || kernel_offers("tsc", sources);
 }
 
 static bool
