@@ -20,16 +20,6 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 		(node->read_to_end ? plan->cost.unseen_ns : plan->cost.counted_ns);
 }
 
-/*
- * Returns the square of a standard error, from half of a confidence interval.  The error of a cost
- * is the same for all calls, so costs are added up, not squares.
- */
-static double
-squared_error(double ns)
-{
-	return ns / NORMAL_975 * ns / NORMAL_975;
-}
-
 /* Returns the cost within the interval of each timed call of a node. */
 static double
 inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
@@ -190,13 +180,6 @@ take_off_costs(PlanEstimate *plan, int n)
 	}
 }
 
-static int
-place_node(PlanEstimate *plan, int i, int n)
-{
-	plan->nodes[n].nth = i;
-	return n + 1;
-}
-
 /*
  * Makes lists of children, and an order of the nodes in which parents come first, and the parts of
  * a shared node before it.  Returns the number of nodes.
@@ -224,16 +207,16 @@ link_nodes(PlanEstimate *plan)
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		if (i == 0 || (nodes[i].is_shared ? nodes[i].waits_for == 0 : nodes[i].parent < 0))
-			n = place_node(plan, i, n);
+			nodes[n++].nth = i;
 	}
 	for (int i = 0; i < n; i++)
 	{
 		const NodeEstimate *node = &nodes[nodes[i].nth];
 
 		for (int c = node->child; c >= 0; c = nodes[c].sibling)
-			n = place_node(plan, c, n);
+			nodes[n++].nth = c;
 		if (node->kind == NODE_PART && --nodes[node->whole].waits_for == 0)
-			n = place_node(plan, node->whole, n);
+			nodes[n++].nth = node->whole;
 	}
 	return n;
 }
@@ -501,7 +484,9 @@ plan_estimate(PlanEstimate *plan)
 		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
 		node->total_cost_margin_ns =
 			hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
-		node->variance = node->own_variance + squared_error(node->total_cost_margin_ns);
+		/* calls share the error of a cost: costs are added up */
+		node->variance = node->own_variance +
+			node->total_cost_margin_ns / NORMAL_975 * node->total_cost_margin_ns / NORMAL_975;
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
 		node->adjusted_ns = -node->total_ns;
