@@ -197,9 +197,9 @@ clock_cpu_skew_worker(Datum main_arg)
 						  READINGS);
 
 			/* not the readings themselves: the clock may stand still */
-			if (skew_readings(&shared->backend_side) != heard)
+			if (skew_shared(&shared->backend_side.readings) != heard)
 				heard_ns = now;
-			heard = skew_readings(&shared->backend_side);
+			heard = skew_shared(&shared->backend_side.readings);
 		}
 		if (now - heard_ns > SILENCE_NS)
 			break;
@@ -327,10 +327,10 @@ give_order(SkewRun *run, int cpu)
 static bool
 bounds_may_come(const SkewShared *shared)
 {
-	return (!skew_has_bound(&shared->backend_side) ||
-			!skew_has_bound(&shared->worker_side)) &&
-		skew_still(&shared->backend_side) < STILL_READINGS &&
-		skew_still(&shared->worker_side) < STILL_READINGS;
+	return (skew_shared(&shared->backend_side.bounds) == 0 ||
+			skew_shared(&shared->worker_side.bounds) == 0) &&
+		skew_shared(&shared->backend_side.still) < STILL_READINGS &&
+		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
 /* Compares a CPU with the first one until end_ns; longer while advancing clocks lack bounds. */

@@ -78,7 +78,7 @@ typedef struct SkewResult
 	int64_t		offset_max;
 	int64_t		round_trip;		/* of the first side; INT64_MAX: none */
 	int64_t		exchanges;		/* in both directions */
-	int64_t		still;			/* larger skew_still() of both sides */
+	int64_t		still;			/* the larger one of both sides */
 	int64_t		stalls;			/* of both sides */
 	int64_t		longest_stall;	/* of either side */
 	int64_t		warps;
@@ -91,14 +91,12 @@ extern void skew_init(SkewSide *side);
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
-/* Returns whether a side knows a bound.  The side may be in use. */
-extern bool skew_has_bound(const SkewSide *side);
-
-/* Returns the number of readings of a side.  The side may be in use. */
-extern int64_t skew_readings(const SkewSide *side);
-
-/* Returns the readings since a side last saw its clock advance.  The side may be in use. */
-extern int64_t skew_still(const SkewSide *side);
+/* Returns one of the three numbers of a side that may be in use. */
+static inline int64_t
+skew_shared(const int64_t *number)
+{
+	return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
 
 /* Combines the results of two sides that are no longer in use. */
 extern SkewResult skew_result(const SkewSide *first, const SkewSide *second);
