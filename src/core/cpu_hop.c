@@ -4,12 +4,6 @@
 
 #include "core/cpu_hop.h"
 
-int64_t
-cpu_hop_proven(const CpuHop *hop)
-{
-	return hop->least > 0 ? hop->least : hop->most < 0 ? hop->most : 0;
-}
-
 #ifdef __linux__
 
 int
@@ -79,6 +73,7 @@ cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop)
 	(void) allow_cpus(&all);
 	hop->least = (int64_t) (there - after);
 	hop->most = (int64_t) (there - before);
+	hop->proven = hop->least > 0 ? hop->least : hop->most < 0 ? hop->most : 0;
 	return went;
 }
 

@@ -34,6 +34,7 @@ typedef struct CpuHop
 	int			cpu;			/* the other CPU */
 	int64_t		least;			/* bounds of the other clock's lead, in ticks */
 	int64_t		most;
+	int64_t		proven;			/* smallest difference that is proven; 0: none */
 } CpuHop;
 
 /*
@@ -42,8 +43,5 @@ typedef struct CpuHop
  * Proves only differences longer than the moves, some microseconds; skew_bounds.h finds others.
  */
 extern bool cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop);
-
-/* Returns the smallest difference that is proven, in ticks; 0: none. */
-extern int64_t cpu_hop_proven(const CpuHop *hop);
 
 #endif							/* CLOCKTIMING_CPU_HOP_H */

@@ -328,11 +328,11 @@ compare_other_cpus(WatchFindings *found)
 
 	while (found->hops < HOPS && cpu_hop(watching.hop, watching.source->reader->read, &hop))
 	{
-		double		ns = (double) cpu_hop_proven(&hop) * tick_ns;
+		double		ns = (double) hop.proven * tick_ns;
 
 		if (fabs(ns) > SKEW_NS && cpu_hop(watching.hop, watching.source->reader->read, &hop))
 		{
-			double		again = (double) cpu_hop_proven(&hop) * tick_ns;
+			double		again = (double) hop.proven * tick_ns;
 
 			if (fabs(again) > SKEW_NS && fabs(again) > fabs(found->skew_ns))
 			{
