@@ -53,9 +53,8 @@ typedef struct TscEvidence
 
 /*
  * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto, as
- * tsc_use_by_default() in its src/common/instr_time.c.  It requires TSC_ADJUST, by which firmware
- * and kernel synchronise the counters of all sockets, or that Linux keeps time by the TSC, and so
- * monitors it.
+ * tsc_use_by_default() in its src/common/instr_time.c: if there is TSC_ADJUST, by which firmware
+ * and kernel synchronise the counters of all sockets, or Linux keeps time by the TSC.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 
