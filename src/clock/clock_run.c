@@ -22,7 +22,7 @@
 /* Smallest deviation of the rate that is a finding; NTP steers by up to 500 ppm. */
 #define RATE_FINDING_PPM	600.0
 
-/* Duration of measuring the cost of a reading if the run does not yield it. */
+/* Duration of measuring the cost of a reading after the run. */
 #define COST_DURATION_S		0.02
 
 /* Share of the scheduled instants below which a warning is sent. */
@@ -136,10 +136,8 @@ between_blocks(void *arg, double elapsed_s)
 void
 prepare_sampler(SamplerRun *run, const ClockSource *source)
 {
-	const char *from;
-
-	run->frequency_hz = source->frequency_hz(source, &from);
-	run->resolution_ns = source->resolution_ns(source);
+	run->frequency_hz = clock_source_hz(source, NULL);
+	run->resolution_ns = clock_source_resolution_ns(source);
 	run->slack_ns = clock_source_slack_ns(source);
 	run->cpu_time = source->kind == CLOCK_CPU_TIME;
 	run->reader = source->reader;
@@ -153,11 +151,10 @@ void
 prepare_stopwatch(SamplerRun *run)
 {
 	const ClockSource *counter = clock_source_find(TIMING_COUNTER_ORDERED);
-	const char *from;
-	bool		by_counter = counter->why_not(counter) == NULL;
+	bool		by_counter = clock_source_why_not(counter) == NULL;
 
 	run->stopwatch = by_counter ? counter->reader->read : reference_ns;
-	run->stopwatch_hz = by_counter ? counter->frequency_hz(counter, &from) : 1e9;
+	run->stopwatch_hz = by_counter ? clock_source_hz(counter, NULL) : 1e9;
 }
 
 static void
@@ -180,7 +177,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	ClockRun   *run = palloc0(sizeof(ClockRun));
 
 	run->source = source;
-	run->clock = source->reads(source);
+	run->clock = clock_source_reads(source);
 	run->rate = rate;
 	/* calibration comes before the run */
 	prepare_sampler(&run->sampler, source);
@@ -268,7 +265,7 @@ check_same_clock(const ClockRun *run)
 {
 	const ClockSource *source = run->source;
 
-	if (source->why_not(source) != NULL || strcmp(source->reads(source), run->clock) != 0)
+	if (clock_source_why_not(source) != NULL || strcmp(clock_source_reads(source), run->clock) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("clock source \"%s\" was changed while it was measured", source->name),
@@ -343,25 +340,18 @@ ClockSample *
 clock_run(const ClockSource *source, double rate, double duration_s)
 {
 	ClockRun   *run = clock_run_begin(source, rate, duration_s);
-	BlockCosts *costs = palloc0(sizeof(BlockCosts));
 	ClockSample *sample;
+	ReadingCost cost;
 
-	run->sampler.costs = costs;
 	clock_run_until(run, duration_s);
 	sample = clock_run_end(run);
-	pfree(costs);
+	cost = reading_cost(source, COST_DURATION_S);
 
-	/* the run was short or throttled, or the clock stood still */
-	if (isnan(sample->cost_ns))
+	/* a short measurement on a busy machine may be negative */
+	if (cost.ns >= 0)
 	{
-		ReadingCost cost = reading_cost(source, COST_DURATION_S);
-
-		/* a short measurement on a busy machine may be negative */
-		if (cost.ns >= 0)
-		{
-			sample->cost_ns = cost.ns;
-			sample->cost_margin_ns = cost.margin_ns;
-		}
+		sample->cost_ns = cost.ns;
+		sample->cost_margin_ns = cost.margin_ns;
 	}
 	return sample;
 }

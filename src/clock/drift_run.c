@@ -93,11 +93,9 @@ static void
 compare_first(ComparedClock *clock, const ClockSource *source,
 			  const ClockReference *reference)
 {
-	const char *from;
-
 	memset(clock, 0, sizeof(*clock));
 	clock->source = source;
-	clock->tick_ns = 1e9 / source->frequency_hz(source, &from);
+	clock->tick_ns = 1e9 / clock_source_hz(source, NULL);
 	clock->narrowest_ns = UINT64_MAX;
 	clock->first = compare(clock, reference);
 }
@@ -292,7 +290,7 @@ reference_resolution_ns(const ClockReference *reference)
 {
 	const ClockSource *source = clock_source_find(reference->name);
 
-	return source == NULL ? 1 : source->resolution_ns(source);
+	return source == NULL ? 1 : clock_source_resolution_ns(source);
 }
 
 Drift
@@ -306,7 +304,7 @@ drift_run(const ClockSource *source, const ClockReference *reference, double dur
 	Drift		drift;
 
 	run->reference = reference;
-	run->resolutions_ns = source->resolution_ns(source) + resolution_ns;
+	run->resolutions_ns = clock_source_resolution_ns(source) + resolution_ns;
 	run->jumps.nominal = source->kind == CLOCK_COARSE;
 	run->jumps.found = step_found;
 	run->jumps.arg = run;

@@ -39,7 +39,7 @@ server_defaults_to_tsc(void)
 {
 	if (SET_TO(AUTO))
 		return TIMES_BY_TSC;
-	return TSC_KHZ > 0 && tsc_is_default_now();
+	return TSC_KHZ > 0 && tsc_is_default(tsc_evidence());
 }
 
 const char *
@@ -52,7 +52,7 @@ why_not_timed_by_counter(void)
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 	return arm_counter_why_not_trusted();
 #else
-	return tsc_why_not_trusted();
+	return tsc_judge(tsc_evidence());
 #endif
 }
 

@@ -15,7 +15,7 @@ extern bool server_defaults_to_tsc(void);
 /*
  * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.  The
  * setting timing_clock_source of PostgreSQL 19 decides unless it is auto; then
- * tsc_why_not_trusted() or arm_counter_why_not_trusted() does.
+ * tsc_judge() or arm_counter_why_not_trusted() does.
  */
 extern const char *why_not_timed_by_counter(void);
 

@@ -1,12 +1,10 @@
 #include "postgres.h"
 
-#ifdef __linux__
-#include <sched.h>
-#endif
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "clock/platform.h"
+#include "core/cpu_hop.h"
 #include "core/system_state.h"
 
 /* Clock sources that are read without a system call, and commands to select one. */
@@ -40,19 +38,6 @@ platform_kernel_clock_sources_available(void)
 	return kernel_clock_sources_available(names) ? pstrdup(names) : NULL;
 }
 
-static bool
-word_in(const char *word, const char *list)
-{
-	size_t		length = strlen(word);
-
-	for (const char *p = list; (p = strstr(p, word)) != NULL; p += length)
-	{
-		if ((p == list || p[-1] == ' ') && strchr(" (", p[length]) != NULL)
-			return true;
-	}
-	return false;
-}
-
 const char *
 platform_faster_kernel_clock_source(void)
 {
@@ -68,7 +53,7 @@ platform_faster_kernel_clock_source(void)
 		/* the kernel's clock source is not the reason for a slow clock */
 		if (strcmp(by_vdso[i], current) == 0)
 			return NULL;
-		if (faster == NULL && word_in(by_vdso[i], offered))
+		if (faster == NULL && kernel_offers(by_vdso[i], offered))
 			faster = by_vdso[i];
 	}
 	return faster;
@@ -109,11 +94,10 @@ int
 platform_cpus_allowed(void)
 {
 #ifdef __linux__
-	cpu_set_t	set;
+	CpuSet		set;
 
-	/* fails if the kernel supports more CPUs than fit into the set */
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		return CPU_COUNT(&set);
+	if (cpus_allowed(&set) == 0)
+		return CPU_COUNT_S(sizeof(set), set.parts);
 #endif
 	return 0;
 }

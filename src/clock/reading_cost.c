@@ -16,10 +16,10 @@
 #define MIN_BATCHES		10
 #define MAX_BATCHES		20000
 
-/* So many batches of a sample are kept; one of the default duration has fewer. */
+/* Number of batches of a sample that are kept; one of the default duration has fewer. */
 #define SAMPLE_BATCHES	1000
 
-/* How long n readings take, the reference clock's own reading taken off. */
+/* Returns the time that n readings take, without that of reading the reference clock. */
 static double
 batch_ns(const ClockSource *source, int n, double bracket_ns)
 {
@@ -32,7 +32,7 @@ batch_ns(const ClockSource *source, int n, double bracket_ns)
 	return (double) (reference_ns() - start) - bracket_ns;
 }
 
-/* The time between two readings of the reference clock in a row. */
+/* Returns the shortest time between two readings of the reference clock. */
 static double
 empty_bracket_ns(void)
 {
@@ -52,9 +52,10 @@ batch_size(const ClockSource *source, double bracket_ns)
 {
 	int			n = 16;
 
-	/* twice, since code that runs for the first time is slow */
+	/* code that is executed for the first time is slow */
 	(void) batch_ns(source, n, bracket_ns);
-	/* three in a row, since something else may have had the processor in one */
+
+	/* three in a row, because one may have been interrupted */
 	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS))
@@ -62,17 +63,16 @@ batch_size(const ClockSource *source, double bracket_ns)
 	return n;
 }
 
-static double
-cost_ns(const CostSeries *series, double bracket_ns)
-{
-	return batch_ns(series->source, series->batch, bracket_ns) / series->batch;
-}
-
-/* Finds the size of the batches; allocates memory for "most" figures of each.  Returns the bracket. */
-static double
-begin_series(CostSeries *series, int n, int most)
+/* Measures in turns, because disturbances last for tenths of a second.  The order rotates. */
+int
+reading_cost_samples(CostSeries *series, int n, int most, double duration_s, const char *label)
 {
 	double		bracket_ns = empty_bracket_ns();
+	double	   *batches = palloc(sizeof(double) * n * SAMPLE_BATCHES);
+	double		elapsed_s;
+	int			round = 0;
+	int			sample;
+	Progress	progress;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -80,88 +80,38 @@ begin_series(CostSeries *series, int n, int most)
 		series[i].ns = palloc(sizeof(double) * most);
 		CHECK_FOR_INTERRUPTS();
 	}
-	return bracket_ns;
-}
-
-/* Measures in turns, because disturbances last for tenths of a second.  The order rotates. */
-static int
-cost_series(CostSeries *series, int n, int most, double duration_s)
-{
-	double		bracket_ns = begin_series(series, n, most);
-	int			round;
-	Progress	progress;
-
-	progress_start(&progress, NULL, duration_s);
-	for (round = 0; round < most; round++)
-	{
-		if (round >= MIN_BATCHES && progress_elapsed_s(&progress) >= duration_s)
-			break;
-		for (int turn = 0; turn < n; turn++)
-		{
-			CostSeries *one = &series[(round + turn) % n];
-
-			one->ns[round] = cost_ns(one, bracket_ns);
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
-	return round;
-}
-
-/*
- * Batches of all series by turns, as above.  Those of one sample follow each
- * other, so that what disturbs the processor for some milliseconds is seen in
- * one sample, and samples have little to do with each other.
- */
-void
-reading_cost_samples(CostSeries *series, int n, int samples, double duration_s,
-					 const char *label)
-{
-	double		bracket_ns = begin_series(series, n, samples);
-	double	   *batches = palloc(sizeof(double) * n * SAMPLE_BATCHES);
-	int			round = 0;
-	Progress	progress;
-
 	progress_start(&progress, label, duration_s);
-	for (int sample = 0; sample < samples; sample++)
+	elapsed_s = 0;
+	for (sample = 0; sample < most; sample++)
 	{
-		double		elapsed_s = progress_elapsed_s(&progress);
-		double		until_s = elapsed_s + (duration_s - elapsed_s) / (samples - sample);
+		double		until_s = elapsed_s + (duration_s - elapsed_s) / (most - sample);
 		int			rounds = 0;
 
+		if (label == NULL && sample >= MIN_BATCHES && elapsed_s >= duration_s)
+			break;
 		do
 		{
-			if (progress_due(&progress, elapsed_s))
-				progress_report(&progress, elapsed_s, "%d of %d samples", sample, samples);
+			if (label != NULL && progress_due(&progress, elapsed_s))
+				progress_report(&progress, elapsed_s, "%d of %d samples", sample, most);
 			for (int turn = 0; turn < n; turn++)
 			{
 				int			i = (round + turn) % n;
 
 				/* of a long sample, the last ones count */
 				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] =
-					cost_ns(&series[i], bracket_ns);
+					batch_ns(series[i].source, series[i].batch, bracket_ns) / series[i].batch;
 				CHECK_FOR_INTERRUPTS();
 			}
 			round = (round + 1) % n;
 			rounds++;
 			elapsed_s = progress_elapsed_s(&progress);
-		} while (elapsed_s < until_s);
+		} while (label != NULL && elapsed_s < until_s);
 		for (int i = 0; i < n; i++)
 			series[i].ns[sample] =
 				stats_median(&batches[i * SAMPLE_BATCHES], Min(rounds, SAMPLE_BATCHES));
 	}
 	pfree(batches);
-}
-
-static ReadingCost
-sum_up(double *ns, int n)
-{
-	double	   *work = palloc(sizeof(double) * n);
-	ReadingCost cost;
-
-	cost.ns = stats_undisturbed(ns, n, &cost.margin_ns, work);
-	cost.typical_ns = stats_typical(ns, n, &cost.typical_margin_ns);
-	pfree(work);
-	return cost;
+	return sample;
 }
 
 void
@@ -169,18 +119,22 @@ reading_costs(const ClockSource *const *sources, int n, double duration_s,
 			  int most_batches, ReadingCost *costs)
 {
 	CostSeries *series = palloc(sizeof(CostSeries) * n);
+	double	   *work;
 	int			batches;
 
 	for (int i = 0; i < n; i++)
 		series[i].source = sources[i];
-	batches = cost_series(series, n, most_batches, duration_s);
+	batches = reading_cost_samples(series, n, most_batches, duration_s, NULL);
+	work = palloc(sizeof(double) * batches);
 	for (int i = 0; i < n; i++)
 	{
-		costs[i] = sum_up(series[i].ns, batches);
+		costs[i].ns = stats_undisturbed(series[i].ns, batches, &costs[i].margin_ns, work);
+		costs[i].typical_ns = stats_typical(series[i].ns, batches, &costs[i].typical_margin_ns);
 		if (sources[i] == NULL && !os_system_calls(0))
 			costs[i].ns = costs[i].typical_ns = NAN;
 		pfree(series[i].ns);
 	}
+	pfree(work);
 	pfree(series);
 }
 

@@ -15,51 +15,30 @@
 #define WHOLE_NUMBERS	"an array of whole numbers of 64 bits"
 
 static char *
-time_to_text(TimestampTz at)
+time_to_text(TimestampTz at, bool fraction)
 {
 	struct pg_tm tm;
 	fsec_t		fsec;
 
 	if (timestamp2tm(at, NULL, &tm, &fsec, NULL, NULL) != 0)
 		elog(ERROR, "timestamp out of range");
-	return psprintf(fsec == 0 ? "%04d-%02d-%02dT%02d:%02d:%02dZ" :
-					"%04d-%02d-%02dT%02d:%02d:%02d.%06dZ",
+	return psprintf(fraction ? "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ" :
+					"%04d-%02d-%02dT%02d:%02d:%02dZ",
 					tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
 					(int) fsec);
 }
 
+/* A time in whole seconds may have a fraction. */
 static bool
 time_from_text(const char *text, TimestampTz *at)
 {
-	static const char form[] = "0000-00-00T00:00:00.000000Z";
-	int			parts[7] = {0};
-	int			part = 0;
-	const char *p = text;
+	struct pg_tm tm;
+	int			fsec = 0;
 
-	for (const char *f = form; *f != '\0'; f++)
-	{
-		/* a time in whole seconds has no fraction */
-		if (*f == '.' && *p == 'Z')
-			f = form + strlen(form) - 1;
-		if (*f == '0' && *p >= '0' && *p <= '9')
-			parts[part] = parts[part] * 10 + (*p++ - '0');
-		else if (*f != '0' && *p == *f)
-		{
-			part++;
-			p++;
-		}
-		else
-			return false;
-	}
-	if (*p != '\0' || parts[0] < 1 || parts[1] < 1 || parts[1] > MONTHS_PER_YEAR ||
-		parts[2] < 1 || parts[2] > day_tab[isleap(parts[0])][parts[1] - 1] ||
-		parts[3] >= HOURS_PER_DAY || parts[4] >= MINS_PER_HOUR || parts[5] >= SECS_PER_MINUTE)
-		return false;
-	*at = (int64) (date2j(parts[0], parts[1], parts[2]) - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY +
-		((parts[3] * MINS_PER_HOUR + parts[4]) * (int64) SECS_PER_MINUTE + parts[5]) *
-		USECS_PER_SEC +
-		parts[6];
-	return true;
+	return sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%6d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+				  &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &fsec) >= 6 &&
+		tm.tm_year > 0 && tm2timestamp(&tm, fsec, NULL, at) == 0 &&
+		strcmp(text, time_to_text(*at, strchr(text, '.') != NULL)) == 0;
 }
 
 static void
@@ -92,7 +71,8 @@ sample_to_json(const ClockSample *sample)
 				escape_json(&buf, *(const char *const *) member);
 				break;
 			case MEMBER_TIME:
-				escape_json(&buf, time_to_text(int64_of(member)));
+				escape_json(&buf, time_to_text(int64_of(member),
+											   int64_of(member) % USECS_PER_SEC != 0));
 				break;
 			case MEMBER_COUNT:
 				appendStringInfo(&buf, INT64_FORMAT, int64_of(member));
@@ -130,16 +110,20 @@ bad_json(const char *name, const char *what)
 					 psprintf("The member \"%s\" is not %s.", name, what));
 }
 
+static char *
+json_number(const char *name, const JsonbValue *value, const char *what)
+{
+	if (value->type != jbvNumeric)
+		bad_json(name, what);
+	return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+}
+
 static int64
 json_int64(const char *name, const JsonbValue *value, const char *what)
 {
-	int64		result;
-	char	   *text;
+	char	   *text = json_number(name, value, what);
 	char	   *end;
-
-	if (value->type != jbvNumeric)
-		bad_json(name, what);
-	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
+	int64		result;
 
 	errno = 0;
 	result = strtoi64(text, &end, 10);
@@ -149,20 +133,11 @@ json_int64(const char *name, const JsonbValue *value, const char *what)
 	return result;
 }
 
+/* Returns infinity for a value that is too large; it is rejected later. */
 static double
 json_double(const char *name, const JsonbValue *value)
 {
-	char	   *text;
-	double		result;
-
-	if (value->type != jbvNumeric)
-		bad_json(name, "a number");
-	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)));
-
-	/* a value that is too large becomes infinite, and is rejected later */
-	result = strtod(text, NULL);
-	pfree(text);
-	return result;
+	return strtod(json_number(name, value, "a number"), NULL);
 }
 
 static char *

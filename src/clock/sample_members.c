@@ -67,25 +67,6 @@ sample_check_version(int64 version, int sqlstate)
 		sample_malformed(sqlstate, psprintf("The version is " INT64_FORMAT ".", version));
 }
 
-
-int64
-int64_of(const void *member)
-{
-	int64		value;
-
-	memcpy(&value, member, sizeof(value));
-	return value;
-}
-
-double
-double_of(const void *member)
-{
-	double		value;
-
-	memcpy(&value, member, sizeof(value));
-	return value;
-}
-
 /* Returns whether ISO 8601 writes the year with four digits. */
 static bool
 time_in_range(TimestampTz at)

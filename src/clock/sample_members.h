@@ -48,8 +48,8 @@ typedef struct SampleMember
 
 extern const SampleMember sample_members[SAMPLE_MEMBERS];
 
-extern int64 int64_of(const void *member);
-extern double double_of(const void *member);
+#define int64_of(member)	(*(const int64 *) (member))
+#define double_of(member)	(*(const double *) (member))
 
 pg_noreturn extern void sample_malformed(int sqlstate, const char *detail);
 

@@ -33,8 +33,7 @@ sample_from_run(const SamplerRun *run)
 	sample->resolution_ns = run->resolution_ns;
 	sample->granularity_ticks = run->granularity_ticks;
 	sample->mean_margin_ns = run->mean_margin_ns;
-	sample->cost_ns = run->cost_ns;
-	sample->cost_margin_ns = run->cost_margin_ns;
+	sample->cost_ns = sample->cost_margin_ns = NAN;
 	sample->advance_s = run->advance_ns / 1e9;
 	sample->reference_bound_ns = run->reference_bound_ns;
 	sample->warps = run->warps;

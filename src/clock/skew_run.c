@@ -6,9 +6,6 @@
  */
 #include "postgres.h"
 
-#ifdef __linux__
-#include <sched.h>
-#endif
 #include <signal.h>
 
 #include "miscadmin.h"
@@ -25,6 +22,7 @@
 #include "clock/skew_run.h"
 #include "clock/wait.h"
 #include "compat.h"
+#include "core/cpu_hop.h"
 #include "core/reference.h"
 #include "core/timing_counter.h"
 
@@ -33,7 +31,7 @@ skew_default_source(void)
 {
 	const ClockSource *source = clock_source_find(TIMING_COUNTER_ORDERED);
 
-	return source->why_not(source) == NULL ? source : clock_source_get("system");
+	return clock_source_why_not(source) == NULL ? source : clock_source_get("system");
 }
 
 #ifdef __linux__
@@ -93,8 +91,7 @@ typedef struct SkewRun
 	Wait		wait;
 
 	/* resources to be released */
-	cpu_set_t  *affinity;		/* original affinity */
-	Size		affinity_size;
+	CpuSet		affinity;		/* original affinity */
 	bool		pinned;
 	dsm_segment *segment;
 	SkewShared *shared;
@@ -104,43 +101,18 @@ typedef struct SkewRun
 static void
 find_cpus(SkewRun *run)
 {
-	int			bits = CPU_SETSIZE;
-
-	for (;;)
+	errno = cpus_allowed(&run->affinity);
+	if (errno != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYSTEM_ERROR),
+				 errmsg("could not find out which CPUs the server may run on: %m")));
+	run->skew.cpus = palloc0(sizeof(CpuSkew) *
+							 CPU_COUNT_S(sizeof(CpuSet), run->affinity.parts));
+	for (int cpu = 0; cpu < MOST_CPUS; cpu++)
 	{
-		run->affinity_size = CPU_ALLOC_SIZE(bits);
-		run->affinity = palloc(run->affinity_size);
-		if (sched_getaffinity(0, run->affinity_size, run->affinity) == 0)
-			break;
-		/* EINVAL: the kernel's set is larger */
-		if (errno != EINVAL || bits > 1000000)
-			ereport(ERROR,
-					(errcode(ERRCODE_SYSTEM_ERROR),
-					 errmsg("could not find out which CPUs the server may run on: %m")));
-		pfree(run->affinity);
-		bits *= 2;
-	}
-	run->skew.cpus = palloc0(sizeof(CpuSkew) * CPU_COUNT_S(run->affinity_size, run->affinity));
-	for (int cpu = 0; cpu < bits; cpu++)
-	{
-		if (CPU_ISSET_S(cpu, run->affinity_size, run->affinity))
+		if (CPU_IN(cpu, &run->affinity))
 			run->skew.cpus[run->skew.ncpus++].cpu = cpu;
 	}
-}
-
-/* Returns 0 or errno. */
-static int
-pin(int cpu)
-{
-	Size		size = CPU_ALLOC_SIZE(cpu + 1);
-	cpu_set_t  *set = palloc0(size);
-	int			failure = 0;
-
-	CPU_SET_S(cpu, size, set);
-	if (sched_setaffinity(0, size, set) != 0)
-		failure = errno;
-	pfree(set);
-	return failure;
 }
 
 static void
@@ -166,7 +138,7 @@ carry_out(SkewShared *shared, const ClockSource *source)
 {
 	if (shared->cpu == NO_CPU)
 		return;
-	shared->failure = clock_source_why_unreadable(source) == NULL ? pin(shared->cpu) :
+	shared->failure = clock_source_why_unreadable(source) == NULL ? pin_to_cpu(shared->cpu) :
 		CLOCK_FORBIDDEN;
 	if (shared->failure == 0)
 		shared->reading_ns = reading_cost(source, shared->cost_s).ns;
@@ -225,9 +197,9 @@ clock_cpu_skew_worker(Datum main_arg)
 						  READINGS);
 
 			/* not the readings themselves: the clock may stand still */
-			if (skew_readings(&shared->backend_side) != heard)
+			if (skew_shared(&shared->backend_side.readings) != heard)
 				heard_ns = now;
-			heard = skew_readings(&shared->backend_side);
+			heard = skew_shared(&shared->backend_side.readings);
 		}
 		if (now - heard_ns > SILENCE_NS)
 			break;
@@ -307,7 +279,8 @@ clean_up(int code, Datum arg)
 
 	(void) code;
 	HOLD_INTERRUPTS();
-	if (run->pinned && sched_setaffinity(0, run->affinity_size, run->affinity) != 0)
+	errno = run->pinned ? allow_cpus(&run->affinity) : 0;
+	if (errno != 0)
 		ereport(WARNING,
 				(errmsg("could not restore the CPUs that this process may run on: %m")));
 	run->pinned = false;
@@ -354,10 +327,10 @@ give_order(SkewRun *run, int cpu)
 static bool
 bounds_may_come(const SkewShared *shared)
 {
-	return (!skew_has_bound(&shared->backend_side) ||
-			!skew_has_bound(&shared->worker_side)) &&
-		skew_still(&shared->backend_side) < STILL_READINGS &&
-		skew_still(&shared->worker_side) < STILL_READINGS;
+	return (skew_shared(&shared->backend_side.bounds) == 0 ||
+			skew_shared(&shared->worker_side.bounds) == 0) &&
+		skew_shared(&shared->backend_side.still) < STILL_READINGS &&
+		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
 /* Compares a CPU with the first one until end_ns; longer while advancing clocks lack bounds. */
@@ -418,7 +391,7 @@ compare_cpus(SkewRun *run, double duration_s)
 	CpuSkew    *first = &run->skew.cpus[0];
 	int			others = run->skew.ncpus - 1;
 
-	check_pinned(first->cpu, pin(first->cpu));
+	check_pinned(first->cpu, pin_to_cpu(first->cpu));
 	run->pinned = true;
 	if (others > 0)
 		start_worker(run);
@@ -451,11 +424,10 @@ Skew
 skew_run(const ClockSource *source, double duration_s)
 {
 	SkewRun    *run = palloc0(sizeof(SkewRun));
-	const char *from;
 
 	run->skew.source = source;
 	/* calibration comes before the run */
-	run->skew.tick_ns = 1e9 / source->frequency_hz(source, &from);
+	run->skew.tick_ns = 1e9 / clock_source_hz(source, NULL);
 	run->clock.read = read_source;
 	run->clock.arg = source->reader;
 	find_cpus(run);

@@ -28,46 +28,74 @@ calibrated_tsc_frequency(void)
 	return tsc_frequency(wait_briefly);
 }
 
-static const char *
-reads_call(const ClockSource *source)
+#ifdef CLOCKTIMING_HAVE_TSC
+#define TSC_READER(reader) (&(reader))
+#else
+#define TSC_READER(reader) NULL
+#endif
+#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
+#define ARM_READER(reader) (&(reader))
+#else
+#define ARM_READER(reader) NULL
+#endif
+
+/* The sources before those of os_clocks.c.  All but the first and the last are counters. */
+static const ClockSource first_sources[] = {
+	{
+		"system", SYSTEM_CLOCK_NAME, CLOCK_FINE,
+		"what PostgreSQL reads when it does not use the TSC", &reader_system, 0, SYSTEM_CLOCK_ID
+	},
+	{
+		"rdtscp", "RDTSCP", CLOCK_FINE,
+		"time-stamp counter of x86, after all earlier instructions",
+		TSC_READER(reader_rdtscp), 0, NO_CLOCK
+	},
+	{
+		"rdtsc", "RDTSC", CLOCK_FINE,
+		"time-stamp counter of x86, as soon as possible",
+		TSC_READER(reader_rdtsc), 0, NO_CLOCK
+	},
+	{
+		"cntvct_isb", "ISB, CNTVCT_EL0", CLOCK_FINE,
+		"counter of 64-bit Arm, after all earlier instructions",
+		ARM_READER(reader_cntvct_isb), 0, NO_CLOCK
+	},
+	{
+		"cntvct", "CNTVCT_EL0", CLOCK_FINE,
+		"counter of 64-bit Arm, as soon as possible",
+		ARM_READER(reader_cntvct), 0, NO_CLOCK
+	},
+	{
+		"instr_time", NULL, CLOCK_FINE,
+		"what EXPLAIN ANALYZE of this server reads at present", &reader_instr_time, 0, NO_CLOCK
+	},
+};
+
+int
+clock_source_count(void)
 {
-	return source->call;
+	return lengthof(first_sources) + n_os_clocks;
 }
 
-static double
-nanoseconds(const ClockSource *source, const char **from)
+const ClockSource *
+clock_source_at(int i)
 {
-	(void) source;
-	*from = "nanoseconds by definition";
-	return 1e9;
+	return i < (int) lengthof(first_sources) ? &first_sources[i] :
+		&os_clocks[i - (int) lengthof(first_sources)];
 }
 
-/* does not read the clock, so that the first reading of a run is really the first */
-static const char *
-always_available(const ClockSource *source)
+/* Returns the source itself, or for instr_time the one that EXPLAIN ANALYZE reads now. */
+static const ClockSource *
+read_now(const ClockSource *source)
 {
-	(void) source;
-	return NULL;
+	return source->call != NULL ? source : clock_source_find(clock_source_for_explain());
 }
 
-static const char *
-why_no_os_clock(const ClockSource *source)
+/* Returns whether this source, after read_now(), is a counter of the processor. */
+static bool
+is_counter(const ClockSource *source)
 {
-	return os_clock_works(source->os) ? NULL : "this operating system does not have it";
-}
-
-static double
-os_resolution(const ClockSource *source)
-{
-	return os_clock_resolution_ns(source->os);
-}
-
-static double
-tick_ns(const ClockSource *source)
-{
-	const char *from;
-
-	return 1e9 / source->frequency_hz(source, &from);
+	return source > &first_sources[0] && source < &first_sources[lengthof(first_sources)];
 }
 
 static bool
@@ -82,155 +110,63 @@ counter_frequency(const ClockSource *source)
 	return is_tsc(source) ? calibrated_tsc_frequency() : arm_counter_frequency(wait_briefly);
 }
 
-static double
-counter_hz(const ClockSource *source, const char **from)
-{
-	const CounterFrequency *frequency = counter_frequency(source);
-
-	*from = frequency->from;
-	return frequency->hz;
-}
-
 const char *
 clock_source_why_unreadable(const ClockSource *source)
 {
-	if (source->frequency_hz != counter_hz)
-		return source->why_not(source);
+	source = read_now(source);
+
+	/* not read, so that the first reading of a run is really the first */
+	if (source == &first_sources[0])
+		return NULL;
+	if (!is_counter(source))
+		return os_clock_works(source) ? NULL : "this operating system does not have it";
 	if (strcmp(source->name, "rdtscp") == 0)
 		return tsc_why_no_rdtscp();
 	return is_tsc(source) ? tsc_why_no_rdtsc() : arm_counter_why_not();
 }
 
-static const char *
-why_no_counter(const ClockSource *source)
+const char *
+clock_source_why_not(const ClockSource *source)
 {
 	const char *why_not = clock_source_why_unreadable(source);
 
-	if (why_not == NULL && counter_frequency(source) == NULL)
+	source = read_now(source);
+	if (why_not == NULL && is_counter(source) && counter_frequency(source) == NULL)
 		return "the frequency of the counter could not be found: it did not advance while calibrating";
 	return why_not;
 }
 
-/* Returns the source that EXPLAIN ANALYZE reads now, which instr_time stands for. */
-static const ClockSource *
-read_now(void)
+const char *
+clock_source_reads(const ClockSource *source)
 {
-	return clock_source_find(clock_source_for_explain());
+	return read_now(source)->call;
 }
 
-static const char *
-why_no_instr_time(const ClockSource *source)
+double
+clock_source_hz(const ClockSource *source, const char **from)
 {
-	source = read_now();
-	return source->why_not(source);
+	const CounterFrequency *frequency = NULL;
+
+	source = read_now(source);
+	if (is_counter(source))
+		frequency = counter_frequency(source);
+	if (from != NULL)
+		*from = frequency != NULL ? frequency->from : "nanoseconds by definition";
+	return frequency != NULL ? frequency->hz : 1e9;
 }
 
-static const char *
-reads_instr_time(const ClockSource *source)
+double
+clock_source_resolution_ns(const ClockSource *source)
 {
-	(void) source;
-	return clock_of_explain();
-}
-
-static double
-instr_time_hz(const ClockSource *source, const char **from)
-{
-	source = read_now();
-	return source->frequency_hz(source, from);
-}
-
-static double
-instr_time_resolution(const ClockSource *source)
-{
-	source = read_now();
-	return source->resolution_ns(source);
-}
-
-#ifdef CLOCKTIMING_HAVE_TSC
-#define TSC_READER(reader) (&(reader))
-#else
-#define TSC_READER(reader) NULL
-#endif
-#ifdef CLOCKTIMING_HAVE_ARM_COUNTER
-#define ARM_READER(reader) (&(reader))
-#else
-#define ARM_READER(reader) NULL
-#endif
-
-static const OsClock system_clock = {.id = SYSTEM_CLOCK_ID};
-
-/* The sources that are not the operating system's.  Those of os_clocks.c follow. */
-static const ClockSource first_sources[] = {
-	{
-		"system", "what PostgreSQL reads when it does not use the TSC",
-		CLOCK_FINE, always_available, &reader_system,
-		reads_call, nanoseconds, os_resolution, SYSTEM_CLOCK_NAME, &system_clock
-	},
-	{
-		"rdtscp", "time-stamp counter of x86, after all earlier instructions",
-		CLOCK_FINE, why_no_counter, TSC_READER(reader_rdtscp),
-		reads_call, counter_hz, tick_ns, "RDTSCP", NULL
-	},
-	{
-		"rdtsc", "time-stamp counter of x86, as soon as possible",
-		CLOCK_FINE, why_no_counter, TSC_READER(reader_rdtsc),
-		reads_call, counter_hz, tick_ns, "RDTSC", NULL
-	},
-	{
-		"cntvct_isb", "counter of 64-bit Arm, after all earlier instructions",
-		CLOCK_FINE, why_no_counter, ARM_READER(reader_cntvct_isb),
-		reads_call, counter_hz, tick_ns, "ISB, CNTVCT_EL0", NULL
-	},
-	{
-		"cntvct", "counter of 64-bit Arm, as soon as possible",
-		CLOCK_FINE, why_no_counter, ARM_READER(reader_cntvct),
-		reads_call, counter_hz, tick_ns, "CNTVCT_EL0", NULL
-	},
-	{
-		"instr_time", "what EXPLAIN ANALYZE of this server reads at present",
-		CLOCK_FINE, why_no_instr_time, &reader_instr_time,
-		reads_instr_time, instr_time_hz, instr_time_resolution, NULL, NULL
-	},
-};
-
-int
-clock_source_count(void)
-{
-	return lengthof(first_sources) + n_os_clocks;
-}
-
-const ClockSource *
-clock_source_at(int i)
-{
-	static ClockSource *others = NULL;
-
-	if (i < (int) lengthof(first_sources))
-		return &first_sources[i];
-
-	if (others == NULL)
-	{
-		ClockSource *table = MemoryContextAllocZero(TopMemoryContext,
-													sizeof(ClockSource) * n_os_clocks);
-
-		for (int j = 0; j < n_os_clocks; j++)
-		{
-			const OsClock *os = &os_clocks[j];
-
-			table[j] = (ClockSource)
-			{
-				os->name, os->description, os->kind, why_no_os_clock, os->reader,
-					reads_call, nanoseconds, os_resolution, os->call, os
-			};
-		}
-		others = table;
-	}
-	return &others[i - lengthof(first_sources)];
+	source = read_now(source);
+	return is_counter(source) ? 1e9 / clock_source_hz(source, NULL) :
+		os_clock_resolution_ns(source);
 }
 
 double
 clock_source_slack_ns(const ClockSource *source)
 {
-	return source->kind == CLOCK_COARSE ? COARSE_SLACK * source->resolution_ns(source) : 0;
+	return source->kind == CLOCK_COARSE ? COARSE_SLACK * clock_source_resolution_ns(source) : 0;
 }
 
 const ClockSource *
@@ -296,7 +232,7 @@ clock_source_get(const char *name)
 
 	if (source == NULL)
 		unknown_source(name, "");
-	why_not = source->why_not(source);
+	why_not = clock_source_why_not(source);
 	if (why_not != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -350,8 +286,7 @@ clock_sources_of_array(ArrayType *array)
 bool
 clock_source_is_instruction(const ClockSource *source)
 {
-	return source->os == NULL &&
-		(strcmp(source->name, "instr_time") != 0 || server_times_by_tsc());
+	return is_counter(read_now(source));
 }
 
 /* A counter as a reference: ns since it became the reference, so that the product is exact. */
@@ -370,7 +305,6 @@ clock_reference_get(const char *name)
 {
 	ClockReference reference = {REFERENCE_BY_DEFAULT, reference_ns};
 	const ClockSource *source;
-	const char *from;
 	double		hz;
 
 	if (pg_strcasecmp(name, REFERENCE_BY_DEFAULT) == 0)
@@ -384,12 +318,12 @@ clock_reference_get(const char *name)
 				 errmsg("clock source \"%s\" cannot be a reference", source->name),
 				 source->kind == CLOCK_COARSE ?
 				 errdetail("It is coarse: it advances by %g ms at a time.",
-						   source->resolution_ns(source) / 1e6) :
+						   clock_source_resolution_ns(source) / 1e6) :
 				 errdetail("It counts CPU time, and stands still while the process does not run."),
 				 errhint("%s, the default, is the kernel's steadiest clock.", REFERENCE_BY_DEFAULT)));
 
 	reference.name = source->name;
-	hz = source->frequency_hz(source, &from);
+	hz = clock_source_hz(source, NULL);
 	if (hz == 1e9)
 		reference.ns = source->reader->read;
 	else
@@ -417,5 +351,5 @@ clock_source_for_other_timing(void)
 const char *
 clock_of_explain(void)
 {
-	return read_now()->call;
+	return clock_source_find(clock_source_for_explain())->call;
 }

@@ -8,41 +8,24 @@
 #include "core/os_clocks.h"
 #include "core/sampler.h"
 
-typedef struct ClockSource ClockSource;
-
 /*
- * A clock source.  To add a clock of the operating system, add an entry in os_clocks.c.  To add
- * another one, add an entry in source.c with a reader by DEFINE_CLOCK_READER().
+ * To add a clock of the operating system, add an entry in os_clocks.c.  To add another one, add an
+ * entry in source.c with a reader by DEFINE_CLOCK_READER(); NULL if the platform lacks the clock.
  */
-struct ClockSource
-{
-	const char *name;
-	const char *description;
-	ClockKind	kind;
 
-	/* returns NULL if the clock can be read now, else the reason why not */
-	const char *(*why_not) (const ClockSource *source);
+/* Returns NULL if the clock can be read now, else the reason why not.  May take 50 ms. */
+extern const char *clock_source_why_not(const ClockSource *source);
 
-	/* NULL if the platform lacks the clock */
-	const ClockReader *reader;
+/* The following functions may only be called if clock_source_why_not() returns NULL. */
 
-	/*
-	 * The following functions may only be called if why_not() returns NULL.
-	 *
-	 * Returns the instruction, or the system call and its clock.
-	 */
-	const char *(*reads) (const ClockSource *source);
+/* Returns the instruction, or the system call and its clock. */
+extern const char *clock_source_reads(const ClockSource *source);
 
-	/* returns ticks per second and the source of this number; may take 50 ms */
-	double		(*frequency_hz) (const ClockSource *source, const char **from);
+/* Returns ticks per second; "from" is set to the source of this number unless NULL. */
+extern double clock_source_hz(const ClockSource *source, const char **from);
 
-	/* returns the reported resolution; 0: none is reported */
-	double		(*resolution_ns) (const ClockSource *source);
-
-	/* text for reads(), and the system's clock or NULL */
-	const char *call;
-	const OsClock *os;
-};
+/* Returns the reported resolution; 0: none is reported. */
+extern double clock_source_resolution_ns(const ClockSource *source);
 
 /* All sources in the order of listings, available or not. */
 extern int	clock_source_count(void);
@@ -51,7 +34,7 @@ extern const ClockSource *clock_source_at(int i);
 /* Returns the source of this name, in any case; NULL if there is none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/* Returns NULL if this process may read the source, else why not.  Unlike why_not(), is quick. */
+/* Returns NULL if this process may read the source, else why not.  Is quick. */
 extern const char *clock_source_why_unreadable(const ClockSource *source);
 
 /* Returns the source of this name; ERROR if there is none or it is not available. */

@@ -1,4 +1,3 @@
-/* Estimates the time of all calls of a plan node from the timed ones. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -174,10 +173,7 @@ slopes_of(const CallProducts products, double *slopes)
 			i = -1;
 			for (int k = 0; k < N_BELOW; k++)
 			{
-				/*
-				 * counts are integers, so one that varies has a sum of
-				 * squares of about 1 or more
-				 */
+				/* a count that varies has a sum of squares of about 1 */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
 					i = k;

@@ -1,8 +1,6 @@
 /*
- * From the calls of a plan node that were timed to the time of all.
- *
- * Times are in any unit, nanoseconds or ticks.  How the formulas come about is
- * in doc/plans.md.
+ * Estimates the time of all calls of a plan node from the timed ones, in nanoseconds or ticks.
+ * doc/plans.md has the formulas.
  */
 #ifndef CLOCKTIMING_CALL_SERIES_H
 #define CLOCKTIMING_CALL_SERIES_H
@@ -14,8 +12,7 @@ typedef enum CountBelow
 {
 	BELOW_FIRST,				/* first calls of loops of the nodes below */
 	BELOW_LATER,				/* other calls of these nodes */
-	BELOW_REMOVED				/* rows removed by these nodes and the node
-								 * itself */
+	BELOW_REMOVED				/* rows removed by them and the node itself */
 } CountBelow;
 
 #define N_BELOW (BELOW_REMOVED + 1)
@@ -51,8 +48,7 @@ typedef struct CallSeries
 	int64_t		calls;			/* sums over all strata */
 	int64_t		timed;
 	double		total;			/* estimate of the strata before "before" */
-	double		variance;		/* its variance; 1.96 times the root is the
-								 * margin */
+	double		variance;		/* its variance */
 
 	/*
 	 * For the regression of a call's time on the counts below: sums of
@@ -63,9 +59,7 @@ typedef struct CallSeries
 	CallProducts weighted;
 	double		expected[N_BELOW];
 
-	double		hidden;			/* input: long gaps between timed calls, in
-								 * each of which an untimed call may have been
-								 * long */
+	double		hidden;			/* input: long gaps between timed calls */
 } CallSeries;
 
 /* Adds a timed call. */

@@ -7,7 +7,7 @@
 /* Smallest deviation that counts: half of log 1.3, the factor that is detected soonest. */
 #define SLACK			0.131
 
-/* Threshold of the sum, and the largest contribution of one value. */
+/* Threshold of the sum, and the largest contribution of one value: one outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 

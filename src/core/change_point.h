@@ -1,18 +1,8 @@
 /*
- * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading.
- *
- * Each value must be the minimum of many short measurements, so that disturbances do not count.
- * The test is a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  The
- * contribution of a value is limited to slightly more than half of the threshold, so that one
- * outlier never raises an alarm.  Two values do if the factor is 3.5 or more; 17 do if it is 1.3.
- * In addition, the median of the values since the sum was 0 must differ by more than 20 %.
- *
- * Rate of false alarms, simulated in test/unit/change_point_test.c: none in 100,000 values that
- * vary by a few percent; at most one in 3.15 million values, a year of 10 s intervals, with heavy
- * tails, interruptions, and slowdowns of minutes.
- *
- * The level follows slow changes, such as those of a processor's frequency with its temperature, by
- * at most 5 % a day.
+ * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading, by
+ * a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  Each value must
+ * be the minimum of many short measurements.  Two values raise an alarm if the factor is 3.5 or
+ * more, 17 if it is 1.3.  The level follows slow changes, by at most 5 % a day.
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H

@@ -1,13 +1,31 @@
-/*
- * Compares the clock of another CPU with that of this one, by moving the thread there and back.
- * Proves only differences larger than the time of the moves, some microseconds; skew_bounds.h finds
- * smaller ones.
- */
+/* The CPUs that this thread may run on, and comparison of their clocks by moving the thread. */
 #ifndef CLOCKTIMING_CPU_HOP_H
 #define CLOCKTIMING_CPU_HOP_H
 
+#ifdef __linux__
+#include <sched.h>
+#endif
 #include <stdbool.h>
 #include <stdint.h>
+
+#ifdef __linux__
+
+/* CPUs from this number on are ignored.  Linux supports no more on x86. */
+#define MOST_CPUS	8192
+
+typedef struct CpuSet
+{
+	cpu_set_t	parts[MOST_CPUS / CPU_SETSIZE];
+} CpuSet;
+
+#define CPU_IN(cpu, set)	CPU_ISSET_S(cpu, sizeof(CpuSet), (set)->parts)
+
+/* Return 0 or errno. */
+extern int	cpus_allowed(CpuSet *set);
+extern int	allow_cpus(const CpuSet *set);
+extern int	pin_to_cpu(int cpu);
+
+#endif
 
 typedef struct CpuHop
 {
@@ -16,15 +34,14 @@ typedef struct CpuHop
 	int			cpu;			/* the other CPU */
 	int64_t		least;			/* bounds of the other clock's lead, in ticks */
 	int64_t		most;
+	int64_t		proven;			/* smallest difference that is proven; 0: none */
 } CpuHop;
 
 /*
  * Moves to another CPU and back; successive numbers of "turn" select the CPUs in turn.  Returns
  * false if there is no other CPU or the system forbids it.  Restores the thread's CPU affinity.
+ * Proves only differences longer than the moves, some microseconds; skew_bounds.h finds others.
  */
 extern bool cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop);
-
-/* Returns the smallest difference that is proven, in ticks; 0: none. */
-extern int64_t cpu_hop_proven(const CpuHop *hop);
 
 #endif							/* CLOCKTIMING_CPU_HOP_H */

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/cpu_usage.h"
+#include "core/system_clock.h"
 
 #if defined(__linux__)
 /* Opens the scheduler's counters of this thread once per process, because opening is slow. */
@@ -45,45 +45,30 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/*
-	 * zeros mean that the kernel does not count, because this thread has run
-	 * before
-	 */
+	/* zeros mean that the kernel does not count: this thread has run before */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
 	return -1;
 }
 
-static void
-put_usage(CpuUsage *usage)
-{
-#if defined(CLOCK_THREAD_CPUTIME_ID) && defined(RUSAGE_SELF)
-	struct timespec ts;
-	struct rusage rusage;
-
-	if (getrusage(RUSAGE_SELF, &rusage) == 0 &&
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
-	{
-		usage->cpu_ns = (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-		usage->waits = (double) rusage.ru_nvcsw;
-		usage->preemptions = (double) rusage.ru_nivcsw;
-	}
-#else
-	(void) usage;
-#endif
-}
-
 double
 cpu_time_ns(void)
 {
-#ifdef CLOCK_THREAD_CPUTIME_ID
-	struct timespec ts;
+	return (double) clock_gettime_ns(CLOCK_THREAD_CPUTIME_ID);
+}
 
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts) == 0)
-		return (double) ts.tv_sec * 1e9 + (double) ts.tv_nsec;
-#endif
-	return (double) clock() * (1e9 / CLOCKS_PER_SEC);
+static void
+put_usage(CpuUsage *usage)
+{
+	struct rusage rusage;
+
+	if (getrusage(RUSAGE_SELF, &rusage) == 0)
+	{
+		usage->waits = (double) rusage.ru_nvcsw;
+		usage->preemptions = (double) rusage.ru_nivcsw;
+	}
+	usage->cpu_ns = cpu_time_ns();
 }
 
 CpuUsage
@@ -117,7 +102,7 @@ preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)
 	double		preemptions = after->preemptions - before->preemptions;
 	double		waits = after->waits - before->waits;
 
-	if (before->cpu_ns <= 0 || off_ns <= 0)
+	if (off_ns <= 0)
 		return 0;
 	if (waits <= 0)
 		return preemptions > 0 ? off_ns : 0;

@@ -5,9 +5,8 @@
 /* Counters of the operating system for this thread. */
 typedef struct CpuUsage
 {
-	double		cpu_ns;			/* CPU time; 0: unknown */
-	double		delay_ns;		/* time ready to run without a processor;
-								 * negative: unknown */
+	double		cpu_ns;			/* CPU time */
+	double		delay_ns;		/* time in a run queue; below 0: unknown */
 	double		waits;			/* number of voluntary context switches */
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;

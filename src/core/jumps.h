@@ -1,9 +1,7 @@
 /*
- * Detects steps of a clock that is compared with a reference at intervals.
- *
- * The lead of a clock over the reference changes at a constant rate.  An interval contains a step
- * if the lead changes by much more or less than in the intervals before and after it.  After a
- * change of rate, the interval agrees with one side, so that this is no step.
+ * Detects steps of a clock that is compared with a reference at intervals.  The lead of a clock
+ * over the reference changes at a constant rate.  An interval contains a step if the lead changes
+ * by much more or less than in the intervals on both sides of it; a change of rate is no step.
  */
 #ifndef CLOCKTIMING_JUMPS_H
 #define CLOCKTIMING_JUMPS_H

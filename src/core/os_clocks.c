@@ -10,14 +10,10 @@
 #include <unistd.h>
 
 #include "core/os_clocks.h"
+#include "core/system_clock.h"
 
-/* Stands for clocks that the platform's headers lack.  They are compiled but never read. */
-#define NO_CLOCK ((clockid_t) -1)
 #ifndef CLOCK_REALTIME_COARSE
 #define CLOCK_REALTIME_COARSE NO_CLOCK
-#endif
-#ifndef CLOCK_MONOTONIC
-#define CLOCK_MONOTONIC NO_CLOCK
 #endif
 #ifndef CLOCK_MONOTONIC_COARSE
 #define CLOCK_MONOTONIC_COARSE NO_CLOCK
@@ -31,23 +27,8 @@
 #ifndef CLOCK_TAI
 #define CLOCK_TAI NO_CLOCK
 #endif
-#ifndef CLOCK_PROCESS_CPUTIME_ID
-#define CLOCK_PROCESS_CPUTIME_ID NO_CLOCK
-#endif
-#ifndef CLOCK_THREAD_CPUTIME_ID
-#define CLOCK_THREAD_CPUTIME_ID NO_CLOCK
-#endif
 
 #define NS_PER_S	UINT64_C(1000000000)
-
-static inline uint64_t
-clock_gettime_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	(void) clock_gettime(id, &ts);
-	return (uint64_t) ts.tv_sec * NS_PER_S + (uint64_t) ts.tv_nsec;
-}
 
 static inline uint64_t
 gettimeofday_ns(void)
@@ -146,7 +127,7 @@ PLATFORM_CLOCKS(READER_BY_ID, READER_BY_CALL)
 #define ENTRY_BY_CALL(name, call, unit_ns, kind, description) \
 	{#name, #name, kind, description, &reader_##name, unit_ns, NO_CLOCK},
 
-const OsClock os_clocks[] = {
+const ClockSource os_clocks[] = {
 	COMMON_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 	PLATFORM_CLOCKS(ENTRY_BY_ID, ENTRY_BY_CALL)
 };
@@ -154,7 +135,7 @@ const OsClock os_clocks[] = {
 const int	n_os_clocks = sizeof(os_clocks) / sizeof(os_clocks[0]);
 
 bool
-os_clock_works(const OsClock *clock)
+os_clock_works(const ClockSource *clock)
 {
 	struct timespec ts;
 
@@ -175,7 +156,7 @@ os_clock_works(const OsClock *clock)
 }
 
 double
-os_clock_resolution_ns(const OsClock *clock)
+os_clock_resolution_ns(const ClockSource *clock)
 {
 	struct timespec ts;
 

@@ -1,4 +1,3 @@
-/* Estimates the times of plan nodes from counted and timed calls. */
 #include <math.h>
 #include <stddef.h>
 
@@ -19,16 +18,6 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 	return (double) record->timed * plan->cost.timed_ns +
 		(double) (record->calls - record->timed) *
 		(node->read_to_end ? plan->cost.unseen_ns : plan->cost.counted_ns);
-}
-
-/*
- * Returns the square of a standard error, from half of a confidence interval.  The error of a cost
- * is the same for all calls, so costs are added up, not squares.
- */
-static double
-squared_error(double ns)
-{
-	return ns / NORMAL_975 * ns / NORMAL_975;
 }
 
 /* Returns the cost within the interval of each timed call of a node. */
@@ -171,10 +160,7 @@ take_off_costs(PlanEstimate *plan, int n)
 
 		if (whole != NULL)
 		{
-			/*
-			 * the shared node is later in the order, so the cost below it has
-			 * been subtracted
-			 */
+			/* the shared node is later: the cost below it has been subtracted */
 			node->below_ns = whole->below_ns *
 				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *
@@ -192,13 +178,6 @@ take_off_costs(PlanEstimate *plan, int n)
 		parent->below_ns += parent->gathers ? leader_above_ns : above_ns;
 		parent->leader_below_ns += leader_above_ns;
 	}
-}
-
-static int
-place_node(PlanEstimate *plan, int i, int n)
-{
-	plan->nodes[n].nth = i;
-	return n + 1;
 }
 
 /*
@@ -228,16 +207,16 @@ link_nodes(PlanEstimate *plan)
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		if (i == 0 || (nodes[i].is_shared ? nodes[i].waits_for == 0 : nodes[i].parent < 0))
-			n = place_node(plan, i, n);
+			nodes[n++].nth = i;
 	}
 	for (int i = 0; i < n; i++)
 	{
 		const NodeEstimate *node = &nodes[nodes[i].nth];
 
 		for (int c = node->child; c >= 0; c = nodes[c].sibling)
-			n = place_node(plan, c, n);
+			nodes[n++].nth = c;
 		if (node->kind == NODE_PART && --nodes[node->whole].waits_for == 0)
-			n = place_node(plan, node->whole, n);
+			nodes[n++].nth = node->whole;
 	}
 	return n;
 }
@@ -505,7 +484,9 @@ plan_estimate(PlanEstimate *plan)
 		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
 		node->total_cost_margin_ns =
 			hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
-		node->variance = node->own_variance + squared_error(node->total_cost_margin_ns);
+		/* calls share the error of a cost: costs are added up */
+		node->variance = node->own_variance +
+			node->total_cost_margin_ns / NORMAL_975 * node->total_cost_margin_ns / NORMAL_975;
 		node->total_ns = fmax(node->total_ns, 0);
 		node->first_ns = fmin(fmax(node->first_ns, 0), node->total_ns);
 		node->adjusted_ns = -node->total_ns;

@@ -10,9 +10,6 @@
 /* Relative tolerance for probabilities that are equal apart from rounding. */
 #define FUZZ			1e-12
 
-/* Number of interpolating passes before every second one bisects. */
-#define MANY_PASSES		16
-
 static double
 a_at(const RankSets *sets, int i)
 {
@@ -80,49 +77,25 @@ halve(double low, double high)
 }
 
 /*
- * Bisection between two differences, with a pass for each step.  Where the number of differences is
- * a smooth function of the value, regula falsi needs few steps (the Illinois variant: Dowell and
- * Jarratt, BIT 11, 1971).  Where it is not, every second step halves the number of doubles that
- * remain.  Each pass ends on an existing difference.
+ * Bisection between two differences, with a pass for each step, which ends on existing differences.
+ * At most 64 steps halve the doubles between the smallest and the largest one to a single one.
  */
 double
 rank_difference(const RankSets *sets, int64_t k)
 {
 	double		low = sets->b[0] - a_at(sets, sets->a_n - 1);
 	double		high = sets->b[sets->b_n - 1] - a_at(sets, 0);
-	int64_t		pairs = (int64_t) sets->a_n * sets->b_n;
 
-	/* distances of both ends' ranks from k */
-	double		low_rest = k - 0.5;
-	double		high_rest = pairs - k + 0.5;
-	int			side = 0;
-
-	if (k < 1 || k > pairs)
+	if (k < 1 || k > (int64_t) sets->a_n * sets->b_n)
 		return NAN;
-	for (int passes = 0; low < high; passes++)
+	while (low < high)
 	{
-		double		value = low + (high - low) * (low_rest / (low_rest + high_rest));
-		Pass		pass;
+		Pass		pass = pass_over(sets, halve(low, high));
 
-		if (!(value >= low && value < high) || (passes > MANY_PASSES && passes % 2 == 0))
-			value = halve(low, high);
-		pass = pass_over(sets, value);
 		if (pass.count >= k)
-		{
 			high = pass.below;
-			high_rest = pass.count - k + 0.5;
-			if (side == 1)
-				low_rest /= 2;
-			side = 1;
-		}
 		else
-		{
 			low = pass.above;
-			low_rest = k - 0.5 - pass.count;
-			if (side == -1)
-				high_rest /= 2;
-			side = -1;
-		}
 	}
 	return low;
 }

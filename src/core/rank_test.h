@@ -36,12 +36,10 @@ extern double rank_shift(const RankSets *sets);
  * p_value is the two-sided p-value of the hypothesis that neither set tends to be above the other
  * (Mann and Whitney, Ann. Math. Stat. 18, 1947); NAN if all values are equal.  The confidence
  * interval of the shift reaches from the k-th smallest to the k-th largest difference; k is 0 if
- * the values are too few.
- *
- * For few values without ties, p is exact, and the interval excludes 0 exactly if p is below
- * "outside".  Otherwise p is the normal approximation with a continuity correction of 1/2.  Its
- * variance is corrected for all ties; that of k for ties within a set only, because nearly any
- * shift has no ties between sets.
+ * the values are too few.  For few values without ties, both are exact, and the interval excludes
+ * 0 exactly if p is below "outside".  Otherwise they are normal approximations with a continuity
+ * correction and corrections for ties, for k only within a set, because nearly any shift has no
+ * ties between sets.
  */
 typedef struct RankTest
 {

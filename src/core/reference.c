@@ -3,9 +3,9 @@
 #include <unistd.h>
 #endif
 #include <stddef.h>
-#include <time.h>
 
 #include "core/reference.h"
+#include "core/system_clock.h"
 
 #if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
 #define REFERENCE_BY_SYSTEM_CALL 1
@@ -23,17 +23,23 @@ const char *const reference_name = "clock_gettime (CLOCK_MONOTONIC)";
 #endif
 
 uint64_t
-reference_ns(void)
+kernel_clock_ns(clockid_t id)
 {
+#ifdef REFERENCE_BY_SYSTEM_CALL
 	struct timespec ts = {0, 0};
 
-#ifdef REFERENCE_BY_SYSTEM_CALL
-	/* cannot fail: Linux has the clock since 2.6.28 */
-	(void) syscall(SYS_clock_gettime, REFERENCE_CLOCK_ID, &ts);
-#else
-	(void) clock_gettime(REFERENCE_CLOCK_ID, &ts);
-#endif
+	/* cannot fail: Linux has the clocks since 2.6.39 */
+	(void) syscall(SYS_clock_gettime, id, &ts);
 	return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+#else
+	return clock_gettime_ns(id);
+#endif
+}
+
+uint64_t
+reference_ns(void)
+{
+	return kernel_clock_ns(REFERENCE_CLOCK_ID);
 }
 
 ReferencePair

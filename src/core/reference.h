@@ -7,6 +7,7 @@
 #define CLOCKTIMING_REFERENCE_H
 
 #include <stdint.h>
+#include <time.h>
 
 extern const char *const reference_name;
 
@@ -20,6 +21,9 @@ typedef struct ReferencePair
 
 /* Returns nanoseconds since an arbitrary start.  Never goes backwards. */
 extern uint64_t reference_ns(void);
+
+/* Returns another clock in nanoseconds, which is read in the same way. */
+extern uint64_t kernel_clock_ns(clockid_t id);
 
 /*
  * Reads the reference, the clock and the reference again, until this bracket is no wider than

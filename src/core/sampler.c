@@ -12,7 +12,6 @@
 #include "core/random.h"
 #include "core/reading_fence.h"
 #include "core/sampler.h"
-#include "core/stats.h"
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
@@ -39,18 +38,6 @@
 #define RATE_PRIOR_NS	1e6
 #define RATE_TOLERANCE	100e-6
 #define UNKNOWN_RATE	1500e-6
-
-/* Shortest block that counts, in ns; in shorter ones, reading the reference clock matters. */
-#define COST_BLOCK_NS	40000.0
-
-/* One in COST_BLOCKS blocks is timed, because that takes another reading of the reference. */
-#define COST_BLOCKS		8
-
-/* smallest number of blocks for an estimate */
-#define LEAST_BLOCKS	30
-
-/* Largest share of stalls with a cost of a reading; counting them adds to the cost. */
-#define COST_STALLS		0.01
 
 /* Number of readings for the granularity, and the longest time for them in ns. */
 #define GRANULARITY_READINGS 1024
@@ -335,40 +322,6 @@ count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 	run->blocks.squares += durations * delta * (mean - run->blocks.mean);
 }
 
-void
-block_costs_add(BlockCosts *costs, double ns)
-{
-	uint64_t	place = costs->seen++;
-
-	/* Vitter's algorithm R */
-	if (place >= BLOCK_COSTS)
-		place = random_next(&costs->random) % costs->seen;
-	else if (place == 0)
-		costs->random = UINT64_C(0x9E3779B97F4A7C15);
-	if (place < BLOCK_COSTS)
-		costs->ns[place] = ns;
-}
-
-double
-block_costs_least(BlockCosts *costs, double *margin_ns)
-{
-	double		work[BLOCK_COSTS];
-	int			n = costs->seen < BLOCK_COSTS ? (int) costs->seen : BLOCK_COSTS;
-
-	*margin_ns = NAN;
-	return n < LEAST_BLOCKS ? NAN : stats_undisturbed(costs->ns, n, margin_ns, work);
-}
-
-static void
-find_cost(SamplerRun *run)
-{
-	uint64_t	stalls = run->tally->direct[0][0] + run->tally->direct[1][0];
-
-	run->cost_ns = run->cost_margin_ns = NAN;
-	if (run->costs != NULL && (double) stalls <= COST_STALLS * (double) run->readings)
-		run->cost_ns = block_costs_least(run->costs, &run->cost_margin_ns);
-}
-
 /* Returns the duration that the stopwatch shows for no work. */
 static uint64_t
 measure_stopwatch(const SamplerRun *run)
@@ -431,17 +384,12 @@ sampler_until(SamplerRun *run, double until_s)
 		ReferencePair before = run->anchor;
 		ReferencePair now;
 		uint64_t	first;
-		bool		costed = run->costs != NULL && run->blocks.n % COST_BLOCKS == 0;
-		uint64_t	start = costed ? run->reference() : 0;
 		uint64_t	last = run->reader->block(run->tally, run->pairs, &first);
 		double		block_ns;
 
 		judge_reading(run, first);
 		run->last = last;
 		now = quick_pair(run, last);
-		block_ns = (double) (int64_t) (now.reference_ns - start);
-		if (costed && block_ns >= COST_BLOCK_NS)
-			block_costs_add(run->costs, block_ns / (2.0 * run->pairs + 2));
 
 		/* the first, short blocks consist mostly of overhead */
 		if (run->pairs > MIN_PAIRS)
@@ -567,7 +515,6 @@ sampler_end(SamplerRun *run)
 	/* 1.96, as a run with a margin has hundreds of blocks */
 	run->mean_margin_ns = run->blocks.n < 30 ? NAN :
 		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
-	find_cost(run);
 }
 
 void

@@ -34,21 +34,6 @@ typedef struct Events
 	double		total_ns;
 } Events;
 
-#define BLOCK_COSTS		2048
-
-/* Costs of a reading in some of the blocks of a run.  Must be initialised with zeros. */
-typedef struct BlockCosts
-{
-	uint64_t	seen;
-	uint64_t	random;
-	double		ns[BLOCK_COSTS];	/* mean cost of a reading in the block */
-} BlockCosts;
-
-extern void block_costs_add(BlockCosts *costs, double ns);
-
-/* Returns the undisturbed cost and half of its 95 % interval; NAN if blocks are too few.  Sorts. */
-extern double block_costs_least(BlockCosts *costs, double *margin_ns);
-
 typedef struct SamplerRun
 {
 	/* input */
@@ -69,8 +54,6 @@ typedef struct SamplerRun
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
-	BlockCosts *costs;			/* zeros at first; NULL: cost_ns is not wanted */
-
 	/* output */
 	Tally	   *tally;
 	int64_t		readings;		/* durations plus backward steps */
@@ -78,8 +61,6 @@ typedef struct SamplerRun
 	double		advance_ns;		/* advance of the clock in that time */
 	double		reference_bound_ns; /* bound of the error of their difference */
 	double		mean_margin_ns; /* of the mean duration; NAN: not known */
-	double		cost_ns;		/* undisturbed; NAN: not known */
-	double		cost_margin_ns; /* half of the 95 % confidence interval */
 	double		granularity_ticks;	/* 0: not seen */
 	Events		warps;			/* forward steps */
 	Events		lags;			/* backward steps of readings excluded */

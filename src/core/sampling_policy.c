@@ -1,4 +1,3 @@
-/* Chooses which share of a plan node's calls is timed. */
 #include <math.h>
 #include <string.h>
 
@@ -175,10 +174,7 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/*
-	 * reserves the budget of classes that have not been seen yet, in
-	 * proportion to their time
-	 */
+	/* reserves the budget of classes that have not been seen yet */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
 	/* a few calls are not sufficient to time a class more rarely */

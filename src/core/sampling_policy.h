@@ -1,20 +1,14 @@
 /*
- * Which share of a plan node's calls is timed.
- *
- * Counting and timing calls may add a share of the elapsed time to a query.  What counting leaves
- * of it is spent where timing lowers the variance of the nodes' times most: calls of a class (those
- * that begin a node's loops, or its others) are timed with a probability proportional to the
- * standard deviation of their times, which is Neyman's allocation where each timed call costs as
- * much (Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
+ * Which share of a plan node's calls is timed.  Timing is spent where it lowers the variance of the
+ * nodes' times most: calls of a class (those that begin a node's loops, or its others) are timed
+ * with a probability proportional to the standard deviation of their times (Neyman's allocation:
+ * Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Default of the share of the elapsed time. */
-#define POLICY_SHARE	0.01
 
 /* Number of additional timed calls of a query, and of calls of a new class that are all timed. */
 #define POLICY_ALLOWANCE	512
@@ -28,17 +22,13 @@ typedef struct SamplingPolicy
 {
 	double		share;
 	double		cost;			/* ticks that timing a call adds */
-	double		least;			/* least probability, unless the budget is
-								 * exceeded */
-	double		long_ticks;		/* limit of a call's time, as in
-								 * call_series_add() */
+	double		least;			/* least probability within the budget */
+	double		long_ticks;		/* longer times of calls are truncated */
 	uint64_t	start;
 	uint64_t	now;			/* time of the latest batch */
-	int64_t		timed;			/* input: number of timed calls, counted by
-								 * the caller */
+	int64_t		timed;			/* input: number of timed calls */
 	double		counting;		/* ticks that counting calls has added */
-	double		k;				/* probability divided by the standard
-								 * deviation; 0: unknown */
+	double		k;				/* probability / deviation; 0: unknown */
 
 	/* recent sums, with weights that decrease with age */
 	double		elapsed;		/* elapsed ticks */
@@ -51,8 +41,7 @@ typedef struct SamplingPolicy
 typedef struct SamplingClass
 {
 	int			gap;			/* mean gap: one call in this many is timed */
-	int			batch;			/* number of timed calls until
-								 * policy_see_batch() */
+	int			batch;			/* timed calls until policy_see_batch() */
 	double		counting;		/* ticks that counting a call adds */
 	double		least;			/* least probability, whatever the cost */
 	int64_t		calls;			/* number of calls at the latest batch */

@@ -140,24 +140,6 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 	__atomic_store_n(&mine->readings, mine->readings + readings, __ATOMIC_RELAXED);
 }
 
-bool
-skew_has_bound(const SkewSide *side)
-{
-	return __atomic_load_n(&side->bounds, __ATOMIC_RELAXED) > 0;
-}
-
-int64_t
-skew_readings(const SkewSide *side)
-{
-	return __atomic_load_n(&side->readings, __ATOMIC_RELAXED);
-}
-
-int64_t
-skew_still(const SkewSide *side)
-{
-	return __atomic_load_n(&side->still, __ATOMIC_RELAXED);
-}
-
 /* Returns the greatest difference of complete batches, else that of the incomplete one. */
 static int64_t
 greatest_of_batches(const SkewFound *found)

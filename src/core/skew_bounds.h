@@ -1,21 +1,8 @@
 /*
- * Bounds of the offset between the clocks of two CPUs, from readings that two processes or threads,
- * one on each CPU, exchange in shared memory.
- *
- * Each side publishes its latest reading repeatedly and reads the other side's; neither ever waits
- * for the other.  A reading was taken before it is seen, so a side that sees it and then reads its
- * own clock learns a bound of the offset:
- *
- * own reading - reading seen >= own clock - other's clock
- *
- * The smallest such difference on one side is an upper bound, that on the other side a lower bound.
- * The time until a reading is seen may have any length, and may differ between the directions.
- *
- * This requires that clocks advance.  The reading of a clock that stands still, because it is
- * coarse or broken, may be too small.  So a reading counts only when the next one of the same side
- * is larger.  If the clock has also advanced in each of the SKEW_FRESH readings before, the reading
- * itself is used.  If not, the next one is used, which the clock had not reached when the other
- * side's reading was seen.  A clock that does not advance yields no bounds.
+ * Bounds of the offset between the clocks of two CPUs, from readings that two processes or
+ * threads, one on each CPU, exchange in shared memory.  A reading was taken before the other side
+ * sees it, so own reading - reading seen >= own clock - other's clock.  A clock that does not
+ * advance yields no bounds.  doc/clocks.md has the method.
  */
 #ifndef CLOCKTIMING_SKEW_BOUNDS_H
 #define CLOCKTIMING_SKEW_BOUNDS_H
@@ -91,7 +78,7 @@ typedef struct SkewResult
 	int64_t		offset_max;
 	int64_t		round_trip;		/* of the first side; INT64_MAX: none */
 	int64_t		exchanges;		/* in both directions */
-	int64_t		still;			/* larger skew_still() of both sides */
+	int64_t		still;			/* the larger one of both sides */
 	int64_t		stalls;			/* of both sides */
 	int64_t		longest_stall;	/* of either side */
 	int64_t		warps;
@@ -104,14 +91,12 @@ extern void skew_init(SkewSide *side);
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 
-/* Returns whether a side knows a bound.  The side may be in use. */
-extern bool skew_has_bound(const SkewSide *side);
-
-/* Returns the number of readings of a side.  The side may be in use. */
-extern int64_t skew_readings(const SkewSide *side);
-
-/* Returns the readings since a side last saw its clock advance.  The side may be in use. */
-extern int64_t skew_still(const SkewSide *side);
+/* Returns one of the three numbers of a side that may be in use. */
+static inline int64_t
+skew_shared(const int64_t *number)
+{
+	return __atomic_load_n(number, __ATOMIC_RELAXED);
+}
 
 /* Combines the results of two sides that are no longer in use. */
 extern SkewResult skew_result(const SkewSide *first, const SkewSide *second);

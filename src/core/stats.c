@@ -135,15 +135,12 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 }
 
 /*
- * Returns the t > 0 with P(|T| > t) = outside and P(|T| < t) = inside.  The caller passes both, so
- * that the smaller one keeps its digits.
- *
  * Newton's method for the logarithm of the smaller probability as a function of log(t), which is
  * nearly straight at both ends and concave between them.  Steps outside the bracket are replaced by
  * bisection.
  */
-static double
-two_sided_quantile(double outside, double inside, double df)
+double
+stats_t_critical(double inside, double outside, double df)
 {
 	bool		by_tail = outside < inside;
 	double		target = by_tail ? outside : inside;
@@ -156,6 +153,8 @@ two_sided_quantile(double outside, double inside, double df)
 	double		in;
 	double		density;
 
+	if (!(inside > 0 && outside > 0 && df > 0))
+		return NAN;
 	both_sides(high, df, &out, &in, &density);
 	if (by_tail ? out > target : in < target)
 		return INFINITY;
@@ -254,14 +253,6 @@ stats_t_p_value(double t, double df)
 }
 
 double
-stats_t_critical(double inside, double outside, double df)
-{
-	if (!(inside > 0 && outside > 0 && df > 0))
-		return NAN;
-	return two_sided_quantile(outside, inside, df);
-}
-
-double
 stats_low_mean(double *x, int n, int k, double *limit)
 {
 	if (k < 1 || k > n)
@@ -276,11 +267,11 @@ stats_low_mean_half_width(const double *a, double limit_a,
 						  const double *b, double limit_b,
 						  int n, int k, double confidence, double *work)
 {
-	if (k < 2 || !(confidence > 0 && confidence < 1))
+	if (k < 2)
 		return NAN;
 	for (int i = 0; i < n; i++)
 		work[i] = (fmin(a[i], limit_a) - (b != NULL ? fmin(b[i], limit_b) : 0)) * n / k;
-	return two_sided_quantile(1 - confidence, confidence, k - 1) *
+	return stats_t_critical(confidence, 1 - confidence, k - 1) *
 		stats_stddev(work, n) / sqrt(n);
 }
 
@@ -359,8 +350,7 @@ stats_line_half_width(const double *x, const double *y, int n, int batches,
 	double		x_means[STATS_MAX_BATCHES];
 	double		y_means[STATS_MAX_BATCHES];
 
-	if (batches < 3 || batches > STATS_MAX_BATCHES || batches > n ||
-		!(confidence > 0 && confidence < 1))
+	if (batches < 3 || batches > STATS_MAX_BATCHES || batches > n)
 		return NAN;
 	for (int i = 0; i < batches; i++)
 	{
@@ -370,7 +360,7 @@ stats_line_half_width(const double *x, const double *y, int n, int batches,
 		x_means[i] = stats_mean(x + first, end - first);
 		y_means[i] = stats_mean(y + first, end - first);
 	}
-	return two_sided_quantile(1 - confidence, confidence, batches - 2) *
+	return stats_t_critical(confidence, 1 - confidence, batches - 2) *
 		stats_line(x_means, y_means, batches).slope_stderr;
 }
 

@@ -1,9 +1,8 @@
 /*
- * Statistics of a few measurements: means, straight lines, their confidence intervals, and
- * Student's t distribution.  Everywhere, x contains n finite numbers below 1e150 in absolute value.
- * Results are NAN if they are not defined.  Functions that sort do so in place and take a non-const
- * x.  Relative errors of distribution functions and quantiles are below 1e-9 for degrees of freedom
- * from 0.01 upwards.
+ * Statistics of a few measurements.  Everywhere, x contains n finite numbers below 1e150 in
+ * absolute value.  Results are NAN if they are not defined.  Functions that sort do so in place
+ * and take a non-const x.  Relative errors of distribution functions and quantiles are below 1e-9
+ * for degrees of freedom from 0.01 upwards.
  */
 #ifndef CLOCKTIMING_STATS_H
 #define CLOCKTIMING_STATS_H
@@ -33,10 +32,9 @@ extern double stats_low_mean(double *x, int n, int k, double *limit);
 /*
  * Returns half of the confidence interval of the difference of two such means, of n pairs a[i],
  * b[i] that were measured together; b may be NULL, for zeros.  By the influence function of a
- * one-sided trimmed mean (Huber, Robust Statistics, 1981, 3.3), min(x, limit) * n / k up to a
- * constant, the standard error is that of the mean of min(a[i], limit_a) - min(b[i], limit_b),
- * times n / k.  Student's t has k - 1 degrees of freedom.  a and b are in their original order;
- * "work" needs n elements.  NAN for k < 2.
+ * one-sided trimmed mean (Huber, Robust Statistics, 1981, 3.3), the standard error is that of the
+ * mean of min(a[i], limit_a) - min(b[i], limit_b), times n / k.  Student's t has k - 1 degrees of
+ * freedom.  a and b are in their original order; "work" needs n elements.  NAN for k < 2.
  */
 extern double stats_low_mean_half_width(const double *a, double limit_a,
 										const double *b, double limit_b,
@@ -51,11 +49,10 @@ extern double stats_low_mean_half_width(const double *a, double limit_a,
 extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 
 /*
- * The median of n measurements, disturbed ones included, and half of its 95 %
- * confidence interval: that of the values whose ranks enclose the median (David
- * and Nagaraja, Order Statistics, 2003, 7.1), by the normal approximation of the
- * binomial distribution with a correction for continuity.  The margin is NAN for
- * fewer than six.  Sorts x.
+ * Returns the median of n measurements, disturbed ones included.  Sets half of its 95 % confidence
+ * interval: that of the values whose ranks enclose the median (David and Nagaraja, Order
+ * Statistics, 2003, 7.1), by the normal approximation of the binomial distribution; NAN for fewer
+ * than six.  Sorts x.
  */
 extern double stats_typical(double *x, int n, double *margin);
 
@@ -117,17 +114,12 @@ typedef struct OutlierLimits
 
 /*
  * Returns the limits median -/+ max(t * s, tolerance).  s = 1.4826 * MAD * n / (n - 0.8) estimates
- * the standard deviation of the regular values; the last factor corrects for small n (Croux and
- * Rousseeuw, COMPSTAT 1992).  t is the critical value of Student's distribution with 0.37 * (n - 1)
- * degrees of freedom, because the MAD has 37 % of the efficiency of the standard deviation.
- * "outside" is the probability that a regular value is outside the limits.  With a / n it is a for
- * all n values together: Hampel's identifier according to Davies and Gather (The identification of
- * multiple outliers, Journal of the American Statistical Association 88, 1993).
- *
- * By simulation of normal values in test/unit/outliers_test.c with a = 5 %, some value is outside
- * in 0.3 to 2 % of the cases if n is 5 to 20, and in 3 to 5 % from 50 on.
- *
- * Overwrites x, whose n values must be finite.  All limits are NAN for n < 3.
+ * the standard deviation of the regular values (Croux and Rousseeuw, COMPSTAT 1992).  t is the
+ * critical value of Student's distribution with 0.37 * (n - 1) degrees of freedom, because the MAD
+ * has 37 % of the efficiency of the standard deviation.  "outside" is the probability that a
+ * regular value is outside the limits; with a / n it is a for all n values together (Davies and
+ * Gather, Journal of the American Statistical Association 88, 1993).  Overwrites x, whose n values
+ * must be finite.  All limits are NAN for n < 3.
  */
 extern OutlierLimits outlier_limits(double *x, int n, double outside, double tolerance);
 

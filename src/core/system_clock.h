@@ -17,12 +17,18 @@
 #endif
 
 static inline uint64_t
-system_clock_read(void)
+clock_gettime_ns(clockid_t id)
 {
 	struct timespec ts;
 
-	(void) clock_gettime(SYSTEM_CLOCK_ID, &ts);
+	(void) clock_gettime(id, &ts);
 	return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+}
+
+static inline uint64_t
+system_clock_read(void)
+{
+	return clock_gettime_ns(SYSTEM_CLOCK_ID);
 }
 
 #endif							/* CLOCKTIMING_SYSTEM_CLOCK_H */

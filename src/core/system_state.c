@@ -1,10 +1,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
-#include <sys/syscall.h>
 #include <sys/timex.h>
 #endif
 #ifdef __FreeBSD__
@@ -12,17 +10,22 @@
 #include <sys/sysctl.h>
 #endif
 
+#include "core/reference.h"
 #include "core/system_state.h"
 
 #if defined(__linux__)
 #define SOURCE_IN_USE	"/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define SOURCES			"/sys/devices/system/clocksource/clocksource0/available_clocksource"
+#define BOOT_CLOCK_ID	CLOCK_BOOTTIME
 #elif defined(__FreeBSD__)
 #define SOURCE_IN_USE	"kern.timecounter.hardware"
 #define SOURCES			"kern.timecounter.choice"
 #else
 #define SOURCE_IN_USE	""
 #define SOURCES			""
+#endif
+#ifndef BOOT_CLOCK_ID
+#define BOOT_CLOCK_ID	CLOCK_MONOTONIC
 #endif
 
 /* Reads the beginning of a file; writes an empty string if it cannot be read. */
@@ -72,6 +75,19 @@ kernel_clock_sources_available(char *names)
 }
 
 bool
+kernel_offers(const char *name, const char *names)
+{
+	size_t		length = strlen(name);
+
+	for (const char *p = names; (p = strstr(p, name)) != NULL; p += length)
+	{
+		if ((p == names || p[-1] == ' ') && strchr(" (", p[length]) != NULL)
+			return true;
+	}
+	return false;
+}
+
+bool
 system_boot_id(char *id)
 {
 	read_beginning("/proc/sys/kernel/random/boot_id", id, BOOT_ID_SIZE);
@@ -98,21 +114,10 @@ system_cpu_time(void)
 	return time;
 }
 
-#if defined(__linux__) && defined(SYS_clock_gettime) && defined(__LP64__)
-/* Reads a clock by system call, because a preloaded library may replace clock_gettime(). */
-static double
-kernel_clock_s(clockid_t id)
-{
-	struct timespec ts = {0, 0};
-
-	(void) syscall(SYS_clock_gettime, id, &ts);
-	return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
-}
-
 double
 system_boottime_s(void)
 {
-	return kernel_clock_s(CLOCK_BOOTTIME);
+	return (double) kernel_clock_ns(BOOT_CLOCK_ID) / 1e9;
 }
 
 /* Repeats the readings if the thread was interrupted between them. */
@@ -126,28 +131,12 @@ system_suspended_s(void)
 
 	do
 	{
-		before = kernel_clock_s(CLOCK_MONOTONIC);
+		before = (double) kernel_clock_ns(CLOCK_MONOTONIC) / 1e9;
 		boottime = system_boottime_s();
-		after = kernel_clock_s(CLOCK_MONOTONIC);
+		after = (double) kernel_clock_ns(CLOCK_MONOTONIC) / 1e9;
 	} while (after - before > 0.001 && --tries > 0);
 	return boottime - (before + after) / 2;
 }
-#else
-double
-system_boottime_s(void)
-{
-	struct timespec ts = {0, 0};
-
-	(void) clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double) ts.tv_sec + (double) ts.tv_nsec / 1e9;
-}
-
-double
-system_suspended_s(void)
-{
-	return 0;
-}
-#endif
 
 SystemSync
 system_sync(void)

@@ -10,6 +10,9 @@
 extern bool kernel_clock_source(char *name);
 extern bool kernel_clock_sources_available(char *names);
 
+/* Returns whether a name is one of those available.  FreeBSD adds the quality, as in TSC(1000). */
+extern bool kernel_offers(const char *name, const char *names);
+
 #define BOOT_ID_SIZE 37
 
 /* Writes the identifier of this boot; returns false and writes an empty string if not known. */

@@ -1,9 +1,8 @@
 /*
  * Counts of a run: durations in ticks, stalls and backward steps.  Durations below TALLY_DIRECT
- * ticks have two tables of counters, which the hot loop uses alternately so that increments do not
- * wait for each other.  It counts durations below "usual" itself; all others go through
- * tally_unusual().  Long durations have a table of TALLY_LONG slots; when it fills, their precision
- * is reduced.
+ * have two tables of counters, which the hot loop uses alternately, so that increments do not wait
+ * for each other.  Long ones have a table of TALLY_LONG slots; when it fills, their precision is
+ * reduced.
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H

@@ -31,10 +31,8 @@ static bool
 kernel_offers_tsc(const TscEvidence *evidence)
 {
 	const char *sources = evidence->kernel_sources_available;
-	char		words[KERNEL_CLOCK_SIZE + 2];
 
-	snprintf(words, sizeof(words), " %s ", sources);
-	return *sources == '\0' || strstr(words, " tsc ") != NULL;
+	return *sources == '\0' || kernel_offers("tsc", sources);
 }
 
 static bool
@@ -82,9 +80,8 @@ tsc_judge(const TscEvidence *evidence)
 	return reason;
 }
 
-/* Returns the current evidence, valid until the next call. */
-static const TscEvidence *
-evidence_now(void)
+const TscEvidence *
+tsc_evidence(void)
 {
 	static char source[KERNEL_CLOCK_SIZE];
 	static char available[KERNEL_CLOCK_SIZE];
@@ -99,24 +96,6 @@ evidence_now(void)
 	return &evidence;
 }
 
-bool
-tsc_is_default_now(void)
-{
-	return tsc_is_default(evidence_now());
-}
-
-bool
-tsc_is_given_up_now(void)
-{
-	return tsc_is_given_up(evidence_now());
-}
-
-const char *
-tsc_why_not_trusted(void)
-{
-	return tsc_judge(evidence_now());
-}
-
 #ifdef CLOCKTIMING_HAVE_TSC
 
 #include <cpuid.h>
@@ -126,7 +105,6 @@ tsc_why_not_trusted(void)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
-
 
 /* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011
@@ -174,39 +152,41 @@ frequency_from_cpuid(void)
 	return get_leaf(0x16, r) ? (r[0] & 0xffff) * 1e6 : 0;
 }
 
-static void
-read_cpuid(TscCpuid *id)
+TscCpuid
+tsc_cpuid_now(void)
 {
+	TscCpuid	id = {0};
 	unsigned int r[4];
 
 	if (!cpuid_allowed() || !get_leaf(0, r))
-		return;
-	id->readable = true;
-	copy_text(id->vendor, r[1], r[3], r[2]);
+		return id;
+	id.readable = true;
+	copy_text(id.vendor, r[1], r[3], r[2]);
 	if (get_leaf(1, r))
 	{
-		id->tsc = (r[3] >> 4) & 1;
-		id->hypervisor = (r[2] >> 31) & 1;
+		id.tsc = (r[3] >> 4) & 1;
+		id.hypervisor = (r[2] >> 31) & 1;
 	}
-	id->tsc_adjust = get_leaf(7, r) && ((r[1] >> 1) & 1);
-	id->rdtscp = get_leaf(0x80000001, r) && ((r[3] >> 27) & 1);
-	id->invariant = get_leaf(0x80000007, r) && ((r[3] >> 8) & 1);
+	id.tsc_adjust = get_leaf(7, r) && ((r[1] >> 1) & 1);
+	id.rdtscp = get_leaf(0x80000001, r) && ((r[3] >> 27) & 1);
+	id.invariant = get_leaf(0x80000007, r) && ((r[3] >> 8) & 1);
 	for (unsigned int i = 0; i < 3 && get_leaf(0x80000002 + i, r); i++)
-		memcpy(id->brand + 16 * i, r, 16);
-	id->cpuid_hz = frequency_from_cpuid();
-	if (id->hypervisor)
+		memcpy(id.brand + 16 * i, r, 16);
+	id.cpuid_hz = frequency_from_cpuid();
+	if (id.hypervisor)
 	{
 		unsigned int highest;
 
 		/* not __get_cpuid(), which checks against the highest basic leaf */
 		__cpuid(0x40000000, highest, r[1], r[2], r[3]);
-		copy_text(id->hypervisor_name, r[1], r[2], r[3]);
+		copy_text(id.hypervisor_name, r[1], r[2], r[3]);
 		if (highest >= 0x40000010 && highest <= 0x400000ff)
 		{
 			__cpuid(0x40000010, r[0], r[1], r[2], r[3]);
-			id->hypervisor_hz = r[0] * 1e3;
+			id.hypervisor_hz = r[0] * 1e3;
 		}
 	}
+	return id;
 }
 
 const char *
@@ -248,10 +228,13 @@ tsc_why_no_rdtscp(void)
 
 #define tsc_read_rdtsc NULL
 
-static void
-read_cpuid(TscCpuid *id)
+TscCpuid
+tsc_cpuid_now(void)
 {
-	(void) id;
+	return (TscCpuid)
+	{
+		0
+	};
 }
 
 const char *
@@ -267,15 +250,6 @@ tsc_why_no_rdtscp(void)
 }
 
 #endif							/* CLOCKTIMING_HAVE_TSC */
-
-TscCpuid
-tsc_cpuid_now(void)
-{
-	TscCpuid	id = {0};
-
-	read_cpuid(&id);
-	return id;
-}
 
 const TscCpuid *
 tsc_cpuid(void)

@@ -53,9 +53,8 @@ typedef struct TscEvidence
 
 /*
  * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto, as
- * tsc_use_by_default() in its src/common/instr_time.c.  It requires TSC_ADJUST, by which firmware
- * and kernel synchronise the counters of all sockets, or that Linux keeps time by the TSC, and so
- * monitors it.
+ * tsc_use_by_default() in its src/common/instr_time.c: if there is TSC_ADJUST, by which firmware
+ * and kernel synchronise the counters of all sockets, or Linux keeps time by the TSC.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 
@@ -73,10 +72,8 @@ extern bool tsc_is_given_up(const TscEvidence *evidence);
  */
 extern const char *tsc_judge(const TscEvidence *evidence);
 
-/* The same by current evidence, which takes a few microseconds. */
-extern bool tsc_is_default_now(void);
-extern bool tsc_is_given_up_now(void);
-extern const char *tsc_why_not_trusted(void);
+/* Returns the current evidence, valid until the next call.  Takes a few microseconds. */
+extern const TscEvidence *tsc_evidence(void);
 
 /* Returns the frequency by CPUID, hypervisor or calibration; NULL while the TSC may not be read. */
 extern const CounterFrequency *tsc_frequency(void (*wait) (double seconds));

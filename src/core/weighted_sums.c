@@ -26,14 +26,8 @@ weighted_add(WeightedSums *sums, double w, double x, double variance)
 void
 weighted_subtract(WeightedSums *sums, const WeightedSums *before)
 {
-	sums->n -= before->n;
-	sums->w -= before->w;
-	sums->w2 -= before->w2;
-	sums->wx -= before->wx;
-	sums->wxx -= before->wxx;
-	sums->w2x -= before->w2x;
-	sums->w2xx -= before->w2xx;
-	sums->wv -= before->wv;
+	for (int i = 0; i < WEIGHTED_SUMS_MEMBERS; i++)
+		((double *) sums)[i] -= ((const double *) before)[i];
 }
 
 double
@@ -68,7 +62,11 @@ weighted_mean_stderr(const WeightedSums *sums)
 	return root(squares * sums->n / (sums->n - 1)) / sums->w;
 }
 
-double
+/*
+ * Returns the degrees of freedom: the number of equally weighted values with the same precision
+ * (Kish, Survey Sampling, 1965, section 11.7), minus 1.
+ */
+static double
 weighted_df(const WeightedSums *sums)
 {
 	return sums->w * sums->w / sums->w2 - 1;

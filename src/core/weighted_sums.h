@@ -1,10 +1,8 @@
 /*
- * Totals and means of a population, estimated from a random sample with unequal probabilities.
- *
- * A value that was sampled with probability p has the weight w = 1/p.  Sums can be subtracted: the
- * sums of all values so far minus those at an earlier time are the sums of the values since then.
- *
- * Nothing here allocates.  Results are NAN if not known.
+ * Totals and means of a population, estimated from a random sample with unequal probabilities.  A
+ * value that was sampled with probability p has the weight w = 1/p.  The sums of all values so far
+ * minus those at an earlier time are the sums of the values since then.  Results are NAN if
+ * unknown.
  */
 #ifndef CLOCKTIMING_WEIGHTED_SUMS_H
 #define CLOCKTIMING_WEIGHTED_SUMS_H
@@ -51,12 +49,6 @@ extern double weighted_total_margin(const WeightedSums *sums);
  */
 extern double weighted_mean(const WeightedSums *sums);
 extern double weighted_mean_stderr(const WeightedSums *sums);
-
-/*
- * Returns the degrees of freedom: the number of equally weighted values with the same precision
- * (Kish, Survey Sampling, 1965, section 11.7), minus 1.
- */
-extern double weighted_df(const WeightedSums *sums);
 
 /* Returns half of the mean's 95 % confidence interval, by Student's t; NAN for n < 2. */
 extern double weighted_mean_margin(const WeightedSums *sums);

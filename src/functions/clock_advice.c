@@ -178,7 +178,7 @@ advise_on_skew(const Facts *facts, bool wrong, Advice *advice)
 								skew->ncpus, skew->worst->cpu,
 								skew->worst->result.offset_min * skew->tick_ns,
 								skew->worst->result.offset_max * skew->tick_ns,
-								skew->source->reads(skew->source), skew->reading_ns, skew->warps);
+								clock_source_reads(skew->source), skew->reading_ns, skew->warps);
 	if (!wrong)
 		advise_nothing(advice, "CPUs do not disagree by more than a reading takes");
 	else
@@ -275,7 +275,7 @@ advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
 	const SurveyedClock *system = &facts->clocks[SYSTEM];
 	const SurveyedClock *tsc = &facts->clocks[RDTSC];
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
-	const char *why_not_trusted = tsc_why_not_trusted();
+	const char *why_not_trusted = tsc_judge(tsc_evidence());
 
 	(void) wrong;
 	advice->evidence = psprintf("it reads %s, %.1f ns; %s",
@@ -297,7 +297,7 @@ advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
 		advise_nothing(advice, "EXPLAIN ANALYZE cannot use the TSC");
 	else if (tsc->cost.ns >= system->cost.ns)
 		advise_nothing(advice, "the TSC would be no faster");
-	else if (tsc_is_given_up_now())
+	else if (tsc_is_given_up(tsc_evidence()))
 		advise_nothing(advice, psprintf("the TSC is not to be trusted: %s", why_not_trusted));
 	else if (server_defaults_to_tsc())
 		advise(advice, WORTH_NOTICE,

@@ -182,7 +182,7 @@ get_sources(FunctionCallInfo fcinfo)
 	{
 		ClockSource *source = lfirst(cell);
 
-		if (list_length(named) == clock_source_count() && source->why_not(source) != NULL)
+		if (list_length(named) == clock_source_count() && clock_source_why_not(source) != NULL)
 			continue;
 		(void) clock_source_get(source->name);
 		sources = lappend(sources, source);

@@ -48,8 +48,8 @@ warn_of_findings(const Skew *skew)
 						   first->cpu, unknown, skew->ncpus - 1),
 				 source->kind == CLOCK_COARSE ?
 				 errhint("It advances by %g ms at a time: a longer duration might help.",
-						 source->resolution_ns(source) / 1e6) : 0));
-	else if (stall_ns > DISAGREEMENT_NS + 2 * source->resolution_ns(source) +
+						 clock_source_resolution_ns(source) / 1e6) : 0));
+	else if (stall_ns > DISAGREEMENT_NS + 2 * clock_source_resolution_ns(source) +
 			 clock_source_slack_ns(source))
 		ereport(WARNING,
 				(errmsg("clock source \"%s\" stood still", source->name),
@@ -110,7 +110,7 @@ clock_cpu_skew(PG_FUNCTION_ARGS)
 		double		tick_ns = result->known ? skew.tick_ns : NAN;
 
 		row_put(&row, Int32GetDatum(skew.cpus[i].cpu));
-		row_put_text(&row, skew.source->reads(skew.source));
+		row_put_text(&row, clock_source_reads(skew.source));
 		row_put_number(&row, skew.cpus[i].reading_ns, 2);
 		row_put_number(&row, (result->offset_min / 2.0 + result->offset_max / 2.0) * tick_ns, 2);
 		put_bound(&row, result->offset_min * tick_ns, floor);

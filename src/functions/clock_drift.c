@@ -53,7 +53,7 @@ clock_drift(PG_FUNCTION_ARGS)
 
 	row_put_text(&row, source->name);
 	row_put_text(&row, reference.name);
-	row_put_text(&row, source->reads(source));
+	row_put_text(&row, clock_source_reads(source));
 	row_put_count(&row, drift.pairs);
 	row_put_count(&row, drift.rejected);
 	row_put_number(&row, drift.duration_s, 3);
@@ -115,7 +115,7 @@ sources_to_compare(ArrayType *array, const ClockReference *reference)
 			(void) clock_source_get(source->name);
 			check_reference(reference, source);
 		}
-		else if (source->why_not(source) != NULL || strcmp(source->name, reference->name) == 0)
+		else if (clock_source_why_not(source) != NULL || strcmp(source->name, reference->name) == 0)
 			continue;
 		result = lappend(result, source);
 	}

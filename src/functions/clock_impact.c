@@ -296,7 +296,7 @@ cost_of(const ClockSource *source)
 
 	return (TimingCost)
 	{
-		source->reads(source),
+		clock_source_reads(source),
 		{
 			reading.typical_ns, reading.typical_margin_ns
 		},

@@ -194,7 +194,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	put_estimate(&row, sum, ns, 2);
 	put_estimate(&row, rounds_typical_ms(rounds, ANALYZE, PLAIN), ns, 2);
 	row_put_number(&row, sum.value / plain_ms * 100, 4);
-	row_put_text(&row, clock->reads(clock));
+	row_put_text(&row, clock_source_reads(clock));
 	row_put_numbers(&row, 2, run.reading.ns, run.reading.margin_ns, 2 * run.reading.ns,
 					timing.value * ns / (2 * run.reading.ns));
 	row_put_bool(&row, run.query->parallel);

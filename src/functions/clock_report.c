@@ -122,7 +122,7 @@ clock_report(PG_FUNCTION_ARGS)
 	put_clock(&report, "System clock source", "system");
 	put_line(&report, "");
 
-	why_not = rdtscp->why_not(rdtscp);
+	why_not = clock_source_why_not(rdtscp);
 	if (why_not != NULL)
 	{
 		put_line(&report, psprintf("TSC clock source is not usable. The reason is that %s.",

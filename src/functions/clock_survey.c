@@ -223,7 +223,7 @@ survey(SurveyedClock *clocks, int n, double duration_s, double least_warp_ns,
 
 	for (int i = 0; i < n; i++)
 	{
-		clocks[i].why_not = clocks[i].source->why_not(clocks[i].source);
+		clocks[i].why_not = clock_source_why_not(clocks[i].source);
 		if (clocks[i].why_not == NULL)
 			sources[available++] = clocks[i].source;
 	}
@@ -273,7 +273,7 @@ put_clock(FunctionCallInfo fcinfo, const SurveyedClock *clock)
 					 run->warps.count == 0);
 		row_put_counts(&row, clock->failures, run->warps.count, clock->stalls,
 					   clock->backward_steps, run->gaps.count);
-		row_put_text(&row, source->reads(source));
+		row_put_text(&row, clock_source_reads(source));
 		row_put_text(&row, clock->reference.name);
 	}
 	row_put_text(&row, clock->why_not);

@@ -39,7 +39,7 @@ clock_sources(PG_FUNCTION_ARGS)
 	for (int i = 0; i < clock_source_count(); i++)
 	{
 		const ClockSource *source = clock_source_at(i);
-		const char *why_not = source->why_not(source);
+		const char *why_not = clock_source_why_not(source);
 		Row			row = row_of_set(fcinfo);
 
 		row_put_text(&row, source->name);
@@ -49,10 +49,10 @@ clock_sources(PG_FUNCTION_ARGS)
 		if (why_not == NULL)
 		{
 			const char *from;
-			double		hz = source->frequency_hz(source, &from);
-			double		resolution_ns = source->resolution_ns(source);
+			double		hz = clock_source_hz(source, &from);
+			double		resolution_ns = clock_source_resolution_ns(source);
 
-			row_put_text(&row, source->reads(source));
+			row_put_text(&row, clock_source_reads(source));
 			row_put(&row, Float8GetDatum(rint(hz)));
 			row_put_text(&row, from);
 			row_put_double(&row, resolution_ns > 0 ? resolution_ns : NAN, 4);

@@ -104,7 +104,7 @@ watch_find_machine(WatchMachine *machine)
 				sizeof(machine->hypervisor));
 	machine->cpus = platform_cpus_online();
 	strlcpy(machine->source, source_in_use()->name, sizeof(machine->source));
-	strlcpy(machine->reads, source_in_use()->reads(source_in_use()), sizeof(machine->reads));
+	strlcpy(machine->reads, clock_source_reads(source_in_use()), sizeof(machine->reads));
 }
 
 /* Callback of jumps_add(): remembers that an interval has a step. */
@@ -164,7 +164,7 @@ watch_start(void)
 	memset(&watching, 0, sizeof(watching));
 	watching.sampler.tally = tally;
 	watching.source = source_in_use();
-	watching.reads = watching.source->reads(watching.source);
+	watching.reads = clock_source_reads(watching.source);
 	prepare_sampler(&watching.sampler, watching.source);
 	prepare_stopwatch(&watching.sampler);
 	watching.jumps.found = found_step;
@@ -189,7 +189,7 @@ bool
 watch_is_outdated(void)
 {
 	return watching.source != source_in_use() ||
-		strcmp(watching.reads, watching.source->reads(watching.source)) != 0;
+		strcmp(watching.reads, clock_source_reads(watching.source)) != 0;
 }
 
 /* Returns the shortest time between two readings of the reference clock. */
@@ -328,11 +328,11 @@ compare_other_cpus(WatchFindings *found)
 
 	while (found->hops < HOPS && cpu_hop(watching.hop, watching.source->reader->read, &hop))
 	{
-		double		ns = (double) cpu_hop_proven(&hop) * tick_ns;
+		double		ns = (double) hop.proven * tick_ns;
 
 		if (fabs(ns) > SKEW_NS && cpu_hop(watching.hop, watching.source->reader->read, &hop))
 		{
-			double		again = (double) cpu_hop_proven(&hop) * tick_ns;
+			double		again = (double) hop.proven * tick_ns;
 
 			if (fabs(again) > SKEW_NS && fabs(again) > fabs(found->skew_ns))
 			{

@@ -50,7 +50,7 @@ test_honest(void)
 	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
 	{
 		hops++;
-		proven += cpu_hop_proven(&hop) != 0;
+		proven += hop.proven != 0;
 		same += hop.cpu == hop.home || hop.least > hop.most;
 	}
 	ok(hops == 300 && proven == 0 && same == 0, "%d hops, of which %d prove a difference", hops, proven);
@@ -70,8 +70,8 @@ test_wrong(int64_t by)
 		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
 
 		looked += there != 0;
-		right += there == 0 ? cpu_hop_proven(&hop) == 0 :
-			hop.least <= there && there <= hop.most && (cpu_hop_proven(&hop) > 0) == (there > 0);
+		right += there == 0 ? hop.proven == 0 :
+			hop.least <= there && there <= hop.most && (hop.proven > 0) == (there > 0);
 	}
 	ok(looked > 0 && right == 300, "a clock that is %lld ns ahead: %d of 300 hops are right, %d of them there",
 	   (long long) by, right, looked);

@@ -338,63 +338,10 @@ granularities(void)
 	ok(granularity(few, 8) == 0, "too few readings say nothing");
 }
 
-/* Blocks of 20.00 to 20.99 ns, this percentage of all; the others have 40 ns. */
-static BlockCosts costs;
-
-static double
-least_cost(int blocks, int percent, double *margin_ns)
-{
-	memset(&costs, 0, sizeof(costs));
-	for (int i = 0; i < blocks; i++)
-		block_costs_add(&costs, i % 100 < percent ? 20 + i / 100 % 100 / 100.0 : 40);
-	return block_costs_least(&costs, margin_ns);
-}
-
-static void
-block_costs(void)
-{
-	double		margin;
-	double		cost;
-
-	ok(isnan(least_cost(29, 100, &margin)) && isnan(margin), "29 blocks tell nothing");
-	cost = least_cost(30, 100, &margin);
-	ok(cost == 20 && margin == 0, "30 equal ones do: %g, %g", cost, margin);
-	cost = least_cost(2000, 50, &margin);
-	/* the fastest 40 have 20.00 */
-	ok(cost == 20, "the fastest fiftieth counts: %g", cost);
-	cost = least_cost(2000, 1, &margin);
-	/* 20 blocks from 20.00 to 20.19, and 20 of 40 */
-	ok(fabs(cost - 30.0475) < 1e-9 && margin > 1, "not the fastest alone: %g, %g", cost, margin);
-
-	/* in a long run all parts count: the fast blocks come last */
-	memset(&costs, 0, sizeof(costs));
-	for (int i = 0; i < 200000; i++)
-		block_costs_add(&costs, i < 180000 ? 40 : 20);
-	cost = block_costs_least(&costs, &margin);
-	ok(cost == 20, "the end of a long run counts: %g", cost);
-	{
-		int			fast = 0;
-
-		for (int i = 0; i < BLOCK_COSTS; i++)
-			fast += costs.ns[i] == 20;
-		ok(fast > BLOCK_COSTS / 20 && fast < BLOCK_COSTS / 5, "as much as the rest: %d", fast);
-	}
-}
-
-static void
-costs_of_runs(void)
-{
-	reset();
-	sample(0.05);
-	ok(isnan(run.cost_ns), "no cost where none is asked for");
-}
-
 int
 main(void)
 {
 	tally = malloc(sizeof(Tally));
-	block_costs();
-	costs_of_runs();
 	a_good_clock();
 	faults();
 	jumps(1);

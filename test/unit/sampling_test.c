@@ -17,6 +17,7 @@
 #include "core/stats.h"
 #include "tap.h"
 
+#define POLICY_SHARE	0.01
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
 
 #define SAMPLING	64

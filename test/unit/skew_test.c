@@ -85,9 +85,9 @@ test_made_up(void)
 		skew_init(&sides[1]);
 		r = skew_result(&sides[0], &sides[1]);
 		ok(!r.known && r.exchanges == 0, "made up, %+ld: nothing known yet", (long) o);
-		ok(!skew_has_bound(&sides[0]), "and no bound");
+		ok(skew_shared(&sides[0].bounds) == 0, "and no bound");
 		take_turns(sides, ahead, 50);
-		ok(skew_has_bound(&sides[0]) && skew_has_bound(&sides[1]), "there are bounds");
+		ok(skew_shared(&sides[0].bounds) > 0 && skew_shared(&sides[1].bounds) > 0, "there are bounds");
 		r = skew_result(&sides[0], &sides[1]);
 		ok(r.known && r.steady, "one offset explains all");
 		ok(r.offset_min == o - 100 && r.offset_max == o + 100,
@@ -198,9 +198,9 @@ test_still(void)
 			take_turns(sides, ahead, 50);
 			r = skew_result(&sides[0], &sides[1]);
 			ok(!r.known, "still for good: nothing is known");
-			ok(!skew_has_bound(&sides[0]) && !skew_has_bound(&sides[1]), "nor are there bounds");
-			ok(skew_readings(&sides[0]) == 50 && skew_still(&sides[0]) == 50 &&
-			   skew_still(&sides[1]) == 50,
+			ok(skew_shared(&sides[0].bounds) == 0 && skew_shared(&sides[1].bounds) == 0, "nor are there bounds");
+			ok(skew_shared(&sides[0].readings) == 50 && skew_shared(&sides[0].still) == 50 &&
+			   skew_shared(&sides[1].still) == 50,
 			   "it has not advanced since");
 			ok(r.stalls == 98 && r.longest_stall == 49, "stalls: %ld, the longest %ld",
 			   (long) r.stalls, (long) r.longest_stall);
@@ -293,7 +293,8 @@ run(void)
 
 		skew_exchange(&sides[0], &sides[1], &clock, READINGS);
 		passed = reference_ns() - start;
-		if ((passed > RUN_NS && skew_has_bound(&sides[0]) && skew_has_bound(&sides[1])) ||
+		if ((passed > RUN_NS &&
+			 skew_shared(&sides[0].bounds) > 0 && skew_shared(&sides[1].bounds) > 0) ||
 			passed > MAX_SECONDS * UINT64_C(1000000000))
 			break;
 	}
