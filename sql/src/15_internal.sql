@@ -1,6 +1,32 @@
 -- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
 -- \df clock_* does not list them.
 
+CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_wait';
+COMMENT ON FUNCTION internal_clock_wait(double precision) IS
+    'internal: waits while clock_impact() counts the server''s work, with progress reports';
+\only_for pg_monitor FUNCTION internal_clock_wait(double precision)
+
+CREATE FUNCTION internal_clock_timing_costs(
+    OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
+    OUT plan_clock text, OUT plan_reading_ns double precision,
+    OUT plan_reading_margin_ns double precision,
+    OUT counting_ns double precision, OUT counting_margin_ns double precision,
+    OUT timing_ns double precision, OUT timing_margin_ns double precision,
+    OUT problem text
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
+COMMENT ON FUNCTION internal_clock_timing_costs() IS
+    'internal: measures what readings of the clocks of track_io_timing and of plans cost, and '
+    'counting and timing a call of a plan node';
+\only_for pg_monitor FUNCTION internal_clock_timing_costs()
+
+\include portable/src/49_work.sql
+\only_for pg_monitor FUNCTION internal_clock_counts(double precision, text)
+\only_for pg_monitor FUNCTION internal_clock_works(jsonb, boolean, jsonb)
+
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
@@ -14,8 +40,20 @@ CREATE FUNCTION internal_clock_impact(
     OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'internal_clock_impact';
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
+BEGIN ATOMIC
+    SELECT w.*
+    FROM internal_clock_works(
+        -- the name is qualified, because search_path excludes the function's schema
+        internal_clock_counts(seconds,
+                              pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
+        seconds IS NOT NULL,
+        CASE WHEN cost_ns IS NULL
+             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
+             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
+                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
+END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
     'in nanoseconds, measures nothing and omits auto_explain.log_analyze';

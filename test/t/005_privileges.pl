@@ -239,8 +239,8 @@ my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
 # PL/pgSQL functions set a search_path of their own.
-$script =~ s/^SET search_path = pg_catalog, pg_temp\nAS \$\$.*?^\$\$;//gms;
-unlike($script, qr/LANGUAGE plpgsql[^;]*\$\$/, 'all of PL/pgSQL has that search_path');
+$script =~ s/^LANGUAGE plpgsql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\1;//gms;
+unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;
 my $any = join('|', split /\n/, $node->safe_psql('crowded', q{
 	SELECT DISTINCT proname FROM pg_proc p
