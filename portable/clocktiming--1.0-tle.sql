@@ -2208,18 +2208,39 @@ COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, 
     'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
     'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
     'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
+--
+-- Texts of clock_advice().  The C extension includes this file.
+--
+
 -- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown.
+-- that are not shown, nor within words, unless they are longer than a line.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
-    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
+    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                                                      ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width), '\1 ', 'g') END,
+                                                 '' ORDER BY p.n),
                                           format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
+-- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
+                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+                        ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || coalesce(': ' || c.names, ''))
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n) FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+          FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS
+    'internal: returns the row of clock_advice() that summarizes the others';
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
@@ -2362,22 +2383,13 @@ BEGIN
         IF provider IS NOT NULL THEN
             case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
-        said := said || jsonb_build_object('n', cardinality(said), 'check_name', check_name, 'severity', severity, 'finding', finding,
+        said := said || jsonb_build_object('check_name', check_name, 'severity', severity, 'finding', finding,
             'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
                                        @extschema@.internal_clock_lines('for good: ' || for_good, 49),
                                        @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    -- summary
-    SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-           string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, s -> 'n') FILTER (WHERE s ->> 'severity' <> 'ok') AS names INTO c
-    FROM unnest(said) AS s;
-    said := jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
-        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
-                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
-                        ELSE 'the clock is all right, so far as SQL can tell' || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
-                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
-                   || coalesce(': ' || c.names, ''))
+    said := @extschema@.internal_clock_overall(said, 'the clock is all right, so far as SQL can tell')
         || said
         || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',

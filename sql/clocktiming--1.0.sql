@@ -539,6 +539,54 @@ COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
+--
+-- Texts of clock_advice().  The C extension includes this file.
+--
+
+-- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
+-- that are not shown, nor within words, unless they are longer than a line.
+CREATE FUNCTION internal_clock_lines(t text, width int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                                                      ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width), '\1 ', 'g') END,
+                                                 '' ORDER BY p.n),
+                                          format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
+    FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
+$body$;
+COMMENT ON FUNCTION internal_clock_lines(text, int) IS
+    'internal: breaks a text into lines of a number of columns';
+
+-- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+CREATE FUNCTION internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
+                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+                        ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || coalesce(': ' || c.names, ''))
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n) FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+          FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
+$body$;
+COMMENT ON FUNCTION internal_clock_overall(jsonb[], text) IS
+    'internal: returns the row of clock_advice() that summarizes the others';
+
+
+CREATE FUNCTION internal_clock_findings(
+    duration double precision,
+    OUT check_name text, OUT severity text, OUT finding text,
+    OUT now text, OUT for_good text, OUT provider text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_findings';
+COMMENT ON FUNCTION internal_clock_findings(double precision) IS
+    'internal: returns the checks of clock_advice(), with actions at once and for good, and what '
+    'to ask the provider for; commands are enclosed in backquotes';
+REVOKE ALL ON FUNCTION internal_clock_findings(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_findings(double precision) TO pg_monitor;
+
 CREATE FUNCTION internal_clock_node_sums(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
@@ -1277,8 +1325,35 @@ CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
     OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
-AS 'MODULE_PATHNAME', 'clock_advice';
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 11
+BEGIN ATOMIC
+    WITH found AS MATERIALIZED (
+        SELECT f.n, f.check_name, f.severity, f.finding,
+               nullif(pg_catalog.concat_ws(E'\n',
+                   internal_clock_lines('now: ' || f.now, 49),
+                   internal_clock_lines('for good: ' || f.for_good, 49),
+                   internal_clock_lines('ask the provider: ' || f.provider, 49)), '') AS action
+        FROM internal_clock_findings(duration) WITH ORDINALITY
+             AS f(check_name, severity, finding, now, for_good, provider, n)
+    ), listed AS (
+        SELECT 0::bigint AS n, o.overall ->> 'check_name' AS check_name,
+               o.overall ->> 'severity' AS severity, o.overall ->> 'finding' AS finding,
+               NULL::text AS action
+        FROM (SELECT internal_clock_overall(
+                         pg_catalog.array_agg(pg_catalog.to_jsonb(f) ORDER BY f.n),
+                         'the clocks are all right') AS overall
+              FROM found f) o
+        UNION ALL
+        SELECT f.* FROM found f
+    )
+    -- 120 columns are 87 for both texts
+    SELECT l.check_name, l.severity,
+           internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
+    FROM listed l,
+         LATERAL (SELECT coalesce(max(length(a)), 6) AS width
+                  FROM regexp_split_to_table(l.action, E'\n') a) w
+    ORDER BY pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
+END;
 COMMENT ON FUNCTION clock_advice(double precision) IS
     'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
     'each check, worst first: severity (ok, notice or warning), finding with figures, and the '

@@ -59,6 +59,20 @@ COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
+\include portable/src/69_advice_text.sql
+
+CREATE FUNCTION internal_clock_findings(
+    duration double precision,
+    OUT check_name text, OUT severity text, OUT finding text,
+    OUT now text, OUT for_good text, OUT provider text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_findings';
+COMMENT ON FUNCTION internal_clock_findings(double precision) IS
+    'internal: returns the checks of clock_advice(), with actions at once and for good, and what '
+    'to ask the provider for; commands are enclosed in backquotes';
+\only_for pg_monitor FUNCTION internal_clock_findings(double precision)
+
 CREATE FUNCTION internal_clock_node_sums(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
     OUT node integer, OUT depth integer, OUT node_type text, OUT relation text, OUT index_name text,
