@@ -52,6 +52,21 @@ arg_source(FunctionCallInfo fcinfo, int argno)
 	return clock_source_get(arg_text(fcinfo, argno, "source"));
 }
 
+int
+arg_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *const *words, int n,
+		   const char *hint)
+{
+	char	   *word = arg_text(fcinfo, argno, name);
+
+	for (int i = 0; i < n; i++)
+		if (pg_strcasecmp(word, words[i]) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown %s \"%s\"", name, word),
+			 errhint("%s", _(hint))));
+}
+
 static double
 arg_double(FunctionCallInfo fcinfo, int argno, const char *name)
 {

@@ -26,6 +26,10 @@ extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 /* Returns a text.  ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
+/* Returns the index of a text among n words, ignoring case.  ERROR with a hint for others. */
+extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
+					   const char *const *words, int n, const char *hint);
+
 /* ERROR unless the library was preloaded, so that there is shared memory. */
 extern void require_preloaded(bool ready);
 

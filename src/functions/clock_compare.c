@@ -44,25 +44,6 @@ typedef struct DataSets
 	int			n;
 } DataSets;
 
-static CompareMethod
-get_method(FunctionCallInfo fcinfo, int argno)
-{
-	static const char *const names[] = {
-		[COMPARE_RANK] = "rank",
-		[COMPARE_STUDENT] = "student",
-		[COMPARE_WELCH] = "welch",
-	};
-	char	   *name = arg_text(fcinfo, argno, "method");
-
-	for (int method = 0; method < (int) lengthof(names); method++)
-		if (pg_strcasecmp(name, names[method]) == 0)
-			return method;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown method \"%s\"", name),
-			 errhint("Methods are rank, student and welch.")));
-}
-
 static CompareLevel
 get_level(FunctionCallInfo fcinfo)
 {
@@ -323,12 +304,19 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		row_put_null(row);
 }
 
+static const char *const methods[] = {
+	[COMPARE_RANK] = "rank",
+	[COMPARE_STUDENT] = "student",
+	[COMPARE_WELCH] = "welch",
+};
+
 /* Returns a row per data set.  The first one's has the plot; the others are compared with it. */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {
 	bool		as_float = kind == DATA_FIGURES;
-	CompareMethod method = get_method(fcinfo, 2);
+	CompareMethod method = arg_choice(fcinfo, 2, "method", methods, lengthof(methods),
+									  "Methods are rank, student and welch.");
 	CompareLevel level = get_level(fcinfo);
 	int			width = PG_ARGISNULL(4) ? 0 : arg_plot_width(fcinfo, 4);
 	bool		separate = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);
