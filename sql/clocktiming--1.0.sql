@@ -176,8 +176,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_wait';
 COMMENT ON FUNCTION internal_clock_wait(double precision) IS
     'internal: waits while clock_impact() counts the server''s work, with progress reports';
-REVOKE ALL ON FUNCTION internal_clock_wait(double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_wait(double precision) TO pg_monitor;
 
 CREATE FUNCTION internal_clock_timing_costs(
     OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
@@ -487,10 +485,6 @@ COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
     'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
     'and the costs of readings and of calls of plan nodes';
 
-REVOKE ALL ON FUNCTION internal_clock_counts(double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_counts(double precision, text) TO pg_monitor;
-REVOKE ALL ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) TO pg_monitor;
 
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,

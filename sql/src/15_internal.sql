@@ -6,7 +6,6 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_wait';
 COMMENT ON FUNCTION internal_clock_wait(double precision) IS
     'internal: waits while clock_impact() counts the server''s work, with progress reports';
-\only_for pg_monitor FUNCTION internal_clock_wait(double precision)
 
 CREATE FUNCTION internal_clock_timing_costs(
     OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
@@ -24,8 +23,6 @@ COMMENT ON FUNCTION internal_clock_timing_costs() IS
 \only_for pg_monitor FUNCTION internal_clock_timing_costs()
 
 \include portable/src/49_work.sql
-\only_for pg_monitor FUNCTION internal_clock_counts(double precision, text)
-\only_for pg_monitor FUNCTION internal_clock_works(jsonb, boolean, jsonb)
 
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,

@@ -92,6 +92,18 @@ foreach my $from (@free)
 			'00000 t', "$role->[0] may: $from");
 	}
 }
+# Single functions can be granted, with those that they call.
+foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ],
+	[ 'clock_impact(0.1)', 'internal_clock_impact', 'internal_clock_timing_costs' ])
+{
+	my ($from, @called) = @$grant;
+	my $functions = join ', ', $from =~ s/\(.*//r, @called;
+
+	$node->safe_psql('postgres', "GRANT EXECUTE ON FUNCTION $functions TO regress_alice");
+	my $result = $alice->query("SELECT count(*) > 0 FROM $from");
+	is("$result->{state} $result->{out}", '00000 t', "a role to which these are granted may: $functions");
+	$node->safe_psql('postgres', "REVOKE EXECUTE ON FUNCTION $functions FROM regress_alice");
+}
 is($alice->query('SELECT (clock_summary(s)).readings FROM hidden')->{state},
 	'42501', 'a sample that may not be read cannot be looked at');
 is($alice->query('SELECT clock_merge(s) FROM hidden')->{state},
