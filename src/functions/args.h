@@ -20,6 +20,9 @@ extern double arg_every(FunctionCallInfo fcinfo, int argno, double duration_s);
 extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
+/* Returns the named sources; of all, the available ones other than the reference, if not NULL. */
+extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
+
 /* Returns a confidence in percent, of type numeric.  ERROR unless 50 <= confidence < 100. */
 extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 

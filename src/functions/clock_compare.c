@@ -149,32 +149,10 @@ get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/* Returns the named sources; of "all", the available ones. */
-static List *
-get_sources(FunctionCallInfo fcinfo)
-{
-	List	   *named;
-	List	   *sources = NIL;
-	ListCell   *cell;
-
-	check_not_null(fcinfo, 0, "sources");
-	named = clock_sources_of_array(PG_GETARG_ARRAYTYPE_P(0));
-	foreach(cell, named)
-	{
-		ClockSource *source = lfirst(cell);
-
-		if (list_length(named) == clock_source_count() && source->why_not(source) != NULL)
-			continue;
-		(void) clock_source_get(source->name);
-		sources = lappend(sources, source);
-	}
-	return sources;
-}
-
 static DataSets
 measure_sources(FunctionCallInfo fcinfo, int max_sources)
 {
-	List	   *sources = get_sources(fcinfo);
+	List	   *sources = arg_sources(fcinfo, 0, NULL);
 	double		duration_s = arg_duration(fcinfo, 1);
 	DataSets	data;
 	CostSeries *series;
