@@ -134,6 +134,49 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
     'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
     'transaction_timeout';
+--
+-- Text of clock_report().  The C extension includes this file.
+--
+
+CREATE FUNCTION @extschema@.internal_clock_report_block(title text, sample jsonb, cutoff double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    WITH run AS (
+        SELECT d.ns, d.n, length(ltrim(d.ns::bigint::bit(64)::text, '0')) AS bucket
+        FROM (SELECT round(u.t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, sum(u.n::numeric) AS n
+              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+              GROUP BY 1) AS d
+    ), rows AS (
+        SELECT 1 AS part, trunc(2::numeric ^ i) - 1 AS ns, coalesce(sum(r.n), 0) AS n
+        FROM generate_series(0, coalesce((SELECT max(bucket) FROM run), 0)) AS i LEFT JOIN run AS r ON r.bucket = i
+        GROUP BY i
+        UNION ALL
+        SELECT 2, ns, n FROM run
+    ), counted AS (
+        SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running, greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
+               max(ns) OVER (PARTITION BY part) AS largest
+        FROM rows
+    ), lines AS (
+        -- (the longest duration is shown in any case)
+        SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
+               || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
+        FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
+        WHERE s.shown OR ns = largest
+    )
+    SELECT concat_ws(E'\n',
+        title || ': ' || (sample ->> 'clock'),
+        format('Average loop time including overhead: %s ns',
+               round((sample ->> 'duration_s')::numeric * 1000000000 / nullif((sample ->> 'readings')::numeric, 0), 2)),
+        'Histogram of timing durations:',
+        format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
+        '',
+        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double precision) IS
+    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
 -- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is
 -- the same kernel clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to
 -- PostgreSQL 18.
@@ -476,12 +519,11 @@ COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
 CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 SET jit = off
 AS $$
 DECLARE
-    head constant text := '   % of total  running %      count';
     sample jsonb;
-    r record;
 BEGIN
     IF cutoff IS NULL THEN
         RAISE EXCEPTION 'cutoff must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -493,31 +535,7 @@ BEGIN
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
     RETURN NEXT '';
-    RETURN NEXT format('System clock source: %s', sample ->> 'clock');
-    RETURN NEXT format('Average loop time including overhead: %s ns',
-                       round((sample ->> 'duration_s')::numeric * 1000000000 / (sample ->> 'readings')::numeric, 2));
-    RETURN NEXT 'Histogram of timing durations:';
-    RETURN NEXT lpad('<= ns', 19) || head;
-    FOR r IN SELECT * FROM @extschema@.clock_histogram(sample) LOOP
-        RETURN NEXT lpad(r.le_ns::text, 19) || '   ' || lpad(r.percent::text, 10) || ' ' || lpad(r.running_percent::text, 10) || ' ' || lpad(r.count::text, 10);
-    END LOOP;
-    RETURN NEXT '';
-    RETURN NEXT format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000'));
-    RETURN NEXT lpad('ns', 19) || head;
-    FOR r IN
-        SELECT t, n, n * 100 / total AS percent, running * 100 / total AS running, before * 100 / total < cutoff OR before = 0 AS shown, max(t) OVER () AS largest
-        FROM (SELECT t::numeric AS t, n::numeric AS n, sum(n::numeric) OVER () AS total, sum(n::numeric) OVER (ORDER BY t::numeric) AS running,
-                     sum(n::numeric) OVER (ORDER BY t::numeric) - n::numeric AS before
-              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)) AS d
-        ORDER BY t
-    LOOP
-        IF NOT r.shown AND r.t = r.largest THEN
-            RETURN NEXT '...';
-        END IF;
-        IF r.shown OR r.t = r.largest THEN
-            RETURN NEXT lpad((r.t * 1000)::text, 19) || '   ' || lpad(round(r.percent, 4)::text, 10) || ' ' || lpad(round(r.running, 4)::text, 10) || ' ' || lpad(r.n::text, 10);
-        END IF;
-    END LOOP;
+    RETURN QUERY SELECT regexp_split_to_table(@extschema@.internal_clock_report_block('System clock source', sample, cutoff), E'\n');
     RETURN NEXT '';
     RETURN NEXT 'TSC clock source is not usable. The reason is that reading it needs the C extension.';
 END

@@ -194,6 +194,63 @@ REVOKE ALL ON FUNCTION internal_clock_timing_costs() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_timing_costs() TO pg_monitor;
 
 --
+-- Text of clock_report().  The C extension includes this file.
+--
+
+CREATE FUNCTION internal_clock_report_block(title text, sample jsonb, cutoff double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    WITH run AS (
+        SELECT d.ns, d.n, length(ltrim(d.ns::bigint::bit(64)::text, '0')) AS bucket
+        FROM (SELECT round(u.t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, sum(u.n::numeric) AS n
+              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+              GROUP BY 1) AS d
+    ), rows AS (
+        SELECT 1 AS part, trunc(2::numeric ^ i) - 1 AS ns, coalesce(sum(r.n), 0) AS n
+        FROM generate_series(0, coalesce((SELECT max(bucket) FROM run), 0)) AS i LEFT JOIN run AS r ON r.bucket = i
+        GROUP BY i
+        UNION ALL
+        SELECT 2, ns, n FROM run
+    ), counted AS (
+        SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running, greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
+               max(ns) OVER (PARTITION BY part) AS largest
+        FROM rows
+    ), lines AS (
+        -- (the longest duration is shown in any case)
+        SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
+               || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
+        FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
+        WHERE s.shown OR ns = largest
+    )
+    SELECT concat_ws(E'\n',
+        title || ': ' || (sample ->> 'clock'),
+        format('Average loop time including overhead: %s ns',
+               round((sample ->> 'duration_s')::numeric * 1000000000 / nullif((sample ->> 'readings')::numeric, 0), 2)),
+        'Histogram of timing durations:',
+        format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
+        '',
+        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
+$body$;
+COMMENT ON FUNCTION internal_clock_report_block(text, jsonb, double precision) IS
+    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
+
+
+CREATE FUNCTION internal_clock_report_parts(
+    duration double precision,
+    cutoff double precision,
+    OUT title text, OUT source text, OUT lines text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
+AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
+COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
+    'internal: returns the parts of clock_report(): clocks to measure with their titles, or lines';
+REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
+
+--
 -- Work that this server did and could time, and what that costs.  The C extension includes this file.
 --
 
@@ -865,8 +922,21 @@ CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT 99.99
 ) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
-AS 'MODULE_PATHNAME', 'clock_report';
+LANGUAGE SQL VOLATILE PARALLEL RESTRICTED ROWS 200
+BEGIN ATOMIC
+    SELECT l.line
+    FROM internal_clock_report_parts(duration, cutoff) WITH ORDINALITY
+             AS p(title, source, lines, n),
+         LATERAL string_to_table(
+             CASE WHEN p.n > 1::bigint THEN E'\n' ELSE '' END
+             || coalesce(p.lines,
+                         internal_clock_report_block(
+                             p.title,
+                             clock_measure(p.source, duration, NULL::double precision)::jsonb,
+                             cutoff)),
+             E'\n') WITH ORDINALITY AS l(line, n)
+    ORDER BY p.n, l.n;
+END;
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
     'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
     'of pg_test_timing of PostgreSQL 19';

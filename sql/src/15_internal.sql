@@ -22,6 +22,19 @@ COMMENT ON FUNCTION internal_clock_timing_costs() IS
     'counting and timing a call of a plan node';
 \only_for pg_monitor FUNCTION internal_clock_timing_costs()
 
+\include portable/src/19_report.sql
+
+CREATE FUNCTION internal_clock_report_parts(
+    duration double precision,
+    cutoff double precision,
+    OUT title text, OUT source text, OUT lines text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
+AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
+COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
+    'internal: returns the parts of clock_report(): clocks to measure with their titles, or lines';
+\only_for pg_monitor FUNCTION internal_clock_report_parts(double precision, double precision)
+
 \include portable/src/49_work.sql
 
 CREATE FUNCTION internal_clock_impact(

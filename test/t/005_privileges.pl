@@ -93,7 +93,7 @@ foreach my $from (@free)
 	}
 }
 # Single functions can be granted, with those that they call.
-foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ],
+foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ], [ 'clock_report(0.1)', 'clock_measure', 'internal_clock_report_parts' ],
 	[ 'clock_impact(0.1)', 'internal_clock_impact', 'internal_clock_timing_costs' ])
 {
 	my ($from, @called) = @$grant;
