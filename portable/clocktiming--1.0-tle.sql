@@ -134,6 +134,49 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_duration(double precision) IS
     'internal: checks a duration in seconds, and limits it to the rest of statement_timeout and '
     'transaction_timeout';
+--
+-- Text of clock_report().  The C extension includes this file.
+--
+
+CREATE FUNCTION @extschema@.internal_clock_report_block(title text, sample jsonb, cutoff double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    WITH run AS (
+        SELECT d.ns, d.n, length(ltrim(d.ns::bigint::bit(64)::text, '0')) AS bucket
+        FROM (SELECT round(u.t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, sum(u.n::numeric) AS n
+              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+              GROUP BY 1) AS d
+    ), rows AS (
+        SELECT 1 AS part, trunc(2::numeric ^ i) - 1 AS ns, coalesce(sum(r.n), 0) AS n
+        FROM generate_series(0, coalesce((SELECT max(bucket) FROM run), 0)) AS i LEFT JOIN run AS r ON r.bucket = i
+        GROUP BY i
+        UNION ALL
+        SELECT 2, ns, n FROM run
+    ), counted AS (
+        SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running, greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
+               max(ns) OVER (PARTITION BY part) AS largest
+        FROM rows
+    ), lines AS (
+        -- (the longest duration is shown in any case)
+        SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
+               || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
+        FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
+        WHERE s.shown OR ns = largest
+    )
+    SELECT concat_ws(E'\n',
+        title || ': ' || (sample ->> 'clock'),
+        format('Average loop time including overhead: %s ns',
+               round((sample ->> 'duration_s')::numeric * 1000000000 / nullif((sample ->> 'readings')::numeric, 0), 2)),
+        'Histogram of timing durations:',
+        format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
+        '',
+        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double precision) IS
+    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
 -- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is
 -- the same kernel clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to
 -- PostgreSQL 18.
@@ -476,12 +519,11 @@ COMMENT ON FUNCTION @extschema@.clock_histogram(text, double precision) IS
 CREATE FUNCTION @extschema@.clock_report(duration double precision DEFAULT 3, cutoff double precision DEFAULT 99.99) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE ROWS 30
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 SET jit = off
 AS $$
 DECLARE
-    head constant text := '   % of total  running %      count';
     sample jsonb;
-    r record;
 BEGIN
     IF cutoff IS NULL THEN
         RAISE EXCEPTION 'cutoff must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -493,31 +535,7 @@ BEGIN
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
     RETURN NEXT '';
-    RETURN NEXT format('System clock source: %s', sample ->> 'clock');
-    RETURN NEXT format('Average loop time including overhead: %s ns',
-                       round((sample ->> 'duration_s')::numeric * 1000000000 / (sample ->> 'readings')::numeric, 2));
-    RETURN NEXT 'Histogram of timing durations:';
-    RETURN NEXT lpad('<= ns', 19) || head;
-    FOR r IN SELECT * FROM @extschema@.clock_histogram(sample) LOOP
-        RETURN NEXT lpad(r.le_ns::text, 19) || '   ' || lpad(r.percent::text, 10) || ' ' || lpad(r.running_percent::text, 10) || ' ' || lpad(r.count::text, 10);
-    END LOOP;
-    RETURN NEXT '';
-    RETURN NEXT format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000'));
-    RETURN NEXT lpad('ns', 19) || head;
-    FOR r IN
-        SELECT t, n, n * 100 / total AS percent, running * 100 / total AS running, before * 100 / total < cutoff OR before = 0 AS shown, max(t) OVER () AS largest
-        FROM (SELECT t::numeric AS t, n::numeric AS n, sum(n::numeric) OVER () AS total, sum(n::numeric) OVER (ORDER BY t::numeric) AS running,
-                     sum(n::numeric) OVER (ORDER BY t::numeric) - n::numeric AS before
-              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)) AS d
-        ORDER BY t
-    LOOP
-        IF NOT r.shown AND r.t = r.largest THEN
-            RETURN NEXT '...';
-        END IF;
-        IF r.shown OR r.t = r.largest THEN
-            RETURN NEXT lpad((r.t * 1000)::text, 19) || '   ' || lpad(round(r.percent, 4)::text, 10) || ' ' || lpad(round(r.running, 4)::text, 10) || ' ' || lpad(r.n::text, 10);
-        END IF;
-    END LOOP;
+    RETURN QUERY SELECT regexp_split_to_table(@extschema@.internal_clock_report_block('System clock source', sample, cutoff), E'\n');
     RETURN NEXT '';
     RETURN NEXT 'TSC clock source is not usable. The reason is that reading it needs the C extension.';
 END
@@ -1647,90 +1665,115 @@ COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], intege
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
     '(ANALYZE, FORMAT JSON) without the cost of timing';
 --
--- Cost of timing for the work of this server.
+-- Work that this server did and could time, and what that costs.  The C extension includes this file.
 --
 
--- Returns the server's counters; NULL: not known.
-CREATE FUNCTION @extschema@.internal_clock_counts(
-    OUT counter text, OUT total double precision, OUT per_s double precision, OUT period_s double precision, OUT problem text
-) RETURNS SETOF record
+-- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
+-- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
+-- it.
+CREATE FUNCTION @extschema@.internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on AS $body$
+SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
     -- from a view whose counters have the same age
     simple CONSTANT text := $$
-        SELECT v.counter, v.n, v.n / s.period_s, s.period_s, NULL
+        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
              unnest(%L::text[], s.counts) AS v(counter, n)$$;
+    counts jsonb;
+    before jsonb;
+    started timestamptz;
     statements text;
+    problem text;
 BEGIN
-    -- The counters of a database that was never reset start when all statistics were discarded, at
-    -- initdb or after a crash.
-    RETURN QUERY EXECUTE format($$
-        SELECT v.counter, sum(v.n), sum(v.n / d.period_s), max(d.period_s), NULL
-        FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
-              FROM pg_stat_database AS d, (SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
-                                           FROM pg_stat_archiver AS a, pg_stat_bgwriter AS b) AS f) AS d,
-             LATERAL (VALUES ('active ms', %s::float8),
-                             ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
-                             ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
-                             ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
-        GROUP BY v.counter$$,
-        CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
-        CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'),
-        CASE WHEN version >= 160000 THEN 'blocks read' ELSE 'relation reads' END);
-    IF version >= 160000 THEN
-        RETURN QUERY EXECUTE format(simple, 'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]', 'min(stats_reset)',
-            $$pg_stat_io WHERE object <> 'wal'$$, '{relation reads,relation writes,relation extends,relation writebacks,relation fsyncs}');
-    ELSE
-        RETURN QUERY EXECUTE format(simple, 'ARRAY[buffers_checkpoint + buffers_clean, buffers_checkpoint + buffers_clean + buffers_backend]',
-            'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}');
+    IF seconds IS NOT NULL THEN
+        PERFORM pg_stat_clear_snapshot();
     END IF;
-    IF version >= 180000 THEN
-        RETURN QUERY EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]', 'min(stats_reset)',
-            $$pg_stat_io WHERE object = 'wal'$$, '{WAL writes,WAL fsyncs,WAL reads}');
-    ELSIF version >= 140000 THEN
-        RETURN QUERY EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal', '{WAL writes,WAL fsyncs}');
-    END IF;
+    LOOP
+        -- The counters of a database that was never reset start when all statistics were discarded,
+        -- at initdb or after a crash.
+        EXECUTE format($$
+            SELECT jsonb_object_agg(t.counter, to_jsonb(t))
+            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
+                  FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
+                        FROM pg_stat_database AS d, (SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
+                                                     FROM pg_stat_archiver AS a, pg_stat_bgwriter AS b) AS f) AS d,
+                       LATERAL (VALUES ('active ms', %s::float8),
+                                       ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
+                                       ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
+                                       ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
+                  GROUP BY v.counter) AS t$$,
+            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
+            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'))
+        INTO counts;
+        IF version >= 160000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]', 'min(stats_reset)',
+                $$pg_stat_io WHERE object <> 'wal'$$, '{relation reads,relation writes,relation extends,relation writebacks,relation fsyncs}')
+            INTO counts USING counts;
+        ELSE
+            EXECUTE format(simple, 'ARRAY[buffers_checkpoint + buffers_clean, buffers_checkpoint + buffers_clean + buffers_backend]',
+                'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
+            INTO counts USING counts;
+        END IF;
+        IF version >= 180000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]', 'min(stats_reset)',
+                $$pg_stat_io WHERE object = 'wal'$$, '{WAL writes,WAL fsyncs,WAL reads}')
+            INTO counts USING counts;
+        ELSIF version >= 140000 THEN
+            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal', '{WAL writes,WAL fsyncs}')
+            INTO counts USING counts;
+        END IF;
 
-    SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
-    FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
-    WHERE e.extname = 'pg_stat_statements';
-    IF statements IS NULL THEN
-        problem := 'pg_stat_statements is not installed in this database';
-    ELSIF version < 140000 THEN
-        problem := 'pg_stat_statements does not say since when it has counted';
+        SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
+        FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+        WHERE e.extname = 'pg_stat_statements';
+        problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
+                        WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
+        IF statements IS NOT NULL THEN
+            -- Each of these statements calls its topmost node, or the one below it, once per row and
+            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
+            -- count rows without calling a node.
+            BEGIN
+                EXECUTE format(simple, format($$ARRAY[
+                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
+                        (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s)]$$,
+                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
+                    CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
+                    CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
+                    '{calls of statements,temporary files of statements}')
+                INTO counts USING counts;
+            EXCEPTION WHEN out_of_memory THEN
+                RAISE;
+            WHEN OTHERS THEN
+                -- it may not be preloaded, be too old, or be forbidden for this role
+                problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
+            END;
+        END IF;
+        EXIT WHEN seconds IS NULL OR before IS NOT NULL;
+        before := counts;
+        started := clock_timestamp();
+        EXECUTE wait USING seconds;
+        PERFORM pg_stat_clear_snapshot();
+        seconds := extract(epoch FROM clock_timestamp() - started);
+    END LOOP;
+    IF seconds IS NOT NULL THEN
+        -- a decrease means that the counter was reset
+        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
+        INTO counts
+        FROM jsonb_each(counts) AS c,
+             LATERAL (SELECT (c.value ->> 'total')::float8 - (before -> c.key ->> 'total')::float8 AS n) AS d,
+             LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
     END IF;
-    IF statements IS NOT NULL THEN
-        -- Each of these statements calls its topmost node, or the one below it, once per row and
-        -- once at the end.
-        BEGIN
-            RETURN QUERY EXECUTE format(simple, format($$ARRAY[
-                    (SELECT sum(calls + rows) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
-                    (SELECT sum(temp_blks_read + temp_blks_written) FROM %1$s)]$$,
-                    statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
-                CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
-                CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
-                '{calls of statements,temporary files of statements}');
-        EXCEPTION WHEN OTHERS THEN
-            -- it may not be preloaded, be too old, or be forbidden for this role
-            problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
-        END;
-    END IF;
-    counter := 'statements';
-    total := NULL;
-    per_s := NULL;
-    period_s := NULL;
-    RETURN NEXT;
+    RETURN counts || jsonb_build_object('problem', problem);
 END
 $body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_counts() IS
-    'internal: returns the server''s counters since the last reset of its statistics: totals, '
-    'rates, and periods in seconds';
+COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
+    'internal: returns the server''s counters since the last reset of its statistics, or those of '
+    'the next so many seconds: totals, rates, and periods in seconds';
 
-CREATE FUNCTION @extschema@.internal_clock_impact(
-    seconds double precision,
+CREATE FUNCTION @extschema@.internal_clock_works(
+    counts jsonb, observed boolean, costs jsonb,
     OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
     OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
     OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
@@ -1741,18 +1784,11 @@ CREATE FUNCTION @extschema@.internal_clock_impact(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
     -- (a custom setting that was set and reset is '')
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
-    started timestamptz;
-    elapsed_s double precision;
-    duration double precision := 1;
-    before jsonb;
-    counts jsonb;
+    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
+    cost record;
     counted jsonb;
-    system record;
-    calls record;
-    why_not_calls text;
     why_not_statements text;
     blocks int;
     share double precision;
@@ -1762,46 +1798,11 @@ DECLARE
     op_ns double precision;
     op_margin_ns double precision;
 BEGIN
-    IF NOT (seconds >= 0.1 AND seconds <= 86400) THEN
-        RAISE EXCEPTION 'seconds must be between 0.1 and 86400' USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = format('The number given is %s.', seconds),
-            HINT = 'Without seconds, the statistics since their last reset are used.';
-    END IF;
-    IF seconds IS NULL THEN
-        duration := @extschema@.internal_clock_duration(1);
-    ELSE
-        seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
-        PERFORM pg_stat_clear_snapshot();
-        started := clock_timestamp();
-        SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO before FROM @extschema@.internal_clock_counts() AS c;
-        PERFORM pg_sleep(seconds);
-        PERFORM pg_stat_clear_snapshot();
-        elapsed_s := extract(epoch FROM clock_timestamp() - started);
-    END IF;
-    SELECT jsonb_object_agg(c.counter, to_jsonb(c)) INTO counts FROM @extschema@.internal_clock_counts() AS c;
-    IF seconds IS NOT NULL THEN
-        -- a decrease means that the counter was reset
-        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / elapsed_s, 'period_s', elapsed_s))
-        INTO counts
-        FROM jsonb_each(counts) AS c,
-             LATERAL (SELECT (c.value ->> 'total')::double precision - (before -> c.key ->> 'total')::double precision AS n) AS d,
-             LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
-    END IF;
-
-    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
-    BEGIN
-        SELECT o.typical_counting_ns AS counting_ns, o.typical_counting_margin_ns AS counting_margin_ns,
-               o.typical_timing_ns AS timing_ns, o.typical_timing_margin_ns AS timing_margin_ns
-        INTO calls FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o;
-        IF calls.counting_ns IS NULL OR calls.timing_ns IS NULL THEN
-            RAISE 'the server was too busy to measure it';
-        END IF;
-    EXCEPTION WHEN OTHERS THEN
-        why_not_calls := SQLERRM;
-        SELECT NULL::float8 AS counting_ns, NULL::float8 AS counting_margin_ns,
-               2 * system.cost_ns AS timing_ns, 2 * system.cost_margin_ns AS timing_margin_ns INTO calls;
-    END;
-
+    SELECT c.* INTO cost
+    FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
+                                     plan_clock text, plan_reading_ns float8, plan_reading_margin_ns float8,
+                                     counting_ns float8, counting_margin_ns float8, timing_ns float8, timing_margin_ns float8,
+                                     problem text, is_bound boolean);
     FOR work, statistics, blocks, setting IN
         SELECT w.work, w.statistics, w.blocks, coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing' ELSE 'track_io_timing' END)
         FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
@@ -1821,6 +1822,7 @@ BEGIN
                      (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_timing')
              ) AS w(n, since, until, work, statistics, blocks, setting)
         WHERE version BETWEEN w.since AND w.until
+          AND (w.n <> 10 OR costs ? 'counting_ns')
         ORDER BY w.n
     LOOP
         counted := counts -> work;
@@ -1828,7 +1830,7 @@ BEGIN
         least_rate := rate;
         share := 1;
         readings_per_operation := 2.00;
-        least_ns := 2.0 / blocks * system.cost_ns;
+        least_ns := 2.0 / blocks * cost.reading_ns;
         bound := NULL;
         reason := NULL;
         IF blocks > 1 THEN
@@ -1859,11 +1861,11 @@ BEGIN
         ELSIF work = 'calls of plan nodes' THEN
             least_rate := counts -> 'calls of statements' ->> 'per_s';
             why_not_statements := CASE WHEN least_rate IS NULL
-                THEN coalesce(counts -> 'statements' ->> 'problem', 'pg_stat_statements was reset just now') END;
+                THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
             bound := 'estimate';
             reason := 'they are not counted; as many are assumed as scans found rows'
                 || coalesce('; what there are at least is not known, because ' || why_not_statements, '');
-            IF rate IS NULL OR least_rate > rate THEN
+            IF least_rate > coalesce(rate, '-infinity') THEN
                 statistics := 'pg_stat_statements';
                 counted := counts -> 'calls of statements';
                 rate := least_rate;
@@ -1876,10 +1878,10 @@ BEGIN
             reason := CASE
                 WHEN work LIKE 'WAL%' AND version < 140000 THEN 'PostgreSQL neither counts nor times them before 14'
                 WHEN work = 'calls of plan nodes' THEN
-                    CASE WHEN current_setting('track_counts')::boolean THEN 'pg_stat_database was reset just now' ELSE 'track_counts is off' END
+                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown ELSE 'track_counts is off' END
                     || ', and ' || why_not_statements
                 WHEN work = 'relation reads' AND version < 160000 AND NOT current_setting('track_counts')::boolean THEN 'track_counts is off'
-                ELSE statistics || CASE WHEN seconds IS NULL THEN ' does not say how much was done since when' ELSE ' was reset meanwhile' END END;
+                ELSE statistics || unknown END;
             statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
         END IF;
         IF share <> 1 THEN
@@ -1887,34 +1889,35 @@ BEGIN
         END IF;
 
         -- cost of timing an operation
-        op_ns := readings_per_operation * system.cost_ns;
-        op_margin_ns := readings_per_operation * system.cost_margin_ns;
-        reading_ns := round(system.cost_ns::numeric, 2);
-        reading_margin_ns := round(system.cost_margin_ns::numeric, 2);
-        clock := @extschema@.internal_clock_clock();
+        op_ns := readings_per_operation * cost.reading_ns;
+        op_margin_ns := readings_per_operation * cost.reading_margin_ns;
+        reading_ns := round(cost.reading_ns::numeric, 2);
+        reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
+        clock := cost.clock;
         IF setting = 'auto_explain.log_analyze' THEN
             readings_per_operation := 0.00;
-            -- noise may make it negative; of NULL and 0, greatest() is 0
-            op_ns := CASE WHEN calls.counting_ns < 0 THEN 0 ELSE calls.counting_ns END;
-            op_margin_ns := calls.counting_margin_ns;
+            op_ns := cost.counting_ns;
+            op_margin_ns := cost.counting_margin_ns;
             least_ns := op_ns;
             clock := NULL;
             reading_ns := NULL;
             reading_margin_ns := NULL;
-            reason := coalesce('what counting a call costs is not known, because ' || why_not_calls, reason)
+            reason := coalesce('what counting a call costs is not known, because ' || cost.problem, reason)
                 || '; writing plans to the log comes on top, and costs by far the most where each statement is logged';
         ELSIF setting = 'auto_explain.log_timing' THEN
-            op_ns := greatest(calls.timing_ns, 0);
-            op_margin_ns := calls.timing_margin_ns;
+            op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns ELSE cost.timing_margin_ns END;
             least_ns := op_ns;
+            reading_ns := round(cost.plan_reading_ns::numeric, 2);
+            reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
+            clock := cost.plan_clock;
             reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
-                || coalesce('; a call is assumed to cost two readings, because ' || why_not_calls, '');
+                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem, '');
         END IF;
-        IF by_tsc AND reading_ns IS NOT NULL THEN
+        IF cost.is_bound AND reading_ns IS NOT NULL THEN
             reading_ns := NULL;
             reading_margin_ns := NULL;
             IF setting LIKE 'track%' THEN
-                clock := 'RDTSCP';
                 least_ns := NULL;
                 bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most' ELSE 'estimate' END;
                 reason := concat_ws('; ', reason, 'what reading the TSC costs is not known without C: the system clock''s cost is taken, which is more as a rule');
@@ -1934,7 +1937,7 @@ BEGIN
         operation_ns := round(op_ns::numeric, 2);
         operation_margin_ns := round(op_margin_ns::numeric, 2);
         period_s := round((counted ->> 'period_s')::numeric, 3);
-        period := CASE WHEN seconds IS NULL THEN 'since the last reset' ELSE 'observed' END;
+        period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
         active_percent := round((rate * share * op_ns / 1e4 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric, 4);
         IF rate IS NULL THEN
             bound := NULL;
@@ -1947,6 +1950,59 @@ BEGIN
         END IF;
         RETURN NEXT;
     END LOOP;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
+    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'and the costs of readings and of calls of plan nodes';
+--
+-- Cost of timing for the work of this server.
+--
+
+CREATE FUNCTION @extschema@.internal_clock_impact(
+    seconds double precision,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $body$
+DECLARE
+    by_tsc CONSTANT boolean := @extschema@.internal_clock_clock() = 'RDTSC';
+    duration double precision := 1;
+    counts jsonb;
+    system record;
+    costs jsonb;
+BEGIN
+    IF NOT (seconds >= 0.1 AND seconds <= 86400) THEN
+        RAISE EXCEPTION 'seconds must be between 0.1 and 86400' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The number given is %s.', seconds),
+            HINT = 'Without seconds, the statistics since their last reset are used.';
+    END IF;
+    IF seconds IS NULL THEN
+        duration := @extschema@.internal_clock_duration(1);
+    ELSE
+        seconds := @extschema@.internal_clock_duration(seconds + 1) - 1;
+    END IF;
+    counts := @extschema@.internal_clock_counts(seconds, 'SELECT pg_sleep($1)');
+    SELECT c.cost_ns, c.cost_margin_ns INTO system FROM @extschema@.internal_clock_cost(0.3 * duration) AS c;
+    costs := jsonb_build_object('clock', CASE WHEN by_tsc THEN 'RDTSCP' ELSE @extschema@.internal_clock_clock() END,
+        'reading_ns', system.cost_ns, 'reading_margin_ns', system.cost_margin_ns, 'plan_clock', @extschema@.internal_clock_clock(),
+        'plan_reading_ns', system.cost_ns, 'plan_reading_margin_ns', system.cost_margin_ns, 'counting_ns', NULL, 'is_bound', by_tsc);
+    BEGIN
+        -- noise may make a difference negative
+        SELECT costs || jsonb_build_object('counting_ns', greatest(o.typical_counting_ns, 0), 'counting_margin_ns', o.typical_counting_margin_ns,
+                                           'timing_ns', greatest(o.typical_timing_ns, 0), 'timing_margin_ns', o.typical_timing_margin_ns)
+        INTO STRICT costs FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
+        WHERE o.typical_counting_ns IS NOT NULL AND o.typical_timing_ns IS NOT NULL;
+    EXCEPTION WHEN no_data_found THEN
+        costs := costs || jsonb_build_object('problem', 'the server was too busy to measure it');
+    WHEN OTHERS THEN
+        costs := costs || jsonb_build_object('problem', SQLERRM);
+    END;
+    RETURN QUERY SELECT w.* FROM @extschema@.internal_clock_works(counts, seconds IS NOT NULL, costs) AS w;
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
@@ -2170,18 +2226,39 @@ COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, 
     'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
     'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
     'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
+--
+-- Texts of clock_advice().  The C extension includes this file.
+--
+
 -- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown.
+-- that are not shown, nor within words, unless they are longer than a line.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
-    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
+    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                                                      ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width), '\1 ', 'g') END,
+                                                 '' ORDER BY p.n),
                                           format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
     FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
+-- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
+                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+                        ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || coalesce(': ' || c.names, ''))
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n) FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+          FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS
+    'internal: returns the row of clock_advice() that summarizes the others';
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
@@ -2324,22 +2401,13 @@ BEGIN
         IF provider IS NOT NULL THEN
             case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
-        said := said || jsonb_build_object('n', cardinality(said), 'check_name', check_name, 'severity', severity, 'finding', finding,
+        said := said || jsonb_build_object('check_name', check_name, 'severity', severity, 'finding', finding,
             'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
                                        @extschema@.internal_clock_lines('for good: ' || for_good, 49),
                                        @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    -- summary
-    SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-           string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, s -> 'n') FILTER (WHERE s ->> 'severity' <> 'ok') AS names INTO c
-    FROM unnest(said) AS s;
-    said := jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
-        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
-                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
-                        ELSE 'the clock is all right, so far as SQL can tell' || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
-                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
-                   || coalesce(': ' || c.names, ''))
+    said := @extschema@.internal_clock_overall(said, 'the clock is all right, so far as SQL can tell')
         || said
         || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',

@@ -49,25 +49,11 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
-CREATE FUNCTION internal_clock_sample_from_jsonb(jsonb) RETURNS clock_sample
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_sample_from_jsonb';
-COMMENT ON FUNCTION internal_clock_sample_from_jsonb(jsonb) IS
-    'internal: converts the JSON object of a sample to a clock_sample';
-
-CREATE FUNCTION internal_clock_sample_to_jsonb(clock_sample) RETURNS jsonb
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
-COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
-    'internal: converts a clock_sample to a JSON object with all members';
-
--- Assignment casts, because no conversion loses anything.
-CREATE CAST (jsonb AS clock_sample)
-    WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+-- Assignment casts by way of the text, because no conversion loses anything.
+CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
 
-CREATE CAST (clock_sample AS jsonb)
-    WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
 -- Operators compare the stored bytes, because each run has exactly one stored form.
@@ -185,6 +171,378 @@ COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same cl
 -- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
 -- \df clock_* does not list them.
 
+CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_wait';
+COMMENT ON FUNCTION internal_clock_wait(double precision) IS
+    'internal: waits while clock_impact() counts the server''s work, with progress reports';
+
+CREATE FUNCTION internal_clock_timing_costs(
+    OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
+    OUT plan_clock text, OUT plan_reading_ns double precision,
+    OUT plan_reading_margin_ns double precision,
+    OUT counting_ns double precision, OUT counting_margin_ns double precision,
+    OUT timing_ns double precision, OUT timing_margin_ns double precision,
+    OUT problem text
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
+COMMENT ON FUNCTION internal_clock_timing_costs() IS
+    'internal: measures what readings of the clocks of track_io_timing and of plans cost, and '
+    'counting and timing a call of a plan node';
+REVOKE ALL ON FUNCTION internal_clock_timing_costs() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_timing_costs() TO pg_monitor;
+
+--
+-- Text of clock_report().  The C extension includes this file.
+--
+
+CREATE FUNCTION internal_clock_report_block(title text, sample jsonb, cutoff double precision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    WITH run AS (
+        SELECT d.ns, d.n, length(ltrim(d.ns::bigint::bit(64)::text, '0')) AS bucket
+        FROM (SELECT round(u.t::numeric * 1000000000 / (sample ->> 'frequency_hz')::numeric) AS ns, sum(u.n::numeric) AS n
+              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)
+              GROUP BY 1) AS d
+    ), rows AS (
+        SELECT 1 AS part, trunc(2::numeric ^ i) - 1 AS ns, coalesce(sum(r.n), 0) AS n
+        FROM generate_series(0, coalesce((SELECT max(bucket) FROM run), 0)) AS i LEFT JOIN run AS r ON r.bucket = i
+        GROUP BY i
+        UNION ALL
+        SELECT 2, ns, n FROM run
+    ), counted AS (
+        SELECT part, ns, n, sum(n) OVER (PARTITION BY part ORDER BY ns) AS running, greatest(sum(n) OVER (PARTITION BY part), 1) AS total,
+               max(ns) OVER (PARTITION BY part) AS largest
+        FROM rows
+    ), lines AS (
+        -- (the longest duration is shown in any case)
+        SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
+               || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
+        FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
+        WHERE s.shown OR ns = largest
+    )
+    SELECT concat_ws(E'\n',
+        title || ': ' || (sample ->> 'clock'),
+        format('Average loop time including overhead: %s ns',
+               round((sample ->> 'duration_s')::numeric * 1000000000 / nullif((sample ->> 'readings')::numeric, 0), 2)),
+        'Histogram of timing durations:',
+        format('%19s   %10s %10s %10s', '<= ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 1),
+        '',
+        format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000')),
+        format('%19s   %10s %10s %10s', 'ns', '% of total', 'running %', 'count'),
+        (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
+$body$;
+COMMENT ON FUNCTION internal_clock_report_block(text, jsonb, double precision) IS
+    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
+
+
+CREATE FUNCTION internal_clock_report_parts(
+    duration double precision,
+    cutoff double precision,
+    OUT title text, OUT source text, OUT lines text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
+AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
+COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
+    'internal: returns the parts of clock_report(): clocks to measure with their titles, or lines';
+REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
+
+--
+-- Work that this server did and could time, and what that costs.  The C extension includes this file.
+--
+
+-- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
+-- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
+-- it.
+CREATE FUNCTION internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
+DECLARE
+    version CONSTANT int := current_setting('server_version_num');
+    -- from a view whose counters have the same age
+    simple CONSTANT text := $$
+        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
+        FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
+             unnest(%L::text[], s.counts) AS v(counter, n)$$;
+    counts jsonb;
+    before jsonb;
+    started timestamptz;
+    statements text;
+    problem text;
+BEGIN
+    IF seconds IS NOT NULL THEN
+        PERFORM pg_stat_clear_snapshot();
+    END IF;
+    LOOP
+        -- The counters of a database that was never reset start when all statistics were discarded,
+        -- at initdb or after a crash.
+        EXECUTE format($$
+            SELECT jsonb_object_agg(t.counter, to_jsonb(t))
+            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
+                  FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
+                        FROM pg_stat_database AS d, (SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
+                                                     FROM pg_stat_archiver AS a, pg_stat_bgwriter AS b) AS f) AS d,
+                       LATERAL (VALUES ('active ms', %s::float8),
+                                       ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
+                                       ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
+                                       ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
+                  GROUP BY v.counter) AS t$$,
+            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
+            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'))
+        INTO counts;
+        IF version >= 160000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]', 'min(stats_reset)',
+                $$pg_stat_io WHERE object <> 'wal'$$, '{relation reads,relation writes,relation extends,relation writebacks,relation fsyncs}')
+            INTO counts USING counts;
+        ELSE
+            EXECUTE format(simple, 'ARRAY[buffers_checkpoint + buffers_clean, buffers_checkpoint + buffers_clean + buffers_backend]',
+                'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
+            INTO counts USING counts;
+        END IF;
+        IF version >= 180000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]', 'min(stats_reset)',
+                $$pg_stat_io WHERE object = 'wal'$$, '{WAL writes,WAL fsyncs,WAL reads}')
+            INTO counts USING counts;
+        ELSIF version >= 140000 THEN
+            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal', '{WAL writes,WAL fsyncs}')
+            INTO counts USING counts;
+        END IF;
+
+        SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
+        FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+        WHERE e.extname = 'pg_stat_statements';
+        problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
+                        WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
+        IF statements IS NOT NULL THEN
+            -- Each of these statements calls its topmost node, or the one below it, once per row and
+            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
+            -- count rows without calling a node.
+            BEGIN
+                EXECUTE format(simple, format($$ARRAY[
+                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
+                        (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s)]$$,
+                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
+                    CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
+                    CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
+                    '{calls of statements,temporary files of statements}')
+                INTO counts USING counts;
+            EXCEPTION WHEN out_of_memory THEN
+                RAISE;
+            WHEN OTHERS THEN
+                -- it may not be preloaded, be too old, or be forbidden for this role
+                problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
+            END;
+        END IF;
+        EXIT WHEN seconds IS NULL OR before IS NOT NULL;
+        before := counts;
+        started := clock_timestamp();
+        EXECUTE wait USING seconds;
+        PERFORM pg_stat_clear_snapshot();
+        seconds := extract(epoch FROM clock_timestamp() - started);
+    END LOOP;
+    IF seconds IS NOT NULL THEN
+        -- a decrease means that the counter was reset
+        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
+        INTO counts
+        FROM jsonb_each(counts) AS c,
+             LATERAL (SELECT (c.value ->> 'total')::float8 - (before -> c.key ->> 'total')::float8 AS n) AS d,
+             LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
+    END IF;
+    RETURN counts || jsonb_build_object('problem', problem);
+END
+$body$;
+COMMENT ON FUNCTION internal_clock_counts(double precision, text) IS
+    'internal: returns the server''s counters since the last reset of its statistics, or those of '
+    'the next so many seconds: totals, rates, and periods in seconds';
+
+CREATE FUNCTION internal_clock_works(
+    counts jsonb, observed boolean, costs jsonb,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    version CONSTANT int := current_setting('server_version_num');
+    -- (a custom setting that was set and reset is '')
+    sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
+    cost record;
+    counted jsonb;
+    why_not_statements text;
+    blocks int;
+    share double precision;
+    rate double precision;
+    least_rate double precision;
+    least_ns double precision;
+    op_ns double precision;
+    op_margin_ns double precision;
+BEGIN
+    SELECT c.* INTO cost
+    FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
+                                     plan_clock text, plan_reading_ns float8, plan_reading_margin_ns float8,
+                                     counting_ns float8, counting_margin_ns float8, timing_ns float8, timing_margin_ns float8,
+                                     problem text, is_bound boolean);
+    FOR work, statistics, blocks, setting IN
+        SELECT w.work, w.statistics, w.blocks, coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing' ELSE 'track_io_timing' END)
+        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
+                     (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
+                     (3, 160000, 990000, 'relation extends', 'pg_stat_io', CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
+                     (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
+                     (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
+                     (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
+                     (2, 0, 159999, 'relation writes', 'pg_stat_bgwriter', 1, NULL),
+                     (6, 0, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
+                     (7, 180000, 990000, 'WAL writes', 'pg_stat_io', 1, NULL),
+                     (8, 180000, 990000, 'WAL fsyncs', 'pg_stat_io', 1, NULL),
+                     (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
+                     (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
+                     (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
+                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_analyze'),
+                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_timing')
+             ) AS w(n, since, until, work, statistics, blocks, setting)
+        WHERE version BETWEEN w.since AND w.until
+          AND (w.n <> 10 OR costs ? 'counting_ns')
+        ORDER BY w.n
+    LOOP
+        counted := counts -> work;
+        rate := counted ->> 'per_s';
+        least_rate := rate;
+        share := 1;
+        readings_per_operation := 2.00;
+        least_ns := 2.0 / blocks * cost.reading_ns;
+        bound := NULL;
+        reason := NULL;
+        IF blocks > 1 THEN
+            bound := 'at most';
+            reason := format('blocks are counted, of which up to %s may be done, and timed, at once', blocks);
+        ELSIF work = 'relation reads' AND version >= 180000 AND current_setting('io_method') <> 'sync' THEN
+            readings_per_operation := 4.00;
+            bound := 'at most';
+            reason := 'a read that is waited for is timed twice: as it is started, and while it is waited for';
+        ELSIF work = 'relation reads' AND version < 160000 THEN
+            least_rate := 0;
+            bound := 'at most';
+            reason := 'blks_read contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+        ELSIF work = 'relation writes' AND version < 160000 THEN
+            least_rate := counts -> 'least relation writes' ->> 'per_s';
+            bound := 'at most';
+            reason := 'buffers_backend contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+        ELSIF work = 'temporary files' THEN
+            bound := 'at least';
+            reason := 'the sizes of files are counted, and not how often a block was written and read';
+            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8 >= coalesce(rate, 0) THEN
+                statistics := 'pg_stat_statements';
+                counted := counts -> 'temporary files of statements';
+                rate := counted ->> 'per_s';
+                least_rate := rate;
+                reason := 'only statements that pg_stat_statements has kept are counted';
+            END IF;
+        ELSIF work = 'calls of plan nodes' THEN
+            least_rate := counts -> 'calls of statements' ->> 'per_s';
+            why_not_statements := CASE WHEN least_rate IS NULL
+                THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
+            bound := 'estimate';
+            reason := 'they are not counted; as many are assumed as scans found rows'
+                || coalesce('; what there are at least is not known, because ' || why_not_statements, '');
+            IF least_rate > coalesce(rate, '-infinity') THEN
+                statistics := 'pg_stat_statements';
+                counted := counts -> 'calls of statements';
+                rate := least_rate;
+                bound := 'at least';
+                reason := 'they are not counted; there are as many at least as statements returned rows, and one a statement';
+            END IF;
+            share := sample_rate;
+        END IF;
+        IF rate IS NULL THEN
+            reason := CASE
+                WHEN work LIKE 'WAL%' AND version < 140000 THEN 'PostgreSQL neither counts nor times them before 14'
+                WHEN work = 'calls of plan nodes' THEN
+                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown ELSE 'track_counts is off' END
+                    || ', and ' || why_not_statements
+                WHEN work = 'relation reads' AND version < 160000 AND NOT current_setting('track_counts')::boolean THEN 'track_counts is off'
+                ELSE statistics || unknown END;
+            statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
+        END IF;
+        IF share <> 1 THEN
+            reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
+        END IF;
+
+        -- cost of timing an operation
+        op_ns := readings_per_operation * cost.reading_ns;
+        op_margin_ns := readings_per_operation * cost.reading_margin_ns;
+        reading_ns := round(cost.reading_ns::numeric, 2);
+        reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
+        clock := cost.clock;
+        IF setting = 'auto_explain.log_analyze' THEN
+            readings_per_operation := 0.00;
+            op_ns := cost.counting_ns;
+            op_margin_ns := cost.counting_margin_ns;
+            least_ns := op_ns;
+            clock := NULL;
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+            reason := coalesce('what counting a call costs is not known, because ' || cost.problem, reason)
+                || '; writing plans to the log comes on top, and costs by far the most where each statement is logged';
+        ELSIF setting = 'auto_explain.log_timing' THEN
+            op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns ELSE cost.timing_margin_ns END;
+            least_ns := op_ns;
+            reading_ns := round(cost.plan_reading_ns::numeric, 2);
+            reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
+            clock := cost.plan_clock;
+            reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
+                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem, '');
+        END IF;
+        IF cost.is_bound AND reading_ns IS NOT NULL THEN
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+            IF setting LIKE 'track%' THEN
+                least_ns := NULL;
+                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most' ELSE 'estimate' END;
+                reason := concat_ws('; ', reason, 'what reading the TSC costs is not known without C: the system clock''s cost is taken, which is more as a rule');
+            END IF;
+        END IF;
+
+        value := current_setting(setting, true);
+        in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
+            coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
+                     AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
+        -- ns per second
+        cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
+        cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
+        least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
+        operations := (counted ->> 'total')::double precision;
+        operations_per_s := round((rate * share)::numeric, 3);
+        operation_ns := round(op_ns::numeric, 2);
+        operation_margin_ns := round(op_margin_ns::numeric, 2);
+        period_s := round((counted ->> 'period_s')::numeric, 3);
+        period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
+        active_percent := round((rate * share * op_ns / 1e4 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric, 4);
+        IF rate IS NULL THEN
+            bound := NULL;
+        ELSIF operations = 0 THEN
+            -- no work, no uncertainty
+            bound := NULL;
+            reason := NULL;
+        ELSIF version < 140000 THEN
+            reason := concat_ws('; ', reason, 'how long sessions were active is not known before PostgreSQL 14');
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$body$;
+COMMENT ON FUNCTION internal_clock_works(jsonb, boolean, jsonb) IS
+    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'and the costs of readings and of calls of plan nodes';
+
+
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
@@ -198,13 +556,73 @@ CREATE FUNCTION internal_clock_impact(
     OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'internal_clock_impact';
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
+BEGIN ATOMIC
+    SELECT w.*
+    FROM internal_clock_works(
+        -- the name is qualified, because search_path excludes the function's schema
+        internal_clock_counts(seconds,
+                              pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
+        seconds IS NOT NULL,
+        CASE WHEN cost_ns IS NULL
+             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
+             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
+                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
+END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
     'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
+
+--
+-- Texts of clock_advice().  The C extension includes this file.
+--
+
+-- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
+-- that are not shown, nor within words, unless they are longer than a line.
+CREATE FUNCTION internal_clock_lines(t text, width int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on AS $body$
+    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
+                                                      ELSE regexp_replace(p.part, format('(\S{%s})(?=\S)', width), '\1 ', 'g') END,
+                                                 '' ORDER BY p.n),
+                                          format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
+    FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
+$body$;
+COMMENT ON FUNCTION internal_clock_lines(text, int) IS
+    'internal: breaks a text into lines of a number of columns';
+
+-- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+CREATE FUNCTION internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
+    SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
+        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
+                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
+                        ELSE all_right || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
+                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
+                   || coalesce(': ' || c.names, ''))
+    FROM (SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
+                 string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, n) FILTER (WHERE s ->> 'severity' <> 'ok') AS names
+          FROM unnest(found) WITH ORDINALITY AS u(s, n)) AS c
+$body$;
+COMMENT ON FUNCTION internal_clock_overall(jsonb[], text) IS
+    'internal: returns the row of clock_advice() that summarizes the others';
+
+
+CREATE FUNCTION internal_clock_findings(
+    duration double precision,
+    OUT check_name text, OUT severity text, OUT finding text,
+    OUT now text, OUT for_good text, OUT provider text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_findings';
+COMMENT ON FUNCTION internal_clock_findings(double precision) IS
+    'internal: returns the checks of clock_advice(), with actions at once and for good, and what '
+    'to ask the provider for; commands are enclosed in backquotes';
+REVOKE ALL ON FUNCTION internal_clock_findings(double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION internal_clock_findings(double precision) TO pg_monitor;
 
 CREATE FUNCTION internal_clock_node_sums(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -504,8 +922,21 @@ CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT 99.99
 ) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
-AS 'MODULE_PATHNAME', 'clock_report';
+LANGUAGE SQL VOLATILE PARALLEL RESTRICTED ROWS 200
+BEGIN ATOMIC
+    SELECT l.line
+    FROM internal_clock_report_parts(duration, cutoff) WITH ORDINALITY
+             AS p(title, source, lines, n),
+         LATERAL string_to_table(
+             CASE WHEN p.n > 1::bigint THEN E'\n' ELSE '' END
+             || coalesce(p.lines,
+                         internal_clock_report_block(
+                             p.title,
+                             clock_measure(p.source, duration, NULL::double precision)::jsonb,
+                             cutoff)),
+             E'\n') WITH ORDINALITY AS l(line, n)
+    ORDER BY p.n, l.n;
+END;
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
     'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
     'of pg_test_timing of PostgreSQL 19';
@@ -944,8 +1375,35 @@ CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
     OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
-AS 'MODULE_PATHNAME', 'clock_advice';
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 11
+BEGIN ATOMIC
+    WITH found AS MATERIALIZED (
+        SELECT f.n, f.check_name, f.severity, f.finding,
+               nullif(pg_catalog.concat_ws(E'\n',
+                   internal_clock_lines('now: ' || f.now, 49),
+                   internal_clock_lines('for good: ' || f.for_good, 49),
+                   internal_clock_lines('ask the provider: ' || f.provider, 49)), '') AS action
+        FROM internal_clock_findings(duration) WITH ORDINALITY
+             AS f(check_name, severity, finding, now, for_good, provider, n)
+    ), listed AS (
+        SELECT 0::bigint AS n, o.overall ->> 'check_name' AS check_name,
+               o.overall ->> 'severity' AS severity, o.overall ->> 'finding' AS finding,
+               NULL::text AS action
+        FROM (SELECT internal_clock_overall(
+                         pg_catalog.array_agg(pg_catalog.to_jsonb(f) ORDER BY f.n),
+                         'the clocks are all right') AS overall
+              FROM found f) o
+        UNION ALL
+        SELECT f.* FROM found f
+    )
+    -- 120 columns are 87 for both texts
+    SELECT l.check_name, l.severity,
+           internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
+    FROM listed l,
+         LATERAL (SELECT coalesce(max(length(a)), 6) AS width
+                  FROM regexp_split_to_table(l.action, E'\n') a) w
+    ORDER BY pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
+END;
 COMMENT ON FUNCTION clock_advice(double precision) IS
     'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
     'each check, worst first: severity (ok, notice or warning), finding with figures, and the '
@@ -1767,7 +2225,7 @@ totals AS (
 
 -- Clocks and machine
 samples AS (
-    SELECT h.at, h.warm_ns, h.cold_ns, h.sample, internal_clock_sample_to_jsonb(h.sample) AS members
+    SELECT h.at, h.warm_ns, h.cold_ns, h.sample, h.sample::jsonb AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
 ), merged AS MATERIALIZED (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,

@@ -343,9 +343,7 @@ SET search_path = pg_catalog, pg_temp
 SET jit = off
 AS $$
 DECLARE
-    head constant text := '   % of total  running %      count';
     sample jsonb;
-    r record;
 BEGIN
     IF cutoff IS NULL THEN
         RAISE EXCEPTION 'cutoff must not be null' USING ERRCODE = 'null_value_not_allowed';
@@ -357,31 +355,7 @@ BEGIN
     sample := @extschema@.internal_clock_durations(@extschema@.internal_clock_duration(duration));
     RETURN NEXT format('Testing timing overhead for %s second%s.', duration, CASE WHEN duration <> 1 THEN 's' END);
     RETURN NEXT '';
-    RETURN NEXT format('System clock source: %s', sample ->> 'clock');
-    RETURN NEXT format('Average loop time including overhead: %s ns',
-                       round((sample ->> 'duration_s')::numeric * 1000000000 / (sample ->> 'readings')::numeric, 2));
-    RETURN NEXT 'Histogram of timing durations:';
-    RETURN NEXT lpad('<= ns', 19) || head;
-    FOR r IN SELECT * FROM @extschema@.clock_histogram(sample) LOOP
-        RETURN NEXT lpad(r.le_ns::text, 19) || '   ' || lpad(r.percent::text, 10) || ' ' || lpad(r.running_percent::text, 10) || ' ' || lpad(r.count::text, 10);
-    END LOOP;
-    RETURN NEXT '';
-    RETURN NEXT format('Observed timing durations up to %s%%:', to_char(cutoff, 'FM990.0000'));
-    RETURN NEXT lpad('ns', 19) || head;
-    FOR r IN
-        SELECT t, n, n * 100 / total AS percent, running * 100 / total AS running, before * 100 / total < cutoff OR before = 0 AS shown, max(t) OVER () AS largest
-        FROM (SELECT t::numeric AS t, n::numeric AS n, sum(n::numeric) OVER () AS total, sum(n::numeric) OVER (ORDER BY t::numeric) AS running,
-                     sum(n::numeric) OVER (ORDER BY t::numeric) - n::numeric AS before
-              FROM ROWS FROM (jsonb_array_elements_text(sample -> 'ticks'), jsonb_array_elements_text(sample -> 'counts')) AS u(t, n)) AS d
-        ORDER BY t
-    LOOP
-        IF NOT r.shown AND r.t = r.largest THEN
-            RETURN NEXT '...';
-        END IF;
-        IF r.shown OR r.t = r.largest THEN
-            RETURN NEXT lpad((r.t * 1000)::text, 19) || '   ' || lpad(round(r.percent, 4)::text, 10) || ' ' || lpad(round(r.running, 4)::text, 10) || ' ' || lpad(r.n::text, 10);
-        END IF;
-    END LOOP;
+    RETURN QUERY SELECT regexp_split_to_table(@extschema@.internal_clock_report_block('System clock source', sample, cutoff), E'\n');
     RETURN NEXT '';
     RETURN NEXT 'TSC clock source is not usable. The reason is that reading it needs the C extension.';
 END

@@ -1,14 +1,3 @@
--- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown.
-CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
-    SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1)) ELSE p.part END, '' ORDER BY p.n),
-                                          format('(\S{%s,}|.{1,%1$s})( +|$)', width), E'\\1\n', 'g'), E'\n'), chr(1), ' ')
-    FROM regexp_split_to_table(t, '`') WITH ORDINALITY AS p(part, n)
-$body$;
-COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
-    'internal: breaks a text into lines of a number of columns';
-
 -- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
@@ -150,22 +139,13 @@ BEGIN
         IF provider IS NOT NULL THEN
             case_ := case_ || E'\n' || @extschema@.internal_clock_lines(format('%s: %s. We ask %s.', check_name, finding, provider), 49);
         END IF;
-        said := said || jsonb_build_object('n', cardinality(said), 'check_name', check_name, 'severity', severity, 'finding', finding,
+        said := said || jsonb_build_object('check_name', check_name, 'severity', severity, 'finding', finding,
             'action', nullif(concat_ws(E'\n', @extschema@.internal_clock_lines('now: ' || now_, 49),
                                        @extschema@.internal_clock_lines('for good: ' || for_good, 49),
                                        @extschema@.internal_clock_lines('ask the provider: ' || provider, 49)), ''));
     END LOOP;
 
-    -- summary
-    SELECT count(*) FILTER (WHERE s ->> 'severity' = 'warning') AS warnings, count(*) FILTER (WHERE s ->> 'severity' = 'notice') AS notices,
-           string_agg(s ->> 'check_name', ', ' ORDER BY s ->> 'severity' DESC, s -> 'n') FILTER (WHERE s ->> 'severity' <> 'ok') AS names INTO c
-    FROM unnest(said) AS s;
-    said := jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
-        'finding', CASE WHEN c.warnings > 0 THEN format('%s warning%s', c.warnings, CASE WHEN c.warnings > 1 THEN 's' END)
-                                                 || CASE WHEN c.notices > 0 THEN ' and ' ELSE '' END
-                        ELSE 'the clock is all right, so far as SQL can tell' || CASE WHEN c.notices > 0 THEN ', with ' ELSE '' END END
-                   || CASE WHEN c.notices > 0 THEN format('%s notice%s', c.notices, CASE WHEN c.notices > 1 THEN 's' END) ELSE '' END
-                   || coalesce(': ' || c.names, ''))
+    said := @extschema@.internal_clock_overall(said, 'the clock is all right, so far as SQL can tell')
         || said
         || CASE WHEN case_ = '' THEN jsonb_build_object('check_name', 'support_case', 'severity', 'ok', 'finding', 'there is nothing to ask the provider for')
                 ELSE jsonb_build_object('check_name', 'support_case', 'severity', 'notice', 'finding', 'text for a ticket',

@@ -39,25 +39,11 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
-CREATE FUNCTION internal_clock_sample_from_jsonb(jsonb) RETURNS clock_sample
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_sample_from_jsonb';
-COMMENT ON FUNCTION internal_clock_sample_from_jsonb(jsonb) IS
-    'internal: converts the JSON object of a sample to a clock_sample';
-
-CREATE FUNCTION internal_clock_sample_to_jsonb(clock_sample) RETURNS jsonb
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'clock_sample_to_jsonb';
-COMMENT ON FUNCTION internal_clock_sample_to_jsonb(clock_sample) IS
-    'internal: converts a clock_sample to a JSON object with all members';
-
--- Assignment casts, because no conversion loses anything.
-CREATE CAST (jsonb AS clock_sample)
-    WITH FUNCTION internal_clock_sample_from_jsonb(jsonb) AS ASSIGNMENT;
+-- Assignment casts by way of the text, because no conversion loses anything.
+CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
 
-CREATE CAST (clock_sample AS jsonb)
-    WITH FUNCTION internal_clock_sample_to_jsonb(clock_sample) AS ASSIGNMENT;
+CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
 
 -- Operators compare the stored bytes, because each run has exactly one stored form.

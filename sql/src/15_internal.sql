@@ -1,6 +1,42 @@
 -- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
 -- \df clock_* does not list them.
 
+CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_wait';
+COMMENT ON FUNCTION internal_clock_wait(double precision) IS
+    'internal: waits while clock_impact() counts the server''s work, with progress reports';
+
+CREATE FUNCTION internal_clock_timing_costs(
+    OUT clock text, OUT reading_ns double precision, OUT reading_margin_ns double precision,
+    OUT plan_clock text, OUT plan_reading_ns double precision,
+    OUT plan_reading_margin_ns double precision,
+    OUT counting_ns double precision, OUT counting_margin_ns double precision,
+    OUT timing_ns double precision, OUT timing_margin_ns double precision,
+    OUT problem text
+) RETURNS record
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
+COMMENT ON FUNCTION internal_clock_timing_costs() IS
+    'internal: measures what readings of the clocks of track_io_timing and of plans cost, and '
+    'counting and timing a call of a plan node';
+\only_for pg_monitor FUNCTION internal_clock_timing_costs()
+
+\include portable/src/19_report.sql
+
+CREATE FUNCTION internal_clock_report_parts(
+    duration double precision,
+    cutoff double precision,
+    OUT title text, OUT source text, OUT lines text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
+AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
+COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
+    'internal: returns the parts of clock_report(): clocks to measure with their titles, or lines';
+\only_for pg_monitor FUNCTION internal_clock_report_parts(double precision, double precision)
+
+\include portable/src/49_work.sql
+
 CREATE FUNCTION internal_clock_impact(
     seconds double precision,
     cost_ns double precision,
@@ -14,12 +50,38 @@ CREATE FUNCTION internal_clock_impact(
     OUT active_percent numeric,
     OUT statistics text, OUT reason text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'internal_clock_impact';
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 10
+SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
+BEGIN ATOMIC
+    SELECT w.*
+    FROM internal_clock_works(
+        -- the name is qualified, because search_path excludes the function's schema
+        internal_clock_counts(seconds,
+                              pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
+        seconds IS NOT NULL,
+        CASE WHEN cost_ns IS NULL
+             THEN (SELECT pg_catalog.to_jsonb(c) FROM internal_clock_timing_costs() c)
+             ELSE pg_catalog.jsonb_build_object('reading_ns', nullif(cost_ns, 'NaN'),
+                                                'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
+END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
     'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
     'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
+
+\include portable/src/69_advice_text.sql
+
+CREATE FUNCTION internal_clock_findings(
+    duration double precision,
+    OUT check_name text, OUT severity text, OUT finding text,
+    OUT now text, OUT for_good text, OUT provider text
+) RETURNS SETOF record
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'internal_clock_findings';
+COMMENT ON FUNCTION internal_clock_findings(double precision) IS
+    'internal: returns the checks of clock_advice(), with actions at once and for good, and what '
+    'to ask the provider for; commands are enclosed in backquotes';
+\only_for pg_monitor FUNCTION internal_clock_findings(double precision)
 
 CREATE FUNCTION internal_clock_node_sums(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,

@@ -203,8 +203,21 @@ CREATE FUNCTION clock_report(
     duration double precision DEFAULT 3,
     cutoff   double precision DEFAULT 99.99
 ) RETURNS SETOF text
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 200
-AS 'MODULE_PATHNAME', 'clock_report';
+LANGUAGE SQL VOLATILE PARALLEL RESTRICTED ROWS 200
+BEGIN ATOMIC
+    SELECT l.line
+    FROM internal_clock_report_parts(duration, cutoff) WITH ORDINALITY
+             AS p(title, source, lines, n),
+         LATERAL string_to_table(
+             CASE WHEN p.n > 1::bigint THEN E'\n' ELSE '' END
+             || coalesce(p.lines,
+                         internal_clock_report_block(
+                             p.title,
+                             clock_measure(p.source, duration, NULL::double precision)::jsonb,
+                             cutoff)),
+             E'\n') WITH ORDINALITY AS l(line, n)
+    ORDER BY p.n, l.n;
+END;
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
     'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
     'of pg_test_timing of PostgreSQL 19';

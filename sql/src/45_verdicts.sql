@@ -4,8 +4,35 @@ CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
     OUT check_name text, OUT severity text, OUT finding text, OUT action text
 ) RETURNS SETOF record
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 11
-AS 'MODULE_PATHNAME', 'clock_advice';
+LANGUAGE SQL VOLATILE PARALLEL UNSAFE ROWS 11
+BEGIN ATOMIC
+    WITH found AS MATERIALIZED (
+        SELECT f.n, f.check_name, f.severity, f.finding,
+               nullif(pg_catalog.concat_ws(E'\n',
+                   internal_clock_lines('now: ' || f.now, 49),
+                   internal_clock_lines('for good: ' || f.for_good, 49),
+                   internal_clock_lines('ask the provider: ' || f.provider, 49)), '') AS action
+        FROM internal_clock_findings(duration) WITH ORDINALITY
+             AS f(check_name, severity, finding, now, for_good, provider, n)
+    ), listed AS (
+        SELECT 0::bigint AS n, o.overall ->> 'check_name' AS check_name,
+               o.overall ->> 'severity' AS severity, o.overall ->> 'finding' AS finding,
+               NULL::text AS action
+        FROM (SELECT internal_clock_overall(
+                         pg_catalog.array_agg(pg_catalog.to_jsonb(f) ORDER BY f.n),
+                         'the clocks are all right') AS overall
+              FROM found f) o
+        UNION ALL
+        SELECT f.* FROM found f
+    )
+    -- 120 columns are 87 for both texts
+    SELECT l.check_name, l.severity,
+           internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
+    FROM listed l,
+         LATERAL (SELECT coalesce(max(length(a)), 6) AS width
+                  FROM regexp_split_to_table(l.action, E'\n') a) w
+    ORDER BY pg_catalog.array_position('{warning,notice,ok}'::text[], l.severity), l.n;
+END;
 COMMENT ON FUNCTION clock_advice(double precision) IS
     'measures this server''s clocks for some seconds (1) and returns an overall verdict, then '
     'each check, worst first: severity (ok, notice or warning), finding with figures, and the '

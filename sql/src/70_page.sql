@@ -121,7 +121,7 @@ totals AS (
 
 -- Clocks and machine
 samples AS (
-    SELECT h.at, h.warm_ns, h.cold_ns, h.sample, internal_clock_sample_to_jsonb(h.sample) AS members
+    SELECT h.at, h.warm_ns, h.cold_ns, h.sample, h.sample::jsonb AS members
     FROM history h WHERE h.per = 'minute' AND h.at >= now() - interval '1 day'
 ), merged AS MATERIALIZED (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,

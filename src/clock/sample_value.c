@@ -152,7 +152,7 @@ sample_histogram(const ClockSample *sample, int *nrows)
 }
 
 DurationRow *
-sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *stopped)
+sample_durations(const ClockSample *sample, double cutoff, int *nrows)
 {
 	DurationRow *rows = palloc(sizeof(DurationRow) * ((Size) sample->n + 1));
 	uint64		running = 0;
@@ -175,9 +175,8 @@ sample_durations(const ClockSample *sample, double cutoff, int *nrows, bool *sto
 
 	while (keep < n && (double) rows[keep].running * 100 / sample->total < cutoff)
 		keep++;
-	*stopped = keep + 1 < n;
-	if (*stopped)
+	if (keep + 1 < n)
 		rows[keep + 1] = rows[n - 1];
-	*nrows = *stopped ? keep + 2 : n;
+	*nrows = Min(keep + 2, n);
 	return rows;
 }

@@ -71,11 +71,7 @@ typedef struct DurationRow
 /* Returns buckets of powers of two, the first one for 0 ns alone; at most 65 rows. */
 extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
 
-/*
- * Returns durations in whole nanoseconds up to "cutoff" percent of all, and the longest one.
- * *stopped is set if durations before the longest one are missing.
- */
-extern DurationRow *sample_durations(const ClockSample *sample, double cutoff,
-									 int *nrows, bool *stopped);
+/* Returns durations in whole nanoseconds up to "cutoff" percent of all, and the longest one. */
+extern DurationRow *sample_durations(const ClockSample *sample, double cutoff, int *nrows);
 
 #endif							/* CLOCKTIMING_SAMPLE_VALUE_H */

@@ -52,6 +52,46 @@ arg_source(FunctionCallInfo fcinfo, int argno)
 	return clock_source_get(arg_text(fcinfo, argno, "source"));
 }
 
+List *
+arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference)
+{
+	List	   *named;
+	List	   *sources = NIL;
+	ListCell   *cell;
+
+	check_not_null(fcinfo, argno, "sources");
+	named = clock_sources_of_array(PG_GETARG_ARRAYTYPE_P(argno));
+	foreach(cell, named)
+	{
+		ClockSource *source = lfirst(cell);
+
+		if (list_length(named) == clock_source_count() &&
+			(clock_source_why_not(source) != NULL ||
+			 (reference != NULL && strcmp(source->name, reference->name) == 0)))
+			continue;
+		(void) clock_source_get(source->name);
+		if (reference != NULL)
+			check_reference(reference, source);
+		sources = lappend(sources, source);
+	}
+	return sources;
+}
+
+int
+arg_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *const *words, int n,
+		   const char *hint)
+{
+	char	   *word = arg_text(fcinfo, argno, name);
+
+	for (int i = 0; i < n; i++)
+		if (pg_strcasecmp(word, words[i]) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown %s \"%s\"", name, word),
+			 errhint("%s", _(hint))));
+}
+
 static double
 arg_double(FunctionCallInfo fcinfo, int argno, const char *name)
 {

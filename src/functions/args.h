@@ -20,11 +20,18 @@ extern double arg_every(FunctionCallInfo fcinfo, int argno, double duration_s);
 extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
+/* Returns the named sources; of all, the available ones other than the reference, if not NULL. */
+extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
+
 /* Returns a confidence in percent, of type numeric.  ERROR unless 50 <= confidence < 100. */
 extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 
 /* Returns a text.  ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
+
+/* Returns the index of a text among n words, ignoring case.  ERROR with a hint for others. */
+extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
+					   const char *const *words, int n, const char *hint);
 
 /* ERROR unless the library was preloaded, so that there is shared memory. */
 extern void require_preloaded(bool ready);

@@ -1,5 +1,5 @@
 /*
- * Judges this server's clocks and recommends actions: clock_advice().
+ * Judges this server's clocks and recommends actions, for clock_advice().
  *
  * A violated criterion is a warning.  A notice is something that could be improved or could not be
  * determined.
@@ -9,8 +9,6 @@
 #include <math.h>
 
 #include "funcapi.h"
-#include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "utils/guc.h"
 
 #include "clock/instr_clock.h"
@@ -21,15 +19,14 @@
 #include "functions/clock_criteria.h"
 #include "functions/row.h"
 
-PG_FUNCTION_INFO_V1(clock_advice);
+PG_FUNCTION_INFO_V1(internal_clock_findings);
 
 /* Time off the CPU that is a notice, in percent of the run. */
 #define LOST_PERCENT		1.0
 
-/* Result of a check.  Commands are in backquotes, which are not printed, and are not broken. */
+/* Result of a check.  Commands are in backquotes. */
 typedef struct Advice
 {
-	const char *check_name;
 	Severity	severity;
 	const char *finding;
 	const char *evidence;
@@ -270,14 +267,13 @@ advise_on_invariance(const Facts *facts, bool wrong, Advice *advice)
 }
 
 static void
-advise_on_explain_clock(const Facts *facts, bool wrong, Advice *advice)
+advise_on_explain_clock(const Facts *facts, Advice *advice)
 {
 	const SurveyedClock *system = &facts->clocks[SYSTEM];
 	const SurveyedClock *tsc = &facts->clocks[RDTSC];
 	const char *setting = GetConfigOption("timing_clock_source", true, false);
 	const char *why_not_trusted = tsc_judge(tsc_evidence());
 
-	(void) wrong;
 	advice->evidence = psprintf("it reads %s, %.1f ns; %s",
 								clock_of_explain(), facts->clocks[INSTR_TIME].cost.ns,
 								clock_is_available(tsc) ? psprintf("RDTSC takes %.1f ns", tsc->cost.ns) :
@@ -326,194 +322,40 @@ static void (*const advisers[N_CHECKS]) (const Facts *facts, bool wrong, Advice 
 		[CHECK_INVARIANT_TSC] = advise_on_invariance,
 };
 
-/* Formats the table for a width of 120 columns. */
-
-/* Width of psql's lines, of the borders of four columns, and of the columns with texts. */
-#define LINE_WIDTH		120
-#define BORDERS			11
-#define TEXTS_WIDTH		(LINE_WIDTH - BORDERS - (int) (strlen("backward_steps") + strlen("severity")))
-
-/* Width of the column of actions, and smallest width of the column of findings. */
-#define ACTION_WIDTH	49
-#define LEAST_FINDING	28
-
-/*
- * Appends a text, broken into lines of this width: between words, and before and after commands.  A
- * longer command gets a line of its own; a longer word is broken.  Each line ends with a newline.
- * The width is measured in bytes, which are never fewer than columns.
- */
 static void
-add_lines(StringInfo lines, const char *text, int width)
-{
-	int			used = 0;		/* columns used in this line */
-
-	while (*text != '\0')
-	{
-		bool		command = *text == '`';
-		int			length;
-
-		text	  +=command;
-
-		length = (int) strcspn(text, command ? "`" : " ");
-		if (!command && length > width)
-			length = Max(pg_mbcliplen(text, length, width), 1);
-		if (used > 0 && used + 1 + length > width)
-		{
-			appendStringInfoChar(lines, '\n');
-			used = 0;
-		}
-		if (used > 0)
-			appendStringInfoChar(lines, ' ');
-		appendBinaryStringInfo(lines, text, length);
-		used += (used > 0) + length;
-		text	  +=length;
-
-		if (command && *text == '`')
-		{
-			text	  ++;
-
-			/* punctuation stays with the command */
-			length = (int) strspn(text, ",;.");
-			appendBinaryStringInfo(lines, text, length);
-			used += length;
-			text	  +=length;
-		}
-		text	  +=strspn(text, " ");
-	}
-	appendStringInfoChar(lines, '\n');
-}
-
-static char *
-without_newline(StringInfo lines)
-{
-	lines->data[--lines->len] = '\0';
-	return lines->data;
-}
-
-/* Returns the actions in lines; NULL: none. */
-static char *
-action_of(const Advice *advice)
-{
-	StringInfoData lines;
-
-	initStringInfo(&lines);
-	if (advice->now)
-		add_lines(&lines, psprintf("now: %s", advice->now), ACTION_WIDTH);
-	if (advice->for_good)
-		add_lines(&lines, psprintf("for good: %s", advice->for_good), ACTION_WIDTH);
-	if (advice->provider)
-		add_lines(&lines, psprintf("ask the provider: %s", advice->provider), ACTION_WIDTH);
-	return lines.len > 0 ? without_newline(&lines) : NULL;
-}
-
-static int
-longest_line(const char *lines)
-{
-	size_t		longest = 0;
-
-	while (lines != NULL && *lines != '\0')
-	{
-		size_t		length = strcspn(lines, "\n");
-
-		longest = Max(longest, length);
-		lines += length + (lines[length] == '\n');
-	}
-	return (int) longest;
-}
-
-static char *
-finding_of(const Advice *advice, int width)
-{
-	StringInfoData lines;
-
-	initStringInfo(&lines);
-	add_lines(&lines, advice->evidence == NULL ? advice->finding :
-			  psprintf("%s: %s", advice->finding, advice->evidence), width);
-	return without_newline(&lines);
-}
-
-/* Summarises all checks in a sentence. */
-static Advice
-overall(const Advice *advices, int n)
-{
-	Advice		all = {.check_name = "overall"};
-	int			count[N_SEVERITIES] = {0};
-	StringInfoData names;
-	const char *numbers[N_SEVERITIES];
-
-	initStringInfo(&names);
-	for (int i = 0; i < n; i++)
-	{
-		count[advices[i].severity]++;
-		all.severity = Max(all.severity, advices[i].severity);
-		if (advices[i].severity != OK)
-			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", advices[i].check_name);
-	}
-	for (int i = 0; i < N_SEVERITIES; i++)
-		numbers[i] = psprintf("%d %s%s", count[i], severity_names[i], count[i] == 1 ? "" : "s");
-	if (all.severity == OK)
-		all.finding = "the clocks are all right";
-	else if (all.severity == WORTH_NOTICE)
-		all.finding = psprintf("the clocks are all right, with %s: %s", numbers[WORTH_NOTICE], names.data);
-	else if (count[WORTH_NOTICE] == 0)
-		all.finding = psprintf("%s: %s", numbers[WORTH_WARNING], names.data);
-	else
-		all.finding = psprintf("%s and %s: %s", numbers[WORTH_WARNING], numbers[WORTH_NOTICE], names.data);
-	return all;
-}
-
-static void
-put_advice(FunctionCallInfo fcinfo, const Advice *advice, int finding_width)
+put_advice(FunctionCallInfo fcinfo, const char *check_name, const Advice *advice)
 {
 	Row			row = row_of_set(fcinfo);
 
-	row_put_text(&row, advice->check_name);
+	row_put_text(&row, check_name);
 	row_put_text(&row, severity_names[advice->severity]);
-	row_put_text(&row, finding_of(advice, finding_width));
-	row_put_text(&row, action_of(advice));
+	row_put_text(&row, advice->evidence == NULL ? advice->finding :
+				 psprintf("%s: %s", advice->finding, advice->evidence));
+	row_put_text(&row, advice->now);
+	row_put_text(&row, advice->for_good);
+	row_put_text(&row, advice->provider);
 	row_to_set(&row, fcinfo);
 }
 
 Datum
-clock_advice(PG_FUNCTION_ARGS)
+internal_clock_findings(PG_FUNCTION_ARGS)
 {
 	double		duration_s = arg_duration(fcinfo, 0);
 	const Facts *facts;
 	Criterion	criteria[N_CHECKS];
-	Advice		advices[N_CHECKS + 1] = {0};
-	Advice		sorted[N_CHECKS + 1];
-	Advice		all;
-	int			n = 0;
-	int			action_width = (int) strlen("action");
-	int			finding_width;
+	Advice		of_explain = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
 	facts = clock_facts(duration_s, true);
 	clock_criteria(facts, criteria);
 	for (int i = 0; i < N_CHECKS; i++)
 	{
-		advices[i].check_name = criteria[i].check_name;
-		advisers[i] (facts, criteria[i].figure > criteria[i].limit, &advices[i]);
-	}
-	advices[N_CHECKS].check_name = "explain_clock";
-	advise_on_explain_clock(facts, false, &advices[N_CHECKS]);
+		Advice		advice = {0};
 
-	/* worst first */
-	for (int severity = N_SEVERITIES - 1; severity >= 0; severity--)
-	{
-		for (int i = 0; i <= N_CHECKS; i++)
-		{
-			if ((int) advices[i].severity == severity)
-				sorted[n++] = advices[i];
-		}
+		advisers[i] (facts, criteria[i].figure > criteria[i].limit, &advice);
+		put_advice(fcinfo, criteria[i].check_name, &advice);
 	}
-	for (int i = 0; i < n; i++)
-		action_width = Max(action_width, longest_line(action_of(&sorted[i])));
-	finding_width = Max(TEXTS_WIDTH - action_width, LEAST_FINDING);
-
-	all = overall(sorted, n);
-	put_advice(fcinfo, &all, finding_width);
-	for (int i = 0; i < n; i++)
-		put_advice(fcinfo, &sorted[i], finding_width);
+	advise_on_explain_clock(facts, &of_explain);
+	put_advice(fcinfo, "explain_clock", &of_explain);
 	return (Datum) 0;
 }

@@ -44,25 +44,6 @@ typedef struct DataSets
 	int			n;
 } DataSets;
 
-static CompareMethod
-get_method(FunctionCallInfo fcinfo, int argno)
-{
-	static const char *const names[] = {
-		[COMPARE_RANK] = "rank",
-		[COMPARE_STUDENT] = "student",
-		[COMPARE_WELCH] = "welch",
-	};
-	char	   *name = arg_text(fcinfo, argno, "method");
-
-	for (int method = 0; method < (int) lengthof(names); method++)
-		if (pg_strcasecmp(name, names[method]) == 0)
-			return method;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown method \"%s\"", name),
-			 errhint("Methods are rank, student and welch.")));
-}
-
 static CompareLevel
 get_level(FunctionCallInfo fcinfo)
 {
@@ -168,32 +149,10 @@ get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/* Returns the named sources; of "all", the available ones. */
-static List *
-get_sources(FunctionCallInfo fcinfo)
-{
-	List	   *named;
-	List	   *sources = NIL;
-	ListCell   *cell;
-
-	check_not_null(fcinfo, 0, "sources");
-	named = clock_sources_of_array(PG_GETARG_ARRAYTYPE_P(0));
-	foreach(cell, named)
-	{
-		ClockSource *source = lfirst(cell);
-
-		if (list_length(named) == clock_source_count() && clock_source_why_not(source) != NULL)
-			continue;
-		(void) clock_source_get(source->name);
-		sources = lappend(sources, source);
-	}
-	return sources;
-}
-
 static DataSets
 measure_sources(FunctionCallInfo fcinfo, int max_sources)
 {
-	List	   *sources = get_sources(fcinfo);
+	List	   *sources = arg_sources(fcinfo, 0, NULL);
 	double		duration_s = arg_duration(fcinfo, 1);
 	DataSets	data;
 	CostSeries *series;
@@ -323,12 +282,19 @@ put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_f
 		row_put_null(row);
 }
 
+static const char *const methods[] = {
+	[COMPARE_RANK] = "rank",
+	[COMPARE_STUDENT] = "student",
+	[COMPARE_WELCH] = "welch",
+};
+
 /* Returns a row per data set.  The first one's has the plot; the others are compared with it. */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {
 	bool		as_float = kind == DATA_FIGURES;
-	CompareMethod method = get_method(fcinfo, 2);
+	CompareMethod method = arg_choice(fcinfo, 2, "method", methods, lengthof(methods),
+									  "Methods are rank, student and welch.");
 	CompareLevel level = get_level(fcinfo);
 	int			width = PG_ARGISNULL(4) ? 0 : arg_plot_width(fcinfo, 4);
 	bool		separate = !PG_ARGISNULL(5) && PG_GETARG_BOOL(5);

@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
 
 #include "clock/drift_run.h"
 #include "compat.h"
@@ -81,47 +79,6 @@ clock_drift(PG_FUNCTION_ARGS)
 	return row_result(&row);
 }
 
-/* Returns whether the array contains the name, ignoring case. */
-static bool
-is_named(ArrayType *array, const char *name)
-{
-	Datum	   *elements;
-	bool	   *nulls;
-	int			n;
-
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT,
-					  &elements, &nulls, &n);
-	for (int i = 0; i < n; i++)
-	{
-		if (!nulls[i] && pg_strcasecmp(TextDatumGetCString(elements[i]), name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Returns the named sources.  "all" stands for the available ones other than the reference. */
-static List *
-sources_to_compare(ArrayType *array, const ClockReference *reference)
-{
-	List	   *result = NIL;
-	ListCell   *cell;
-
-	foreach(cell, clock_sources_of_array(array))
-	{
-		ClockSource *source = lfirst(cell);
-
-		if (is_named(array, source->name))
-		{
-			(void) clock_source_get(source->name);
-			check_reference(reference, source);
-		}
-		else if (clock_source_why_not(source) != NULL || strcmp(source->name, reference->name) == 0)
-			continue;
-		result = lappend(result, source);
-	}
-	return result;
-}
-
 static void
 put_advance(void *arg, const ClockAdvance *advance)
 {
@@ -142,11 +99,9 @@ clock_monitor(PG_FUNCTION_ARGS)
 	double		duration_s = arg_duration(fcinfo, 1);
 	double		every_s = arg_every(fcinfo, 2, duration_s);
 	ClockReference reference = clock_reference_get(arg_text(fcinfo, 3, "reference"));
-	List	   *sources;
+	List	   *sources = arg_sources(fcinfo, 0, &reference);
 	ComparedClock *clocks;
 
-	check_not_null(fcinfo, 0, "sources");
-	sources = sources_to_compare(PG_GETARG_ARRAYTYPE_P(0), &reference);
 	InitMaterializedSRF(fcinfo, 0);
 	clocks = monitor_run(sources, &reference, duration_s, every_s, put_advance, fcinfo);
 	for (int i = 0; i < list_length(sources); i++)

@@ -49,20 +49,6 @@ put_output(QueryDesc *desc, void *arg)
 		explained->nodes = explain_nodes(desc, &explained->nnodes);
 }
 
-static ExplainMethod
-get_method(const char *name)
-{
-	for (int i = 0; i < N_EXPLAIN_METHODS; i++)
-	{
-		if (pg_strcasecmp(name, explain_methods[i]) == 0)
-			return (ExplainMethod) i;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown method \"%s\"", name),
-			 errhint("Methods are sampling, full and isolate.")));
-}
-
 static int
 get_runs(int runs, ExplainMethod method)
 {
@@ -97,7 +83,8 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	check_not_null(fcinfo, 7, "runs");	/* params may be null */
 	query->options.sampling = sampling_check("sampling", PG_GETARG_INT32(1));
 	query->options.max_overhead = max_overhead_check("max_overhead", PG_GETARG_FLOAT8(5));
-	query->method = get_method(text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	query->method = arg_choice(fcinfo, 2, "method", explain_methods, N_EXPLAIN_METHODS,
+							   "Methods are sampling, full and isolate.");
 	query->runs = get_runs(PG_GETARG_INT32(7), query->method);
 	query->verify = PG_GETARG_BOOL(3);
 	query->finished = put_output;

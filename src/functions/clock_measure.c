@@ -35,8 +35,6 @@ percent(uint64 part, uint64 total)
 static DurationRow *
 rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 {
-	bool		stopped;
-
 	if (sample->total == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
@@ -46,7 +44,7 @@ rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 						   (long long) sample->backward_steps),
 				 errhint("clock_summary() shows what was found.")));
 	return cutoff == NULL ? sample_histogram(sample, nrows) :
-		sample_durations(sample, *cutoff, nrows, &stopped);
+		sample_durations(sample, *cutoff, nrows);
 }
 
 /* Returns the bar of a row, the longest one for the largest count; a dot if it is too short. */

@@ -107,54 +107,47 @@ static const Metric metric_running = {"pg_clock_running_statements", "gauge", ""
 static const Metric metric_longest = {"pg_clock_longest_running_seconds", "gauge", "node_type",
 "time since the start of the longest of these statements, with the innermost plan node at work"};
 
-/* Returns the length of the longest prefix of a name that can be converted to UTF-8. */
-static int
-convertible(const char *name, int length, int encoding)
+/* Returns whether a name can be converted to UTF-8. */
+static bool
+is_convertible(const char *name)
 {
-	int			n = pg_encoding_verifymbstr(encoding, name, length);
+	int			encoding = GetDatabaseEncoding() == PG_SQL_ASCII ? PG_UTF8 : GetDatabaseEncoding();
+	int			length = (int) strlen(name);
+	int			size = length * MAX_CONVERSION_GROWTH + 1;
+	Oid			conversion;
 
-	int			size = n * MAX_CONVERSION_GROWTH + 1;
-	Oid			conversion = InvalidOid;
-
-	if (encoding != PG_UTF8 && !pg_is_ascii(name))
-		conversion = FindDefaultConversionProc(encoding, PG_UTF8);
-	if (OidIsValid(conversion))
-		n = pg_do_encoding_conversion_buf(conversion, encoding, PG_UTF8, (unsigned char *) name, n,
-										  palloc(size), size, true);
-	return n;
+	if (pg_is_ascii(name))
+		return true;
+	if (pg_encoding_verifymbstr(encoding, name, length) < length)
+		return false;
+	conversion = encoding == PG_UTF8 ? InvalidOid : FindDefaultConversionProc(encoding, PG_UTF8);
+	return !OidIsValid(conversion) ||
+		pg_do_encoding_conversion_buf(conversion, encoding, PG_UTF8, (unsigned char *) name, length,
+									  palloc(size), size, true) == length;
 }
 
 /*
- * Returns a name in which bytes that cannot be converted to UTF-8 are written as \xE4.  Names of
- * databases and roles may be in another encoding than this database's, and those of SQL_ASCII in
- * any. A backslash that would begin such a byte is written as \x5C, so that different names remain
- * different.
+ * Returns a name in which bytes that are not ASCII are written as \xE4 if it cannot be converted to
+ * UTF-8.  Names of databases and roles may be in another encoding than this database's, and those
+ * of SQL_ASCII in any.  A backslash that would begin such a byte is written as \x5C, so that
+ * different names remain different.
  */
 static char *
 label_value(const char *name)
 {
-	int			encoding = GetDatabaseEncoding() == PG_SQL_ASCII ? PG_UTF8 : GetDatabaseEncoding();
-	int			length = strlen(name);
+	bool		convertible = is_convertible(name);
 	StringInfoData value;
 
 	initStringInfo(&value);
-	while (length > 0)
+	for (const char *c = name; *c != '\0'; c++)
 	{
-		int			n = convertible(name, length, encoding);
-
-		for (int i = 0, l; i < n; i += l)
-		{
-			l = Min(pg_encoding_mblen(encoding, name + i), n - i);
-			if (name[i] == '\\' && name[i + 1] == 'x' &&
-				isxdigit((unsigned char) name[i + 2]) && isxdigit((unsigned char) name[i + 3]))
-				appendStringInfoString(&value, "\\x5C");
-			else
-				appendBinaryStringInfo(&value, name + i, l);
-		}
-		if (n < length)
-			appendStringInfo(&value, "\\x%02X", (unsigned char) name[n++]);
-		name += n;
-		length -= n;
+		if (IS_HIGHBIT_SET(*c) && !convertible)
+			appendStringInfo(&value, "\\x%02X", (unsigned char) *c);
+		else if (c[0] == '\\' && c[1] == 'x' && isxdigit((unsigned char) c[2]) &&
+				 isxdigit((unsigned char) c[3]))
+			appendStringInfoString(&value, "\\x5C");
+		else
+			appendStringInfoChar(&value, *c);
 	}
 	return value.data;
 }

@@ -39,14 +39,6 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 
 #define WORKLOAD_TABLE		"clock_overhead_rows"
 
-/* The standard query. */
-typedef struct Workload
-{
-	bool		table;			/* over a temporary table */
-	PlanQuery  *query;
-	int			nest_level;
-} Workload;
-
 static void
 run_utility(const char *statement)
 {
@@ -54,23 +46,6 @@ run_utility(const char *statement)
 	if (SPI_execute(statement, false, 0) < 0)
 		elog(ERROR, "SPI_execute failed: %s", statement);
 	SPI_finish();
-}
-
-/* Returns whether an argument is the second of two words, ignoring case.  ERROR for other words. */
-static bool
-get_choice(FunctionCallInfo fcinfo, int argno, const char *name, const char *first,
-		   const char *second, const char *hint)
-{
-	char	   *word = arg_text(fcinfo, argno, name);
-
-	if (pg_strcasecmp(word, second) == 0)
-		return true;
-	if (pg_strcasecmp(word, first) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown %s \"%s\"", name, word),
-				 errhint("%s", _(hint))));
-	return false;
 }
 
 static int64
@@ -89,72 +64,55 @@ get_rows(FunctionCallInfo fcinfo)
 	return rows;
 }
 
-static int
-block_of(int64 rows)
-{
-	return (int) Max(BLOCK_ROWS / rows, 1);
-}
-
-/*
- * Creates the table and sets work_mem.  An error before end_workload() aborts the (sub)transaction,
- * which removes the table and resets the setting.
- */
-static Workload
-begin_workload(int64 rows, bool table)
-{
-	Workload	workload = {.table = table, .nest_level = NewGUCNestLevel()};
-	int			needed_kb = (int) (rows * BYTES_PER_ROW / 1024) + 1024;
-	char	   *series = psprintf("pg_catalog.generate_series(1, " INT64_FORMAT ")", rows);
-
-	/* the rows must fit into work_mem, because files are not to be measured */
-	if (needed_kb > work_mem)
-		(void) set_config_option("work_mem", psprintf("%d", needed_kb),
-								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
-								 true, 0, false);
-	if (table)
-		run_utility(psprintf("CREATE TEMPORARY TABLE " WORKLOAD_TABLE " AS SELECT i FROM %s AS i", series));
-	workload.query = plan_query(psprintf("SELECT pg_catalog.count(*) FROM %s",
-										 table ? "pg_temp." WORKLOAD_TABLE : series), false);
-	return workload;
-}
-
-static void
-end_workload(const Workload *workload)
-{
-	if (workload->table)
-		run_utility("DROP TABLE pg_temp." WORKLOAD_TABLE);
-	AtEOXact_GUC(true, workload->nest_level);
-}
+static const char *const workloads[] = {"generate_series", "table"};
+static const char *const paths[] = {"executor", "statement"};
 
 /* Measurement of the executor, by the arguments rows, workload and duration. */
 typedef struct ExecutorTest
 {
 	int64		rows;
-	bool		table;
+	int			workload;
 	ReadingCost reading;
 	PlanQuery  *query;
 	PlanRounds *rounds;
 } ExecutorTest;
 
-/* Executes the workload in all modes; measures "clock" in reading_share of the duration. */
+/*
+ * Executes the workload in all modes; measures "clock" in reading_share of the duration.  An error
+ * aborts the (sub)transaction, which removes the table and resets work_mem.
+ */
 static ExecutorTest
 run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
 			 const ClockSource *clock, double reading_share, const char *label)
 {
 	ExecutorTest run = {
 		.rows = get_rows(fcinfo),
-		.table = get_choice(fcinfo, 1, "workload", "generate_series", "table",
-							"Workloads are generate_series and table."),
+		.workload = arg_choice(fcinfo, 1, "workload", workloads, lengthof(workloads),
+							   "Workloads are generate_series and table."),
 	};
 	double		duration_s = arg_duration(fcinfo, 2);
-	Workload	workload = begin_workload(run.rows, run.table);
+	int			nest_level = NewGUCNestLevel();
+	int			needed_kb = (int) (run.rows * BYTES_PER_ROW / 1024) + 1024;
+	char	   *from = psprintf("pg_catalog.generate_series(1, " INT64_FORMAT ")", run.rows);
 
+	/* the rows must fit into work_mem, because files are not to be measured */
+	if (needed_kb > work_mem)
+		(void) set_config_option("work_mem", psprintf("%d", needed_kb),
+								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+								 true, 0, false);
+	if (run.workload > 0)
+	{
+		run_utility(psprintf("CREATE TEMPORARY TABLE " WORKLOAD_TABLE " AS SELECT i FROM %s AS i", from));
+		from = "pg_temp." WORKLOAD_TABLE;
+	}
+	run.query = plan_query(psprintf("SELECT pg_catalog.count(*) FROM %s", from), false);
 	if (reading_share > 0)
 		run.reading = reading_cost(clock, duration_s * reading_share);
-	run.query = workload.query;
-	run.rounds = plan_rounds(run.query, modes, nmodes, block_of(run.rows),
+	run.rounds = plan_rounds(run.query, modes, nmodes, (int) Max(BLOCK_ROWS / run.rows, 1),
 							 duration_s * (1 - reading_share), by_statement, label);
-	end_workload(&workload);
+	if (run.workload > 0)
+		run_utility("DROP TABLE pg_temp." WORKLOAD_TABLE);
+	AtEOXact_GUC(true, nest_level);
 	if (run.rounds->rounds == 0)
 		plan_rounds_warn(run.rounds->executions, run.rounds->elapsed_s, nmodes, duration_s,
 						 1 / (1 - reading_share));
@@ -186,7 +144,7 @@ clock_executor_overhead(PG_FUNCTION_ARGS)
 	Row			row = row_of_result(fcinfo);
 
 	row_put_count(&row, run.rows);
-	row_put_text(&row, run.table ? "table" : "generate_series");
+	row_put_text(&row, workloads[run.workload]);
 	row_put_count(&row, rounds->rounds * rounds->block);
 	row_put_numbers(&row, 4, plain_ms, rounds_ms(rounds, ANALYZE));
 	put_estimate(&row, rounds_overhead_ms(rounds, COUNTING, PLAIN), ns, 2);
@@ -271,9 +229,9 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 Datum
 clock_executor_overhead_runs(PG_FUNCTION_ARGS)
 {
-	bool		by_statement = get_choice(fcinfo, 3, "path", "executor", "statement",
-										  "Paths are executor and statement.");
-	ExecutorTest run = run_executor(fcinfo, all_modes, lengthof(all_modes), by_statement, NULL, 0,
+	int			path = arg_choice(fcinfo, 3, "path", paths, lengthof(paths),
+								  "Paths are executor and statement.");
+	ExecutorTest run = run_executor(fcinfo, all_modes, lengthof(all_modes), path > 0, NULL, 0,
 									"clock_executor_overhead_runs");
 
 	InitMaterializedSRF(fcinfo, 0);

@@ -122,15 +122,6 @@ rounded_ms(double ns)
 }
 
 static void
-put_double(Row *row, double value)
-{
-	if (isnan(value))
-		row_put_null(row);
-	else
-		row_put(row, Float8GetDatum(value));
-}
-
-static void
 put_timestamp(Row *row, TimestampTz at)
 {
 	row_put(row, TimestampTzGetDatum(at));
@@ -156,14 +147,14 @@ put_node(Row *row, const Running *running, int place)
 		row_put_null(row);
 	else
 		row_put_count(row, counts->calls);
-	put_double(row, (double) node->rows);
-	put_double(row, rounded_ms(counts->total_ns));
-	put_double(row, rounded_ms(counts->total_margin_ns));
-	put_double(row, rounded_ms(counts->self_ns));
-	put_double(row, rounded_ms(counts->self_margin_ns));
-	put_double(row, share_ns > 0 ? rint(1e4 * counts->self_ns / share_ns) / 1e2 : NAN);
-	put_double(row, (double) node->startup_cost);
-	put_double(row, (double) node->total_cost);
+	row_put_double(row, (double) node->rows, ROW_EXACT);
+	row_put_double(row, rounded_ms(counts->total_ns), ROW_EXACT);
+	row_put_double(row, rounded_ms(counts->total_margin_ns), ROW_EXACT);
+	row_put_double(row, rounded_ms(counts->self_ns), ROW_EXACT);
+	row_put_double(row, rounded_ms(counts->self_margin_ns), ROW_EXACT);
+	row_put_double(row, share_ns > 0 ? 100 * counts->self_ns / share_ns : NAN, 2);
+	row_put_double(row, (double) node->startup_cost, ROW_EXACT);
+	row_put_double(row, (double) node->total_cost, ROW_EXACT);
 	row_put(row, Int32GetDatum(node->width));
 }
 
@@ -187,10 +178,10 @@ put_execution(FunctionCallInfo fcinfo, const Running *running)
 			put_node(&row, running, place);
 		else
 			row_put_nulls(&row, NODE_COLUMNS);
-		put_double(&row, progress.percent > 99.9 ? 99.9 : rint(10 * progress.percent) / 10);
-		put_double(&row, rint(progress.remaining_ns / 1e6));
+		row_put_double(&row, progress.percent > 99.9 ? 99.9 : progress.percent, 1);
+		row_put_double(&row, progress.remaining_ns / 1e6, 0);
 		row_put_text(&row, progress.reason == NULL ? NULL : _(progress.reason));
-		put_double(&row, rint((double) (now - header->started_at) / 1e3));
+		row_put_double(&row, (double) (now - header->started_at) / 1e3, 0);
 		row_put(&row, Int32GetDatum(running->workers));
 		put_timestamp(&row, header->started_at);
 		put_timestamp(&row, header->since);

@@ -1,4 +1,4 @@
-/* Input, output and casts of the type clock_sample. */
+/* Input and output of the type clock_sample. */
 #include "postgres.h"
 
 #include "libpq/pqformat.h"
@@ -12,8 +12,6 @@ PG_FUNCTION_INFO_V1(clock_sample_in);
 PG_FUNCTION_INFO_V1(clock_sample_out);
 PG_FUNCTION_INFO_V1(clock_sample_recv);
 PG_FUNCTION_INFO_V1(clock_sample_send);
-PG_FUNCTION_INFO_V1(clock_sample_from_jsonb);
-PG_FUNCTION_INFO_V1(clock_sample_to_jsonb);
 
 Datum
 clock_sample_in(PG_FUNCTION_ARGS)
@@ -51,18 +49,4 @@ clock_sample_send(PG_FUNCTION_ARGS)
 	pq_begintypsend(&buf);
 	sample_encode(&buf, sample_from_datum(PG_GETARG_DATUM(0)), true);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
-}
-
-Datum
-clock_sample_from_jsonb(PG_FUNCTION_ARGS)
-{
-	return sample_to_datum(sample_from_jsonb(PG_GETARG_JSONB_P(0)));
-}
-
-Datum
-clock_sample_to_jsonb(PG_FUNCTION_ARGS)
-{
-	char	   *text = sample_to_json(sample_from_datum(PG_GETARG_DATUM(0)));
-
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text));
 }

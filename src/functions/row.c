@@ -163,12 +163,3 @@ row_to_set(Row *row, FunctionCallInfo fcinfo)
 	memset(row->nulls, false, sizeof(bool) * row->natts);
 	row->natts = 0;
 }
-
-void
-row_text_to_set(FunctionCallInfo fcinfo, const char *text)
-{
-	Row			row = row_of_set(fcinfo);
-
-	row_put_text(&row, text);
-	row_to_set(&row, fcinfo);
-}

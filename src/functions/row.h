@@ -50,7 +50,4 @@ extern void row_put_number_list(Row *row, int decimals, const double *values, in
 extern Datum row_result(Row *row);
 extern void row_to_set(Row *row, FunctionCallInfo fcinfo);
 
-/* Adds a row with one text column to a set; requires InitMaterializedSRF(). */
-extern void row_text_to_set(FunctionCallInfo fcinfo, const char *text);
-
 #endif							/* CLOCKTIMING_ROW_H */

@@ -226,6 +226,7 @@ SELECT is((SELECT string_agg(check_name, ', ' ORDER BY check_name) FROM bad_advi
           'backward_steps, cost, gaps, support_case', 'what to do about each finding');
 SELECT is((SELECT string_agg(l, ', ') FROM bad_advice, regexp_split_to_table(action, E'\n') AS l WHERE length(l) > 60), NULL, 'lines are short');
 SELECT is(portable.internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10), E'say\nSELECT 1, 2, 3,\nor nothing\nat all', 'commands are not broken into lines');
+SELECT is(portable.internal_clock_lines('tell whether hyperv_clocksource is there', 10), E'tell\nwhether\nhyperv_clo\ncksource\nis there', 'longer words are');
 
 --
 -- Nothing is left behind

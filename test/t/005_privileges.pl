@@ -92,6 +92,18 @@ foreach my $from (@free)
 			'00000 t', "$role->[0] may: $from");
 	}
 }
+# Single functions can be granted, with those that they call.
+foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ], [ 'clock_report(0.1)', 'clock_measure', 'internal_clock_report_parts' ],
+	[ 'clock_impact(0.1)', 'internal_clock_impact', 'internal_clock_timing_costs' ])
+{
+	my ($from, @called) = @$grant;
+	my $functions = join ', ', $from =~ s/\(.*//r, @called;
+
+	$node->safe_psql('postgres', "GRANT EXECUTE ON FUNCTION $functions TO regress_alice");
+	my $result = $alice->query("SELECT count(*) > 0 FROM $from");
+	is("$result->{state} $result->{out}", '00000 t', "a role to which these are granted may: $functions");
+	$node->safe_psql('postgres', "REVOKE EXECUTE ON FUNCTION $functions FROM regress_alice");
+}
 is($alice->query('SELECT (clock_summary(s)).readings FROM hidden')->{state},
 	'42501', 'a sample that may not be read cannot be looked at');
 is($alice->query('SELECT clock_merge(s) FROM hidden')->{state},
@@ -238,9 +250,9 @@ like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(ho
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# PL/pgSQL functions set a search_path of their own.
-$script =~ s/^SET search_path = pg_catalog, pg_temp\nAS \$\$.*?^\$\$;//gms;
-unlike($script, qr/LANGUAGE plpgsql[^;]*\$\$/, 'all of PL/pgSQL has that search_path');
+# Functions whose body is a string set a search_path of their own.
+$script =~ s/^LANGUAGE (?:plpg)?sql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\g{-1};//gms;
+unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;
 my $any = join('|', split /\n/, $node->safe_psql('crowded', q{
 	SELECT DISTINCT proname FROM pg_proc p

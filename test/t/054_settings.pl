@@ -74,6 +74,11 @@ my %calls = (
 	clock_history => 'SELECT per, at, intervals, watched_s, warm_ns, rate_ppm, sample::text FROM clock_history',
 	clock_impact => q{SELECT setting, work, bound, statistics, operations > 5000 FROM clock_impact(detail => true) WHERE work = 'calls of plan nodes'},
 	internal_clock_impact => q{SELECT setting, work, bound, statistics, operations > 5000, reading_ns FROM internal_clock_impact(NULL, 23.456789)},
+	internal_clock_counts => q{SELECT jsonb_object_agg(c.key, NULL) FROM jsonb_each(internal_clock_counts(0.01, 'SELECT pg_sleep($1)')) c},
+	internal_clock_works => q{SELECT * FROM internal_clock_works('{"temporary files": {"total": 2, "per_s": 1.2345678, "period_s": 1}}', true, '{"reading_ns": 23.456789}')},
+	internal_clock_lines => q{SELECT internal_clock_lines('say `SELECT 1, 2, 3`, or nothing at all', 10)},
+	internal_clock_overall => q{SELECT internal_clock_overall(ARRAY['{"severity": "notice", "check_name": "a"}'::jsonb], 'all right')},
+	internal_clock_report_block => q{SELECT internal_clock_report_block('t', s::jsonb, 99.99) FROM samples},
 	clock_measure => q{SELECT clock_measure('system', 0.01)::jsonb -> 'source'},
 	clock_merge => 'SELECT clock_merge(s)::text FROM samples',
 	clock_metrics => 'SELECT * FROM clock_metrics',
@@ -120,7 +125,7 @@ foreach my $name (sort keys %calls)
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'
-	WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'clocktiming') AND d.deptype = 'e' AND coalesce(p.proname, c.relname) !~ '^(clock_(sample|fleet_add|stats_reset|stats_snapshot)|internal_clock_(sample|merge_add|fleet_connect|node_sums|check_changes))' ORDER BY 1});
+	WHERE d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'clocktiming') AND d.deptype = 'e' AND coalesce(p.proname, c.relname) !~ '^(clock_(sample|fleet_add|stats_reset|stats_snapshot)|internal_clock_(sample|merge_add|fleet_connect|node_sums|check_changes|wait|timing_costs|findings|report_parts))' ORDER BY 1});
 is(join("\n", grep { !exists $calls{$_} } split /\n/, $surface), '', 'nothing of the surface is left out');
 $node->stop;
 done_testing();

@@ -1,0 +1,290 @@
+--
+-- Work that this server did and could time, and what that costs.  The C extension includes this file.
+--
+
+-- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
+-- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
+-- it.
+CREATE FUNCTION @extschema@.internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $body$
+DECLARE
+    version CONSTANT int := current_setting('server_version_num');
+    -- from a view whose counters have the same age
+    simple CONSTANT text := $$
+        SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
+        FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
+             unnest(%L::text[], s.counts) AS v(counter, n)$$;
+    counts jsonb;
+    before jsonb;
+    started timestamptz;
+    statements text;
+    problem text;
+BEGIN
+    IF seconds IS NOT NULL THEN
+        PERFORM pg_stat_clear_snapshot();
+    END IF;
+    LOOP
+        -- The counters of a database that was never reset start when all statistics were discarded,
+        -- at initdb or after a crash.
+        EXECUTE format($$
+            SELECT jsonb_object_agg(t.counter, to_jsonb(t))
+            FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
+                  FROM (SELECT d.*, nullif(extract(epoch FROM clock_timestamp() - coalesce(d.stats_reset, f.discarded))::float8, 0) AS period_s
+                        FROM pg_stat_database AS d, (SELECT least(a.stats_reset, b.stats_reset, %s) AS discarded
+                                                     FROM pg_stat_archiver AS a, pg_stat_bgwriter AS b) AS f) AS d,
+                       LATERAL (VALUES ('active ms', %s::float8),
+                                       ('relation reads', CASE WHEN %3$L THEN d.blks_read::float8 END),
+                                       ('calls of plan nodes', CASE WHEN %3$L THEN d.tup_returned::float8 END),
+                                       ('temporary files', (d.temp_bytes / current_setting('block_size')::int)::float8)) AS v(counter, n)
+                  GROUP BY v.counter) AS t$$,
+            CASE WHEN version >= 140000 THEN '(SELECT stats_reset FROM pg_stat_wal)' ELSE 'NULL' END,
+            CASE WHEN version >= 140000 THEN 'd.active_time' ELSE 'NULL' END, current_setting('track_counts'))
+        INTO counts;
+        IF version >= 160000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(reads), sum(writes), sum(extends), sum(writebacks), sum(fsyncs)]', 'min(stats_reset)',
+                $$pg_stat_io WHERE object <> 'wal'$$, '{relation reads,relation writes,relation extends,relation writebacks,relation fsyncs}')
+            INTO counts USING counts;
+        ELSE
+            EXECUTE format(simple, 'ARRAY[buffers_checkpoint + buffers_clean, buffers_checkpoint + buffers_clean + buffers_backend]',
+                'stats_reset', 'pg_stat_bgwriter', '{least relation writes,relation writes}')
+            INTO counts USING counts;
+        END IF;
+        IF version >= 180000 THEN
+            EXECUTE format(simple, 'ARRAY[sum(writes), sum(fsyncs), sum(reads)]', 'min(stats_reset)',
+                $$pg_stat_io WHERE object = 'wal'$$, '{WAL writes,WAL fsyncs,WAL reads}')
+            INTO counts USING counts;
+        ELSIF version >= 140000 THEN
+            EXECUTE format(simple, 'ARRAY[wal_write, wal_sync]', 'stats_reset', 'pg_stat_wal', '{WAL writes,WAL fsyncs}')
+            INTO counts USING counts;
+        END IF;
+
+        SELECT quote_ident(n.nspname) || '.pg_stat_statements' INTO statements
+        FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+        WHERE e.extname = 'pg_stat_statements';
+        problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
+                        WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
+        IF statements IS NOT NULL THEN
+            -- Each of these statements calls its topmost node, or the one below it, once per row and
+            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
+            -- count rows without calling a node.
+            BEGIN
+                EXECUTE format(simple, format($$ARRAY[
+                        (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
+                        (SELECT coalesce(sum(temp_blks_read + temp_blks_written), 0) FROM %1$s)]$$,
+                        statements, CASE WHEN version >= 140000 THEN 'AND toplevel' END),
+                    CASE WHEN version >= 140000 THEN 'stats_reset' ELSE 'NULL::timestamptz' END,
+                    CASE WHEN version >= 140000 THEN statements || '_info' ELSE '(SELECT) AS none' END,
+                    '{calls of statements,temporary files of statements}')
+                INTO counts USING counts;
+            EXCEPTION WHEN out_of_memory THEN
+                RAISE;
+            WHEN OTHERS THEN
+                -- it may not be preloaded, be too old, or be forbidden for this role
+                problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
+            END;
+        END IF;
+        EXIT WHEN seconds IS NULL OR before IS NOT NULL;
+        before := counts;
+        started := clock_timestamp();
+        EXECUTE wait USING seconds;
+        PERFORM pg_stat_clear_snapshot();
+        seconds := extract(epoch FROM clock_timestamp() - started);
+    END LOOP;
+    IF seconds IS NOT NULL THEN
+        -- a decrease means that the counter was reset
+        SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
+        INTO counts
+        FROM jsonb_each(counts) AS c,
+             LATERAL (SELECT (c.value ->> 'total')::float8 - (before -> c.key ->> 'total')::float8 AS n) AS d,
+             LATERAL (SELECT CASE WHEN d.n >= 0 THEN d.n END AS more) AS m;
+    END IF;
+    RETURN counts || jsonb_build_object('problem', problem);
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
+    'internal: returns the server''s counters since the last reset of its statistics, or those of '
+    'the next so many seconds: totals, rates, and periods in seconds';
+
+CREATE FUNCTION @extschema@.internal_clock_works(
+    counts jsonb, observed boolean, costs jsonb,
+    OUT setting text, OUT value text, OUT in_effect boolean, OUT work text,
+    OUT cpu_percent numeric, OUT cpu_margin_percent numeric, OUT least_cpu_percent numeric, OUT bound text,
+    OUT operations bigint, OUT operations_per_s numeric, OUT operation_ns numeric, OUT operation_margin_ns numeric,
+    OUT reading_ns numeric, OUT period_s numeric, OUT period text,
+    OUT readings_per_operation numeric, OUT reading_margin_ns numeric, OUT clock text, OUT active_percent numeric,
+    OUT statistics text, OUT reason text
+) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+    version CONSTANT int := current_setting('server_version_num');
+    -- (a custom setting that was set and reset is '')
+    sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
+    unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
+    cost record;
+    counted jsonb;
+    why_not_statements text;
+    blocks int;
+    share double precision;
+    rate double precision;
+    least_rate double precision;
+    least_ns double precision;
+    op_ns double precision;
+    op_margin_ns double precision;
+BEGIN
+    SELECT c.* INTO cost
+    FROM jsonb_to_record(costs) AS c(clock text, reading_ns float8, reading_margin_ns float8,
+                                     plan_clock text, plan_reading_ns float8, plan_reading_margin_ns float8,
+                                     counting_ns float8, counting_margin_ns float8, timing_ns float8, timing_margin_ns float8,
+                                     problem text, is_bound boolean);
+    FOR work, statistics, blocks, setting IN
+        SELECT w.work, w.statistics, w.blocks, coalesce(w.setting, CASE WHEN w.work LIKE 'WAL%' THEN 'track_wal_io_timing' ELSE 'track_io_timing' END)
+        FROM (VALUES (1, 160000, 990000, 'relation reads', 'pg_stat_io', CASE version / 10000 WHEN 17 THEN 32 ELSE 1 END, NULL),
+                     (2, 160000, 990000, 'relation writes', 'pg_stat_io', 1, NULL),
+                     (3, 160000, 990000, 'relation extends', 'pg_stat_io', CASE WHEN version < 180000 THEN 64 ELSE 1 END, NULL),
+                     (4, 160000, 990000, 'relation writebacks', 'pg_stat_io', 256, NULL),
+                     (5, 160000, 990000, 'relation fsyncs', 'pg_stat_io', 1, NULL),
+                     (1, 0, 159999, 'relation reads', 'pg_stat_database', 1, NULL),
+                     (2, 0, 159999, 'relation writes', 'pg_stat_bgwriter', 1, NULL),
+                     (6, 0, 990000, 'temporary files', 'pg_stat_database', 1, NULL),
+                     (7, 180000, 990000, 'WAL writes', 'pg_stat_io', 1, NULL),
+                     (8, 180000, 990000, 'WAL fsyncs', 'pg_stat_io', 1, NULL),
+                     (9, 180000, 990000, 'WAL reads', 'pg_stat_io', 1, NULL),
+                     (7, 0, 179999, 'WAL writes', 'pg_stat_wal', 1, NULL),
+                     (8, 0, 179999, 'WAL fsyncs', 'pg_stat_wal', 1, NULL),
+                     (10, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_analyze'),
+                     (11, 0, 990000, 'calls of plan nodes', 'pg_stat_database', 1, 'auto_explain.log_timing')
+             ) AS w(n, since, until, work, statistics, blocks, setting)
+        WHERE version BETWEEN w.since AND w.until
+          AND (w.n <> 10 OR costs ? 'counting_ns')
+        ORDER BY w.n
+    LOOP
+        counted := counts -> work;
+        rate := counted ->> 'per_s';
+        least_rate := rate;
+        share := 1;
+        readings_per_operation := 2.00;
+        least_ns := 2.0 / blocks * cost.reading_ns;
+        bound := NULL;
+        reason := NULL;
+        IF blocks > 1 THEN
+            bound := 'at most';
+            reason := format('blocks are counted, of which up to %s may be done, and timed, at once', blocks);
+        ELSIF work = 'relation reads' AND version >= 180000 AND current_setting('io_method') <> 'sync' THEN
+            readings_per_operation := 4.00;
+            bound := 'at most';
+            reason := 'a read that is waited for is timed twice: as it is started, and while it is waited for';
+        ELSIF work = 'relation reads' AND version < 160000 THEN
+            least_rate := 0;
+            bound := 'at most';
+            reason := 'blks_read contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+        ELSIF work = 'relation writes' AND version < 160000 THEN
+            least_rate := counts -> 'least relation writes' ->> 'per_s';
+            bound := 'at most';
+            reason := 'buffers_backend contains blocks that tables were extended by, which is not timed before PostgreSQL 16';
+        ELSIF work = 'temporary files' THEN
+            bound := 'at least';
+            reason := 'the sizes of files are counted, and not how often a block was written and read';
+            IF (counts -> 'temporary files of statements' ->> 'per_s')::float8 >= coalesce(rate, 0) THEN
+                statistics := 'pg_stat_statements';
+                counted := counts -> 'temporary files of statements';
+                rate := counted ->> 'per_s';
+                least_rate := rate;
+                reason := 'only statements that pg_stat_statements has kept are counted';
+            END IF;
+        ELSIF work = 'calls of plan nodes' THEN
+            least_rate := counts -> 'calls of statements' ->> 'per_s';
+            why_not_statements := CASE WHEN least_rate IS NULL
+                THEN coalesce(counts ->> 'problem', 'pg_stat_statements was reset just now') END;
+            bound := 'estimate';
+            reason := 'they are not counted; as many are assumed as scans found rows'
+                || coalesce('; what there are at least is not known, because ' || why_not_statements, '');
+            IF least_rate > coalesce(rate, '-infinity') THEN
+                statistics := 'pg_stat_statements';
+                counted := counts -> 'calls of statements';
+                rate := least_rate;
+                bound := 'at least';
+                reason := 'they are not counted; there are as many at least as statements returned rows, and one a statement';
+            END IF;
+            share := sample_rate;
+        END IF;
+        IF rate IS NULL THEN
+            reason := CASE
+                WHEN work LIKE 'WAL%' AND version < 140000 THEN 'PostgreSQL neither counts nor times them before 14'
+                WHEN work = 'calls of plan nodes' THEN
+                    CASE WHEN current_setting('track_counts')::boolean THEN statistics || unknown ELSE 'track_counts is off' END
+                    || ', and ' || why_not_statements
+                WHEN work = 'relation reads' AND version < 160000 AND NOT current_setting('track_counts')::boolean THEN 'track_counts is off'
+                ELSE statistics || unknown END;
+            statistics := CASE WHEN work NOT LIKE 'WAL%' OR version >= 140000 THEN statistics END;
+        END IF;
+        IF share <> 1 THEN
+            reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
+        END IF;
+
+        -- cost of timing an operation
+        op_ns := readings_per_operation * cost.reading_ns;
+        op_margin_ns := readings_per_operation * cost.reading_margin_ns;
+        reading_ns := round(cost.reading_ns::numeric, 2);
+        reading_margin_ns := round(cost.reading_margin_ns::numeric, 2);
+        clock := cost.clock;
+        IF setting = 'auto_explain.log_analyze' THEN
+            readings_per_operation := 0.00;
+            op_ns := cost.counting_ns;
+            op_margin_ns := cost.counting_margin_ns;
+            least_ns := op_ns;
+            clock := NULL;
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+            reason := coalesce('what counting a call costs is not known, because ' || cost.problem, reason)
+                || '; writing plans to the log comes on top, and costs by far the most where each statement is logged';
+        ELSIF setting = 'auto_explain.log_timing' THEN
+            op_ns := coalesce(cost.timing_ns, 2 * cost.plan_reading_ns);
+            op_margin_ns := CASE WHEN cost.timing_ns IS NULL THEN 2 * cost.plan_reading_margin_ns ELSE cost.timing_margin_ns END;
+            least_ns := op_ns;
+            reading_ns := round(cost.plan_reading_ns::numeric, 2);
+            reading_margin_ns := round(cost.plan_reading_margin_ns::numeric, 2);
+            clock := cost.plan_clock;
+            reason := 'what timing adds to log_analyze, without which nothing is timed; ' || reason
+                || coalesce('; a call is assumed to cost two readings, because ' || cost.problem, '');
+        END IF;
+        IF cost.is_bound AND reading_ns IS NOT NULL THEN
+            reading_ns := NULL;
+            reading_margin_ns := NULL;
+            IF setting LIKE 'track%' THEN
+                least_ns := NULL;
+                bound := CASE WHEN coalesce(bound, 'at most') = 'at most' THEN 'at most' ELSE 'estimate' END;
+                reason := concat_ws('; ', reason, 'what reading the TSC costs is not known without C: the system clock''s cost is taken, which is more as a rule');
+            END IF;
+        END IF;
+
+        value := current_setting(setting, true);
+        in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
+            coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
+                     AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
+        -- ns per second
+        cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
+        cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
+        least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
+        operations := (counted ->> 'total')::double precision;
+        operations_per_s := round((rate * share)::numeric, 3);
+        operation_ns := round(op_ns::numeric, 2);
+        operation_margin_ns := round(op_margin_ns::numeric, 2);
+        period_s := round((counted ->> 'period_s')::numeric, 3);
+        period := CASE WHEN observed THEN 'observed' ELSE 'since the last reset' END;
+        active_percent := round((rate * share * op_ns / 1e4 / nullif((counts -> 'active ms' ->> 'per_s')::float8, 0))::numeric, 4);
+        IF rate IS NULL THEN
+            bound := NULL;
+        ELSIF operations = 0 THEN
+            -- no work, no uncertainty
+            bound := NULL;
+            reason := NULL;
+        ELSIF version < 140000 THEN
+            reason := concat_ws('; ', reason, 'how long sessions were active is not known before PostgreSQL 14');
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END
+$body$;
+COMMENT ON FUNCTION @extschema@.internal_clock_works(jsonb, boolean, jsonb) IS
+    'internal: returns the rows of clock_impact() with detail, for the server''s counters by name '
+    'and the costs of readings and of calls of plan nodes';
