@@ -14,7 +14,7 @@
 #include "clock/progress.h"
 #include "clock/source.h"
 #include "explain/explain_query.h"
-#include "explain/server_instr.h"
+#include "explain/plan_record.h"
 
 /* If one of two similar runs takes longer by this factor, it does not count. */
 #define DISTURBED	1.25
@@ -272,37 +272,19 @@ explain_isolated(ExplainedQuery *explained)
 	run_last(explained, 0, isolated_last);
 }
 
-static NodeRecord
-server_record(InstrCounts counts)
-{
-	NodeRecord	record = {
-		.total_ns = counts.total_ns, .first_ns = counts.first_ns,
-		.rows = counts.rows, .loops = counts.loops
-	};
-
-	return record;
-}
-
 /* Copies counts and times of the server's own instrumentation. */
 static bool
 take_server_times(PlanState *node, void *context)
 {
 	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
-	InstrCounts counts;
 
 	if (node->instrument != NULL)
-		measured->leader = server_record(instr_end(node->instrument));
+		measured->leader = instr_end(node->instrument);
 	if (instr_nworkers(node) > 0)
 		expect_workers(measured, instr_nworkers(node));
-	for (int i = 0; instr_of_worker(node, i, &counts); i++)
-	{
-		measured->workers[i] = server_record(counts);
-		/* the server adds its workers to the leader */
-		measured->leader.total_ns -= counts.total_ns;
-		measured->leader.first_ns -= counts.first_ns;
-		measured->leader.rows -= counts.rows;
-		measured->leader.loops -= counts.loops;
-	}
+	/* the server adds its workers to the leader */
+	for (int i = 0; instr_of_worker(node, i, &measured->workers[i]); i++)
+		record_add(&measured->leader, &measured->workers[i], -1);
 	return planstate_tree_walker(node, take_server_times, context);
 }
 

@@ -82,6 +82,15 @@ node_timing_stop(QueryTiming *query)
 	query_timing_stop(query);
 }
 
+/* A NodeRecorder: makes a node's estimate, including what workers have reported. */
+static void
+record_at_end(NodeTiming *t, NodeEstimate *estimate, void *arg)
+{
+	(void) arg;
+	record_estimate(t, parallel_timing_workers(t->query), parallel_timing_records(t->query),
+					estimate);
+}
+
 static void
 check_for_interrupts(void)
 {
@@ -112,7 +121,7 @@ node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void
 		if (t != NULL)
 			recorder(t, &plan->nodes[t->place], arg);
 	}
-	parallel_timing_estimate_parts(query, plan);
+	record_parts(query, parallel_timing_records(query), plan);
 	record_outside(query, plan);
 	triggers_add_costs(query, plan);
 	plan->check = check_for_interrupts;
@@ -127,8 +136,7 @@ node_timing_detach(QueryTiming *query)
 
 	triggers_show(query);
 	if (query->root->kind != NODE_SAMPLED || query->root->begun)
-		plan = node_timing_record(query, parallel_timing_workers(query), parallel_timing_estimate,
-								  NULL);
+		plan = node_timing_record(query, parallel_timing_workers(query), record_at_end, NULL);
 	parallel_timing_release(query);
 	return plan;
 }

@@ -136,28 +136,10 @@ parallel_timing_workers(const QueryTiming *query)
 	return query->shared == NULL ? 0 : query->shared->nworkers;
 }
 
-void
-parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg)
+const NodeRecord *
+parallel_timing_records(const QueryTiming *query)
 {
-	SharedTiming *shared = t->query->shared;
-
-	(void) arg;
-	record_estimate(t, parallel_timing_workers(t->query),
-					shared == NULL ? NULL : &shared->records[t->id],
-					shared == NULL ? 0 : records_of_worker(shared), estimate);
-}
-
-void
-parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan)
-{
-	SharedTiming *shared = query->shared;
-
-	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		record_part_estimate(use, plan->nworkers,
-							 shared == NULL ? NULL :
-							 &shared->records[shared->nnodes + use->place - query->nplaces],
-							 shared == NULL ? 0 : records_of_worker(shared),
-							 plan, &plan->nodes[use->place]);
+	return query->shared == NULL ? NULL : query->shared->records;
 }
 
 void
@@ -261,14 +243,14 @@ report_from_worker(QueryTiming *query)
 			instr_forget_removed(&t->instr);
 		}
 		/* the workers of a rescanned Gather execute one after the other */
-		record_add(&records[i], record);
+		record_add(&records[i], record, 1);
 	}
 	for (int i = 0; i < shared->nparts; i++)
 	{
 		NodeRecord	record = {0};
 
 		record_use(query, &shared_uses(shared)[i], nodes, &record);
-		record_add(&records[shared->nnodes + i], &record);
+		record_add(&records[shared->nnodes + i], &record, 1);
 	}
 	parallel_timing_release(query);
 }

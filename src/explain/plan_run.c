@@ -23,7 +23,7 @@ count_node_calls(PlanState *node, void *context)
 
 	if (node->instrument != NULL)
 	{
-		InstrCounts counts = instr_end(node->instrument);
+		NodeRecord	counts = instr_end(node->instrument);
 
 		*calls += counts.loops;
 		if (plan_shape(node)->output == OUTPUT_TUPLES)

@@ -32,28 +32,27 @@ server_time(double ns)
 }
 #endif
 
-static InstrCounts
+static NodeRecord
 counts_of(const NodeInstr *instr)
 {
-	InstrCounts counts = {
+	return (NodeRecord)
+	{
 		.rows = instr->ntuples,
-		.loops = instr->nloops,
-		.first_ns = SERVER_TIME_NS(instr->startup),
-		.total_ns = SERVER_TIME_NS(COMMON(instr)->total),
-		.removed = {instr->nfiltered1, instr->nfiltered2}
+			.loops = instr->nloops,
+			.first_ns = SERVER_TIME_NS(instr->startup),
+			.total_ns = SERVER_TIME_NS(COMMON(instr)->total),
+			.removed = {instr->nfiltered1, instr->nfiltered2}
 	};
-
-	return counts;
 }
 
-InstrCounts
+NodeRecord
 instr_end(NodeInstr *instr)
 {
 	InstrEndLoop(instr);
 	return counts_of(instr);
 }
 
-InstrCounts
+NodeRecord
 instr_so_far(const NodeInstr *instr)
 {
 	NodeInstr	copy = *instr;
@@ -87,7 +86,7 @@ instr_nworkers(const PlanState *node)
 }
 
 bool
-instr_of_worker(const PlanState *node, int worker, InstrCounts *counts)
+instr_of_worker(const PlanState *node, int worker, NodeRecord *counts)
 {
 	if (worker >= instr_nworkers(node))
 		return false;

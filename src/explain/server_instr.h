@@ -5,6 +5,8 @@
 #include "executor/instrument.h"
 #include "nodes/execnodes.h"
 
+#include "core/plan_estimate.h"
+
 #if PG_VERSION_NUM >= 190000
 typedef NodeInstrumentation NodeInstr;
 typedef TriggerInstrumentation TriggerInstr;
@@ -40,22 +42,12 @@ instr_removed_rows(const NodeInstr *instr)
 	return (int64) (instr->nfiltered1 + instr->nfiltered2);
 }
 
-/* Counts and times of the server, as sums over loops. */
-typedef struct InstrCounts
-{
-	double		rows;
-	double		loops;
-	double		first_ns;		/* time to the first tuple of each loop */
-	double		total_ns;
-	double		removed[2];		/* removed rows: by the condition of a join or
-								 * an index; by other conditions */
-} InstrCounts;
-
-/* Returns the counts of a node in this process.  Ends its current loop. */
-extern InstrCounts instr_end(NodeInstr *instr);
-
-/* Returns the same without ending the loop. */
-extern InstrCounts instr_so_far(const NodeInstr *instr);
+/*
+ * instr_end() returns the rows, loops, times and removed rows of a node in this process, and ends
+ * its current loop.  instr_so_far() does not end the loop.
+ */
+extern NodeRecord instr_end(NodeInstr *instr);
+extern NodeRecord instr_so_far(const NodeInstr *instr);
 
 /*
  * Returns the time in ns since the start of the call that the server is timing; 0 if there is none.
@@ -67,7 +59,7 @@ extern double instr_call_start(const NodeInstr *instr);
 
 /* Return the number of a node's workers; the counts of one, false if there is no such worker. */
 extern int	instr_nworkers(const PlanState *node);
-extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);
+extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
 /* Returns the rows that the node has counted by itself, in ended loops and in the current one. */
 extern double instr_own_rows(const NodeInstr *instr);
