@@ -12,8 +12,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-#include "explain/query_timing.h"
-#include "explain/sampled_run.h"
+#include "explain/node_timing.h"
 #include "explain/timing_clock.h"
 
 PG_MODULE_MAGIC;

@@ -198,7 +198,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 
 	/* calibrates now, so that no timed execution includes it */
 	if (asked || drawn.nodes)
-		node_timing_calibrate();
+		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
 	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
 	execution->desc = desc;
@@ -257,7 +257,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	{
 		/* if done later, EXPLAIN would count it as part of the execution */
 		if (sampled_timing == SAMPLED_ON)
-			node_timing_calibrate();
+			(void) node_timing_prepare(false, true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
 							  receiver, completion);
 	}
@@ -352,7 +352,7 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 		if (execution == NULL || execution->stop_ns != 0)
 			return NULL;
 		if (execution->run.timing != NULL)
-			node_timing_resume(execution->run.timing, true);
+			query_timing_resume(execution->run.timing, true);
 		return execution;
 	}
 	/* nothing is executed, so the next ExecutorRun() is still the first */
@@ -487,7 +487,7 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	if (execution != NULL)
 	{
 		if (execution->run.timing != NULL)
-			node_timing_resume(execution->run.timing, false);
+			query_timing_resume(execution->run.timing, false);
 		begin_part(execution);
 	}
 	finish_next(desc);

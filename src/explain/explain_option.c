@@ -124,7 +124,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		es->buffers = false;
 
 	/* now, so that the server's measurement does not include it */
-	node_timing_prepare(&option->options);
+	(void) node_timing_prepare(option->options.sampling == 1, false);
 	es->timing = false;
 	need_executor_hooks();
 	explain_at_work->option = option;

@@ -3,7 +3,7 @@
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 
 #include "explain/run_series.h"
-#include "explain/sampled_run.h"
+#include "explain/node_timing.h"
 
 typedef enum ExplainMethod
 {

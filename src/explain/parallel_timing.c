@@ -31,7 +31,6 @@ typedef struct SharedTiming
 	uint32		text_hash;		/* of the query; workers may execute others */
 	CallCost	cost;
 	bool		by_counter;
-	double		ticks_per_ns;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: the nodes,
 												 * then the uses of shared
 												 * subplans */
@@ -122,7 +121,6 @@ parallel_timing_share(QueryTiming *query)
 	shared->text_hash = text_hash(query->desc->sourceText);
 	shared->cost = query->cost;
 	shared->by_counter = timing_by_counter;
-	shared->ticks_per_ns = query->ticks_per_ns;
 
 	query->guc_nest_level = NewGUCNestLevel();
 	snprintf(value, sizeof(value), "%u", dsm_segment_handle(query->segment));
@@ -185,7 +183,7 @@ attach_in_worker(QueryDesc *desc)
 	query = plan_attach(desc, &shared->options);
 	query->segment = segment;
 	query->shared = shared;
-	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
+	query_set_cost(query, &shared->cost);
 	timed_in_worker = query;
 	if (query->watcher != NULL)
 		query->watcher->attached(query);

@@ -48,8 +48,10 @@ QueryTiming *timed_in_worker = NULL;
 const ExecutionWatcher *execution_watcher = NULL;
 
 void
-query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
+query_set_cost(QueryTiming *query, const CallCost *cost)
 {
+	double		ticks_per_ns = cost->ticks_per_ns;
+
 	query->cost = *cost;
 	query->ticks_per_ns = ticks_per_ns;
 	query->long_ticks = LONG_CALL_NS * ticks_per_ns;

@@ -17,6 +17,22 @@
 #include "explain/server_instr.h"
 #include "explain/timing_clock.h"
 
+#define NODE_SAMPLING_MAX	1000000
+
+/* Options for timing the plan nodes of an execution. */
+typedef struct NodeTimingOptions
+{
+	int			sampling;		/* one call in this many is timed, about; 1:
+								 * every call; 0: calls are only counted */
+	int			only_node;		/* plan_node_id of the only node; -1: all */
+	double		max_overhead;	/* limit of the time that counting and timing
+								 * may add, in percent of the elapsed time;
+								 * calls are timed more rarely to keep it */
+	bool		may_stop;		/* the reader may pause, or skip rows */
+	bool		no_workers;		/* no worker is started for a Gather */
+	bool		late;			/* attached while ExecutorRun() is active */
+} NodeTimingOptions;
+
 /*
  * Number of nodes below a node whose calls are counted together with its timed calls; more would
  * take too long.
@@ -322,7 +338,7 @@ extern const ExecutionWatcher *execution_watcher;
 /* The query that this process executes as a worker, while its memory exists. */
 extern QueryTiming *timed_in_worker;
 
-extern void query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns);
+extern void query_set_cost(QueryTiming *query, const CallCost *cost);
 
 /* To be called without delay before ExecutorRun(), after it, and after ExecutorFinish(). */
 extern void query_timing_start(QueryTiming *query);

@@ -6,7 +6,7 @@
 #include "lib/ilist.h"
 
 #include "compat.h"
-#include "explain/sampled_run.h"
+#include "explain/node_timing.h"
 
 /* Result of the draw for the statistics of plans.  Set by the execution sampler. */
 typedef struct ExecutionDraw

@@ -106,7 +106,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->format = format;
 
 	/* before planning, which then leaves the caches to the run */
-	node_timing_prepare(&query->options);
+	(void) node_timing_prepare(query->options.sampling == 1, false);
 	start = reference_ns();
 	query->query = plan_query_params(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 									 PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6),
