@@ -114,7 +114,7 @@ begin_workload(int64 rows, bool table)
 	if (table)
 		run_utility(psprintf("CREATE TEMPORARY TABLE " WORKLOAD_TABLE " AS SELECT i FROM %s AS i", series));
 	workload.query = plan_query(psprintf("SELECT pg_catalog.count(*) FROM %s",
-										 table ? "pg_temp." WORKLOAD_TABLE : series), false);
+										 table ? "pg_temp." WORKLOAD_TABLE : series), NULL, false);
 	return workload;
 }
 
@@ -330,8 +330,8 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	check_not_null(fcinfo, 2, "allow_writes");
 	if (!PG_ARGISNULL(3))
 		clock_sources = get_timing_clock_sources(PG_GETARG_ARRAYTYPE_P(3));
-	query = plan_query_params(text, PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
-							  PG_GETARG_BOOL(2));
+	query = plan_query(text, PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
+					   PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (clock_sources == NIL)	/* the current clock */
