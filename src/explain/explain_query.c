@@ -120,21 +120,11 @@ explain_series(ExplainedQuery *explained)
 	MemoryContextDelete(context);
 }
 
-static bool
-expect_node(PlanState *node, void *context)
-{
-	ExplainedQuery *explained = context;
-
-	explained->measured[node->plan->plan_node_id].there = true;
-	return planstate_tree_walker(node, expect_node, context);
-}
-
 static void
-expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
+expect_nodes(ExplainedQuery *explained, int n)
 {
-	explained->nmeasured = plan_node_ids(desc);
-	explained->measured = palloc0(sizeof(MeasuredNode) * explained->nmeasured);
-	(void) expect_node(desc->planstate, explained);
+	explained->nmeasured = n;
+	explained->measured = palloc0(sizeof(MeasuredNode) * n);
 }
 
 /* Returns NULL for a node that is not in the first run, because partitions were pruned there. */
@@ -194,8 +184,13 @@ isolated_finished(QueryDesc *desc, void *arg)
 	int			place = node_estimate_place(plan, id);
 	MeasuredNode *measured;
 
+	(void) desc;
 	if (explained->measured == NULL)
-		expect_nodes(explained, desc);
+	{
+		expect_nodes(explained, plan->nids);
+		for (int i = 0; i < plan->nids; i++)
+			explained->measured[i].there = plan->places[i] >= 0;
+	}
 	measured = measured_node(explained, id);
 	if (place < 0 || measured == NULL)
 		return;
@@ -276,8 +271,10 @@ explain_isolated(ExplainedQuery *explained)
 static bool
 take_server_times(PlanState *node, void *context)
 {
-	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
+	MeasuredNode *measured =
+		&((ExplainedQuery *) context)->measured[node->plan->plan_node_id];
 
+	measured->there = true;
 	if (node->instrument != NULL)
 		measured->leader = instr_end(node->instrument);
 	if (instr_nworkers(node) > 0)
@@ -291,7 +288,7 @@ take_server_times(PlanState *node, void *context)
 static void
 full_finished(QueryDesc *desc, void *arg)
 {
-	expect_nodes(arg, desc);
+	expect_nodes(arg, plan_node_ids(desc));
 	(void) take_server_times(desc->planstate, arg);
 }
 

@@ -1,6 +1,4 @@
 /*
- * Times nodes in parallel workers.
- *
  * The leader creates a segment of shared memory with the timing options and space for the workers'
  * results.  A setting, which every worker inherits from the leader, names the segment.
  */
@@ -88,7 +86,6 @@ create_segment(void *arg)
 void
 parallel_timing_share(QueryTiming *query)
 {
-	Size		size = shared_size(query);
 	SharedTiming *shared;
 	char		value[32];
 
@@ -103,7 +100,7 @@ parallel_timing_share(QueryTiming *query)
 		return;
 	dsm_unpin_mapping(query->segment);
 	query->shared = shared = dsm_segment_address(query->segment);
-	memset(shared, 0, size);
+	memset(shared, 0, shared_size(query));
 	shared->magic = SHARED_MAGIC;
 	shared->options.sampling = query->sampling;
 	shared->options.only_node = query->only_node;
@@ -159,13 +156,16 @@ parallel_timing_release(QueryTiming *query)
 }
 
 /* Attaches timers in a worker, but not to a query that a function executes. */
-static void
-attach_in_worker(QueryDesc *desc)
+void
+parallel_timing_join(QueryDesc *desc)
 {
-	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
+	dsm_segment *segment;
 	QueryTiming *query;
 	SharedTiming *shared;
 
+	if (worker_timing == NULL || worker_timing[0] == '\0' || timed_in_worker != NULL)
+		return;
+	segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
 	if (segment == NULL)
 		return;
 	shared = dsm_segment_address(segment);
@@ -213,13 +213,19 @@ record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes,
 		record_part(use, nodes[subplan->id].total_ns, record);
 }
 
-static void
-report_from_worker(QueryTiming *query)
+void
+parallel_timing_report(QueryDesc *desc)
 {
-	SharedTiming *shared = query->shared;
-	NodeRecord *records = &shared->records[ParallelWorkerNumber * records_of_worker(shared)];
-	NodeRecord *nodes = MemoryContextAllocZero(query->context, sizeof(NodeRecord) * query->nnodes);
+	QueryTiming *query = timed_in_worker;
+	SharedTiming *shared;
+	NodeRecord *records;
+	NodeRecord *nodes;
 
+	if (query == NULL || query->desc != desc)
+		return;
+	shared = query->shared;
+	records = &shared->records[ParallelWorkerNumber * records_of_worker(shared)];
+	nodes = MemoryContextAllocZero(query->context, sizeof(NodeRecord) * query->nnodes);
 	query_timing_stop(query);
 	for (int i = 0; i < Min(query->nnodes, shared->nnodes); i++)
 	{
@@ -251,20 +257,6 @@ report_from_worker(QueryTiming *query)
 		record_add(&records[shared->nnodes + i], &record, 1);
 	}
 	parallel_timing_release(query);
-}
-
-void
-parallel_timing_join(QueryDesc *desc)
-{
-	if (worker_timing != NULL && worker_timing[0] != '\0' && timed_in_worker == NULL)
-		attach_in_worker(desc);
-}
-
-void
-parallel_timing_report(QueryDesc *desc)
-{
-	if (timed_in_worker != NULL && timed_in_worker->desc == desc)
-		report_from_worker(timed_in_worker);
 }
 
 static void
