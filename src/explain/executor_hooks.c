@@ -1,8 +1,6 @@
 /*
- * Executor hooks: decides which executions of the server are timed by sampling.
- *
- * The first ExecutorRun() of an execution decides, because by then all hooks of ExecutorStart,
- * before and after ours, have set instrument_options.
+ * The first ExecutorRun() of an execution decides whether it is timed, because by then all hooks of
+ * ExecutorStart, before and after ours, have set instrument_options.
  */
 #include "postgres.h"
 
@@ -66,7 +64,6 @@ static const QueryDesc *observed_desc = NULL;
 static LongStatements long_statements;
 
 static ProcessUtility_hook_type previous_ProcessUtility = NULL;
-static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
@@ -79,7 +76,6 @@ static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
  * it.
  */
 static bool have_ProcessUtility = false;
-static bool have_ExecutorStart = false;
 static bool have_ExecutorRun = false;
 static bool have_ExecutorFinish = false;
 static bool have_ExecutorEnd = false;
@@ -102,7 +98,6 @@ do { \
 	} \
 } while (0)
 
-static void hooked_ExecutorStart(QueryDesc *desc, int eflags);
 static void hooked_ExecutorFinish(QueryDesc *desc);
 static void hooked_ExecutorEnd(QueryDesc *desc);
 
@@ -142,8 +137,6 @@ end_execution(void *arg)
 	dlist_delete(&execution->link);
 	if (dlist_is_empty(&executions) && execution_watcher == NULL)
 		GIVE_BACK_HOOK(ExecutorFinish);
-	if (explain_at_work != NULL && explain_at_work->execution == execution)
-		explain_at_work->execution = NULL;
 	if (execution->drawn.weight > 0 && execution->stop_ns == 0 && execution_sampler != NULL &&
 		ended_by_error(execution))
 		execution_sampler->failed(execution);
@@ -156,8 +149,7 @@ static bool
 is_replaced(const QueryDesc *desc, bool explained)
 {
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
-		return sampled_timing == SAMPLED_ON ||
-			(sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
+		return sampled_timing >= (explained ? SAMPLED_ON : SAMPLED_AUTO_EXPLAIN);
 	return sampled_counting && desc->instrument_options != 0;
 }
 
@@ -219,8 +211,6 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	execution->at_end.func = end_execution;
 	execution->at_end.arg = execution;
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
-	if (explained)
-		explain_at_work->execution = execution;
 	if (asked || drawn.nodes)
 		sampled_before_run(desc, &execution->run);
 	execution->attach_ns = (double) (reference_ns() - start_ns);
@@ -246,11 +236,9 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 		return;
 	}
 	explain.text = text;
-
 	explain.context = CurrentMemoryContext;
 	explain.marked_from = -1;
 	explain_at_work = &explain;
-	TAKE_HOOK(ExecutorStart);
 	TAKE_HOOK(ExecutorEnd);
 
 	PG_TRY();
@@ -265,25 +253,20 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	{
 		explain_at_work = outer;
 		if (outer == NULL)
-		{
-			GIVE_BACK_HOOK(ExecutorStart);
 			GIVE_BACK_HOOK(ExecutorEnd);
-		}
 	}
 	PG_END_TRY();
 }
 
 /*
  * Returns whether this is the execution of the explained statement, and not one by a function that
- * the planner, the arguments of EXECUTE or the start of the plan calls.  EXPLAIN starts the plan in
- * the memory context of its own call, and no function is executed in that context, because each has
- * its own.
+ * the planner, the arguments of EXECUTE or the plan calls.  EXPLAIN executes the plan in the memory
+ * context of its own call, and no function is executed in that context, because each has its own.
  */
 static bool
-is_explained(const QueryDesc *desc, int eflags)
+is_explained(const QueryDesc *desc)
 {
-	if (explain_at_work->desc != NULL || CurrentMemoryContext != explain_at_work->context ||
-		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+	if (explain_at_work->desc != NULL || CurrentMemoryContext != explain_at_work->context)
 		return false;
 	switch (desc->dest->mydest)
 	{
@@ -296,21 +279,6 @@ is_explained(const QueryDesc *desc, int eflags)
 		default:
 			return false;
 	}
-}
-
-static void
-hooked_ExecutorStart(QueryDesc *desc, int eflags)
-{
-	bool		explained = unlikely(explain_at_work != NULL) && is_explained(desc, eflags);
-
-	if (explained)
-	{
-		explain_at_work->desc = desc;
-		explain_at_work->execution = NULL;
-	}
-	NEXT(ExecutorStart) (desc, eflags);
-	if (explained)
-		explain_option_started(desc, sampled_timing != SAMPLED_OFF);
 }
 
 #if PG_VERSION_NUM >= 180000
@@ -382,27 +350,25 @@ end_part(TimedExecution *execution)
 	execution->under_way = false;
 }
 
-/* Calls the next hook, and before and after it the module that publishes running executions. */
+/*
+ * Calls the next hook of ExecutorRun(), or of ExecutorFinish() ("finishes"), and before and after
+ * it the module that publishes running executions.
+ */
 static void
-run_next(EXECUTOR_RUN_PARAMETERS)
+call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
+			 bool finishes)
 {
 	const ExecutionWatcher *watcher = execution_watcher;
+	int			entered = watcher->enter(desc);
 	volatile bool failed = true;
-	int			entered;
 
-	if (likely(watcher == NULL) || observed_desc == desc)
-	{
-		observed_desc = NULL;
-		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
-		return;
-	}
-	/* where AFTER triggers execute statements */
-	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
-		TAKE_HOOK(ExecutorFinish);
-	entered = watcher->enter(desc);
+	(void) execute_once;
 	PG_TRY();
 	{
-		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		if (finishes)
+			NEXT(ExecutorFinish) (desc);
+		else
+			NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		failed = false;
 	}
 	PG_FINALLY();
@@ -413,26 +379,38 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 }
 
 static void
+run_next(EXECUTOR_RUN_PARAMETERS)
+{
+	if (likely(execution_watcher == NULL) || observed_desc == desc)
+	{
+		observed_desc = NULL;
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		return;
+	}
+	/* where AFTER triggers execute statements */
+	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
+		TAKE_HOOK(ExecutorFinish);
+	call_watched(desc, direction, count, EXECUTE_ONCE, false);
+}
+
+static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
 	bool		is_short = false;
 	uint64		start_ticks;
 
+	if (unlikely(explain_at_work != NULL) && is_explained(desc))
+		explain_option_starts(desc, sampled_timing != SAMPLED_OFF);
 	if (unlikely(IsParallelWorker()))
 	{
 		parallel_timing_join(desc);
 		TAKE_HOOK(ExecutorFinish);
 	}
-	else if (desc->instrument_options == 0 && !desc->already_executed && plan_run_desc == NULL &&
-			 ScanDirectionIsForward(direction) &&
-			 (execution_sampler == NULL ||
-			  (explain_at_work == NULL && execution_sampler->passes(desc))))
-	{
-		run_next(EXECUTOR_RUN_ARGUMENTS);
-		return;
-	}
-	else
+	else if (desc->instrument_options != 0 || desc->already_executed || plan_run_desc != NULL ||
+			 !ScanDirectionIsForward(direction) ||
+			 (execution_sampler != NULL &&
+			  (explain_at_work != NULL || !execution_sampler->passes(desc))))
 		execution = before_run(desc, direction, count, EXECUTE_ONCE, &is_short);
 	if (likely(execution == NULL && !is_short))
 	{
@@ -453,32 +431,6 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	end_part(execution);
 }
 
-/* The same of ExecutorFinish(). */
-static void
-finish_next(QueryDesc *desc)
-{
-	const ExecutionWatcher *watcher = execution_watcher;
-	volatile bool failed = true;
-	int			entered;
-
-	if (watcher == NULL)
-	{
-		NEXT(ExecutorFinish) (desc);
-		return;
-	}
-	entered = watcher->enter(desc);
-	PG_TRY();
-	{
-		NEXT(ExecutorFinish) (desc);
-		failed = false;
-	}
-	PG_FINALLY();
-	{
-		watcher->leave(desc, entered, failed);
-	}
-	PG_END_TRY();
-}
-
 static void
 hooked_ExecutorFinish(QueryDesc *desc)
 {
@@ -490,7 +442,10 @@ hooked_ExecutorFinish(QueryDesc *desc)
 			query_timing_resume(execution->run.timing, false);
 		begin_part(execution);
 	}
-	finish_next(desc);
+	if (execution_watcher == NULL)
+		NEXT(ExecutorFinish) (desc);
+	else
+		call_watched(desc, NoMovementScanDirection, 0, false, true);
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_report(desc);
 	if (execution == NULL)
@@ -501,7 +456,7 @@ hooked_ExecutorFinish(QueryDesc *desc)
 		sampled_after_finish(desc, &execution->run);
 	if (execution->run.timing != NULL && execution->run.plan == NULL)
 	{
-		if (explain_at_work != NULL && explain_at_work->execution == execution)
+		if (explain_at_work != NULL && explain_at_work->desc == desc)
 			ereport(WARNING,
 					(errmsg("times of plan nodes are the server's, not estimated by sampling"),
 					 errdetail("Another extension replaces the functions of plan nodes.")));
@@ -509,8 +464,8 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	}
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)
 		execution_sampler->finished(execution);
-	if (explain_at_work != NULL && explain_at_work->execution == execution)
-		explain_option_finished();
+	if (explain_at_work != NULL && explain_at_work->desc == desc)
+		explain_option_finished(execution);
 }
 
 static void
@@ -544,9 +499,7 @@ assign_sampled_timing(int newval, void *extra)
 static void
 assign_sampled_counting(bool newval, void *extra)
 {
-	(void) extra;
-	if (newval)
-		executor_hooks_take();
+	assign_sampled_timing(newval ? SAMPLED_ON : SAMPLED_OFF, extra);
 }
 
 void

@@ -131,10 +131,11 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 }
 
 void
-explain_option_started(QueryDesc *desc, bool sampled)
+explain_option_starts(QueryDesc *desc, bool sampled)
 {
 	ExplainOption *option = explain_at_work->option;
 
+	explain_at_work->desc = desc;
 	if (option == NULL)
 		return;
 
@@ -149,8 +150,9 @@ explain_option_started(QueryDesc *desc, bool sampled)
 }
 
 void
-explain_option_finished(void)
+explain_option_finished(TimedExecution *execution)
 {
+	explain_at_work->execution = execution;
 }
 
 void
@@ -164,13 +166,10 @@ explain_option_ends(void)
 static const TimedExecution *
 printed_execution(const ExplainState *es, const PlannedStmt *plan)
 {
-	const TimedExecution *execution = explain_at_work == NULL || explain_at_work->es != es ?
-		NULL : explain_at_work->execution;
-
-	if (execution == NULL || execution->run.plan == NULL || execution->desc->plannedstmt != plan ||
-		!es->timing)
+	if (explain_at_work == NULL || explain_at_work->es != es ||
+		explain_at_work->execution == NULL || explain_at_work->desc->plannedstmt != plan || !es->timing)
 		return NULL;
-	return execution;
+	return explain_at_work->execution;
 }
 
 static void
@@ -248,18 +247,19 @@ take_hooks(void)
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
 void
-explain_option_started(QueryDesc *desc, bool sampled)
+explain_option_starts(QueryDesc *desc, bool sampled)
 {
-	(void) desc;
 	(void) sampled;
+	explain_at_work->desc = desc;
 }
 
 /* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
-explain_option_finished(void)
+explain_option_finished(TimedExecution *execution)
 {
 	ExplainState *es = explain_at_work->es;
 
+	explain_at_work->execution = execution;
 	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) == 0)
 		return;
 	if (es == NULL)
@@ -286,13 +286,13 @@ explain_option_ends(void)
 	TimedExecution *execution = explain_at_work->execution;
 	TimedPlan	timed;
 
-	if (es == NULL || !es->timing || execution == NULL || execution->run.plan == NULL)
+	if (es == NULL || !es->timing || execution == NULL)
 		return;
 	timed = timed_plan(execution);
 	if (explain_at_work->marked_from >= 0)
 	{
 		es->wal = false;
-		explain_put_margins(es, explain_at_work->marked_from, &timed, explain_at_work->markers);
+		explain_put_margins(es, explain_at_work->marked_from, &timed, &explain_at_work->markers);
 		explain_at_work->marked_from = -1;
 	}
 	explain_put_summary(es, &timed);

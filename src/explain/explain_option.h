@@ -15,11 +15,12 @@ typedef struct ExplainOption
 extern ExplainAtWork *explain_at_work;
 
 /*
- * Called when the execution of explain_at_work has started, when a timed one has finished, and
- * before it ends.  "sampled": sampling replaces timers that other extensions ask for.
+ * Called before the first ExecutorRun() of the explained plan, after its ExecutorFinish() if the
+ * plan was timed, and before its ExecutorEnd().  "sampled": sampling replaces timers that other
+ * extensions ask for.
  */
-extern void explain_option_started(QueryDesc *desc, bool sampled);
-extern void explain_option_finished(void);
+extern void explain_option_starts(QueryDesc *desc, bool sampled);
+extern void explain_option_finished(TimedExecution *execution);
 extern void explain_option_ends(void);
 
 /* Defines setting, option and hooks.  Calls need_hooks() when the functions above are needed. */

@@ -1,6 +1,4 @@
 /*
- * Timed plans in EXPLAIN's format.
- *
  * Before PostgreSQL 18, there is no hook to add lines to a node.  But EXPLAIN (WAL) prints the
  * number of WAL records of each node.  So each node gets a number of its own (a marker), which is
  * replaced in the output by the lines to add.
@@ -31,12 +29,7 @@
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
-/* Range of the markers in an output. */
-typedef struct Markers
-{
-	int64		base;			/* marker of node 0; 0: no markers */
-	int			nids;
-} Markers;
+static Markers no_markers = {0};
 
 static bool
 set_marker(PlanState *node, void *context)
@@ -49,8 +42,8 @@ set_marker(PlanState *node, void *context)
 	return planstate_tree_walker(node, set_marker, context);
 }
 
-static Markers
-set_markers(QueryDesc *desc)
+Markers
+explain_set_markers(QueryDesc *desc)
 {
 	Markers		markers = {.nids = plan_node_ids(desc)};
 
@@ -58,20 +51,6 @@ set_markers(QueryDesc *desc)
 															  MARKER_BASE / 2) * 2;
 	(void) set_marker(desc->planstate, &markers);
 	return markers;
-}
-
-int64
-explain_set_markers(QueryDesc *desc)
-{
-	return set_markers(desc).base;
-}
-
-static void
-clear_markers(QueryDesc *desc)
-{
-	Markers		none = {0};
-
-	(void) set_marker(desc->planstate, &none);
 }
 
 static bool
@@ -145,25 +124,10 @@ explain_relation(const Plan *plan, const List *rtable)
 	Index		rti = 0;
 	RangeTblEntry *rte;
 
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-		case T_ForeignScan:
-		case T_CustomScan:
-			rti = ((const Scan *) plan)->scanrelid;
-			break;
-		case T_ModifyTable:
-			rti = ((const ModifyTable *) plan)->nominalRelation;
-			break;
-		default:
-			break;
-	}
+	if (plan_shape_of(plan)->scans_relation)
+		rti = ((const Scan *) plan)->scanrelid;
+	else if (IsA(plan, ModifyTable))
+		rti = ((const ModifyTable *) plan)->nominalRelation;
 	if (rti == 0)
 		return InvalidOid;
 	rte = rt_fetch(rti, rtable);
@@ -240,14 +204,14 @@ read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 PlanNodeInfo *
 explain_nodes(QueryDesc *desc, int *n)
 {
-	Markers		markers = set_markers(desc);
+	Markers		markers = explain_set_markers(desc);
 	NodeList	list = {.rtable = desc->plannedstmt->rtable};
 
 	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
 	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
 	(void) list_node(desc->planstate, &list);
 	read_nodes(desc, &list, &markers);
-	clear_markers(desc);
+	(void) set_marker(desc->planstate, &no_markers);
 	*n = list.n;
 	return list.nodes;
 }
@@ -486,7 +450,7 @@ char *
 explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 {
 	ExplainState *es = new_explain_state(format);
-	Markers		markers = set_markers(desc);
+	Markers		markers = explain_set_markers(desc);
 	char	   *result;
 
 	node_timing_show(desc, timed->estimate);
@@ -499,8 +463,7 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	es->wal = false;
 	ExplainPropertyFloat("Planning Time", "ms", timed->planning_ms, 3, es);
 	ExplainPrintTriggers(es, desc);
-	if (es->costs)
-		ExplainPrintJITSummary(es, desc);
+	ExplainPrintJITSummary(es, desc);
 
 	/* before the execution time, as in EXPLAIN */
 	explain_put_summary(es, timed);
@@ -508,16 +471,15 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	ExplainCloseGroup("Query", NULL, true, es);
 	ExplainEndOutput(es);
 	result = replace_markers(es->str->data, timed, format, &markers);
-	clear_markers(desc);
+	(void) set_marker(desc->planstate, &no_markers);
 	return result;
 }
 
 void
-explain_put_margins(ExplainState *es, int from, const TimedPlan *timed, int64 markers)
+explain_put_margins(ExplainState *es, int from, const TimedPlan *timed, const Markers *markers)
 {
-	Markers		set = {.base = markers, .nids = timed->estimate->nids};
 	bool		ends_line = es->str->data[es->str->len - 1] == '\n';
-	char	   *text = replace_markers(es->str->data + from, timed, es->format, &set);
+	char	   *text = replace_markers(es->str->data + from, timed, es->format, markers);
 
 	es->str->len = from;
 	appendStringInfoString(es->str, text);

@@ -30,7 +30,9 @@ typedef struct PlanShape
 	InputReading inputs;
 	bool		gathers;		/* its inputs are also executed in workers */
 	bool		counts_rows;	/* may count rows that it does not return */
-
+	bool		scans_relation; /* it is a Scan, with a relation or without */
+	bool		end_shows;		/* its state shows the end, see
+								 * plan_is_at_end() */
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
 								 * many rows, or wait */

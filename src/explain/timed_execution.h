@@ -6,6 +6,7 @@
 #include "lib/ilist.h"
 
 #include "compat.h"
+#include "explain/explain_output.h"
 #include "explain/node_timing.h"
 
 /* Result of the draw for the statistics of plans.  Set by the execution sampler. */
@@ -44,12 +45,12 @@ typedef struct ExplainAtWork
 	ExplainState *es;			/* NULL: not known */
 	QueryDesc  *desc;			/* plan that is being executed and printed,
 								 * one of possibly several; NULL: none */
-	TimedExecution *execution;	/* its execution, if timed */
+	TimedExecution *execution;	/* its execution, if timed and finished */
 	struct ExplainOption *option;	/* NULL: none of clocktiming */
 	int			marked_from;	/* before 18: position in the output after
 								 * which markers may be printed; -1: no
 								 * markers */
-	int64		markers;		/* base of the markers */
+	Markers		markers;
 } ExplainAtWork;
 
 #endif							/* CLOCKTIMING_TIMED_EXECUTION_H */
