@@ -37,8 +37,8 @@ set_marker(PlanState *node, void *context)
 	const Markers *markers = context;
 
 	if (node->instrument != NULL)
-		instr_set_wal_records(node->instrument, markers->base == 0 ? 0 :
-							  markers->base + node->plan->plan_node_id);
+		instr_wal_records(node->instrument) =
+			markers->base == 0 ? 0 : markers->base + node->plan->plan_node_id;
 	return planstate_tree_walker(node, set_marker, context);
 }
 
