@@ -57,9 +57,6 @@ const ExecutionSampler *execution_sampler = NULL;
 /* Timed executions whose query memory exists. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
-/* Execution that plan_run() is about to begin.  Its observer alone installs wrappers. */
-static const QueryDesc *observed_desc = NULL;
-
 /* Statements that took long although the planner expected few calls. */
 static LongStatements long_statements;
 
@@ -237,7 +234,6 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	}
 	explain.text = text;
 	explain.context = CurrentMemoryContext;
-	explain.marked_from = -1;
 	explain_at_work = &explain;
 	TAKE_HOOK(ExecutorEnd);
 
@@ -266,19 +262,14 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 static bool
 is_explained(const QueryDesc *desc)
 {
-	if (explain_at_work->desc != NULL || CurrentMemoryContext != explain_at_work->context)
-		return false;
-	switch (desc->dest->mydest)
-	{
-		case DestNone:
-		case DestIntoRel:
+	CommandDest dest = desc->dest->mydest;
+
 #if PG_VERSION_NUM >= 170000
-		case DestExplainSerialize:
+	if (dest == DestExplainSerialize)
+		dest = DestNone;
 #endif
-			return true;
-		default:
-			return false;
-	}
+	return explain_at_work->desc == NULL && CurrentMemoryContext == explain_at_work->context &&
+		(dest == DestNone || dest == DestIntoRel);
 }
 
 #if PG_VERSION_NUM >= 180000
@@ -302,18 +293,6 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 {
 	TimedExecution *execution;
 
-	if (plan_run_desc != NULL)
-	{
-		bool		is_this = plan_run_desc == desc;
-
-		/* NULL also if it was set for an execution that failed before this */
-		plan_run_desc = NULL;
-		if (is_this)
-		{
-			observed_desc = desc;
-			return NULL;
-		}
-	}
 	if (desc->already_executed)
 	{
 		execution = execution_of(desc);
@@ -381,9 +360,8 @@ call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execut
 static void
 run_next(EXECUTOR_RUN_PARAMETERS)
 {
-	if (likely(execution_watcher == NULL) || observed_desc == desc)
+	if (likely(execution_watcher == NULL))
 	{
-		observed_desc = NULL;
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
@@ -400,6 +378,18 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	bool		is_short = false;
 	uint64		start_ticks;
 
+	if (unlikely(plan_run_desc != NULL))
+	{
+		bool		observed = plan_run_desc == desc;
+
+		/* NULL also if it was set for an execution that failed before this */
+		plan_run_desc = NULL;
+		if (observed)
+		{
+			NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+			return;
+		}
+	}
 	if (unlikely(explain_at_work != NULL) && is_explained(desc))
 		explain_option_starts(desc, sampled_timing != SAMPLED_OFF);
 	if (unlikely(IsParallelWorker()))
@@ -407,7 +397,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 		parallel_timing_join(desc);
 		TAKE_HOOK(ExecutorFinish);
 	}
-	else if (desc->instrument_options != 0 || desc->already_executed || plan_run_desc != NULL ||
+	else if (desc->instrument_options != 0 || desc->already_executed ||
 			 !ScanDirectionIsForward(direction) ||
 			 (execution_sampler != NULL &&
 			  (explain_at_work != NULL || !execution_sampler->passes(desc))))
@@ -465,7 +455,7 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)
 		execution_sampler->finished(execution);
 	if (explain_at_work != NULL && explain_at_work->desc == desc)
-		explain_option_finished(execution);
+		explain_option_finished(&execution->run);
 }
 
 static void
@@ -476,7 +466,7 @@ hooked_ExecutorEnd(QueryDesc *desc)
 		explain_option_ends();
 		/* the plan is freed with the query's memory; another one may follow */
 		explain_at_work->desc = NULL;
-		explain_at_work->execution = NULL;
+		explain_at_work->run = NULL;
 	}
 	NEXT(ExecutorEnd) (desc);
 }

@@ -1,12 +1,7 @@
 /*
- * EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the output.
- *
- * The options exist on PostgreSQL 18 and later.  The server executes EXPLAIN (ANALYZE,
- * CLOCK_SAMPLING 64) with es->timing switched off, so that it only counts rows.  The plan is timed
- * by sampling, and es->timing is switched on before the server prints the times.
- *
- * EXPLAIN prints that times were sampled, for whatever reason they were, and the margins if the
- * user wants them.  On 18 the server's hooks print them, before that explain_output.c.
+ * The options exist on PostgreSQL 18 and later.  While the server executes EXPLAIN (ANALYZE,
+ * CLOCK_SAMPLING 64), es->timing is off, so that it only counts rows; when it prints the times, it
+ * is on.  The server's hooks print the margins; before 18, explain_output.c does.
  */
 #include "postgres.h"
 
@@ -19,7 +14,6 @@
 
 #include "compat.h"
 #include "explain/explain_option.h"
-#include "explain/explain_output.h"
 
 ExplainAtWork *explain_at_work = NULL;
 
@@ -28,12 +22,12 @@ static void (*need_executor_hooks) (void);
 static bool show_margins = false;
 
 static TimedPlan
-timed_plan(const TimedExecution *execution)
+timed_plan(const SampledRun *run)
 {
 	return (TimedPlan)
 	{
-		.estimate = execution->run.plan, .method = "sampling",
-			.sampling = execution->run.options.sampling, .plain_ms = NAN
+		.estimate = run->plan, .method = "sampling", .sampling = run->options.sampling,
+			.plain_ms = NAN
 	};
 }
 
@@ -150,9 +144,9 @@ explain_option_starts(QueryDesc *desc, bool sampled)
 }
 
 void
-explain_option_finished(TimedExecution *execution)
+explain_option_finished(SampledRun *run)
 {
-	explain_at_work->execution = execution;
+	explain_at_work->run = run;
 }
 
 void
@@ -162,28 +156,29 @@ explain_option_ends(void)
 		explain_at_work->es->timing = false;
 }
 
-/* Returns the execution whose plan is being printed, or NULL if it was not timed. */
-static const TimedExecution *
-printed_execution(const ExplainState *es, const PlannedStmt *plan)
+/* Returns the timing of the plan that is being printed, or NULL if it was not timed. */
+static const SampledRun *
+printed_run(const ExplainState *es, const PlannedStmt *plan)
 {
-	if (explain_at_work == NULL || explain_at_work->es != es ||
-		explain_at_work->execution == NULL || explain_at_work->desc->plannedstmt != plan || !es->timing)
+	if (explain_at_work == NULL || explain_at_work->es != es || explain_at_work->run == NULL ||
+		explain_at_work->desc->plannedstmt != plan || !es->timing)
 		return NULL;
-	return explain_at_work->execution;
+	return explain_at_work->run;
 }
 
 static void
 option_per_node(PlanState *node, List *ancestors, const char *relationship,
 				const char *plan_name, ExplainState *es)
 {
-	const TimedExecution *execution;
+	const SampledRun *run;
 
 	if (previous_per_node != NULL)
 		previous_per_node(node, ancestors, relationship, plan_name, es);
-	execution = printed_execution(es, node->state->es_plannedstmt);
-	if (execution != NULL && (show_margins || explain_at_work->option != NULL))
+	run = printed_run(es, node->state->es_plannedstmt);
+	if (run != NULL && (show_margins || explain_at_work->option != NULL))
 	{
-		const NodeEstimate *estimate = node_timing_estimate(execution->run.plan, node);
+		const NodeEstimate *estimate =
+			node_estimate(run->plan, node->plan->plan_node_id);
 
 		if (estimate != NULL)
 			explain_put_node(es, estimate);
@@ -194,14 +189,14 @@ static void
 option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
 				const char *text, ParamListInfo params, QueryEnvironment *env)
 {
-	const TimedExecution *execution;
+	const SampledRun *run;
 
 	if (previous_per_plan != NULL)
 		previous_per_plan(plan, into, es, text, params, env);
-	execution = printed_execution(es, plan);
-	if (execution != NULL)
+	run = printed_run(es, plan);
+	if (run != NULL)
 	{
-		TimedPlan	timed = timed_plan(execution);
+		TimedPlan	timed = timed_plan(run);
 
 		if (es->summary || explain_at_work->option == NULL)
 			explain_put_summary(es, &timed);
@@ -255,11 +250,11 @@ explain_option_starts(QueryDesc *desc, bool sampled)
 
 /* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
-explain_option_finished(TimedExecution *execution)
+explain_option_finished(SampledRun *run)
 {
 	ExplainState *es = explain_at_work->es;
 
-	explain_at_work->execution = execution;
+	explain_at_work->run = run;
 	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) == 0)
 		return;
 	if (es == NULL)
@@ -283,17 +278,16 @@ void
 explain_option_ends(void)
 {
 	ExplainState *es = explain_at_work->es;
-	TimedExecution *execution = explain_at_work->execution;
 	TimedPlan	timed;
 
-	if (es == NULL || !es->timing || execution == NULL)
+	if (es == NULL || !es->timing || explain_at_work->run == NULL)
 		return;
-	timed = timed_plan(execution);
-	if (explain_at_work->marked_from >= 0)
+	timed = timed_plan(explain_at_work->run);
+	if (explain_at_work->markers.base != 0)
 	{
 		es->wal = false;
 		explain_put_margins(es, explain_at_work->marked_from, &timed, &explain_at_work->markers);
-		explain_at_work->marked_from = -1;
+		explain_at_work->markers.base = 0;
 	}
 	explain_put_summary(es, &timed);
 }

@@ -2,15 +2,29 @@
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
-#include "executor/execdesc.h"
-
-#include "explain/timed_execution.h"
+#include "explain/explain_output.h"
+#include "explain/node_timing.h"
 
 typedef struct ExplainOption
 {
 	const char *name;			/* name of the option that was given first */
 	NodeTimingOptions options;
 } ExplainOption;
+
+/* State of the EXPLAIN statement that is being executed. */
+typedef struct ExplainAtWork
+{
+	const char *text;			/* text of the statement */
+	MemoryContext context;		/* context in which EXPLAIN executes its plans */
+	ExplainState *es;			/* NULL: not known */
+	QueryDesc  *desc;			/* plan that is being executed and printed,
+								 * one of possibly several; NULL: none */
+	SampledRun *run;			/* its timing, after the execution; or NULL */
+	ExplainOption *option;	/* NULL: none of clocktiming */
+	Markers		markers;		/* before 18 */
+	int			marked_from;	/* position in the output after which markers
+								 * may be printed */
+} ExplainAtWork;
 
 extern ExplainAtWork *explain_at_work;
 
@@ -20,7 +34,7 @@ extern ExplainAtWork *explain_at_work;
  * extensions ask for.
  */
 extern void explain_option_starts(QueryDesc *desc, bool sampled);
-extern void explain_option_finished(TimedExecution *execution);
+extern void explain_option_finished(SampledRun *run);
 extern void explain_option_ends(void);
 
 /* Defines setting, option and hooks.  Calls need_hooks() when the functions above are needed. */

@@ -391,16 +391,16 @@ static void
 append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat format,
 			int indent)
 {
-	int			place = node_estimate_place(timed->estimate, id);
+	const NodeEstimate *node = node_estimate(timed->estimate, id);
 	ExplainState *es;
 
-	if (place < 0)
+	if (node == NULL)
 		return;
 	es = new_explain_state(format);
 	es->indent = indent;
 	/* not the first key of its group, so that a comma comes before it */
 	es->grouping_stack = list_make1_int(1);
-	explain_put_node(es, &timed->estimate->nodes[place]);
+	explain_put_node(es, node);
 	appendStringInfoString(output, es->str->data);
 	pfree(es->str->data);
 	pfree(es);

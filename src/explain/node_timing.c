@@ -119,9 +119,9 @@ node_estimate_place(const PlanEstimate *plan, int id)
 }
 
 NodeEstimate *
-node_timing_estimate(const PlanEstimate *plan, PlanState *node)
+node_estimate(const PlanEstimate *plan, int id)
 {
-	int			place = node_estimate_place(plan, node->plan->plan_node_id);
+	int			place = node_estimate_place(plan, id);
 
 	return place < 0 ? NULL : &plan->nodes[place];
 }
@@ -130,7 +130,7 @@ static bool
 show_node(PlanState *node, void *context)
 {
 	const PlanEstimate *plan = context;
-	const NodeEstimate *estimate = node_timing_estimate(plan, node);
+	const NodeEstimate *estimate = node_estimate(plan, node->plan->plan_node_id);
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{

@@ -68,8 +68,8 @@ extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRe
 /* Writes the estimates into the server's instrumentation, if any, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 
-/* Return a plan_node_id's place in the plan, -1 if none; the estimate of a node. */
+/* Return a plan_node_id's place in the plan, -1 if none; and its estimate, or NULL. */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
-extern NodeEstimate *node_timing_estimate(const PlanEstimate *plan, PlanState *node);
+extern NodeEstimate *node_estimate(const PlanEstimate *plan, int id);
 
 #endif							/* CLOCKTIMING_NODE_TIMING_H */

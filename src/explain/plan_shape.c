@@ -84,12 +84,6 @@ plan_shape_of(const Plan *plan)
 	return &unknown_shape;
 }
 
-const PlanShape *
-plan_shape(const PlanState *node)
-{
-	return plan_shape_of(node->plan);
-}
-
 InputReading
 plan_input_reading(const PlanState *node, const PlanState *input)
 {

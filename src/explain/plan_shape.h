@@ -38,9 +38,9 @@ typedef struct PlanShape
 								 * many rows, or wait */
 } PlanShape;
 
-/* Return the entry of a node's type, or one that says that nothing is known. */
-extern const PlanShape *plan_shape(const PlanState *node);
+/* Returns the entry of a node's type, or one that says that nothing is known. */
 extern const PlanShape *plan_shape_of(const Plan *plan);
+#define plan_shape(node) plan_shape_of((node)->plan)
 
 /* Returns how a node reads one of its inputs.  Subplans of expressions are no inputs. */
 extern InputReading plan_input_reading(const PlanState *node, const PlanState *input);
