@@ -40,7 +40,6 @@ typedef struct ExplainedQuery
 	int			nmeasured;
 	double		full_ms;		/* duration of the run that the server times */
 	RunSeries	series;			/* several runs */
-	MemoryContext series_context;	/* memory context of the sums */
 } ExplainedQuery;
 
 /*

@@ -68,7 +68,8 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 	/* earlier runs may have had fewer nodes because of pruning */
 	if (plan->nids > series->nids)
 	{
-		NodeSeries *nodes = palloc0(sizeof(NodeSeries) * plan->nids);
+		NodeSeries *nodes = MemoryContextAllocZero(series->context,
+												   sizeof(NodeSeries) * plan->nids);
 
 		if (series->nodes != NULL)
 			memcpy(nodes, series->nodes, sizeof(NodeSeries) * series->nids);
