@@ -1,4 +1,3 @@
-/* Makes a plan's estimates from counts and timed calls. */
 #include "postgres.h"
 
 #include <math.h>
@@ -7,7 +6,6 @@
 
 #include "core/stats.h"
 #include "explain/call_samples.h"
-#include "explain/plan_attach.h"
 #include "explain/plan_record.h"
 
 /* Returns the number of rows that a node has returned. */

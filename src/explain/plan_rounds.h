@@ -52,14 +52,12 @@ typedef struct PlanRounds
 
 /*
  * Executes the query in turn in each mode, "block" times in succession, and discards its output.
- * Stops when the margins of the undisturbed and of the typical overhead are below 2 % of it and
- * undisturbed executions have been seen, or when the time is used up.  The overhead is that of the
- * first mode with timers over the mode before it.
+ * Stops when the overhead of the first mode with timers over the mode before it is known to 2 %, or
+ * when the time is used up.  doc/clocks.md describes the method.
  *
- * Blocks are shorter if there is no time for twenty rounds.  Before the rounds there are two
- * executions that do not count, unless they are long compared with the duration.  No execution
- * begins after the end of the duration, so that the only round may lack modes.  With by_statement,
- * the query is parsed, planned and executed each time.
+ * Blocks are shorter if there is no time for twenty rounds.  No execution begins after the end of
+ * the duration, so that the only round may lack modes.  With by_statement, the query is parsed,
+ * planned and executed each time.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
 							   int block, double duration_s, bool by_statement,
@@ -82,8 +80,7 @@ typedef struct Estimate
 
 /*
  * Returns the duration of an execution in one mode, in ms; NaN if there is none.  It is the mean of
- * the fastest fiftieth of its executions, or of five.  Disturbances only ever slow an execution
- * down, so the fastest are undisturbed.  The mean of several varies less than the minimum.
+ * the fastest fiftieth of its executions, or of five, because disturbances only slow them down.
  */
 extern double rounds_ms(const PlanRounds *rounds, int mode);
 

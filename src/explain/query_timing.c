@@ -1,4 +1,3 @@
-/* State of a timed plan: the run as a whole. */
 #include "postgres.h"
 
 #include "access/parallel.h"

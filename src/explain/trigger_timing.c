@@ -1,4 +1,3 @@
-/* Times a sample of the firings of triggers. */
 #include "postgres.h"
 
 #include "catalog/pg_trigger.h"
