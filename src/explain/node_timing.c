@@ -65,15 +65,6 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	return query;
 }
 
-/* A NodeRecorder: makes a node's estimate, including what workers have reported. */
-static void
-record_at_end(NodeTiming *t, NodeEstimate *estimate, void *arg)
-{
-	(void) arg;
-	record_estimate(t, parallel_timing_workers(t->query), parallel_timing_records(t->query),
-					estimate);
-}
-
 static void
 check_for_interrupts(void)
 {
@@ -81,12 +72,13 @@ check_for_interrupts(void)
 }
 
 PlanEstimate *
-node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void *arg)
+node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg)
 {
 	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
+	const NodeRecord *workers = parallel_timing_records(query);
 
 	plan->nnodes = query->nplaces;
-	plan->nworkers = nworkers;
+	plan->nworkers = recorder == NULL && workers != NULL ? query->nworkers : 0;
 	plan->nparts = query->nparts;
 	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
 	plan->nids = query->nnodes;
@@ -101,10 +93,12 @@ node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void
 		NodeTiming *t = query->nodes[i];
 
 		plan->places[i] = t == NULL ? -1 : t->place;
-		if (t != NULL)
+		if (t != NULL && recorder != NULL)
 			recorder(t, &plan->nodes[t->place], arg);
+		else if (t != NULL)
+			record_estimate(t, plan->nworkers, workers, &plan->nodes[t->place]);
 	}
-	record_parts(query, parallel_timing_records(query), plan);
+	record_parts(query, workers, plan);
 	record_outside(query, plan);
 	triggers_add_costs(query, plan);
 	plan->check = check_for_interrupts;
@@ -184,7 +178,7 @@ sampled_after_finish(QueryDesc *desc, void *arg)
 	triggers_show(query);
 	if (query->root->kind != NODE_SAMPLED || query->root->begun)
 	{
-		run->plan = node_timing_record(query, parallel_timing_workers(query), record_at_end, NULL);
+		run->plan = node_timing_record(query, NULL, NULL);
 		/* auto_explain may print it when the execution ends */
 		node_timing_show(desc, run->plan);
 	}

@@ -60,10 +60,9 @@ typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
 
 /*
  * Returns the estimates of all nodes, in CurrentMemoryContext, by what the recorder says of each.
- * "nworkers" is the number of workers whose reports count.
+ * NULL: at the end of the execution, including the reports of workers.
  */
-extern PlanEstimate *node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder,
-										void *arg);
+extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg);
 
 /* Writes the estimates into the server's instrumentation, if any, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);

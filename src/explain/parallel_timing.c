@@ -125,12 +125,6 @@ parallel_timing_share(QueryTiming *query)
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
-int
-parallel_timing_workers(const QueryTiming *query)
-{
-	return query->shared == NULL ? 0 : query->shared->nworkers;
-}
-
 const NodeRecord *
 parallel_timing_records(const QueryTiming *query)
 {

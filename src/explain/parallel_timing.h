@@ -8,10 +8,9 @@
 extern void parallel_timing_share(QueryTiming *query);
 
 /*
- * Return the number of workers that may have reported, and their records: for each worker those of
- * the nodes and of the uses of shared subplans.  0 and NULL if nothing was published.
+ * Returns what the workers have reported: for each of query->nworkers the records of the nodes and
+ * of the uses of shared subplans.  NULL if nothing was published.
  */
-extern int	parallel_timing_workers(const QueryTiming *query);
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
 /* Ends the publication; no further workers will start.  Publications are nested like executions. */

@@ -140,12 +140,6 @@ agg_sorts(const AggState *agg)
 }
 
 bool
-plan_works_after(const PlanState *node, double rows)
-{
-	return IsA(node, SortState) || plan_works_between(node, rows);
-}
-
-bool
 plan_works_between(const PlanState *node, double rows)
 {
 	const HashJoinTable table = IsA(node, HashState) ? ((const HashState *) node)->hashtable : NULL;

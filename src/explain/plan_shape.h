@@ -48,10 +48,9 @@ extern InputReading plan_input_reading(const PlanState *node, const PlanState *i
 extern bool plan_calls_vary(const PlanState *node);
 
 /*
- * Return whether a node may work for long by itself after the last call of its input, and between
- * two calls, if the input has returned "rows" rows; for example because it writes to disk.
+ * Returns whether a node may work for long by itself between two calls of its input, if this has
+ * returned "rows" rows; for example because it writes to disk.  A Sort also does after the last.
  */
-extern bool plan_works_after(const PlanState *node, double rows);
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*

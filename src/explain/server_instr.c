@@ -122,12 +122,6 @@ instr_add_removed(NodeInstr *instr, const double removed[2])
 }
 
 void
-instr_forget_removed(NodeInstr *instr)
-{
-	instr->nfiltered1 = instr->nfiltered2 = 0;
-}
-
-void
 instr_common_set_timer(Instrumentation *instr, bool need)
 {
 	instr->need_timer = need;

@@ -69,7 +69,7 @@ extern void instr_show(NodeInstr *instr, double rows, double loops,
 /* Add to rows and loops, with times of 0; add to removed rows; set these to 0. */
 extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
-extern void instr_forget_removed(NodeInstr *instr);
+#define instr_forget_removed(instr) ((instr)->nfiltered1 = (instr)->nfiltered2 = 0)
 
 /* Sets whether the server reads the clock at each call of a node, or firing of a trigger. */
 extern void instr_common_set_timer(Instrumentation *instr, bool need);

@@ -396,7 +396,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 
 		query->stop_ticks = now_ticks();
 		query->stop_ns = reference_ns();
-		plan = node_timing_record(query, 0, estimate_so_far, in_call);
+		plan = node_timing_record(query, estimate_so_far, in_call);
 		for (int i = 0; i < query->nnodes; i++)
 		{
 			const NodeTiming *node = query->nodes[i];
