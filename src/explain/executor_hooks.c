@@ -391,7 +391,10 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 		}
 	}
 	if (unlikely(explain_at_work != NULL) && is_explained(desc))
-		explain_option_starts(desc, sampled_timing != SAMPLED_OFF);
+	{
+		explain_at_work->desc = desc;
+		explain_option_starts(sampled_timing != SAMPLED_OFF);
+	}
 	if (unlikely(IsParallelWorker()))
 	{
 		parallel_timing_join(desc);
@@ -455,7 +458,10 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)
 		execution_sampler->finished(execution);
 	if (explain_at_work != NULL && explain_at_work->desc == desc)
-		explain_option_finished(&execution->run);
+	{
+		explain_at_work->run = &execution->run;
+		explain_option_finished();
+	}
 }
 
 static void

@@ -21,23 +21,12 @@ static void (*need_executor_hooks) (void);
 
 static bool show_margins = false;
 
-static TimedPlan
-timed_plan(const SampledRun *run)
-{
-	return (TimedPlan)
-	{
-		.estimate = run->plan, .method = "sampling", .sampling = run->options.sampling,
-			.plain_ms = NAN
-	};
-}
-
 #if PG_VERSION_NUM >= 180000
 
 static int	extension_id = -1;
 
 static explain_validate_options_hook_type previous_validate = NULL;
 static explain_per_node_hook_type previous_per_node = NULL;
-static explain_per_plan_hook_type previous_per_plan = NULL;
 
 static void
 warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
@@ -125,17 +114,16 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 }
 
 void
-explain_option_starts(QueryDesc *desc, bool sampled)
+explain_option_starts(bool sampled)
 {
 	ExplainOption *option = explain_at_work->option;
 
-	explain_at_work->desc = desc;
 	if (option == NULL)
 		return;
 
 	/* from here on, es->timing is for the serialization and for printing */
 	explain_at_work->es->timing = true;
-	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
+	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
 		warn_no_effect(option, "Another extension requests timers for all plan nodes.",
 					   gettext_noop("If it is auto_explain, set clocktiming.sampled_timing to auto_explain."));
@@ -143,67 +131,25 @@ explain_option_starts(QueryDesc *desc, bool sampled)
 	}
 }
 
-void
-explain_option_finished(SampledRun *run)
-{
-	explain_at_work->run = run;
-}
-
-void
-explain_option_ends(void)
-{
-	if (explain_at_work->option != NULL)
-		explain_at_work->es->timing = false;
-}
-
-/* Returns the timing of the plan that is being printed, or NULL if it was not timed. */
-static const SampledRun *
-printed_run(const ExplainState *es, const PlannedStmt *plan)
-{
-	if (explain_at_work == NULL || explain_at_work->es != es || explain_at_work->run == NULL ||
-		explain_at_work->desc->plannedstmt != plan || !es->timing)
-		return NULL;
-	return explain_at_work->run;
-}
-
 static void
 option_per_node(PlanState *node, List *ancestors, const char *relationship,
 				const char *plan_name, ExplainState *es)
 {
-	const SampledRun *run;
+	const ExplainAtWork *explain = explain_at_work;
+	const NodeEstimate *estimate;
 
 	if (previous_per_node != NULL)
 		previous_per_node(node, ancestors, relationship, plan_name, es);
-	run = printed_run(es, node->state->es_plannedstmt);
-	if (run != NULL && (show_margins || explain_at_work->option != NULL))
-	{
-		const NodeEstimate *estimate =
-			node_estimate(run->plan, node->plan->plan_node_id);
-
-		if (estimate != NULL)
-			explain_put_node(es, estimate);
-	}
-}
-
-static void
-option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
-				const char *text, ParamListInfo params, QueryEnvironment *env)
-{
-	const SampledRun *run;
-
-	if (previous_per_plan != NULL)
-		previous_per_plan(plan, into, es, text, params, env);
-	run = printed_run(es, plan);
-	if (run != NULL)
-	{
-		TimedPlan	timed = timed_plan(run);
-
-		if (es->summary || explain_at_work->option == NULL)
-			explain_put_summary(es, &timed);
-	}
-	else if (explain_at_work != NULL && explain_at_work->es == es &&
-			 explain_at_work->option != NULL && explain_at_work->desc == NULL)
-		warn_no_effect(explain_at_work->option, "Another extension has executed the plan by itself.", NULL);
+	if (explain == NULL || explain->es != es || (explain->option == NULL && !show_margins))
+		return;
+	if (explain->desc == NULL && explain->option != NULL && ancestors == NIL)
+		warn_no_effect(explain->option, "Another extension has executed the plan by itself.", NULL);
+	if (explain->run == NULL || explain->desc->plannedstmt != node->state->es_plannedstmt ||
+		!es->timing)
+		return;
+	estimate = node_estimate(explain->run->plan, node->plan->plan_node_id);
+	if (estimate != NULL)
+		explain_put_node(es, estimate);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -234,27 +180,18 @@ take_hooks(void)
 
 	TAKE_OPTION_HOOK(explain_validate_options_hook, validate);
 	TAKE_OPTION_HOOK(explain_per_node_hook, per_node);
-	TAKE_OPTION_HOOK(explain_per_plan_hook, per_plan);
 }
 
 #else
 
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
-void
-explain_option_starts(QueryDesc *desc, bool sampled)
-{
-	(void) sampled;
-	explain_at_work->desc = desc;
-}
-
 /* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
-explain_option_finished(SampledRun *run)
+explain_option_finished(void)
 {
 	ExplainState *es = explain_at_work->es;
 
-	explain_at_work->run = run;
 	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) == 0)
 		return;
 	if (es == NULL)
@@ -272,24 +209,6 @@ explain_option_finished(SampledRun *run)
 	explain_at_work->markers = explain_set_markers(explain_at_work->desc);
 	explain_at_work->marked_from = es->str->len;
 	es->wal = true;
-}
-
-void
-explain_option_ends(void)
-{
-	ExplainState *es = explain_at_work->es;
-	TimedPlan	timed;
-
-	if (es == NULL || !es->timing || explain_at_work->run == NULL)
-		return;
-	timed = timed_plan(explain_at_work->run);
-	if (explain_at_work->markers.base != 0)
-	{
-		es->wal = false;
-		explain_put_margins(es, explain_at_work->marked_from, &timed, &explain_at_work->markers);
-		explain_at_work->markers.base = 0;
-	}
-	explain_put_summary(es, &timed);
 }
 
 /* Does what the server does if there is no hook. */
@@ -335,6 +254,34 @@ take_hooks(void)
 }
 
 #endif
+
+void
+explain_option_ends(void)
+{
+	ExplainState *es = explain_at_work->es;
+	const SampledRun *run = explain_at_work->run;
+
+	if (es != NULL && es->timing && run != NULL)
+	{
+		TimedPlan	timed = {
+			.estimate = run->plan, .method = "sampling", .sampling = run->options.sampling,
+			.plain_ms = NAN
+		};
+
+		if (explain_at_work->markers.base != 0)
+		{
+			es->wal = false;
+			explain_put_margins(es, explain_at_work->marked_from, &timed,
+								&explain_at_work->markers);
+			explain_at_work->markers.base = 0;
+		}
+		if (es->summary || explain_at_work->option == NULL)
+			explain_put_summary(es, &timed);
+	}
+	/* the next plan of the statement is not timed by the server, either */
+	if (explain_at_work->option != NULL)
+		es->timing = false;
+}
 
 void
 explain_option_init(void (*need_hooks) (void))

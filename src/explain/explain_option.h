@@ -33,8 +33,13 @@ extern ExplainAtWork *explain_at_work;
  * plan was timed, and before its ExecutorEnd().  "sampled": sampling replaces timers that other
  * extensions ask for.
  */
-extern void explain_option_starts(QueryDesc *desc, bool sampled);
-extern void explain_option_finished(SampledRun *run);
+#if PG_VERSION_NUM >= 180000
+extern void explain_option_starts(bool sampled);
+#define explain_option_finished() ((void) 0)
+#else
+#define explain_option_starts(sampled) ((void) 0)
+extern void explain_option_finished(void);
+#endif
 extern void explain_option_ends(void);
 
 /* Defines setting, option and hooks.  Calls need_hooks() when the functions above are needed. */
