@@ -81,7 +81,6 @@ static double
 ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 {
 	uint64		start;
-
 	uint64		stop;
 
 	dummy->node.ExecProcNode = call;
@@ -151,12 +150,9 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 }
 
 /*
- * Measures the cost of calls of which one in "gap" is timed.  Each timed call costs less if all
- * calls are timed.
- *
- * If few calls are timed, the processor may mispredict branches in a timed call.  That happens in
- * some sessions only, here or in the query, and costs more than a reading.  So the costs inside and
- * outside of the interval are the smaller ones of both cases.
+ * Measures the cost of calls of which one in "gap" is timed.  If few are, the processor mispredicts
+ * branches in a timed call in some sessions, here or in the query, which costs more than a reading.
+ * So the costs inside and outside of the interval are the smaller ones of both cases.
  */
 static CallCost
 calibrate(int gap)

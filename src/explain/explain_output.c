@@ -63,19 +63,13 @@ starts_with(const char *line, const char *start)
 static int
 marked_node(const char *line, const Markers *markers)
 {
-	static const char *const labels[] = {"WAL: records=", "\"WAL Records\": "};
+	int64		number;
 
 	line += strspn(line, " ");
-	for (int i = 0; i < (int) lengthof(labels); i++)
-	{
-		if (starts_with(line, labels[i]))
-		{
-			int64		number = strtoll(line + strlen(labels[i]), NULL, 10) - markers->base;
-
-			return number >= 0 && number < markers->nids ? (int) number : -1;
-		}
-	}
-	return -1;
+	if (!starts_with(line, "WAL: records=") && !starts_with(line, "\"WAL Records\": "))
+		return -1;
+	number = strtoll(line + strcspn(line, "0123456789"), NULL, 10) - markers->base;
+	return number >= 0 && number < markers->nids ? (int) number : -1;
 }
 
 /*
@@ -161,16 +155,10 @@ list_node(PlanState *node, void *context)
 static char *
 without_figures(const char *line)
 {
-	static const char *const figures[] = {" (actual rows=", " (never executed)"};
-	const char *end = line + strlen(line);
-
-	for (const char *c = end; c > line; c--)
+	for (const char *c = line + strlen(line); c > line; c--)
 	{
-		for (int i = 0; i < (int) lengthof(figures); i++)
-		{
-			if (strncmp(c, figures[i], strlen(figures[i])) == 0)
-				return pnstrdup(line, c - line);
-		}
+		if (starts_with(c, " (actual rows=") || starts_with(c, " (never executed)"))
+			return pnstrdup(line, c - line);
 	}
 	return pstrdup(line);
 }

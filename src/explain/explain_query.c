@@ -363,22 +363,12 @@ explain_query(ExplainedQuery *explained)
 
 	/* one plain run on each side: both are disturbed alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
-	switch (explained->method)
-	{
-		case METHOD_SAMPLING:
-			run_last(explained, explained->options.sampling, sampling_finished);
-			break;
-		case METHOD_FULL:
-			explain_full(explained);
-			break;
-		case METHOD_ISOLATE:
-			explain_isolated(explained);
-			break;
-	}
+	if (explained->method == METHOD_FULL)
+		explain_full(explained);
+	else if (explained->method == METHOD_ISOLATE)
+		explain_isolated(explained);
+	else
+		run_last(explained, explained->options.sampling, sampling_finished);
 	if (verify)
-	{
-		double		after_ms = run_plain_ms(explained);
-
-		explained->plain_ms = Min(explained->plain_ms, after_ms);
-	}
+		explained->plain_ms = fmin(explained->plain_ms, run_plain_ms(explained));
 }

@@ -65,12 +65,6 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	return query;
 }
 
-static void
-check_for_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 PlanEstimate *
 node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg)
 {
@@ -101,7 +95,7 @@ node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg)
 	record_parts(query, workers, plan);
 	record_outside(query, plan);
 	triggers_add_costs(query, plan);
-	plan->check = check_for_interrupts;
+	plan->check = ProcessInterrupts;
 	plan_estimate(plan);
 	return plan;
 }

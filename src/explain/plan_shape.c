@@ -192,16 +192,10 @@ plan_is_at_end(const PlanState *node)
 bool
 plan_subplan_is_read_to_end(const SubPlanState *subplan)
 {
-	switch (subplan->subplan->subLinkType)
-	{
-		case EXPR_SUBLINK:
-		case MULTIEXPR_SUBLINK:
-		case ARRAY_SUBLINK:
-		case ROWCOMPARE_SUBLINK:
-			return true;
-		default:
-			return subplan->subplan->useHashTable;
-	}
+	SubLinkType type = subplan->subplan->subLinkType;
+
+	return type == EXPR_SUBLINK || type == MULTIEXPR_SUBLINK || type == ARRAY_SUBLINK ||
+		type == ROWCOMPARE_SUBLINK || subplan->subplan->useHashTable;
 }
 
 static double
