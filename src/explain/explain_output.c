@@ -204,12 +204,8 @@ explain_nodes(QueryDesc *desc, int *n)
 	return list.nodes;
 }
 
-/* Returns milliseconds per process, if several processes executed the node. */
-static double
-per_process_ms(const NodeEstimate *node, double ns)
-{
-	return ns / Max(node->processes, 1) / 1e6;
-}
+/* Milliseconds per process, if several processes executed the node. */
+#define PER_PROCESS_MS(node, ns) ((ns) / Max((node)->processes, 1) / 1e6)
 
 /* Appends text to a list, after a separator if the list is not empty. */
 static void
@@ -232,7 +228,7 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 		add(&note, ", ", "workers not timed");
 	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_margin_ns &&
 		fabs(node->adjusted_ns) >= 500)
-		add(&note, ", ", psprintf("reconciled by %+.3f ms", per_process_ms(node, node->adjusted_ns)));
+		add(&note, ", ", psprintf("reconciled by %+.3f ms", PER_PROCESS_MS(node, node->adjusted_ns)));
 	if (with_unknown && node->self_unknown)
 		add(&note, ", ", "self time unknown");
 	return note.len > 0 ? note.data : NULL;
@@ -241,10 +237,10 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 void
 explain_put_node(ExplainState *es, const NodeEstimate *node)
 {
-	double		total_ms = per_process_ms(node, node->total_ns);
-	double		total_margin_ms = per_process_ms(node, node->total_margin_ns);
-	double		self_ms = per_process_ms(node, node->self_ns);
-	double		self_margin_ms = per_process_ms(node, node->self_margin_ns);
+	double		total_ms = PER_PROCESS_MS(node, node->total_ns);
+	double		total_margin_ms = PER_PROCESS_MS(node, node->total_margin_ns);
+	double		self_ms = PER_PROCESS_MS(node, node->self_ns);
+	double		self_margin_ms = PER_PROCESS_MS(node, node->self_margin_ns);
 	bool		with_percent = !isnan(node->share_percent);
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
 	char	   *note = explain_note(node, !text);
@@ -267,7 +263,7 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 								 node->share_margin_percent);
 			if (!isnan(node->total_stddev_ns))
 				appendStringInfo(&line, ", total's standard deviation %.3f ms",
-								 per_process_ms(node, node->total_stddev_ns));
+								 PER_PROCESS_MS(node, node->total_stddev_ns));
 			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
 							 node->timed, node->calls);
 		}
@@ -282,7 +278,7 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 		ExplainPropertyFloat("Clock Total Margin", "ms", total_margin_ms, 3, es);
 		if (!isnan(node->total_stddev_ns))
 			ExplainPropertyFloat("Clock Total Standard Deviation", "ms",
-								 per_process_ms(node, node->total_stddev_ns), 3, es);
+								 PER_PROCESS_MS(node, node->total_stddev_ns), 3, es);
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Margin", "ms", self_margin_ms, 3, es);
 		if (with_percent)

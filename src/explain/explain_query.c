@@ -48,7 +48,9 @@ run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *d
 	explained->run.options = explained->options;
 	explained->run.options.sampling = sampling;
 	explained->run.options.only_node = -1;
-	explained->run.context = CurrentMemoryContext;
+	/* the estimates of all but the last run of a series are needed during the run only */
+	explained->run.context =
+		explained->series.runs + 1 < explained->runs ? NULL : CurrentMemoryContext;
 	explained->run.finished = finished;
 	explained->run.arg = explained;
 	sampled_run(explained->query, &explained->run);
@@ -76,8 +78,6 @@ static void
 explain_series(ExplainedQuery *explained)
 {
 	double		plain_ms = 0;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming run",
-												  ALLOCSET_DEFAULT_SIZES);
 	Progress	progress;
 
 	explained->series.context = CurrentMemoryContext;
@@ -85,8 +85,6 @@ explain_series(ExplainedQuery *explained)
 	for (int run = 1; run <= explained->runs; run++)
 	{
 		double		elapsed_s = progress_elapsed_s(&progress);
-		MemoryContext old = MemoryContextSwitchTo(run == explained->runs ? CurrentMemoryContext :
-														  context);
 
 		if (run > 1 && progress_due(&progress, elapsed_s))
 		{
@@ -99,10 +97,7 @@ explain_series(ExplainedQuery *explained)
 			explained->plain_ms = plain_ms / run;
 		}
 		run_last(explained, explained->options.sampling, sampling_finished);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
 	}
-	MemoryContextDelete(context);
 }
 
 /* Returns NULL for a node that is not in the first run, because partitions were pruned there. */

@@ -145,6 +145,7 @@ sampled_before_run(QueryDesc *desc, void *arg)
 {
 	SampledRun *run = arg;
 
+	run->plan = NULL;
 	run->timing = node_timing_attach(desc, &run->options);
 	query_timing_start(run->timing);
 }

@@ -28,11 +28,9 @@ typedef struct SampledRun
 	void	   *arg;
 
 	QueryTiming *timing;		/* state during the execution */
-	PlanEstimate *plan;			/* result after ExecutorFinish(); the server's
-								 * instrumentation contains it, too.  NULL:
-								 * another extension has replaced the
-								 * functions of the nodes, so that no wrapper
-								 * was called */
+	PlanEstimate *plan;			/* result after ExecutorFinish(); NULL: another
+								 * extension has replaced the functions of the
+								 * nodes, so that no wrapper was called */
 } SampledRun;
 
 /* Executes the plan.  Raises an error if another extension prevents the timing. */

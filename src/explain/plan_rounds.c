@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "core/stats.h"
+#include "explain/plan_guard.h"
 #include "explain/plan_rounds.h"
 
 /* Relative margin at which no more rounds are executed. */
@@ -102,6 +103,7 @@ static void
 execute_once(void *arg)
 {
 	Execution  *execution = arg;
+	const PlanQuery *query = execution->query;
 	PlanObserver observer = {
 		.instrument_options = execution->mode->instrument_options,
 		.whole = true,
@@ -111,9 +113,9 @@ execute_once(void *arg)
 	if (execution->node_calls != NULL || execution->heap_keeper != NULL)
 		observer.after_finish = execution_finished;
 	if (execution->by_statement)
-		plan_run_work(execution->query, send_statement, execution);
+		guarded_work(query->text, query->writes, true, query->role, send_statement, execution);
 	else
-		execution->ms = plan_run(execution->query, &observer);
+		execution->ms = plan_run(query, &observer);
 }
 
 /*

@@ -40,10 +40,9 @@ typedef struct PlanRounds
 	int			target;			/* place of the first mode with timers */
 	int			rounds;			/* complete ones, with a block of each mode */
 	int			block;			/* executions of a mode in a round */
-	int			runs[N_RUN_MODES];	/* by place in modes: executions that
-									 * count, one block per round; if no round
-									 * is complete, those of the incomplete
-									 * one */
+	int			runs[N_RUN_MODES];	/* by place in modes: executions of the
+									 * complete rounds; if there is none, of
+									 * the incomplete one */
 	double	  **ms;				/* [mode's place in modes][run] */
 	double		node_calls;		/* of one execution; 0: no mode counts them */
 	int			executions;		/* including those that do not count */

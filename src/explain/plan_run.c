@@ -124,12 +124,6 @@ plan_run(const PlanQuery *query, const PlanObserver *observer)
 {
 	PlanRun		run = {query, observer, 0};
 
-	plan_run_work(query, run_it, &run);
+	guarded_work(query->text, query->writes, true, query->role, run_it, &run);
 	return run.ms;
-}
-
-void
-plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg)
-{
-	guarded_work(query->text, query->writes, true, query->role, work, arg);
 }
