@@ -171,7 +171,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	 * For few calls, the server's timers are exact and cost less than setting
 	 * up sampling, which takes 50 us.
 	 */
-	if (replaced && !explained && plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
+	if (replaced && !explained &&
+		plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
 	{
 		*is_short = true;
 		asked = was_long(long_statements, desc);

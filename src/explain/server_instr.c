@@ -70,12 +70,6 @@ instr_call_ns(const NodeInstr *instr)
 	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
 
-int
-instr_nworkers(const PlanState *node)
-{
-	return node->worker_instrument == NULL ? 0 : node->worker_instrument->num_workers;
-}
-
 bool
 instr_of_worker(const PlanState *node, int worker, NodeRecord *counts)
 {

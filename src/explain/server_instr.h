@@ -55,8 +55,11 @@ extern NodeRecord instr_so_far(const NodeInstr *instr);
 /* Returns the time in ns since the start of the call that the server is timing, or 0. */
 extern double instr_call_ns(const NodeInstr *instr);
 
-/* Return the number of a node's workers; the counts of one, false if there is no such worker. */
-extern int	instr_nworkers(const PlanState *node);
+/* Number of a node's workers. */
+#define instr_nworkers(node) \
+	((node)->worker_instrument == NULL ? 0 : (node)->worker_instrument->num_workers)
+
+/* Returns the counts of a worker; false if there is no such worker. */
 extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
 /* Removes the latest call from the current loop; returns whether it was a tuple; sets its time. */
