@@ -88,7 +88,7 @@ bench_execute(PG_FUNCTION_ARGS)
 	TupleDesc	tupdesc;
 	Datum		values[4];
 	bool		nulls[4] = {false};
-	PlanQuery  *query = plan_query(statement, PG_GETARG_BOOL(2));
+	PlanQuery  *query = plan_query(statement, NULL, PG_GETARG_BOOL(2));
 	double		start_ms = cpu_ms();
 
 	if (observer.instrument_options != 0)

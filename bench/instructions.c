@@ -12,8 +12,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-#include "explain/query_timing.h"
-#include "explain/sampled_run.h"
+#include "explain/node_timing.h"
 #include "explain/timing_clock.h"
 
 PG_MODULE_MAGIC;
@@ -112,7 +111,7 @@ bench_instructions(PG_FUNCTION_ARGS)
 	/* Keeps clocktiming from choosing the clock by what the machine offers. */
 	timing_clock_hold();
 	timing_by_counter = execution.mode->by_counter;
-	(void) plan_run(plan_query(statement, false), &observer);
+	(void) plan_run(plan_query(statement, NULL, false), &observer);
 	timing_clock_release();
 	PG_RETURN_INT64(execution.calls);
 }

@@ -26,6 +26,7 @@ typedef struct CallCost
 	double		outside_ns;		/* cost between two calls */
 	double		whole_ns;		/* inside_ns if the server times */
 	double		server_ns;		/* timed_ns if the server times */
+	double		ticks_per_ns;	/* of the clock that times calls, approximate */
 } CallCost;
 
 /* How a node is timed. */

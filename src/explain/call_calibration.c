@@ -81,7 +81,6 @@ static double
 ticks_of_calls(Dummy *dummy, ExecProcNodeMtd call, int n)
 {
 	uint64		start;
-
 	uint64		stop;
 
 	dummy->node.ExecProcNode = call;
@@ -151,15 +150,12 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 }
 
 /*
- * Measures the cost of calls of which one in "gap" is timed.  Each timed call costs less if all
- * calls are timed.
- *
- * If few calls are timed, the processor may mispredict branches in a timed call.  That happens in
- * some sessions only, here or in the query, and costs more than a reading.  So the costs inside and
- * outside of the interval are the smaller ones of both cases.
+ * Measures the cost of calls of which one in "gap" is timed.  If few are, the processor mispredicts
+ * branches in a timed call in some sessions, here or in the query, which costs more than a reading.
+ * So the costs inside and outside of the interval are the smaller ones of both cases.
  */
 static CallCost
-calibrate(int gap, double *ticks_per_ns)
+calibrate(int gap)
 {
 	double		measured[N_MEASURED][ROUNDS];
 	double		median[N_MEASURED];
@@ -177,7 +173,7 @@ calibrate(int gap, double *ticks_per_ns)
 	if (timing_by_counter)
 		tick_ns = (double) (reference_ns() - start_ns) /
 			Max((double) (int64) (now_ticks() - start_ticks), 1);
-	*ticks_per_ns = 1 / tick_ns;
+	cost.ticks_per_ns = 1 / tick_ns;
 
 	direct = stats_min(measured[DIRECT], ROUNDS);
 	cost.counted_ns = Max(stats_min(measured[COUNTED], ROUNDS) - direct, 0) * tick_ns;
@@ -199,7 +195,6 @@ calibrate(int gap, double *ticks_per_ns)
 typedef struct Calibration
 {
 	CallCost	cost;
-	double		ticks_per_ns;
 	uint64		at_ns;			/* 0: never */
 	bool		by_counter;
 } Calibration;
@@ -243,7 +238,7 @@ is_valid(const Calibration *calibration, uint64 now_ns)
 }
 
 const CallCost *
-call_cost(bool all_timed, double *ticks_per_ns)
+call_cost(bool all_timed)
 {
 	Calibration *own = &kept[all_timed];
 	uint64		now_ns = reference_ns();
@@ -260,7 +255,7 @@ call_cost(bool all_timed, double *ticks_per_ns)
 	}
 	if (!is_valid(own, now_ns))
 	{
-		own->cost = calibrate(all_timed ? 1 : GAP, &own->ticks_per_ns);
+		own->cost = calibrate(all_timed ? 1 : GAP);
 		own->at_ns = now_ns;
 		own->by_counter = timing_by_counter;
 		if (shared != NULL)
@@ -270,6 +265,5 @@ call_cost(bool all_timed, double *ticks_per_ns)
 			SpinLockRelease(&shared->mutex);
 		}
 	}
-	*ticks_per_ns = own->ticks_per_ns;
 	return &own->cost;
 }

@@ -5,7 +5,7 @@
 #include "core/plan_estimate.h"
 
 /* Returns the cost of a call if all calls are timed or only some.  May calibrate, for some ms. */
-extern const CallCost *call_cost(bool all_timed, double *ticks_per_ns);
+extern const CallCost *call_cost(bool all_timed);
 
 /* Shared memory for one calibration of all backends, with shared_preload_libraries. */
 extern Size call_calibration_shmem_size(void);

@@ -1,4 +1,3 @@
-/* Draws the calls of a node that are timed, and keeps their times. */
 #include "postgres.h"
 
 #include <math.h>
@@ -29,10 +28,7 @@ call_samples_prepare(void)
 		random_state = pg_prng_uint64(&pg_global_prng_state);
 }
 
-/*
- * The geometric distribution is the only one without memory: each call has the same probability,
- * whatever the loops are.
- */
+/* By the geometric distribution, the only one without memory. */
 int64
 draw_gap(const CallClass *class)
 {

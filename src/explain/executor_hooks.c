@@ -1,8 +1,6 @@
 /*
- * Executor hooks: decides which executions of the server are timed by sampling.
- *
- * The first ExecutorRun() of an execution decides, because by then all hooks of ExecutorStart,
- * before and after ours, have set instrument_options.
+ * The first ExecutorRun() of an execution decides whether it is timed, because by then all hooks of
+ * ExecutorStart, before and after ours, have set instrument_options.
  */
 #include "postgres.h"
 
@@ -59,14 +57,10 @@ const ExecutionSampler *execution_sampler = NULL;
 /* Timed executions whose query memory exists. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
-/* Execution that plan_run() is about to begin.  Its observer alone installs wrappers. */
-static const QueryDesc *observed_desc = NULL;
-
 /* Statements that took long although the planner expected few calls. */
 static LongStatements long_statements;
 
 static ProcessUtility_hook_type previous_ProcessUtility = NULL;
-static ExecutorStart_hook_type previous_ExecutorStart = NULL;
 static ExecutorRun_hook_type previous_ExecutorRun = NULL;
 static ExecutorFinish_hook_type previous_ExecutorFinish = NULL;
 static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
@@ -79,7 +73,6 @@ static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
  * it.
  */
 static bool have_ProcessUtility = false;
-static bool have_ExecutorStart = false;
 static bool have_ExecutorRun = false;
 static bool have_ExecutorFinish = false;
 static bool have_ExecutorEnd = false;
@@ -102,7 +95,6 @@ do { \
 	} \
 } while (0)
 
-static void hooked_ExecutorStart(QueryDesc *desc, int eflags);
 static void hooked_ExecutorFinish(QueryDesc *desc);
 static void hooked_ExecutorEnd(QueryDesc *desc);
 
@@ -142,8 +134,6 @@ end_execution(void *arg)
 	dlist_delete(&execution->link);
 	if (dlist_is_empty(&executions) && execution_watcher == NULL)
 		GIVE_BACK_HOOK(ExecutorFinish);
-	if (explain_at_work != NULL && explain_at_work->execution == execution)
-		explain_at_work->execution = NULL;
 	if (execution->drawn.weight > 0 && execution->stop_ns == 0 && execution_sampler != NULL &&
 		ended_by_error(execution))
 		execution_sampler->failed(execution);
@@ -156,8 +146,7 @@ static bool
 is_replaced(const QueryDesc *desc, bool explained)
 {
 	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0)
-		return sampled_timing == SAMPLED_ON ||
-			(sampled_timing == SAMPLED_AUTO_EXPLAIN && !explained);
+		return sampled_timing >= (explained ? SAMPLED_ON : SAMPLED_AUTO_EXPLAIN);
 	return sampled_counting && desc->instrument_options != 0;
 }
 
@@ -182,7 +171,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	 * For few calls, the server's timers are exact and cost less than setting
 	 * up sampling, which takes 50 us.
 	 */
-	if (replaced && !explained && plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
+	if (replaced && !explained &&
+		plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
 	{
 		*is_short = true;
 		asked = was_long(long_statements, desc);
@@ -198,7 +188,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 
 	/* calibrates now, so that no timed execution includes it */
 	if (asked || drawn.nodes)
-		node_timing_calibrate();
+		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
 	execution = MemoryContextAllocZero(desc->estate->es_query_cxt, sizeof(TimedExecution));
 	execution->desc = desc;
@@ -219,8 +209,6 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	execution->at_end.func = end_execution;
 	execution->at_end.arg = execution;
 	MemoryContextRegisterResetCallback(desc->estate->es_query_cxt, &execution->at_end);
-	if (explained)
-		explain_at_work->execution = execution;
 	if (asked || drawn.nodes)
 		sampled_before_run(desc, &execution->run);
 	execution->attach_ns = (double) (reference_ns() - start_ns);
@@ -248,16 +236,14 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	explain.text = text;
 
 	explain.context = CurrentMemoryContext;
-	explain.marked_from = -1;
 	explain_at_work = &explain;
-	TAKE_HOOK(ExecutorStart);
 	TAKE_HOOK(ExecutorEnd);
 
 	PG_TRY();
 	{
 		/* if done later, EXPLAIN would count it as part of the execution */
 		if (sampled_timing == SAMPLED_ON)
-			node_timing_calibrate();
+			(void) node_timing_prepare(false, true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
 							  receiver, completion);
 	}
@@ -265,52 +251,27 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 	{
 		explain_at_work = outer;
 		if (outer == NULL)
-		{
-			GIVE_BACK_HOOK(ExecutorStart);
 			GIVE_BACK_HOOK(ExecutorEnd);
-		}
 	}
 	PG_END_TRY();
 }
 
 /*
  * Returns whether this is the execution of the explained statement, and not one by a function that
- * the planner, the arguments of EXECUTE or the start of the plan calls.  EXPLAIN starts the plan in
- * the memory context of its own call, and no function is executed in that context, because each has
- * its own.
+ * the planner, the arguments of EXECUTE or the plan calls.  EXPLAIN executes the plan in the memory
+ * context of its own call, and no function is executed in that context, because each has its own.
  */
 static bool
-is_explained(const QueryDesc *desc, int eflags)
+is_explained(const QueryDesc *desc)
 {
-	if (explain_at_work->desc != NULL || CurrentMemoryContext != explain_at_work->context ||
-		(eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
-		return false;
-	switch (desc->dest->mydest)
-	{
-		case DestNone:
-		case DestIntoRel:
+	CommandDest dest = desc->dest->mydest;
+
 #if PG_VERSION_NUM >= 170000
-		case DestExplainSerialize:
+	if (dest == DestExplainSerialize)
+		dest = DestNone;
 #endif
-			return true;
-		default:
-			return false;
-	}
-}
-
-static void
-hooked_ExecutorStart(QueryDesc *desc, int eflags)
-{
-	bool		explained = unlikely(explain_at_work != NULL) && is_explained(desc, eflags);
-
-	if (explained)
-	{
-		explain_at_work->desc = desc;
-		explain_at_work->execution = NULL;
-	}
-	NEXT(ExecutorStart) (desc, eflags);
-	if (explained)
-		explain_option_started(desc, sampled_timing != SAMPLED_OFF);
+	return explain_at_work->desc == NULL && CurrentMemoryContext == explain_at_work->context &&
+		(dest == DestNone || dest == DestIntoRel);
 }
 
 #if PG_VERSION_NUM >= 180000
@@ -334,25 +295,13 @@ before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_
 {
 	TimedExecution *execution;
 
-	if (plan_run_desc != NULL)
-	{
-		bool		is_this = plan_run_desc == desc;
-
-		/* NULL also if it was set for an execution that failed before this */
-		plan_run_desc = NULL;
-		if (is_this)
-		{
-			observed_desc = desc;
-			return NULL;
-		}
-	}
 	if (desc->already_executed)
 	{
 		execution = execution_of(desc);
 		if (execution == NULL || execution->stop_ns != 0)
 			return NULL;
 		if (execution->run.timing != NULL)
-			node_timing_resume(execution->run.timing, true);
+			query_timing_resume(execution->run.timing, true);
 		return execution;
 	}
 	/* nothing is executed, so the next ExecutorRun() is still the first */
@@ -382,27 +331,25 @@ end_part(TimedExecution *execution)
 	execution->under_way = false;
 }
 
-/* Calls the next hook, and before and after it the module that publishes running executions. */
+/*
+ * Calls the next hook of ExecutorRun(), or of ExecutorFinish() ("finishes"), and before and after
+ * it the module that publishes running executions.
+ */
 static void
-run_next(EXECUTOR_RUN_PARAMETERS)
+call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
+			 bool finishes)
 {
 	const ExecutionWatcher *watcher = execution_watcher;
+	int			entered = watcher->enter(desc);
 	volatile bool failed = true;
-	int			entered;
 
-	if (likely(watcher == NULL) || observed_desc == desc)
-	{
-		observed_desc = NULL;
-		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
-		return;
-	}
-	/* where AFTER triggers execute statements */
-	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
-		TAKE_HOOK(ExecutorFinish);
-	entered = watcher->enter(desc);
+	(void) execute_once;
 	PG_TRY();
 	{
-		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		if (finishes)
+			NEXT(ExecutorFinish) (desc);
+		else
+			NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		failed = false;
 	}
 	PG_FINALLY();
@@ -413,26 +360,52 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 }
 
 static void
+run_next(EXECUTOR_RUN_PARAMETERS)
+{
+	if (likely(execution_watcher == NULL))
+	{
+		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+		return;
+	}
+	/* where AFTER triggers execute statements */
+	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
+		TAKE_HOOK(ExecutorFinish);
+	call_watched(desc, direction, count, EXECUTE_ONCE, false);
+}
+
+static void
 hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 {
 	TimedExecution *execution = NULL;
 	bool		is_short = false;
 	uint64		start_ticks;
 
+	if (unlikely(plan_run_desc != NULL))
+	{
+		bool		observed = plan_run_desc == desc;
+
+		/* NULL also if it was set for an execution that failed before this */
+		plan_run_desc = NULL;
+		if (observed)
+		{
+			NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
+			return;
+		}
+	}
+	if (unlikely(explain_at_work != NULL) && is_explained(desc))
+	{
+		explain_at_work->desc = desc;
+		explain_option_starts(sampled_timing != SAMPLED_OFF);
+	}
 	if (unlikely(IsParallelWorker()))
 	{
 		parallel_timing_join(desc);
 		TAKE_HOOK(ExecutorFinish);
 	}
-	else if (desc->instrument_options == 0 && !desc->already_executed && plan_run_desc == NULL &&
-			 ScanDirectionIsForward(direction) &&
-			 (execution_sampler == NULL ||
-			  (explain_at_work == NULL && execution_sampler->passes(desc))))
-	{
-		run_next(EXECUTOR_RUN_ARGUMENTS);
-		return;
-	}
-	else
+	else if (desc->instrument_options != 0 || desc->already_executed ||
+			 !ScanDirectionIsForward(direction) ||
+			 (execution_sampler != NULL &&
+			  (explain_at_work != NULL || !execution_sampler->passes(desc))))
 		execution = before_run(desc, direction, count, EXECUTE_ONCE, &is_short);
 	if (likely(execution == NULL && !is_short))
 	{
@@ -453,32 +426,6 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	end_part(execution);
 }
 
-/* The same of ExecutorFinish(). */
-static void
-finish_next(QueryDesc *desc)
-{
-	const ExecutionWatcher *watcher = execution_watcher;
-	volatile bool failed = true;
-	int			entered;
-
-	if (watcher == NULL)
-	{
-		NEXT(ExecutorFinish) (desc);
-		return;
-	}
-	entered = watcher->enter(desc);
-	PG_TRY();
-	{
-		NEXT(ExecutorFinish) (desc);
-		failed = false;
-	}
-	PG_FINALLY();
-	{
-		watcher->leave(desc, entered, failed);
-	}
-	PG_END_TRY();
-}
-
 static void
 hooked_ExecutorFinish(QueryDesc *desc)
 {
@@ -487,10 +434,13 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	if (execution != NULL)
 	{
 		if (execution->run.timing != NULL)
-			node_timing_resume(execution->run.timing, false);
+			query_timing_resume(execution->run.timing, false);
 		begin_part(execution);
 	}
-	finish_next(desc);
+	if (execution_watcher == NULL)
+		NEXT(ExecutorFinish) (desc);
+	else
+		call_watched(desc, NoMovementScanDirection, 0, false, true);
 	if (unlikely(IsParallelWorker()))
 		parallel_timing_report(desc);
 	if (execution == NULL)
@@ -501,7 +451,7 @@ hooked_ExecutorFinish(QueryDesc *desc)
 		sampled_after_finish(desc, &execution->run);
 	if (execution->run.timing != NULL && execution->run.plan == NULL)
 	{
-		if (explain_at_work != NULL && explain_at_work->execution == execution)
+		if (explain_at_work != NULL && explain_at_work->desc == desc)
 			ereport(WARNING,
 					(errmsg("times of plan nodes are the server's, not estimated by sampling"),
 					 errdetail("Another extension replaces the functions of plan nodes.")));
@@ -509,8 +459,11 @@ hooked_ExecutorFinish(QueryDesc *desc)
 	}
 	if (execution->drawn.weight > 0 && execution_sampler != NULL)
 		execution_sampler->finished(execution);
-	if (explain_at_work != NULL && explain_at_work->execution == execution)
+	if (explain_at_work != NULL && explain_at_work->desc == desc)
+	{
+		explain_at_work->run = &execution->run;
 		explain_option_finished();
+	}
 }
 
 static void
@@ -521,7 +474,7 @@ hooked_ExecutorEnd(QueryDesc *desc)
 		explain_option_ends();
 		/* the plan is freed with the query's memory; another one may follow */
 		explain_at_work->desc = NULL;
-		explain_at_work->execution = NULL;
+		explain_at_work->run = NULL;
 	}
 	NEXT(ExecutorEnd) (desc);
 }
@@ -544,9 +497,7 @@ assign_sampled_timing(int newval, void *extra)
 static void
 assign_sampled_counting(bool newval, void *extra)
 {
-	(void) extra;
-	if (newval)
-		executor_hooks_take();
+	assign_sampled_timing(newval ? SAMPLED_ON : SAMPLED_OFF, extra);
 }
 
 void

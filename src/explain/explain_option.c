@@ -1,12 +1,7 @@
 /*
- * EXPLAIN statements: the options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD, and margins in the output.
- *
- * The options exist on PostgreSQL 18 and later.  The server executes EXPLAIN (ANALYZE,
- * CLOCK_SAMPLING 64) with es->timing switched off, so that it only counts rows.  The plan is timed
- * by sampling, and es->timing is switched on before the server prints the times.
- *
- * EXPLAIN prints that times were sampled, for whatever reason they were, and the margins if the
- * user wants them.  On 18 the server's hooks print them, before that explain_output.c.
+ * The options exist on PostgreSQL 18 and later.  While the server executes EXPLAIN (ANALYZE,
+ * CLOCK_SAMPLING 64), es->timing is off, so that it only counts rows; when it prints the times, it
+ * is on.  The server's hooks print the margins; before 18, explain_output.c does.
  */
 #include "postgres.h"
 
@@ -19,7 +14,6 @@
 
 #include "compat.h"
 #include "explain/explain_option.h"
-#include "explain/explain_output.h"
 
 ExplainAtWork *explain_at_work = NULL;
 
@@ -27,23 +21,12 @@ static void (*need_executor_hooks) (void);
 
 static bool show_margins = false;
 
-static TimedPlan
-timed_plan(const TimedExecution *execution)
-{
-	return (TimedPlan)
-	{
-		.estimate = execution->run.plan, .method = "sampling",
-			.sampling = execution->run.options.sampling, .plain_ms = NAN
-	};
-}
-
 #if PG_VERSION_NUM >= 180000
 
 static int	extension_id = -1;
 
 static explain_validate_options_hook_type previous_validate = NULL;
 static explain_per_node_hook_type previous_per_node = NULL;
-static explain_per_plan_hook_type previous_per_plan = NULL;
 
 static void
 warn_no_effect(const ExplainOption *option, const char *detail, const char *hint)
@@ -124,14 +107,14 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 		es->buffers = false;
 
 	/* now, so that the server's measurement does not include it */
-	node_timing_prepare(&option->options);
+	(void) node_timing_prepare(option->options.sampling == 1, false);
 	es->timing = false;
 	need_executor_hooks();
 	explain_at_work->option = option;
 }
 
 void
-explain_option_started(QueryDesc *desc, bool sampled)
+explain_option_starts(bool sampled)
 {
 	ExplainOption *option = explain_at_work->option;
 
@@ -140,7 +123,7 @@ explain_option_started(QueryDesc *desc, bool sampled)
 
 	/* from here on, es->timing is for the serialization and for printing */
 	explain_at_work->es->timing = true;
-	if ((desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
+	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
 		warn_no_effect(option, "Another extension requests timers for all plan nodes.",
 					   gettext_noop("If it is auto_explain, set clocktiming.sampled_timing to auto_explain."));
@@ -148,68 +131,25 @@ explain_option_started(QueryDesc *desc, bool sampled)
 	}
 }
 
-void
-explain_option_finished(void)
-{
-}
-
-void
-explain_option_ends(void)
-{
-	if (explain_at_work->option != NULL)
-		explain_at_work->es->timing = false;
-}
-
-/* Returns the execution whose plan is being printed, or NULL if it was not timed. */
-static const TimedExecution *
-printed_execution(const ExplainState *es, const PlannedStmt *plan)
-{
-	const TimedExecution *execution = explain_at_work == NULL || explain_at_work->es != es ?
-		NULL : explain_at_work->execution;
-
-	if (execution == NULL || execution->run.plan == NULL || execution->desc->plannedstmt != plan ||
-		!es->timing)
-		return NULL;
-	return execution;
-}
-
 static void
 option_per_node(PlanState *node, List *ancestors, const char *relationship,
 				const char *plan_name, ExplainState *es)
 {
-	const TimedExecution *execution;
+	const ExplainAtWork *explain = explain_at_work;
+	const NodeEstimate *estimate;
 
 	if (previous_per_node != NULL)
 		previous_per_node(node, ancestors, relationship, plan_name, es);
-	execution = printed_execution(es, node->state->es_plannedstmt);
-	if (execution != NULL && (show_margins || explain_at_work->option != NULL))
-	{
-		const NodeEstimate *estimate = node_timing_estimate(execution->run.plan, node);
-
-		if (estimate != NULL)
-			explain_put_node(es, estimate);
-	}
-}
-
-static void
-option_per_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es,
-				const char *text, ParamListInfo params, QueryEnvironment *env)
-{
-	const TimedExecution *execution;
-
-	if (previous_per_plan != NULL)
-		previous_per_plan(plan, into, es, text, params, env);
-	execution = printed_execution(es, plan);
-	if (execution != NULL)
-	{
-		TimedPlan	timed = timed_plan(execution);
-
-		if (es->summary || explain_at_work->option == NULL)
-			explain_put_summary(es, &timed);
-	}
-	else if (explain_at_work != NULL && explain_at_work->es == es &&
-			 explain_at_work->option != NULL && explain_at_work->desc == NULL)
-		warn_no_effect(explain_at_work->option, "Another extension has executed the plan by itself.", NULL);
+	if (explain == NULL || explain->es != es || (explain->option == NULL && !show_margins))
+		return;
+	if (explain->desc == NULL && explain->option != NULL && ancestors == NIL)
+		warn_no_effect(explain->option, "Another extension has executed the plan by itself.", NULL);
+	if (explain->run == NULL || explain->desc->plannedstmt != node->state->es_plannedstmt ||
+		!es->timing)
+		return;
+	estimate = node_estimate(explain->run->plan, node->plan->plan_node_id);
+	if (estimate != NULL)
+		explain_put_node(es, estimate);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -240,19 +180,11 @@ take_hooks(void)
 
 	TAKE_OPTION_HOOK(explain_validate_options_hook, validate);
 	TAKE_OPTION_HOOK(explain_per_node_hook, per_node);
-	TAKE_OPTION_HOOK(explain_per_plan_hook, per_plan);
 }
 
 #else
 
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
-
-void
-explain_option_started(QueryDesc *desc, bool sampled)
-{
-	(void) desc;
-	(void) sampled;
-}
 
 /* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
 void
@@ -277,25 +209,6 @@ explain_option_finished(void)
 	explain_at_work->markers = explain_set_markers(explain_at_work->desc);
 	explain_at_work->marked_from = es->str->len;
 	es->wal = true;
-}
-
-void
-explain_option_ends(void)
-{
-	ExplainState *es = explain_at_work->es;
-	TimedExecution *execution = explain_at_work->execution;
-	TimedPlan	timed;
-
-	if (es == NULL || !es->timing || execution == NULL || execution->run.plan == NULL)
-		return;
-	timed = timed_plan(execution);
-	if (explain_at_work->marked_from >= 0)
-	{
-		es->wal = false;
-		explain_put_margins(es, explain_at_work->marked_from, &timed, explain_at_work->markers);
-		explain_at_work->marked_from = -1;
-	}
-	explain_put_summary(es, &timed);
 }
 
 /* Does what the server does if there is no hook. */
@@ -341,6 +254,34 @@ take_hooks(void)
 }
 
 #endif
+
+void
+explain_option_ends(void)
+{
+	ExplainState *es = explain_at_work->es;
+	const SampledRun *run = explain_at_work->run;
+
+	if (es != NULL && es->timing && run != NULL)
+	{
+		TimedPlan	timed = {
+			.estimate = run->plan, .method = "sampling", .sampling = run->options.sampling,
+			.plain_ms = NAN
+		};
+
+		if (explain_at_work->markers.base != 0)
+		{
+			es->wal = false;
+			explain_put_margins(es, explain_at_work->marked_from, &timed,
+								&explain_at_work->markers);
+			explain_at_work->markers.base = 0;
+		}
+		if (es->summary || explain_at_work->option == NULL)
+			explain_put_summary(es, &timed);
+	}
+	/* the next plan of the statement is not timed by the server, either */
+	if (explain_at_work->option != NULL)
+		es->timing = false;
+}
 
 void
 explain_option_init(void (*need_hooks) (void))

@@ -1,6 +1,4 @@
 /*
- * Timed plans in EXPLAIN's format.
- *
  * Before PostgreSQL 18, there is no hook to add lines to a node.  But EXPLAIN (WAL) prints the
  * number of WAL records of each node.  So each node gets a number of its own (a marker), which is
  * replaced in the output by the lines to add.
@@ -31,12 +29,7 @@
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
-/* Range of the markers in an output. */
-typedef struct Markers
-{
-	int64		base;			/* marker of node 0; 0: no markers */
-	int			nids;
-} Markers;
+static Markers no_markers = {0};
 
 static bool
 set_marker(PlanState *node, void *context)
@@ -44,13 +37,13 @@ set_marker(PlanState *node, void *context)
 	const Markers *markers = context;
 
 	if (node->instrument != NULL)
-		instr_set_wal_records(node->instrument, markers->base == 0 ? 0 :
-							  markers->base + node->plan->plan_node_id);
+		instr_wal_records(node->instrument) =
+			markers->base == 0 ? 0 : markers->base + node->plan->plan_node_id;
 	return planstate_tree_walker(node, set_marker, context);
 }
 
-static Markers
-set_markers(QueryDesc *desc)
+Markers
+explain_set_markers(QueryDesc *desc)
 {
 	Markers		markers = {.nids = plan_node_ids(desc)};
 
@@ -58,20 +51,6 @@ set_markers(QueryDesc *desc)
 															  MARKER_BASE / 2) * 2;
 	(void) set_marker(desc->planstate, &markers);
 	return markers;
-}
-
-int64
-explain_set_markers(QueryDesc *desc)
-{
-	return set_markers(desc).base;
-}
-
-static void
-clear_markers(QueryDesc *desc)
-{
-	Markers		none = {0};
-
-	(void) set_marker(desc->planstate, &none);
 }
 
 static bool
@@ -84,19 +63,13 @@ starts_with(const char *line, const char *start)
 static int
 marked_node(const char *line, const Markers *markers)
 {
-	static const char *const labels[] = {"WAL: records=", "\"WAL Records\": "};
+	int64		number;
 
 	line += strspn(line, " ");
-	for (int i = 0; i < (int) lengthof(labels); i++)
-	{
-		if (starts_with(line, labels[i]))
-		{
-			int64		number = strtoll(line + strlen(labels[i]), NULL, 10) - markers->base;
-
-			return number >= 0 && number < markers->nids ? (int) number : -1;
-		}
-	}
-	return -1;
+	if (!starts_with(line, "WAL: records=") && !starts_with(line, "\"WAL Records\": "))
+		return -1;
+	number = strtoll(line + strcspn(line, "0123456789"), NULL, 10) - markers->base;
+	return number >= 0 && number < markers->nids ? (int) number : -1;
 }
 
 /*
@@ -145,25 +118,10 @@ explain_relation(const Plan *plan, const List *rtable)
 	Index		rti = 0;
 	RangeTblEntry *rte;
 
-	switch (nodeTag(plan))
-	{
-		case T_SeqScan:
-		case T_SampleScan:
-		case T_IndexScan:
-		case T_IndexOnlyScan:
-		case T_BitmapHeapScan:
-		case T_TidScan:
-		case T_TidRangeScan:
-		case T_ForeignScan:
-		case T_CustomScan:
-			rti = ((const Scan *) plan)->scanrelid;
-			break;
-		case T_ModifyTable:
-			rti = ((const ModifyTable *) plan)->nominalRelation;
-			break;
-		default:
-			break;
-	}
+	if (plan_shape_of(plan)->scans_relation)
+		rti = ((const Scan *) plan)->scanrelid;
+	else if (IsA(plan, ModifyTable))
+		rti = ((const ModifyTable *) plan)->nominalRelation;
 	if (rti == 0)
 		return InvalidOid;
 	rte = rt_fetch(rti, rtable);
@@ -197,16 +155,10 @@ list_node(PlanState *node, void *context)
 static char *
 without_figures(const char *line)
 {
-	static const char *const figures[] = {" (actual rows=", " (never executed)"};
-	const char *end = line + strlen(line);
-
-	for (const char *c = end; c > line; c--)
+	for (const char *c = line + strlen(line); c > line; c--)
 	{
-		for (int i = 0; i < (int) lengthof(figures); i++)
-		{
-			if (strncmp(c, figures[i], strlen(figures[i])) == 0)
-				return pnstrdup(line, c - line);
-		}
+		if (starts_with(c, " (actual rows=") || starts_with(c, " (never executed)"))
+			return pnstrdup(line, c - line);
 	}
 	return pstrdup(line);
 }
@@ -240,24 +192,20 @@ read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 PlanNodeInfo *
 explain_nodes(QueryDesc *desc, int *n)
 {
-	Markers		markers = set_markers(desc);
+	Markers		markers = explain_set_markers(desc);
 	NodeList	list = {.rtable = desc->plannedstmt->rtable};
 
 	list.nodes = palloc0(sizeof(PlanNodeInfo) * markers.nids);
 	list.by_id = palloc0(sizeof(PlanNodeInfo *) * markers.nids);
 	(void) list_node(desc->planstate, &list);
 	read_nodes(desc, &list, &markers);
-	clear_markers(desc);
+	(void) set_marker(desc->planstate, &no_markers);
 	*n = list.n;
 	return list.nodes;
 }
 
-/* Returns milliseconds per process, if several processes executed the node. */
-static double
-per_process_ms(const NodeEstimate *node, double ns)
-{
-	return ns / Max(node->processes, 1) / 1e6;
-}
+/* Milliseconds per process, if several processes executed the node. */
+#define PER_PROCESS_MS(node, ns) ((ns) / Max((node)->processes, 1) / 1e6)
 
 /* Appends text to a list, after a separator if the list is not empty. */
 static void
@@ -280,7 +228,7 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 		add(&note, ", ", "workers not timed");
 	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_margin_ns &&
 		fabs(node->adjusted_ns) >= 500)
-		add(&note, ", ", psprintf("reconciled by %+.3f ms", per_process_ms(node, node->adjusted_ns)));
+		add(&note, ", ", psprintf("reconciled by %+.3f ms", PER_PROCESS_MS(node, node->adjusted_ns)));
 	if (with_unknown && node->self_unknown)
 		add(&note, ", ", "self time unknown");
 	return note.len > 0 ? note.data : NULL;
@@ -289,10 +237,10 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 void
 explain_put_node(ExplainState *es, const NodeEstimate *node)
 {
-	double		total_ms = per_process_ms(node, node->total_ns);
-	double		total_margin_ms = per_process_ms(node, node->total_margin_ns);
-	double		self_ms = per_process_ms(node, node->self_ns);
-	double		self_margin_ms = per_process_ms(node, node->self_margin_ns);
+	double		total_ms = PER_PROCESS_MS(node, node->total_ns);
+	double		total_margin_ms = PER_PROCESS_MS(node, node->total_margin_ns);
+	double		self_ms = PER_PROCESS_MS(node, node->self_ns);
+	double		self_margin_ms = PER_PROCESS_MS(node, node->self_margin_ns);
 	bool		with_percent = !isnan(node->share_percent);
 	bool text = es->format == EXPLAIN_FORMAT_TEXT;
 	char	   *note = explain_note(node, !text);
@@ -315,7 +263,7 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 								 node->share_margin_percent);
 			if (!isnan(node->total_stddev_ns))
 				appendStringInfo(&line, ", total's standard deviation %.3f ms",
-								 per_process_ms(node, node->total_stddev_ns));
+								 PER_PROCESS_MS(node, node->total_stddev_ns));
 			appendStringInfo(&line, ", " INT64_FORMAT " of " INT64_FORMAT " calls timed",
 							 node->timed, node->calls);
 		}
@@ -330,7 +278,7 @@ explain_put_node(ExplainState *es, const NodeEstimate *node)
 		ExplainPropertyFloat("Clock Total Margin", "ms", total_margin_ms, 3, es);
 		if (!isnan(node->total_stddev_ns))
 			ExplainPropertyFloat("Clock Total Standard Deviation", "ms",
-								 per_process_ms(node, node->total_stddev_ns), 3, es);
+								 PER_PROCESS_MS(node, node->total_stddev_ns), 3, es);
 		ExplainPropertyFloat("Clock Self Time", "ms", self_ms, 3, es);
 		ExplainPropertyFloat("Clock Self Margin", "ms", self_margin_ms, 3, es);
 		if (with_percent)
@@ -427,16 +375,16 @@ static void
 append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat format,
 			int indent)
 {
-	int			place = node_estimate_place(timed->estimate, id);
+	const NodeEstimate *node = node_estimate(timed->estimate, id);
 	ExplainState *es;
 
-	if (place < 0)
+	if (node == NULL)
 		return;
 	es = new_explain_state(format);
 	es->indent = indent;
 	/* not the first key of its group, so that a comma comes before it */
 	es->grouping_stack = list_make1_int(1);
-	explain_put_node(es, &timed->estimate->nodes[place]);
+	explain_put_node(es, node);
 	appendStringInfoString(output, es->str->data);
 	pfree(es->str->data);
 	pfree(es);
@@ -486,7 +434,7 @@ char *
 explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 {
 	ExplainState *es = new_explain_state(format);
-	Markers		markers = set_markers(desc);
+	Markers		markers = explain_set_markers(desc);
 	char	   *result;
 
 	node_timing_show(desc, timed->estimate);
@@ -499,8 +447,7 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	es->wal = false;
 	ExplainPropertyFloat("Planning Time", "ms", timed->planning_ms, 3, es);
 	ExplainPrintTriggers(es, desc);
-	if (es->costs)
-		ExplainPrintJITSummary(es, desc);
+	ExplainPrintJITSummary(es, desc);
 
 	/* before the execution time, as in EXPLAIN */
 	explain_put_summary(es, timed);
@@ -508,16 +455,15 @@ explain_output(QueryDesc *desc, const TimedPlan *timed, ExplainFormat format)
 	ExplainCloseGroup("Query", NULL, true, es);
 	ExplainEndOutput(es);
 	result = replace_markers(es->str->data, timed, format, &markers);
-	clear_markers(desc);
+	(void) set_marker(desc->planstate, &no_markers);
 	return result;
 }
 
 void
-explain_put_margins(ExplainState *es, int from, const TimedPlan *timed, int64 markers)
+explain_put_margins(ExplainState *es, int from, const TimedPlan *timed, const Markers *markers)
 {
-	Markers		set = {.base = markers, .nids = timed->estimate->nids};
 	bool		ends_line = es->str->data[es->str->len - 1] == '\n';
-	char	   *text = replace_markers(es->str->data + from, timed, es->format, &set);
+	char	   *text = replace_markers(es->str->data + from, timed, es->format, markers);
 
 	es->str->len = from;
 	appendStringInfoString(es->str, text);

@@ -44,9 +44,15 @@ extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
  * prints, and replace the markers in the output from position "from" on by what explain_put_node()
  * writes.  Text and JSON only.
  */
-extern int64 explain_set_markers(QueryDesc *desc);
+typedef struct Markers
+{
+	int64		base;			/* marker of node 0; 0: no markers */
+	int			nids;			/* upper limit of the plan_node_ids */
+} Markers;
+
+extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
-								int64 markers);
+								const Markers *markers);
 
 /* Returns a note about a node's figures, with "self time unknown" if wanted; NULL if none. */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);

@@ -1,5 +1,5 @@
 /*
- * See explain_query.h.  The methods "full" and "isolate" time the nodes in one or several
+ * The methods "full" and "isolate" time the nodes in one or several
  * executions.  Then they execute the query once more and only count calls; all other figures are of
  * that last execution.
  */
@@ -14,7 +14,7 @@
 #include "clock/progress.h"
 #include "clock/source.h"
 #include "explain/explain_query.h"
-#include "explain/server_instr.h"
+#include "explain/plan_record.h"
 
 /* If one of two similar runs takes longer by this factor, it does not count. */
 #define DISTURBED	1.25
@@ -48,7 +48,13 @@ run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *d
 	explained->run.options = explained->options;
 	explained->run.options.sampling = sampling;
 	explained->run.options.only_node = -1;
-	explained->run.context = CurrentMemoryContext;
+
+	/*
+	 * the estimates of all but the last run of a series are needed during the
+	 * run only
+	 */
+	explained->run.context =
+		explained->series.runs + 1 < explained->runs ? NULL : CurrentMemoryContext;
 	explained->run.finished = finished;
 	explained->run.arg = explained;
 	sampled_run(explained->query, &explained->run);
@@ -59,30 +65,16 @@ sampling_finished(QueryDesc *desc, void *arg)
 {
 	ExplainedQuery *explained = arg;
 
+	if (explained->runs > 1)
+	{
+		run_series_add(&explained->series, explained->run.plan);
+		if (explained->series.runs < explained->runs)
+			return;
+		run_series_put(&explained->series, explained->run.plan);
+		node_timing_show(desc, explained->run.plan);
+	}
 	explained->plan = explained->run.plan;
 	explained->finished(desc, explained->arg);
-}
-
-static void
-series_run_finished(QueryDesc *desc, void *arg)
-{
-	ExplainedQuery *explained = arg;
-	MemoryContext old = MemoryContextSwitchTo(explained->series_context);
-
-	(void) desc;
-	run_series_add(&explained->series, explained->run.plan);
-	MemoryContextSwitchTo(old);
-}
-
-static void
-series_finished(QueryDesc *desc, void *arg)
-{
-	ExplainedQuery *explained = arg;
-
-	series_run_finished(desc, arg);
-	run_series_put(&explained->series, explained->run.plan);
-	node_timing_show(desc, explained->run.plan);
-	sampling_finished(desc, arg);
 }
 
 /* Executes the query several times; returns the last run's plan with the means of all runs. */
@@ -90,17 +82,13 @@ static void
 explain_series(ExplainedQuery *explained)
 {
 	double		plain_ms = 0;
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "clocktiming run",
-												  ALLOCSET_DEFAULT_SIZES);
 	Progress	progress;
 
-	explained->series_context = CurrentMemoryContext;
+	explained->series.context = CurrentMemoryContext;
 	progress_start(&progress, "clock_explain", 0);
 	for (int run = 1; run <= explained->runs; run++)
 	{
-		bool		last = run == explained->runs;
 		double		elapsed_s = progress_elapsed_s(&progress);
-		MemoryContext old = MemoryContextSwitchTo(last ? CurrentMemoryContext : context);
 
 		if (run > 1 && progress_due(&progress, elapsed_s))
 		{
@@ -112,29 +100,8 @@ explain_series(ExplainedQuery *explained)
 			plain_ms += run_plain_ms(explained);
 			explained->plain_ms = plain_ms / run;
 		}
-		run_last(explained, explained->options.sampling,
-				 last ? series_finished : series_run_finished);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(context);
+		run_last(explained, explained->options.sampling, sampling_finished);
 	}
-	MemoryContextDelete(context);
-}
-
-static bool
-expect_node(PlanState *node, void *context)
-{
-	ExplainedQuery *explained = context;
-
-	explained->measured[node->plan->plan_node_id].there = true;
-	return planstate_tree_walker(node, expect_node, context);
-}
-
-static void
-expect_nodes(ExplainedQuery *explained, QueryDesc *desc)
-{
-	explained->nmeasured = plan_node_ids(desc);
-	explained->measured = palloc0(sizeof(MeasuredNode) * explained->nmeasured);
-	(void) expect_node(desc->planstate, explained);
 }
 
 /* Returns NULL for a node that is not in the first run, because partitions were pruned there. */
@@ -145,15 +112,8 @@ measured_node(const ExplainedQuery *explained, int id)
 		&explained->measured[id] : NULL;
 }
 
-static void
-expect_workers(MeasuredNode *measured, int n)
-{
-	measured->nworkers = n;
-	measured->workers = palloc0(sizeof(NodeRecord) * n);
-}
-
 /* Replaces the times of the last run, which only counted calls, and all derived from them. */
-static void
+static PlanEstimate *
 put_measured(ExplainedQuery *explained)
 {
 	PlanEstimate *plan = explained->plan = explained->run.plan;
@@ -183,6 +143,7 @@ put_measured(ExplainedQuery *explained)
 		if (explained->method == METHOD_FULL && plan->nworkers == 0)
 			node->leader.calls = counted.leader.calls;
 	}
+	return plan;
 }
 
 static void
@@ -191,19 +152,26 @@ isolated_finished(QueryDesc *desc, void *arg)
 	ExplainedQuery *explained = arg;
 	const PlanEstimate *plan = explained->run.plan;
 	int			id = explained->run.options.only_node;
-	int			place = node_estimate_place(plan, id);
+	const NodeEstimate *node = node_estimate(plan, id);
 	MeasuredNode *measured;
 
+	(void) desc;
 	if (explained->measured == NULL)
-		expect_nodes(explained, desc);
+	{
+		explained->nmeasured = plan->nids;
+		explained->measured = palloc0(sizeof(MeasuredNode) * plan->nids);
+		for (int i = 0; i < plan->nids; i++)
+			explained->measured[i].there = plan->places[i] >= 0;
+	}
 	measured = measured_node(explained, id);
-	if (place < 0 || measured == NULL)
+	if (node == NULL || measured == NULL)
 		return;
-	measured->leader = plan->nodes[place].leader;
-	if (plan->nodes[place].workers == NULL || plan->nworkers == 0)
+	measured->leader = node->leader;
+	if (node->workers == NULL)
 		return;
-	expect_workers(measured, plan->nworkers);
-	memcpy(measured->workers, plan->nodes[place].workers, sizeof(NodeRecord) * plan->nworkers);
+	measured->nworkers = plan->nworkers;
+	measured->workers = palloc(sizeof(NodeRecord) * plan->nworkers);
+	memcpy(measured->workers, node->workers, sizeof(NodeRecord) * plan->nworkers);
 }
 
 static void
@@ -226,10 +194,8 @@ isolated_last(QueryDesc *desc, void *arg)
 {
 	ExplainedQuery *explained = arg;
 	double		whole_ns = explained->run.plan->whole_ns;
-	PlanEstimate *plan;
+	PlanEstimate *plan = put_measured(explained);
 
-	put_measured(explained);
-	plan = explained->plan;
 	plan->cost.timed_ns = 0;
 	plan->cost.server_ns = 0;
 	plan->cost.counted_ns = 0;
@@ -272,44 +238,31 @@ explain_isolated(ExplainedQuery *explained)
 	run_last(explained, 0, isolated_last);
 }
 
-static NodeRecord
-server_record(InstrCounts counts)
-{
-	NodeRecord	record = {
-		.total_ns = counts.total_ns, .first_ns = counts.first_ns,
-		.rows = counts.rows, .loops = counts.loops
-	};
-
-	return record;
-}
-
 /* Copies counts and times of the server's own instrumentation. */
 static bool
 take_server_times(PlanState *node, void *context)
 {
-	MeasuredNode *measured = measured_node(context, node->plan->plan_node_id);
-	InstrCounts counts;
+	MeasuredNode *measured =
+		&((ExplainedQuery *) context)->measured[node->plan->plan_node_id];
 
+	measured->there = true;
 	if (node->instrument != NULL)
-		measured->leader = server_record(instr_end(node->instrument));
-	if (instr_nworkers(node) > 0)
-		expect_workers(measured, instr_nworkers(node));
-	for (int i = 0; instr_of_worker(node, i, &counts); i++)
-	{
-		measured->workers[i] = server_record(counts);
-		/* the server adds its workers to the leader */
-		measured->leader.total_ns -= counts.total_ns;
-		measured->leader.first_ns -= counts.first_ns;
-		measured->leader.rows -= counts.rows;
-		measured->leader.loops -= counts.loops;
-	}
+		measured->leader = instr_end(node->instrument);
+	measured->nworkers = instr_nworkers(node);
+	measured->workers = palloc0(sizeof(NodeRecord) * measured->nworkers);
+	/* the server adds its workers to the leader */
+	for (int i = 0; instr_of_worker(node, i, &measured->workers[i]); i++)
+		record_add(&measured->leader, &measured->workers[i], -1);
 	return planstate_tree_walker(node, take_server_times, context);
 }
 
 static void
 full_finished(QueryDesc *desc, void *arg)
 {
-	expect_nodes(arg, desc);
+	ExplainedQuery *explained = arg;
+
+	explained->nmeasured = plan_node_ids(desc);
+	explained->measured = palloc0(sizeof(MeasuredNode) * explained->nmeasured);
 	(void) take_server_times(desc->planstate, arg);
 }
 
@@ -327,16 +280,6 @@ put_server_record(NodeRecord *record, double slower, NodeKind kind)
 	record->timed = record->calls;
 }
 
-static double
-all_processes_ns(const PlanEstimate *plan, const NodeEstimate *node)
-{
-	double		ns = node->leader.total_ns;
-
-	for (int i = 0; i < plan->nworkers && node->workers != NULL; i++)
-		ns += node->workers[i].total_ns;
-	return ns;
-}
-
 /*
  * Callback of the last run: corrects the server's times by the cost of timing.  That cost is the
  * difference to plain runs, divided among the nodes by calls.  If the timed run took less time than
@@ -350,20 +293,21 @@ full_last(QueryDesc *desc, void *arg)
 	double		slower = cost_ns < 0 ? explained->plain_ms / explained->full_ms : 1;
 	double		calibrated_ns = 0;
 	double		scale;
-	PlanEstimate *plan;
+	PlanEstimate *plan = put_measured(explained);
 
-	put_measured(explained);
-	plan = explained->plan;
 	explained->removed_ns = palloc(sizeof(double) * plan->nnodes);
 	for (int i = 0; i < plan->nnodes; i++)
 	{
 		NodeEstimate *node = &plan->nodes[i];
 
 		put_server_record(&node->leader, slower, node->kind);
-		for (int j = 0; j < plan->nworkers && node->workers != NULL; j++)
-			put_server_record(&node->workers[j], slower, node->kind);
 		calibrated_ns += (double) node->leader.timed * plan->cost.server_ns;
-		explained->removed_ns[i] = all_processes_ns(plan, node);
+		explained->removed_ns[i] = node->leader.total_ns;
+		for (int j = 0; j < plan->nworkers && node->workers != NULL; j++)
+		{
+			put_server_record(&node->workers[j], slower, node->kind);
+			explained->removed_ns[i] += node->workers[j].total_ns;
+		}
 	}
 
 	scale = calibrated_ns > 0 ? Max(cost_ns, 0) / calibrated_ns : 0;
@@ -418,22 +362,12 @@ explain_query(ExplainedQuery *explained)
 
 	/* one plain run on each side: both are disturbed alike */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
-	switch (explained->method)
-	{
-		case METHOD_SAMPLING:
-			run_last(explained, explained->options.sampling, sampling_finished);
-			break;
-		case METHOD_FULL:
-			explain_full(explained);
-			break;
-		case METHOD_ISOLATE:
-			explain_isolated(explained);
-			break;
-	}
+	if (explained->method == METHOD_FULL)
+		explain_full(explained);
+	else if (explained->method == METHOD_ISOLATE)
+		explain_isolated(explained);
+	else
+		run_last(explained, explained->options.sampling, sampling_finished);
 	if (verify)
-	{
-		double		after_ms = run_plain_ms(explained);
-
-		explained->plain_ms = Min(explained->plain_ms, after_ms);
-	}
+		explained->plain_ms = fmin(explained->plain_ms, run_plain_ms(explained));
 }

@@ -3,7 +3,7 @@
 #define CLOCKTIMING_EXPLAIN_QUERY_H
 
 #include "explain/run_series.h"
-#include "explain/sampled_run.h"
+#include "explain/node_timing.h"
 
 typedef enum ExplainMethod
 {
@@ -40,7 +40,6 @@ typedef struct ExplainedQuery
 	int			nmeasured;
 	double		full_ms;		/* duration of the run that the server times */
 	RunSeries	series;			/* several runs */
-	MemoryContext series_context;	/* memory context of the sums */
 } ExplainedQuery;
 
 /*

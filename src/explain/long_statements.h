@@ -1,8 +1,6 @@
 /*
  * A session's memory of statements of which an execution was long, though the planner did not
- * expect it.
- *
- * It is a cache: another statement may take a statement's place.
+ * expect it.  Another statement may take a statement's place.
  */
 #ifndef CLOCKTIMING_LONG_STATEMENTS_H
 #define CLOCKTIMING_LONG_STATEMENTS_H

@@ -1,11 +1,12 @@
-/* Times the plan nodes of one execution by a sample of their calls. */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
+#include "compat.h"
 #include "explain/call_calibration.h"
 #include "explain/call_samples.h"
 #include "explain/node_timing.h"
@@ -15,38 +16,46 @@
 #include "explain/timing_clock.h"
 #include "explain/trigger_timing.h"
 
-void
-node_timing_calibrate(void)
+int
+sampling_check(const char *name, int64 sampling)
 {
-	double		ticks_per_ns;
-
-	call_samples_prepare();
-	timing_clock_choose(true);
-	(void) call_cost(false, &ticks_per_ns);
+	if (sampling < 1 || sampling > NODE_SAMPLING_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between 1 and %d", name, NODE_SAMPLING_MAX),
+				 errdetail("The number given is %lld.", (long long) sampling),
+				 errhint("1 times every call; 64, the default, times about one call in 64, which costs very little.")));
+	return (int) sampling;
 }
 
-void
-node_timing_prepare(const NodeTimingOptions *options)
+double
+max_overhead_check(const char *name, double percent)
 {
-	double		ticks_per_ns;
+	/* in this form NaN fails, too */
+	if (!(percent > 0 && percent <= 100))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be greater than 0 and at most 100 percent", name),
+				 errdetail("The share given is %g percent.", percent),
+				 errhint("Timing adds at most about this share of the elapsed time; 1, the default, suits most queries.")));
+	return percent;
+}
 
+const CallCost *
+node_timing_prepare(bool all_timed, bool recent)
+{
 	call_samples_prepare();
-	timing_clock_choose(false);
-	(void) call_cost(options->sampling == 1, &ticks_per_ns);
+	timing_clock_choose(recent);
+	return call_cost(all_timed);
 }
 
 QueryTiming *
 node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 {
-	QueryTiming *query;
-	const CallCost *cost;
-	double		ticks_per_ns;
+	const CallCost *cost = node_timing_prepare(options->sampling == 1, true);
+	QueryTiming *query = plan_attach(desc, options);
 
-	call_samples_prepare();
-	timing_clock_choose(true);
-	query = plan_attach(desc, options);
-	cost = call_cost(options->sampling == 1, &ticks_per_ns);
-	query_set_cost(query, cost, ticks_per_ns);
+	query_set_cost(query, cost);
 	if (!query->late)
 		triggers_attach(query);
 	query->root->is_root = query->root->kind == NODE_SAMPLED;
@@ -56,45 +65,14 @@ node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	return query;
 }
 
-void
-node_timing_start(QueryTiming *query)
-{
-	query_timing_start(query);
-}
-
-void
-node_timing_ran(QueryTiming *query)
-{
-	query_timing_ran(query);
-	record_show_counts(query);
-	parallel_timing_told(query);
-}
-
-void
-node_timing_resume(QueryTiming *query, bool again)
-{
-	query_timing_resume(query, again);
-}
-
-void
-node_timing_stop(QueryTiming *query)
-{
-	query_timing_stop(query);
-}
-
-static void
-check_for_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 PlanEstimate *
-node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void *arg)
+node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg)
 {
 	PlanEstimate *plan = palloc0(sizeof(PlanEstimate));
+	const NodeRecord *workers = parallel_timing_records(query);
 
 	plan->nnodes = query->nplaces;
-	plan->nworkers = nworkers;
+	plan->nworkers = recorder == NULL && workers != NULL ? query->nworkers : 0;
 	plan->nparts = query->nparts;
 	plan->nodes = palloc0(sizeof(NodeEstimate) * (plan->nnodes + plan->nparts));
 	plan->nids = query->nnodes;
@@ -109,27 +87,16 @@ node_timing_record(QueryTiming *query, int nworkers, NodeRecorder recorder, void
 		NodeTiming *t = query->nodes[i];
 
 		plan->places[i] = t == NULL ? -1 : t->place;
-		if (t != NULL)
+		if (t != NULL && recorder != NULL)
 			recorder(t, &plan->nodes[t->place], arg);
+		else if (t != NULL)
+			record_estimate(t, plan->nworkers, workers, &plan->nodes[t->place]);
 	}
-	parallel_timing_estimate_parts(query, plan);
+	record_parts(query, workers, plan);
 	record_outside(query, plan);
 	triggers_add_costs(query, plan);
-	plan->check = check_for_interrupts;
+	plan->check = ProcessInterrupts;
 	plan_estimate(plan);
-	return plan;
-}
-
-PlanEstimate *
-node_timing_detach(QueryTiming *query)
-{
-	PlanEstimate *plan = NULL;
-
-	triggers_show(query);
-	if (query->root->kind != NODE_SAMPLED || query->root->begun)
-		plan = node_timing_record(query, parallel_timing_workers(query), parallel_timing_estimate,
-								  NULL);
-	parallel_timing_release(query);
 	return plan;
 }
 
@@ -140,9 +107,9 @@ node_estimate_place(const PlanEstimate *plan, int id)
 }
 
 NodeEstimate *
-node_timing_estimate(const PlanEstimate *plan, PlanState *node)
+node_estimate(const PlanEstimate *plan, int id)
 {
-	int			place = node_estimate_place(plan, node->plan->plan_node_id);
+	int			place = node_estimate_place(plan, id);
 
 	return place < 0 ? NULL : &plan->nodes[place];
 }
@@ -151,7 +118,7 @@ static bool
 show_node(PlanState *node, void *context)
 {
 	const PlanEstimate *plan = context;
-	const NodeEstimate *estimate = node_timing_estimate(plan, node);
+	const NodeEstimate *estimate = node_estimate(plan, node->plan->plan_node_id);
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{
@@ -171,4 +138,68 @@ void
 node_timing_show(QueryDesc *desc, const PlanEstimate *plan)
 {
 	(void) show_node(desc->planstate, unconstify(PlanEstimate *, plan));
+}
+
+void
+sampled_before_run(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+
+	run->plan = NULL;
+	run->timing = node_timing_attach(desc, &run->options);
+	query_timing_start(run->timing);
+}
+
+void
+sampled_after_run(QueryDesc *desc, void *arg)
+{
+	QueryTiming *query = ((SampledRun *) arg)->timing;
+
+	(void) desc;
+	query_timing_ran(query);
+	record_show_counts(query);
+	parallel_timing_told(query);
+}
+
+void
+sampled_after_finish(QueryDesc *desc, void *arg)
+{
+	SampledRun *run = arg;
+	QueryTiming *query = run->timing;
+	MemoryContext old;
+
+	query_timing_stop(query);
+	old = MemoryContextSwitchTo(run->context != NULL ? run->context : desc->estate->es_query_cxt);
+	triggers_show(query);
+	if (query->root->kind != NODE_SAMPLED || query->root->begun)
+	{
+		run->plan = node_timing_record(query, NULL, NULL);
+		/* auto_explain may print it when the execution ends */
+		node_timing_show(desc, run->plan);
+	}
+	parallel_timing_release(query);
+	MemoryContextSwitchTo(old);
+	if (run->plan != NULL && run->finished != NULL)
+		run->finished(desc, run->arg);
+}
+
+void
+sampled_run(const PlanQuery *query, SampledRun *run)
+{
+	PlanObserver observer = {
+		/* with one timed node, no other node is counted */
+		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
+		.before_run = sampled_before_run,
+		.after_run = sampled_after_run,
+		.after_finish = sampled_after_finish,
+		.arg = run
+	};
+
+	(void) plan_run(query, &observer);
+	if (run->plan == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("another extension replaces the functions of plan nodes"),
+				 errdetail("None of the calls of the query's plan nodes was seen."),
+				 errhint("Switch that extension off in this session, or remove it from shared_preload_libraries.")));
 }

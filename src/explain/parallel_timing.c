@@ -1,6 +1,4 @@
 /*
- * Times nodes in parallel workers.
- *
  * The leader creates a segment of shared memory with the timing options and space for the workers'
  * results.  A setting, which every worker inherits from the leader, names the segment.
  */
@@ -31,7 +29,6 @@ typedef struct SharedTiming
 	uint32		text_hash;		/* of the query; workers may execute others */
 	CallCost	cost;
 	bool		by_counter;
-	double		ticks_per_ns;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: the nodes,
 												 * then the uses of shared
 												 * subplans */
@@ -89,7 +86,6 @@ create_segment(void *arg)
 void
 parallel_timing_share(QueryTiming *query)
 {
-	Size		size = shared_size(query);
 	SharedTiming *shared;
 	char		value[32];
 
@@ -104,7 +100,7 @@ parallel_timing_share(QueryTiming *query)
 		return;
 	dsm_unpin_mapping(query->segment);
 	query->shared = shared = dsm_segment_address(query->segment);
-	memset(shared, 0, size);
+	memset(shared, 0, shared_size(query));
 	shared->magic = SHARED_MAGIC;
 	shared->options.sampling = query->sampling;
 	shared->options.only_node = query->only_node;
@@ -122,7 +118,6 @@ parallel_timing_share(QueryTiming *query)
 	shared->text_hash = text_hash(query->desc->sourceText);
 	shared->cost = query->cost;
 	shared->by_counter = timing_by_counter;
-	shared->ticks_per_ns = query->ticks_per_ns;
 
 	query->guc_nest_level = NewGUCNestLevel();
 	snprintf(value, sizeof(value), "%u", dsm_segment_handle(query->segment));
@@ -130,34 +125,10 @@ parallel_timing_share(QueryTiming *query)
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
-int
-parallel_timing_workers(const QueryTiming *query)
+const NodeRecord *
+parallel_timing_records(const QueryTiming *query)
 {
-	return query->shared == NULL ? 0 : query->shared->nworkers;
-}
-
-void
-parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg)
-{
-	SharedTiming *shared = t->query->shared;
-
-	(void) arg;
-	record_estimate(t, parallel_timing_workers(t->query),
-					shared == NULL ? NULL : &shared->records[t->id],
-					shared == NULL ? 0 : records_of_worker(shared), estimate);
-}
-
-void
-parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan)
-{
-	SharedTiming *shared = query->shared;
-
-	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
-		record_part_estimate(use, plan->nworkers,
-							 shared == NULL ? NULL :
-							 &shared->records[shared->nnodes + use->place - query->nplaces],
-							 shared == NULL ? 0 : records_of_worker(shared),
-							 plan, &plan->nodes[use->place]);
+	return query->shared == NULL ? NULL : query->shared->records;
 }
 
 void
@@ -179,13 +150,16 @@ parallel_timing_release(QueryTiming *query)
 }
 
 /* Attaches timers in a worker, but not to a query that a function executes. */
-static void
-attach_in_worker(QueryDesc *desc)
+void
+parallel_timing_join(QueryDesc *desc)
 {
-	dsm_segment *segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
+	dsm_segment *segment;
 	QueryTiming *query;
 	SharedTiming *shared;
 
+	if (worker_timing == NULL || worker_timing[0] == '\0' || timed_in_worker != NULL)
+		return;
+	segment = dsm_attach((dsm_handle) strtoul(worker_timing, NULL, 10));
 	if (segment == NULL)
 		return;
 	shared = dsm_segment_address(segment);
@@ -203,7 +177,7 @@ attach_in_worker(QueryDesc *desc)
 	query = plan_attach(desc, &shared->options);
 	query->segment = segment;
 	query->shared = shared;
-	query_set_cost(query, &shared->cost, shared->ticks_per_ns);
+	query_set_cost(query, &shared->cost);
 	timed_in_worker = query;
 	if (query->watcher != NULL)
 		query->watcher->attached(query);
@@ -233,13 +207,19 @@ record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes,
 		record_part(use, nodes[subplan->id].total_ns, record);
 }
 
-static void
-report_from_worker(QueryTiming *query)
+void
+parallel_timing_report(QueryDesc *desc)
 {
-	SharedTiming *shared = query->shared;
-	NodeRecord *records = &shared->records[ParallelWorkerNumber * records_of_worker(shared)];
-	NodeRecord *nodes = MemoryContextAllocZero(query->context, sizeof(NodeRecord) * query->nnodes);
+	QueryTiming *query = timed_in_worker;
+	SharedTiming *shared;
+	NodeRecord *records;
+	NodeRecord *nodes;
 
+	if (query == NULL || query->desc != desc)
+		return;
+	shared = query->shared;
+	records = &shared->records[ParallelWorkerNumber * records_of_worker(shared)];
+	nodes = MemoryContextAllocZero(query->context, sizeof(NodeRecord) * query->nnodes);
 	query_timing_stop(query);
 	for (int i = 0; i < Min(query->nnodes, shared->nnodes); i++)
 	{
@@ -261,30 +241,16 @@ report_from_worker(QueryTiming *query)
 			instr_forget_removed(&t->instr);
 		}
 		/* the workers of a rescanned Gather execute one after the other */
-		record_add(&records[i], record);
+		record_add(&records[i], record, 1);
 	}
 	for (int i = 0; i < shared->nparts; i++)
 	{
 		NodeRecord	record = {0};
 
 		record_use(query, &shared_uses(shared)[i], nodes, &record);
-		record_add(&records[shared->nnodes + i], &record);
+		record_add(&records[shared->nnodes + i], &record, 1);
 	}
 	parallel_timing_release(query);
-}
-
-void
-parallel_timing_join(QueryDesc *desc)
-{
-	if (worker_timing != NULL && worker_timing[0] != '\0' && timed_in_worker == NULL)
-		attach_in_worker(desc);
-}
-
-void
-parallel_timing_report(QueryDesc *desc)
-{
-	if (timed_in_worker != NULL && timed_in_worker->desc == desc)
-		report_from_worker(timed_in_worker);
 }
 
 static void

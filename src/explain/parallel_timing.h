@@ -7,14 +7,11 @@
 /* Publishes the options for workers, if the plan may have any. */
 extern void parallel_timing_share(QueryTiming *query);
 
-/* Returns the number of workers that may have reported; 0 if nothing was published. */
-extern int	parallel_timing_workers(const QueryTiming *query);
-
-/* A NodeRecorder: makes a node's estimate, including what workers have reported. */
-extern void parallel_timing_estimate(NodeTiming *t, NodeEstimate *estimate, void *arg);
-
-/* Makes the estimates of the uses of shared subplans.  Called after those of all nodes. */
-extern void parallel_timing_estimate_parts(QueryTiming *query, PlanEstimate *plan);
+/*
+ * Returns what the workers have reported: for each of query->nworkers the records of the nodes and
+ * of the uses of shared subplans.  NULL if nothing was published.
+ */
+extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
 /* Ends the publication; no further workers will start.  Publications are nested like executions. */
 extern void parallel_timing_told(QueryTiming *query);

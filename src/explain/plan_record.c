@@ -1,4 +1,3 @@
-/* Makes a plan's estimates from counts and timed calls. */
 #include "postgres.h"
 
 #include <math.h>
@@ -7,7 +6,6 @@
 
 #include "core/stats.h"
 #include "explain/call_samples.h"
-#include "explain/plan_attach.h"
 #include "explain/plan_record.h"
 
 /* Returns the number of rows that a node has returned. */
@@ -25,17 +23,9 @@ loops_of(const NodeTiming *t)
 	return (double) t->first_calls - t->calls_again;
 }
 
-/* Makes the record of a node that the server has timed at all calls. */
+/* "record" has the counts of the server. */
 static void
-record_server_times(const InstrCounts *counts, int64 calls, NodeRecord *record)
-{
-	record->calls = record->timed = calls;
-	record->rows = counts->rows;
-	record->loops = counts->loops;
-}
-
-static void
-record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
+record_samples(NodeTiming *t, NodeRecord *record)
 {
 	double		scale = query_ns_per_tick(t->query);
 	CallSeries	drawn = end_samples(t);
@@ -61,8 +51,6 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
 	/* no note for nodes whose calls vary by their nature */
 	if (!t->calls_vary)
 		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
-	record->removed[0] = counts->removed[0];
-	record->removed[1] = counts->removed[1];
 	if (first->drawn.timed > 0)
 		first_ns += scale * first->drawn_sum *
 			(double) first->drawn.calls / (double) first->drawn.timed;
@@ -81,23 +69,20 @@ record_samples(NodeTiming *t, const InstrCounts *counts, NodeRecord *record)
  * or a node whose wrapper another extension has replaced by the server's function.
  */
 static void
-record_server_calls(const NodeTiming *t, InstrCounts counts, NodeRecord *record)
+record_server_calls(const NodeTiming *t, NodeRecord *record)
 {
-	InstrCounts worker;
+	NodeRecord	worker;
 
 	/* the server adds its workers to the leader */
 	for (int i = 0; instr_of_worker(t->node, i, &worker); i++)
+		record_add(record, &worker, -1);
+	if (record->loops > 0)
+		record->calls = record->timed = (int64) (record->rows + record->loops);
+	else
+		*record = (NodeRecord)
 	{
-		counts.rows -= worker.rows;
-		counts.loops -= worker.loops;
-		counts.total_ns -= worker.total_ns;
-		counts.first_ns -= worker.first_ns;
-	}
-	if (counts.loops <= 0)
-		return;
-	record_server_times(&counts, (int64) (counts.rows + counts.loops), record);
-	record->total_ns = counts.total_ns;
-	record->first_ns = counts.first_ns;
+		0
+	};
 }
 
 /*
@@ -118,19 +103,17 @@ server_ns(const NodeTiming *t, double ns)
 void
 record_node(NodeTiming *t, NodeRecord *record)
 {
-	InstrCounts counts;
-
 	end_loop(t);
-	counts = instr_end(&t->instr);
+	*record = instr_end(&t->instr);
 	if (t->kind == NODE_WHOLE)
 	{
-		record_server_times(&counts, (int64) counts.loops, record);
-		record->total_ns = record->first_ns = server_ns(t, counts.total_ns);
+		record->calls = record->timed = (int64) record->loops;
+		record->total_ns = record->first_ns = server_ns(t, record->total_ns);
 	}
 	else if (t->begun)
-		record_samples(t, &counts, record);
+		record_samples(t, record);
 	else
-		record_server_calls(t, counts, record);
+		record_server_calls(t, record);
 }
 
 void
@@ -157,19 +140,19 @@ record_show_counts(QueryTiming *query)
 }
 
 void
-record_add(NodeRecord *sum, const NodeRecord *record)
+record_add(NodeRecord *sum, const NodeRecord *record, int sign)
 {
-	sum->calls += record->calls;
-	sum->timed += record->timed;
-	sum->rows += record->rows;
-	sum->loops += record->loops;
-	sum->total_ns += record->total_ns;
-	sum->first_ns += record->first_ns;
-	sum->variance += record->variance;
-	sum->removed[0] += record->removed[0];
-	sum->removed[1] += record->removed[1];
-	sum->part_ns += record->part_ns;
-	sum->rare_ns += record->rare_ns;
+	sum->calls += sign * record->calls;
+	sum->timed += sign * record->timed;
+	sum->rows += sign * record->rows;
+	sum->loops += sign * record->loops;
+	sum->total_ns += sign * record->total_ns;
+	sum->first_ns += sign * record->first_ns;
+	sum->variance += sign * record->variance;
+	sum->removed[0] += sign * record->removed[0];
+	sum->removed[1] += sign * record->removed[1];
+	sum->part_ns += sign * record->part_ns;
+	sum->rare_ns += sign * record->rare_ns;
 }
 
 /* Subtracts a worker's counts, which the server has added to the leader's. */
@@ -177,14 +160,7 @@ static void
 take_off_worker(const NodeTiming *t, const NodeRecord *worker, NodeRecord *leader)
 {
 	if (t->kind == NODE_WHOLE)
-	{
-		leader->calls -= worker->calls;
-		leader->timed -= worker->timed;
-		leader->rows -= worker->rows;
-		leader->loops -= worker->loops;
-		leader->total_ns -= worker->total_ns;
-		leader->first_ns -= worker->first_ns;
-	}
+		record_add(leader, worker, -1);
 	else if (plan_shape(t->node)->counts_rows)
 		leader->rows -= worker->rows;
 }
@@ -194,7 +170,7 @@ static void
 add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 {
 	bool		timed = estimate->leader.loops > 0;
-	InstrCounts counts;
+	NodeRecord	counts;
 
 	for (int i = 0; instr_of_worker(t->node, i, &counts); i++)
 	{
@@ -219,9 +195,19 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 	}
 }
 
+/* Copies the workers' records of a node, or of a part, whose ids follow those of the nodes. */
+static void
+copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,
+			 NodeEstimate *estimate)
+{
+	if (nworkers > 0)
+		estimate->workers = palloc(sizeof(NodeRecord) * nworkers);
+	for (int i = 0; i < nworkers; i++)
+		estimate->workers[i] = records[i * (query->nnodes + query->nparts) + id];
+}
+
 void
-record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers, size_t stride,
-				NodeEstimate *estimate)
+record_estimate(NodeTiming *t, int nworkers, const NodeRecord *records, NodeEstimate *estimate)
 {
 	estimate->id = t->id;
 	estimate->parent = t->parent == NULL ? -1 : t->parent->place;
@@ -239,19 +225,19 @@ record_estimate(NodeTiming *t, int nworkers, const NodeRecord *workers, size_t s
 	{
 		if (t->node->instrument != NULL)
 		{
-			InstrCounts counts = instr_end(t->node->instrument);
+			NodeRecord	counts = instr_end(t->node->instrument);
 
-			estimate->leader.rows = counts.rows;
-			estimate->leader.loops = counts.loops;
+			estimate->leader = (NodeRecord)
+			{
+				.rows = counts.rows, .loops = counts.loops
+			};
 		}
 		return;
 	}
 	record_node(t, &estimate->leader);
-	if (nworkers > 0)
-		estimate->workers = palloc(sizeof(NodeRecord) * nworkers);
+	copy_workers(t->query, t->id, nworkers, records, estimate);
 	for (int i = 0; i < nworkers; i++)
 	{
-		estimate->workers[i] = workers[i * stride];
 		instr_add_removed(&t->instr, estimate->workers[i].removed);
 		if (t->query->desc->instrument_options != 0)
 			take_off_worker(t, &estimate->workers[i], &estimate->leader);
@@ -270,19 +256,21 @@ record_part(const SubplanUse *use, double whole_ns, NodeRecord *record)
 }
 
 void
-record_part_estimate(const SubplanUse *use, int nworkers, const NodeRecord *workers, size_t stride,
-					 const PlanEstimate *plan, NodeEstimate *estimate)
+record_parts(const QueryTiming *query, const NodeRecord *records, PlanEstimate *plan)
 {
-	estimate->id = -1;
-	estimate->parent = use->user->place;
-	estimate->kind = NODE_PART;
-	estimate->whole = use->subplan->place;
-	estimate->read_to_end = !use->subplan->seen;
-	record_part(use, plan->nodes[estimate->whole].leader.total_ns, &estimate->leader);
-	if (nworkers > 0)
-		estimate->workers = palloc(sizeof(NodeRecord) * nworkers);
-	for (int i = 0; i < nworkers; i++)
-		estimate->workers[i] = workers[i * stride];
+	for (const SubplanUse *use = query->uses; use != NULL; use = use->next)
+	{
+		NodeEstimate *estimate = &plan->nodes[use->place];
+
+		estimate->id = -1;
+		estimate->parent = use->user->place;
+		estimate->kind = NODE_PART;
+		estimate->whole = use->subplan->place;
+		estimate->read_to_end = !use->subplan->seen;
+		record_part(use, plan->nodes[estimate->whole].leader.total_ns, &estimate->leader);
+		copy_workers(query, query->nnodes + use->place - query->nplaces, plan->nworkers, records,
+					 estimate);
+	}
 }
 
 /*

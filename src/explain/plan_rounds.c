@@ -12,6 +12,7 @@
 #include "compat.h"
 #include "core/reference.h"
 #include "core/stats.h"
+#include "explain/plan_guard.h"
 #include "explain/plan_rounds.h"
 
 /* Relative margin at which no more rounds are executed. */
@@ -28,11 +29,7 @@
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
-/*
- * Undisturbed executions take nearly the same time, disturbed ones do not.  If the fastest of this
- * share of all executions differ by more than this ratio from the fastest ones that make up the
- * mean, too few undisturbed executions have been seen.
- */
+/* Too few undisturbed executions have been seen if this share's mean is above this ratio of it. */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
@@ -106,6 +103,7 @@ static void
 execute_once(void *arg)
 {
 	Execution  *execution = arg;
+	const PlanQuery *query = execution->query;
 	PlanObserver observer = {
 		.instrument_options = execution->mode->instrument_options,
 		.whole = true,
@@ -115,20 +113,15 @@ execute_once(void *arg)
 	if (execution->node_calls != NULL || execution->heap_keeper != NULL)
 		observer.after_finish = execution_finished;
 	if (execution->by_statement)
-		plan_run_work(execution->query, send_statement, execution);
+		guarded_work(query->text, query->writes, true, query->role, send_statement, execution);
 	else
-		execution->ms = plan_run(execution->query, &observer);
+		execution->ms = plan_run(query, &observer);
 }
 
 /*
- * Allocates contexts so that the executor gets a random one.
- *
- * The addresses of its data can make an execution slower by several times the cost of timing: they
- * may compete for the same place in a cache, or loads may seem to overlap stores.  The memory
- * manager reuses the contexts freed last, so each mode would always get the same addresses.  That
- * is a bias that no number of rounds reduces.  Random contexts make it smaller, and a random
- * position of the stack removes the rest (Mytkowicz et al., Producing Wrong Data Without Doing
- * Anything Obviously Wrong, ASPLOS 2009).
+ * Allocates contexts so that the executor gets a random one.  Otherwise each mode would always get
+ * the contexts freed last.  Their addresses can make an execution slower by several times the cost
+ * of timing, see doc/clocks.md.
  */
 static void
 take_contexts(MemoryContext parent, int n, bool spread)
@@ -296,14 +289,11 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 
 /*
  * Executes the query twice without counting the times, to fill caches, set hint bits and compile
- * code.  The second execution is in the slowest mode and determines the size of a block.
+ * code.  The second execution is in the slowest mode and determines the size of a block.  It
+ * allocates a block at the end of the heap that stays, against page faults, see doc/clocks.md.
+ * Before that, the first one makes malloc() use the heap at all.
  *
- * Memory freed at the end of the heap is returned to the system, and the next execution would pay
- * for it by page faults, which cost more than timing.  So the second execution allocates a block at
- * the end of the heap that stays.  The first one makes malloc() use the heap at all.
- *
- * If there is hardly time for two rounds, all this is small compared with an execution, and the
- * first execution counts.
+ * If there is hardly time for two rounds, the first execution counts.
  */
 static void
 warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,

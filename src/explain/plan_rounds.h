@@ -40,10 +40,9 @@ typedef struct PlanRounds
 	int			target;			/* place of the first mode with timers */
 	int			rounds;			/* complete ones, with a block of each mode */
 	int			block;			/* executions of a mode in a round */
-	int			runs[N_RUN_MODES];	/* by place in modes: executions that
-									 * count, one block per round; if no round
-									 * is complete, those of the incomplete
-									 * one */
+	int			runs[N_RUN_MODES];	/* by place in modes: executions of the
+									 * complete rounds; if there is none, of
+									 * the incomplete one */
 	double	  **ms;				/* [mode's place in modes][run] */
 	double		node_calls;		/* of one execution; 0: no mode counts them */
 	int			executions;		/* including those that do not count */
@@ -52,14 +51,12 @@ typedef struct PlanRounds
 
 /*
  * Executes the query in turn in each mode, "block" times in succession, and discards its output.
- * Stops when the margins of the undisturbed and of the typical overhead are below 2 % of it and
- * undisturbed executions have been seen, or when the time is used up.  The overhead is that of the
- * first mode with timers over the mode before it.
+ * Stops when the overhead of the first mode with timers over the mode before it is known to 2 %, or
+ * when the time is used up.  doc/clocks.md describes the method.
  *
- * Blocks are shorter if there is no time for twenty rounds.  Before the rounds there are two
- * executions that do not count, unless they are long compared with the duration.  No execution
- * begins after the end of the duration, so that the only round may lack modes.  With by_statement,
- * the query is parsed, planned and executed each time.
+ * Blocks are shorter if there is no time for twenty rounds.  No execution begins after the end of
+ * the duration, so that the only round may lack modes.  With by_statement, the query is parsed,
+ * planned and executed each time.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
 							   int block, double duration_s, bool by_statement,
@@ -82,8 +79,7 @@ typedef struct Estimate
 
 /*
  * Returns the duration of an execution in one mode, in ms; NaN if there is none.  It is the mean of
- * the fastest fiftieth of its executions, or of five.  Disturbances only ever slow an execution
- * down, so the fastest are undisturbed.  The mean of several varies less than the minimum.
+ * the fastest fiftieth of its executions, or of five, because disturbances only slow them down.
  */
 extern double rounds_ms(const PlanRounds *rounds, int mode);
 

@@ -23,7 +23,7 @@ count_node_calls(PlanState *node, void *context)
 
 	if (node->instrument != NULL)
 	{
-		InstrCounts counts = instr_end(node->instrument);
+		NodeRecord	counts = instr_end(node->instrument);
 
 		*calls += counts.loops;
 		if (plan_shape(node)->output == OUTPUT_TUPLES)
@@ -124,12 +124,6 @@ plan_run(const PlanQuery *query, const PlanObserver *observer)
 {
 	PlanRun		run = {query, observer, 0};
 
-	plan_run_work(query, run_it, &run);
+	guarded_work(query->text, query->writes, true, query->role, run_it, &run);
 	return run.ms;
-}
-
-void
-plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg)
-{
-	guarded_work(query->text, query->writes, true, query->role, work, arg);
 }

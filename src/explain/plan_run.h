@@ -24,9 +24,6 @@ extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 /* Execution that plan_run() begins: hooks leave it to the observer, and set this to NULL. */
 extern const QueryDesc *plan_run_desc;
 
-/* Calls work(arg) under the same conditions, for a caller that executes the plan by itself. */
-extern void plan_run_work(const PlanQuery *query, void (*work) (void *arg), void *arg);
-
 /* Returns the number of calls of plan nodes, in after_finish, if rows were counted. */
 extern double plan_node_calls(QueryDesc *desc);
 

@@ -14,28 +14,30 @@
 
 static const PlanShape shapes[] = {
 	/* scans and other nodes without an input */
-	{.plan = T_SeqScan, .name = "Seq Scan"},
-	{.plan = T_SampleScan, .name = "Sample Scan"},
-	{.plan = T_IndexScan, .name = "Index Scan"},
-	{.plan = T_IndexOnlyScan, .name = "Index Only Scan"},
-	{.plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan"},
-	{.plan = T_TidScan, .name = "Tid Scan"},
-	{.plan = T_TidRangeScan, .name = "Tid Range Scan"},
-	{.plan = T_FunctionScan, .name = "Function Scan"},
-	{.plan = T_ValuesScan, .name = "Values Scan"},
+	{.plan = T_SeqScan, .name = "Seq Scan", .scans_relation = true, .end_shows = true},
+	{.plan = T_SampleScan, .name = "Sample Scan", .scans_relation = true},
+	{.plan = T_IndexScan, .name = "Index Scan", .scans_relation = true, .end_shows = true},
+	{.plan = T_IndexOnlyScan, .name = "Index Only Scan", .scans_relation = true, .end_shows = true},
+	{.plan = T_BitmapHeapScan, .name = "Bitmap Heap Scan", .scans_relation = true, .end_shows = true},
+	{.plan = T_TidScan, .name = "Tid Scan", .scans_relation = true},
+	{.plan = T_TidRangeScan, .name = "Tid Range Scan", .scans_relation = true},
+	{.plan = T_FunctionScan, .name = "Function Scan", .end_shows = true},
+	{.plan = T_ValuesScan, .name = "Values Scan", .end_shows = true},
 	{.plan = T_TableFuncScan, .name = "Table Function Scan"},
-	{.plan = T_CteScan, .name = "CTE Scan"},
+	{.plan = T_CteScan, .name = "CTE Scan", .end_shows = true},
 	{.plan = T_NamedTuplestoreScan, .name = "Named Tuplestore Scan"},
 	{.plan = T_WorkTableScan, .name = "WorkTable Scan"},
-	{.plan = T_ForeignScan, .name = "Foreign Scan", .counts_rows = true, .calls_vary = true},
-	{.plan = T_CustomScan, .name = "Custom Scan", .counts_rows = true, .calls_vary = true},
+	{.plan = T_ForeignScan, .name = "Foreign Scan", .scans_relation = true, .counts_rows = true,
+	.calls_vary = true},
+	{.plan = T_CustomScan, .name = "Custom Scan", .scans_relation = true, .counts_rows = true,
+	.calls_vary = true},
 	{.plan = T_BitmapIndexScan, .name = "Bitmap Index Scan", .output = OUTPUT_WHOLE},
 	{.plan = T_BitmapAnd, .name = "BitmapAnd", .output = OUTPUT_WHOLE},
 	{.plan = T_BitmapOr, .name = "BitmapOr", .output = OUTPUT_WHOLE},
 
 	/* nodes that read an input to its end before they return */
 	{.plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
-	{.plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END},
+	{.plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END, .end_shows = true},
 
 	/* nodes that read an input as they are read themselves */
 	{.plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE},
@@ -46,7 +48,7 @@ static const PlanShape shapes[] = {
 	{.plan = T_Unique, .name = "Unique", .inputs = INPUT_AS_NODE},
 	{.plan = T_Group, .name = "Group", .inputs = INPUT_AS_NODE},
 	{.plan = T_LockRows, .name = "LockRows", .inputs = INPUT_AS_NODE},
-	{.plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE},
+	{.plan = T_Material, .name = "Materialize", .inputs = INPUT_AS_NODE, .end_shows = true},
 	{.plan = T_Memoize, .name = "Memoize", .inputs = INPUT_AS_NODE},
 	{.plan = T_RecursiveUnion, .name = "Recursive Union", .inputs = INPUT_AS_NODE, .calls_vary = true},
 	{.plan = T_IncrementalSort, .name = "Incremental Sort", .inputs = INPUT_AS_NODE, .calls_vary = true},
@@ -80,12 +82,6 @@ plan_shape_of(const Plan *plan)
 			return &shapes[i];
 	}
 	return &unknown_shape;
-}
-
-const PlanShape *
-plan_shape(const PlanState *node)
-{
-	return plan_shape_of(node->plan);
 }
 
 InputReading
@@ -144,12 +140,6 @@ agg_sorts(const AggState *agg)
 }
 
 bool
-plan_works_after(const PlanState *node, double rows)
-{
-	return IsA(node, SortState) || plan_works_between(node, rows);
-}
-
-bool
 plan_works_between(const PlanState *node, double rows)
 {
 	const HashJoinTable table = IsA(node, HashState) ? ((const HashState *) node)->hashtable : NULL;
@@ -177,21 +167,7 @@ plan_works_between(const PlanState *node, double rows)
 bool
 plan_end_shows(const PlanState *node)
 {
-	switch (nodeTag(node))
-	{
-		case T_SeqScanState:
-		case T_IndexScanState:
-		case T_IndexOnlyScanState:
-		case T_BitmapHeapScanState:
-		case T_FunctionScanState:
-		case T_ValuesScanState:
-		case T_CteScanState:
-		case T_SortState:
-		case T_MaterialState:
-			return true;
-		default:
-			return false;
-	}
+	return plan_shape(node)->end_shows;
 }
 
 /* Scans and sorts clear the slot that they return. */
@@ -216,16 +192,10 @@ plan_is_at_end(const PlanState *node)
 bool
 plan_subplan_is_read_to_end(const SubPlanState *subplan)
 {
-	switch (subplan->subplan->subLinkType)
-	{
-		case EXPR_SUBLINK:
-		case MULTIEXPR_SUBLINK:
-		case ARRAY_SUBLINK:
-		case ROWCOMPARE_SUBLINK:
-			return true;
-		default:
-			return subplan->subplan->useHashTable;
-	}
+	SubLinkType type = subplan->subplan->subLinkType;
+
+	return type == EXPR_SUBLINK || type == MULTIEXPR_SUBLINK || type == ARRAY_SUBLINK ||
+		type == ROWCOMPARE_SUBLINK || subplan->subplan->useHashTable;
 }
 
 static double

@@ -30,15 +30,17 @@ typedef struct PlanShape
 	InputReading inputs;
 	bool		gathers;		/* its inputs are also executed in workers */
 	bool		counts_rows;	/* may count rows that it does not return */
-
+	bool		scans_relation; /* it is a Scan, with a relation or without */
+	bool		end_shows;		/* its state shows the end, see
+								 * plan_is_at_end() */
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
 								 * many rows, or wait */
 } PlanShape;
 
-/* Return the entry of a node's type, or one that says that nothing is known. */
-extern const PlanShape *plan_shape(const PlanState *node);
+/* Returns the entry of a node's type, or one that says that nothing is known. */
 extern const PlanShape *plan_shape_of(const Plan *plan);
+#define plan_shape(node) plan_shape_of((node)->plan)
 
 /* Returns how a node reads one of its inputs.  Subplans of expressions are no inputs. */
 extern InputReading plan_input_reading(const PlanState *node, const PlanState *input);
@@ -46,10 +48,9 @@ extern InputReading plan_input_reading(const PlanState *node, const PlanState *i
 extern bool plan_calls_vary(const PlanState *node);
 
 /*
- * Return whether a node may work for long by itself after the last call of its input, and between
- * two calls, if the input has returned "rows" rows; for example because it writes to disk.
+ * Returns whether a node may work for long by itself between two calls of its input, if this has
+ * returned "rows" rows; for example because it writes to disk.  A Sort also does after the last.
  */
-extern bool plan_works_after(const PlanState *node, double rows);
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*

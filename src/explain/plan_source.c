@@ -38,6 +38,12 @@ typedef struct Planning
 	PlanQuery  *query;
 	ArrayType  *values;			/* values of parameters; NULL: none */
 	bool		allow_writes;
+
+	/* arguments of functions that subtransaction_undone() and others call */
+	Oid		   *types;			/* types of the parameters */
+	int			ntypes;
+	const ExecuteStmt *execute;
+	Query	   *view;			/* query of a materialized view */
 } Planning;
 
 static void
@@ -111,21 +117,12 @@ param_error_callback(void *arg)
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
-/* Types of parameters, and the resulting values. */
-typedef struct Parameters
-{
-	const Planning *planning;
-	Oid		   *types;
-	int			n;
-	const ExecuteStmt *execute; /* EXECUTE with the arguments, or NULL */
-	ParamListInfo params;
-} Parameters;
-
 /* Converts each of the planning's values to the type of its parameter. */
 static void
 read_parameters(void *arg)
 {
-	Parameters *parameters = arg;
+	Planning   *planning = arg;
+	ParamListInfo params;
 	int			number = 0;
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
@@ -136,26 +133,26 @@ read_parameters(void *arg)
 	bool	   *nulls;
 	int			n;
 
-	deconstruct_array(parameters->planning->values, TEXTOID, -1, false, TYPALIGN_INT,
+	deconstruct_array(planning->values, TEXTOID, -1, false, TYPALIGN_INT,
 					  &elements, &nulls, &n);
-	if (n != parameters->n)
+	if (n != planning->ntypes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("wrong number of values in params"),
-				 errdetail("Expected %d values but got %d.", parameters->n, n),
-				 parameters->n == 0 ? errhint("Leave params out.") :
+				 errdetail("Expected %d values but got %d.", planning->ntypes, n),
+				 planning->ntypes == 0 ? errhint("Leave params out.") :
 				 errhint("Give one value for each parameter, in order, for example params => '{42,abc}'.")));
 
-	parameters->params = makeParamList(n);
+	params = makeParamList(n);
 	error_context_stack = &callback;
 	for (int i = 0; i < n; i++)
 	{
-		ParamExternData *param = &parameters->params->params[i];
+		ParamExternData *param = &params->params[i];
 		Oid			input;
 		Oid			io_param;
 
 		number = i + 1;
-		param->ptype = parameters->types[i];
+		param->ptype = planning->types[i];
 		param->pflags = PARAM_FLAG_CONST;
 		param->isnull = nulls[i];
 		getTypeInputInfo(param->ptype, &input, &io_param);
@@ -164,16 +161,14 @@ read_parameters(void *arg)
 											io_param, -1);
 	}
 	error_context_stack = callback.previous;
+	planning->query->params = params;
 }
 
 /* Analyzes the query.  Parameters have the types that PREPARE finds; text if nothing is known. */
 static Query *
-analyze(const Planning *planning, RawStmt *raw)
+analyze(Planning *planning, RawStmt *raw)
 {
 	const char *text = planning->query->text;
-	Parameters	parameters = {.planning = planning};
-	Oid		   *types = NULL;
-	int			n = 0;
 	bool		known;
 	Query	   *query;
 
@@ -182,20 +177,18 @@ analyze(const Planning *planning, RawStmt *raw)
 	do
 	{
 		known = true;
-		query = parse_analyze_varparams(copyObject(raw), text, &types, &n, NULL);
-		for (int i = 0; i < n; i++)
+		query = parse_analyze_varparams(copyObject(raw), text, &planning->types, &planning->ntypes,
+										NULL);
+		for (int i = 0; i < planning->ntypes; i++)
 		{
-			if (types[i] != InvalidOid && types[i] != UNKNOWNOID)
+			if (planning->types[i] != InvalidOid && planning->types[i] != UNKNOWNOID)
 				continue;
-			types[i] = TEXTOID;
+			planning->types[i] = TEXTOID;
 			known = false;
 		}
 	} while (!known);
-	parameters.types = types;
-	parameters.n = n;
 	/* what input functions write is no part of an execution */
-	subtransaction_undone(read_parameters, &parameters);
-	planning->query->params = parameters.params;
+	subtransaction_undone(read_parameters, planning);
 	return query;
 }
 
@@ -249,8 +242,8 @@ plan_analyzed(const Planning *planning, Query *query, int cursor_options)
 static void
 evaluate_arguments(void *arg)
 {
-	Parameters *parameters = arg;
-	List	   *arguments = parameters->execute->params;
+	Planning   *planning = arg;
+	List	   *arguments = planning->execute->params;
 	ParseState *pstate;
 	EState	   *estate;
 	List	   *expressions = NIL;
@@ -259,10 +252,10 @@ evaluate_arguments(void *arg)
 	int			i = 0;
 
 	pstate = make_parsestate(NULL);
-	pstate->p_sourcetext = parameters->planning->query->text;
+	pstate->p_sourcetext = planning->query->text;
 	foreach(cell, arguments)
 	{
-		Oid			type = parameters->types[i++];
+		Oid			type = planning->types[i++];
 		Node	   *given = transformExpr(pstate, copyObject(lfirst(cell)),
 										  EXPR_KIND_EXECUTE_PARAMETER);
 		Node	   *expression = coerce_to_target_type(pstate, given, exprType(given), type, -1,
@@ -290,7 +283,7 @@ evaluate_arguments(void *arg)
 		int16		length;
 		bool		by_value;
 
-		param->ptype = parameters->types[i++];
+		param->ptype = planning->types[i++];
 		param->pflags = PARAM_FLAG_CONST;
 		param->value = ExecEvalExprSwitchContext(lfirst(cell), GetPerTupleExprContext(estate),
 												 &param->isnull);
@@ -302,16 +295,15 @@ evaluate_arguments(void *arg)
 				datumCopy(param->value, by_value, length);
 	}
 	FreeExecutorState(estate);
-	parameters->params = params;
+	planning->query->params = params;
 }
 
 /* Evaluates the arguments, which may deallocate the statement: it is looked up again. */
 static CachedPlanSource *
-prepared_source(const Planning *planning, const ExecuteStmt *execute)
+prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
 	CachedPlanSource *source = FetchPreparedStatement(execute->name, true)->plansource;
 	int			n = source->num_params;
-	Parameters	parameters = {.planning = planning, .execute = execute, .n = n};
 
 	if (list_length(execute->params) != n)
 		ereport(ERROR,
@@ -322,14 +314,13 @@ prepared_source(const Planning *planning, const ExecuteStmt *execute)
 	if (n == 0)
 		return source;
 
-	parameters.types = palloc(sizeof(Oid) * n);
-	memcpy(parameters.types, source->param_types, sizeof(Oid) * n);
-	subtransaction_undone(evaluate_arguments, &parameters);
-	planning->query->params = parameters.params;
+	planning->execute = execute;
+	planning->types = memcpy(palloc(sizeof(Oid) * n), source->param_types, sizeof(Oid) * n);
+	subtransaction_undone(evaluate_arguments, planning);
 
 	source = FetchPreparedStatement(execute->name, true)->plansource;
 	if (source->num_params != n ||
-		memcmp(parameters.types, source->param_types, sizeof(Oid) * n) != 0)
+		memcmp(planning->types, source->param_types, sizeof(Oid) * n) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the arguments of EXECUTE have changed prepared statement \"%s\"",
@@ -339,7 +330,7 @@ prepared_source(const Planning *planning, const ExecuteStmt *execute)
 
 /* Copies the plan that EXECUTE would use, because a function in it may call DEALLOCATE. */
 static void
-plan_prepared(const Planning *planning, const ExecuteStmt *execute)
+plan_prepared(Planning *planning, const ExecuteStmt *execute)
 {
 	CachedPlanSource *source = prepared_source(planning, execute);
 	char	   *source_text = pstrdup(source->query_string);
@@ -365,7 +356,7 @@ plan_prepared(const Planning *planning, const ExecuteStmt *execute)
 
 /* CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED VIEW */
 static void
-plan_create(const Planning *planning, CreateTableAsStmt *create)
+plan_create(Planning *planning, CreateTableAsStmt *create)
 {
 	const char *kind = CreateCommandName((Node *) create);
 	Query	   *query = castNode(Query, create->query);
@@ -395,19 +386,13 @@ plan_create(const Planning *planning, CreateTableAsStmt *create)
 	planning->query->writes = true;
 }
 
-typedef struct ViewPlanning
-{
-	const Planning *planning;
-	Query	   *query;
-} ViewPlanning;
-
 static void
 plan_view(void *arg)
 {
-	ViewPlanning *view = arg;
+	const Planning *planning = arg;
 
-	AcquireRewriteLocks(view->query, true, false);
-	plan_analyzed(view->planning, view->query, CURSOR_OPT_PARALLEL_OK);
+	AcquireRewriteLocks(planning->view, true, false);
+	plan_analyzed(planning, planning->view, CURSOR_OPT_PARALLEL_OK);
 }
 
 /*
@@ -415,9 +400,8 @@ plan_view(void *arg)
  * who may only refresh the view must not see row counts of tables that only the owner may read.
  */
 static void
-plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
+plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 {
-	ViewPlanning view = {planning, NULL};
 	Relation	relation;
 
 	refuse_params(planning, "REFRESH MATERIALIZED VIEW", "Leave params out.");
@@ -439,18 +423,18 @@ plan_refresh(const Planning *planning, const RefreshMatViewStmt *refresh)
 	if (relation->rd_rules == NULL || relation->rd_rules->numLocks != 1 ||
 		list_length(relation->rd_rules->rules[0]->actions) != 1)
 		elog(ERROR, "materialized view \"%s\" has no single query", RelationGetRelationName(relation));
-	view.query = copyObject(linitial_node(Query, relation->rd_rules->rules[0]->actions));
+	planning->view = copyObject(linitial_node(Query, relation->rd_rules->rules[0]->actions));
 	planning->query->role = relation->rd_rel->relowner;
 	table_close(relation, NoLock);
 
-	work_as_role(planning->query->role, plan_view, &view);
+	work_as_role(planning->query->role, plan_view, planning);
 }
 
 /* Plans the statement; called under the guard, because the planner executes functions, too. */
 static void
 plan_it(void *arg)
 {
-	const Planning *planning = arg;
+	Planning   *planning = arg;
 	List	   *statements = pg_parse_query(planning->query->text);
 	RawStmt    *raw;
 	Query	   *query;
@@ -488,19 +472,13 @@ plan_it(void *arg)
 }
 
 PlanQuery *
-plan_query_params(const char *text, ArrayType *params, bool allow_writes)
+plan_query(const char *text, ArrayType *params, bool allow_writes)
 {
 	PlanQuery  *query = palloc0(sizeof(PlanQuery));
-	Planning	planning = {query, params, allow_writes};
+	Planning	planning = {.query = query, .values = params, .allow_writes = allow_writes};
 
 	query->text = query->source_text = text;
 
 	guarded_work(text, allow_writes, false, InvalidOid, plan_it, &planning);
 	return query;
-}
-
-PlanQuery *
-plan_query(const char *text, bool allow_writes)
-{
-	return plan_query_params(text, NULL, allow_writes);
 }

@@ -23,11 +23,8 @@ typedef struct PlanQuery
 /*
  * Parses, checks and plans one statement with the caller's privileges.  Raises an error unless it
  * is exactly one statement that EXPLAIN accepts, or REFRESH MATERIALIZED VIEW; also if it writes
- * without allow_writes.
+ * without allow_writes.  "params": values of $1, $2 and so on as text; NULL: none.
  */
-extern PlanQuery *plan_query(const char *text, bool allow_writes);
-
-/* The same, with the values of $1, $2 and so on as text; NULL: none. */
-extern PlanQuery *plan_query_params(const char *text, ArrayType *params, bool allow_writes);
+extern PlanQuery *plan_query(const char *text, ArrayType *params, bool allow_writes);
 
 #endif							/* CLOCKTIMING_PLAN_SOURCE_H */

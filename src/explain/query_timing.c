@@ -1,4 +1,3 @@
-/* State of a timed plan: the run as a whole. */
 #include "postgres.h"
 
 #include "access/parallel.h"
@@ -48,8 +47,10 @@ QueryTiming *timed_in_worker = NULL;
 const ExecutionWatcher *execution_watcher = NULL;
 
 void
-query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns)
+query_set_cost(QueryTiming *query, const CallCost *cost)
 {
+	double		ticks_per_ns = cost->ticks_per_ns;
+
 	query->cost = *cost;
 	query->ticks_per_ns = ticks_per_ns;
 	query->long_ticks = LONG_CALL_NS * ticks_per_ns;
@@ -134,11 +135,13 @@ gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, 
 		return 0;
 	for (const NodeTiming *input = node; above != NULL; input = above, above = caller_of(above))
 	{
+		bool		works = plan_works_between(above->node, (double) input->calls);
+
 		if (input->subplan == NULL &&
 			(input_is_over(above, input) || (waited && plan_shape(above->node)->gathers) ||
-			 (above == t && plan_works_after(above->node, (double) input->calls))))
+			 (above == t && (IsA(above->node, SortState) || works))))
 			return 0;
-		if (input->subplan == NULL && plan_works_between(above->node, (double) input->calls))
+		if (input->subplan == NULL && works)
 			weight = EXPLAINED_WEIGHT;
 		if (above == open)
 			return weight;

@@ -17,6 +17,22 @@
 #include "explain/server_instr.h"
 #include "explain/timing_clock.h"
 
+#define NODE_SAMPLING_MAX	1000000
+
+/* Options for timing the plan nodes of an execution. */
+typedef struct NodeTimingOptions
+{
+	int			sampling;		/* one call in this many is timed, about; 1:
+								 * every call; 0: calls are only counted */
+	int			only_node;		/* plan_node_id of the only node; -1: all */
+	double		max_overhead;	/* limit of the time that counting and timing
+								 * may add, in percent of the elapsed time;
+								 * calls are timed more rarely to keep it */
+	bool		may_stop;		/* the reader may pause, or skip rows */
+	bool		no_workers;		/* no worker is started for a Gather */
+	bool		late;			/* attached while ExecutorRun() is active */
+} NodeTimingOptions;
+
 /*
  * Number of nodes below a node whose calls are counted together with its timed calls; more would
  * take too long.
@@ -27,8 +43,7 @@
 typedef struct CallSample
 {
 	double		ticks;
-	double		known;			/* part of the ticks that calls below took
-								 * while all of them were timed */
+	double		known;			/* known part, see NodeTiming.known */
 	CallsBelow	below;
 	struct SubplanUse *use;		/* for a shared subplan, else NULL */
 } CallSample;
@@ -47,19 +62,17 @@ typedef struct CallClass
 										 * that adding up does not displace
 										 * the query's data from the caches */
 
-	int64		all_timed;		/* number of calls that were timed while all
-								 * were */
-	double		all_timed_sum;	/* sum of their durations */
-	double		latest_mean;	/* mean of the latest timed calls, including
-								 * long gaps */
+	/* calls that were timed while all were: number, sum of their durations */
+	int64		all_timed;
+	double		all_timed_sum;
+	double		latest_mean;	/* of timed calls, including long gaps */
 
-	/* of the calls timed at random, without what the counts below explain */
-	double		largest;
+	/* calls timed at random, in ticks, without their known part */
+	CallSeries	drawn;
+	double		drawn_sum;		/* sum of their durations, with it */
+	double		largest;		/* without what the counts below explain */
 	double		second_largest;
 	int			largest_gap;	/* gap of the largest one */
-	CallSeries	drawn;			/* calls timed at random, in ticks, without
-								 * their known part */
-	double		drawn_sum;		/* sum of their durations */
 } CallClass;
 
 /*
@@ -70,18 +83,15 @@ typedef struct NodeSamples
 {
 	CallClass	first;
 	CallClass	later;
-	CallStratum known_calls;	/* calls of both classes that were timed while
-								 * all were */
-	int64		timed_at;		/* value of NodeTiming.calls at the latest
-								 * timed call, */
-	int64		timed_first;	/* value of first_calls, */
-	uint64		timed_start;	/* and its start, including long gaps */
+	CallStratum known_calls;	/* calls timed while all were */
 
-	/*
-	 * from the start of a timed call to that of the next one, including long
-	 * gaps
-	 */
-	double		interval_ticks; /* sums over the latest intervals */
+	/* the latest timed call: values of calls and first_calls, and its start */
+	int64		timed_at;
+	int64		timed_first;
+	uint64		timed_start;	/* including long gaps */
+
+	/* sums over the latest intervals between starts of timed calls */
+	double		interval_ticks; /* including long gaps */
 	double		interval_calls;
 	double		interval_spread;	/* about the median of their deviations */
 
@@ -93,8 +103,7 @@ typedef struct NodeSamples
 	double		long_ticks;		/* certain */
 	double		long_first_ticks;	/* part of them in loops' first calls */
 	double		hidden_ticks;
-	double		hidden_prior_ticks; /* part of the hidden gaps by prior
-									 * weights */
+	double		hidden_prior_ticks; /* part of them, by prior weights */
 	double		gap_weight;		/* weight in the latest long gap */
 	int64		long_seen;		/* see long_gap_share() */
 	double		long_certain;
@@ -111,8 +120,7 @@ typedef struct SubplanUse
 	struct NodeTiming *user;	/* NULL: no node */
 	struct SubplanUse *next;	/* next use in the query */
 	struct SubplanUse *next_of_user;
-	struct SubplanUse *outer;	/* during a call of the user: the use that
-								 * this call has interrupted */
+	struct SubplanUse *outer;	/* use that the user's call has interrupted */
 	int64		calls;
 	int64		first_calls;
 	double		ticks;			/* estimated time of all its calls */
@@ -125,73 +133,60 @@ typedef struct SubplanUse
 typedef struct NodeTiming
 {
 	/* needed by first calls: one cache line */
-	int64		first_skip;		/* number of first calls before the next timed
-								 * one; 0: the next one, or none was timed yet */
+	int64		first_skip;		/* number of first calls before a timed one */
 	int64		first_calls;
 	int64		later_due;		/* number of the next timed later call */
 	int64		calls_before;	/* number of calls before this loop */
-	int64		ends;			/* number of calls without a tuple; not
-								 * counted if read to the end, because each
-								 * loop has one */
+	int64		ends;			/* number of calls without a tuple; not if
+								 * read to the end: each loop has one then */
 	struct QueryTiming *query;
-	bool		ended;			/* the latest call returned no tuple, and this
-								 * was checked */
+	bool		ended;			/* seen: the latest call returned no tuple */
 	bool		begun;
-	bool		in_loop;		/* the first call of the loop has ended; also
-								 * after a rescan */
+	bool		in_loop;		/* the loop's first call has ended */
 	bool		dynamic;		/* its parent is determined at its first call */
 	bool		is_root;
-	bool		calls_vary;		/* its calls vary, or those of a node below */
+	bool		calls_vary;		/* or those of a node below */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
 	uint64		returned;		/* the root: end of the latest timed call,
 								 * after which another one follows */
 
-	/*
-	 * needed by all calls: another cache line, with the beginning of "instr"
-	 */
+	/* needed by all calls: another cache line, with the start of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
 	int64		calls;
-	uintptr_t	wrapped;		/* address of the node and kind of its
-								 * wrapper, see wrapped_node(); 0: no wrapper */
+	uintptr_t	wrapped;		/* see wrapped_node(); 0: no wrapper */
 
 	/* the node's "instrument" points here; see next_due() */
 	NodeInstr	instr;
 
-	double		calls_again;	/* number of first calls that do not begin a
-								 * loop */
+	double		calls_again;	/* first calls that do not begin a loop */
 	double		shown_rows;		/* see record_show_counts() */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* one of the wrappers of call_wrapper.c */
-	ExecProcNodeMtd usage_call; /* counted_call, or a wrapper around it that
-								 * counts usage */
-	ExecProcNodeMtd call;		/* usage_call, or a wrapper around it for
-								 * shared subplans */
+	ExecProcNodeMtd usage_call; /* this, or a wrapper that counts usage */
+	ExecProcNodeMtd call;		/* that, or one for shared subplans */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of this shared subplan: its present use */
 	SubplanUse *latest_use;		/* use of its latest call */
 
 	/*
 	 * Time of calls while all were timed, of this node and below it.  The
-	 * time of other calls is estimated from the sample without known parts.
+	 * time of other calls is estimated without known parts.
 	 */
 	double		known;
-	double		off_ticks;		/* time off the CPU while the server was
-								 * timing the node */
+	double		off_ticks;		/* off the CPU while the server timed it */
 
 	int			id;				/* plan_node_id */
 	int			place;			/* place in EXPLAIN's order */
 	PlanState  *node;
-	struct NodeTiming **below;	/* nodes called within its calls: nbelow, at
-								 * most MAX_BELOW */
-	int			nbelow;
+	struct NodeTiming **below;	/* nodes called within its calls */
+	int			nbelow;			/* at most MAX_BELOW */
 	struct NodeTiming *parent;	/* node whose calls contain this node's; of a
 								 * shared subplan the present user */
 	struct NodeTiming *child;
 	struct NodeTiming *sibling;
 	const SubPlanState *subplan;	/* subplan whose root it is, or NULL */
-	bool		rescanned;		/* the root of a subplan that is rescanned
-								 * before each evaluation */
+	bool		rescanned;		/* the root of a subplan that is rescanned */
 	bool		seen;			/* results of its calls are checked */
 	bool		was_called;		/* called before its wrapper was installed */
 	int			nuses;			/* number of nodes that execute this subplan */
@@ -214,8 +209,7 @@ typedef struct OutsideCalls
 	double		sum;			/* sum of times between calls, in ticks */
 	double		sum_sq;
 	double		long_sum;		/* sum of those that occur once */
-	double		ends;			/* sum of times from a last call to the end of
-								 * ExecutorRun() */
+	double		ends;			/* sum of times from last calls to the end */
 	int64		n;
 } OutsideCalls;
 
@@ -238,11 +232,9 @@ typedef struct QueryTiming
 	bool		may_stop;
 	bool		no_workers;
 	bool		all_timed;		/* gaps are not adapted */
-	bool		late;			/* as in NodeTimingOptions */
-	const struct ExecutionWatcher *watcher; /* publishes the counters, so that
-											 * all nodes are "seen"; or NULL */
-	uint64		publish_due;	/* reading of the clock from which on
-								 * publish() is due */
+	bool		late;
+	const struct ExecutionWatcher *watcher; /* publishes the counters; or NULL */
+	uint64		publish_due;	/* reading from which on publish() is due */
 	struct LiveExecution *live; /* state of the watcher; or NULL */
 	volatile bool publish_now;	/* the next call publishes, see watch_call() */
 
@@ -258,20 +250,17 @@ typedef struct QueryTiming
 	struct TimedTrigger *triggers;
 	MemoryContextCallback at_end;
 
-	NodeTiming *innermost;		/* innermost "seen" node whose call is being
-								 * executed */
+	NodeTiming *innermost;		/* innermost "seen" node in a call */
 	OutsideCalls outside;
 	CallCost	cost;
 	double		ticks_per_ns;	/* approximate */
-	double		long_ticks;		/* least length of a long gap */
-	double		ask_ticks;		/* length of a gap after which the kernel is
-								 * always asked for the CPU usage */
+	double		long_ticks;		/* LONG_CALL_NS in ticks */
+	double		ask_ticks;		/* ASK_NS in ticks */
 	SamplingPolicy policy;
 
 	uint64		last_reading;	/* latest reading of the clock */
 
-	dsm_segment *segment;		/* memory shared with workers; see
-								 * parallel_timing.c */
+	dsm_segment *segment;		/* memory shared with workers */
 	struct SharedTiming *shared;
 	int			guc_nest_level; /* 0: the setting was not made */
 	bool		workers_untimed;	/* the setting could not be made */
@@ -285,8 +274,8 @@ typedef struct QueryTiming
 	uint64		asked_ticks;	/* part of it: time of asking the kernel */
 	uint64		long_off_ticks; /* part of it: long gaps */
 	double		preempted_ns;
-	CpuUsage	usage;			/* latest answer of the kernel, */
-	uint64		usage_ns;		/* and its time */
+	CpuUsage	usage;			/* latest answer of the kernel */
+	uint64		usage_ns;		/* its time */
 	uint64		start_ns;
 	uint64		start_ticks;
 	uint64		ran_ticks;
@@ -322,7 +311,7 @@ extern const ExecutionWatcher *execution_watcher;
 /* The query that this process executes as a worker, while its memory exists. */
 extern QueryTiming *timed_in_worker;
 
-extern void query_set_cost(QueryTiming *query, const CallCost *cost, double ticks_per_ns);
+extern void query_set_cost(QueryTiming *query, const CallCost *cost);
 
 /* To be called without delay before ExecutorRun(), after it, and after ExecutorFinish(). */
 extern void query_timing_start(QueryTiming *query);
@@ -336,10 +325,8 @@ extern void query_timing_resume(QueryTiming *query, bool again);
  * Reads the clock before a timed call of the node "t", after it ("within"), or, if "t" is NULL,
  * between two calls of the root.  The reading does not include off_ticks.
  *
- * Two readings precede a timed call, which uses the second one.  The first one loads code and data
- * into the caches, also for the reading after the call.  Therefore the latter is the same function,
- * not an inline one.  With one reading, calls of which one in 100 is timed seemed to take 8 to 30
- * ns longer than the same calls if all are timed.
+ * Two readings precede a timed call, see doc/plans.md.  The first one loads code into the caches
+ * also for the reading after the call, which is therefore the same function, not an inline one.
  */
 extern uint64 query_reading(QueryTiming *query, NodeTiming *t, bool within);
 

@@ -49,26 +49,14 @@ add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
 	series->random += margin_ns * margin_ns - common;
 }
 
-/* Adds a share, also one that is unknown in one run, because the mean of many is known. */
-static void
-add_share(TimeSeries *series, const PlanEstimate *plan, const NodeEstimate *node)
-{
-	double		percent = 100 / (plan->whole_ns * Max(node->processes, 1));
-
-	if (plan->whole_ns > 0)
-		add_time(series, node->self_ns * percent,
-				 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
-				 node->share_margin_percent,
-				 node->self_cost_margin_ns * percent);
-}
-
 void
 run_series_add(RunSeries *series, const PlanEstimate *plan)
 {
 	/* earlier runs may have had fewer nodes because of pruning */
 	if (plan->nids > series->nids)
 	{
-		NodeSeries *nodes = palloc0(sizeof(NodeSeries) * plan->nids);
+		NodeSeries *nodes = MemoryContextAllocZero(series->context,
+												   sizeof(NodeSeries) * plan->nids);
 
 		if (series->nodes != NULL)
 			memcpy(nodes, series->nodes, sizeof(NodeSeries) * series->nids);
@@ -86,6 +74,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 	{
 		const NodeEstimate *node = &plan->nodes[i];
 		double		part = 1.0 / Max(node->processes, 1);
+		double		percent = 100 / (plan->whole_ns * Max(node->processes, 1));
 		NodeSeries *sums;
 
 		/* nodes that are not pruned have the same id in all runs */
@@ -97,7 +86,11 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
 				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
-		add_share(&sums->share, plan, node);
+		/* also one that is unknown in one run: the mean of many is known */
+		if (plan->whole_ns > 0)
+			add_time(&sums->share, node->self_ns * percent,
+					 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
+					 node->share_margin_percent, node->self_cost_margin_ns * percent);
 		sums->processes = Max(sums->processes, node->processes);
 		sums->calls += (double) node->calls;
 		sums->timed += (double) node->timed;

@@ -8,6 +8,7 @@
 
 typedef struct RunSeries
 {
+	MemoryContext context;		/* of the nodes */
 	int			runs;			/* number of runs added so far */
 	int			nids;			/* upper limit of the plan_node_ids */
 	struct NodeSeries *nodes;	/* statistics by plan_node_id */
@@ -18,7 +19,7 @@ typedef struct RunSeries
 	double		preempted_ns;
 } RunSeries;
 
-/* Adds a run's estimates.  The first call allocates in CurrentMemoryContext. */
+/* Adds a run's estimates. */
 extern void run_series_add(RunSeries *series, const PlanEstimate *plan);
 
 /*

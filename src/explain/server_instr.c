@@ -1,4 +1,3 @@
-/* The server's instrumentation of plan nodes and triggers. */
 #include "postgres.h"
 
 #include "compat.h"
@@ -7,7 +6,6 @@
 #if PG_VERSION_NUM >= 190000
 typedef instr_time ServerTime;
 
-#define COMMON(i) (&(i)->instr)
 #define SERVER_TIME_NS(t) (INSTR_TIME_GET_DOUBLE(t) * 1e9)
 
 static ServerTime
@@ -22,7 +20,6 @@ server_time(double ns)
 #else
 typedef double ServerTime;
 
-#define COMMON(i) (i)
 #define SERVER_TIME_NS(t) ((t) * 1e9)
 
 static ServerTime
@@ -32,28 +29,30 @@ server_time(double ns)
 }
 #endif
 
-static InstrCounts
+static NodeRecord
 counts_of(const NodeInstr *instr)
 {
-	InstrCounts counts = {
+	return (NodeRecord)
+	{
 		.rows = instr->ntuples,
-		.loops = instr->nloops,
-		.first_ns = SERVER_TIME_NS(instr->startup),
-		.total_ns = SERVER_TIME_NS(COMMON(instr)->total),
-		.removed = {instr->nfiltered1, instr->nfiltered2}
+			.loops = instr->nloops,
+			.first_ns = SERVER_TIME_NS(instr->startup),
+			.total_ns = SERVER_TIME_NS(INSTR_COMMON(instr)->total),
+			.removed =
+		{
+			instr->nfiltered1, instr->nfiltered2
+		}
 	};
-
-	return counts;
 }
 
-InstrCounts
+NodeRecord
 instr_end(NodeInstr *instr)
 {
 	InstrEndLoop(instr);
 	return counts_of(instr);
 }
 
-InstrCounts
+NodeRecord
 instr_so_far(const NodeInstr *instr)
 {
 	NodeInstr	copy = *instr;
@@ -67,38 +66,20 @@ instr_call_ns(const NodeInstr *instr)
 {
 	instr_time	now;
 
-	if (INSTR_TIME_IS_ZERO(COMMON(instr)->starttime))
+	if (INSTR_TIME_IS_ZERO(INSTR_COMMON(instr)->starttime))
 		return 0;
 	INSTR_TIME_SET_CURRENT_FAST(now);
-	INSTR_TIME_SUBTRACT(now, COMMON(instr)->starttime);
+	INSTR_TIME_SUBTRACT(now, INSTR_COMMON(instr)->starttime);
 	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
 
-double
-instr_call_start(const NodeInstr *instr)
-{
-	return INSTR_TIME_GET_DOUBLE(COMMON(instr)->starttime);
-}
-
-int
-instr_nworkers(const PlanState *node)
-{
-	return node->worker_instrument == NULL ? 0 : node->worker_instrument->num_workers;
-}
-
 bool
-instr_of_worker(const PlanState *node, int worker, InstrCounts *counts)
+instr_of_worker(const PlanState *node, int worker, NodeRecord *counts)
 {
 	if (worker >= instr_nworkers(node))
 		return false;
 	*counts = counts_of(&node->worker_instrument->instrument[worker]);
 	return true;
-}
-
-double
-instr_own_rows(const NodeInstr *instr)
-{
-	return instr->ntuples + instr->tuplecount;
 }
 
 bool
@@ -119,7 +100,7 @@ instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double 
 	instr->ntuples = rows;
 	instr->nloops = loops;
 	instr->startup = server_time(Min(Max(first_ns, 0), total_ns));
-	COMMON(instr)->total = server_time(total_ns);
+	INSTR_COMMON(instr)->total = server_time(total_ns);
 }
 
 void
@@ -127,7 +108,7 @@ instr_add_counts(NodeInstr *instr, double rows, double loops)
 {
 	instr->ntuples += rows;
 	instr->nloops += loops;
-	instr->startup = COMMON(instr)->total = server_time(0);
+	instr->startup = INSTR_COMMON(instr)->total = server_time(0);
 }
 
 void
@@ -138,53 +119,15 @@ instr_add_removed(NodeInstr *instr, const double removed[2])
 }
 
 void
-instr_forget_removed(NodeInstr *instr)
+instr_common_set_timer(Instrumentation *instr, bool need)
 {
-	instr->nfiltered1 = instr->nfiltered2 = 0;
-}
-
-void
-instr_set_timer(NodeInstr *instr, bool need)
-{
-	COMMON(instr)->need_timer = need;
+	instr->need_timer = need;
 	/* a call that is being timed is not counted as timed */
-	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
-}
-
-bool
-instr_has_timer(const NodeInstr *instr)
-{
-	return COMMON(instr)->need_timer;
-}
-
-bool
-instr_is_timing(const NodeInstr *instr)
-{
-	return !INSTR_TIME_IS_ZERO(COMMON(instr)->starttime);
-}
-
-bool
-instr_needs_usage(const NodeInstr *instr)
-{
-	return COMMON(instr)->need_bufusage || COMMON(instr)->need_walusage;
-}
-
-void
-instr_set_wal_records(NodeInstr *instr, int64 records)
-{
-	COMMON(instr)->walusage.wal_records = records;
-}
-
-void
-trigger_set_timer(TriggerInstr *instr, bool need)
-{
-	COMMON(instr)->need_timer = need;
-	/* a call that is being timed is not counted as timed */
-	INSTR_TIME_SET_ZERO(COMMON(instr)->starttime);
+	INSTR_TIME_SET_ZERO(instr->starttime);
 }
 
 void
 trigger_show(TriggerInstr *instr, double total_ns)
 {
-	COMMON(instr)->total = server_time(Max(total_ns, 0));
+	INSTR_COMMON(instr)->total = server_time(Max(total_ns, 0));
 }

@@ -5,12 +5,16 @@
 #include "executor/instrument.h"
 #include "nodes/execnodes.h"
 
+#include "core/plan_estimate.h"
+
 #if PG_VERSION_NUM >= 190000
 typedef NodeInstrumentation NodeInstr;
 typedef TriggerInstrumentation TriggerInstr;
+#define INSTR_COMMON(instrumentation) (&(instrumentation)->instr)
 #else
 typedef Instrumentation NodeInstr;
 typedef Instrumentation TriggerInstr;
+#define INSTR_COMMON(instrumentation) (instrumentation)
 #endif
 
 /* A number in place of a loop's ticks.  InstrEndLoop(), on a rescan, sets it to 0. */
@@ -20,57 +24,43 @@ typedef Instrumentation TriggerInstr;
 #define instr_spare_counter(instr) ((instr)->counter.tv_nsec)
 #endif
 
-/* Returns whether a loop has begun and not ended. */
-static inline bool
-instr_in_loop(const NodeInstr *instr)
-{
-	return instr->running;
-}
+/* A loop has begun and not ended; begins one. */
+#define instr_in_loop(instr) ((instr)->running)
+#define instr_begin_loop(instr) ((instr)->running = true)
 
-static inline void
-instr_begin_loop(NodeInstr *instr)
-{
-	instr->running = true;
-}
-
-/* Returns the number of rows that the node has removed so far in this process. */
-static inline int64
-instr_removed_rows(const NodeInstr *instr)
-{
-	return (int64) (instr->nfiltered1 + instr->nfiltered2);
-}
-
-/* Counts and times of the server, as sums over loops. */
-typedef struct InstrCounts
-{
-	double		rows;
-	double		loops;
-	double		first_ns;		/* time to the first tuple of each loop */
-	double		total_ns;
-	double		removed[2];		/* removed rows: by the condition of a join or
-								 * an index; by other conditions */
-} InstrCounts;
-
-/* Returns the counts of a node in this process.  Ends its current loop. */
-extern InstrCounts instr_end(NodeInstr *instr);
-
-/* Returns the same without ending the loop. */
-extern InstrCounts instr_so_far(const NodeInstr *instr);
+/* Rows that the node has removed, or has counted by itself, so far in this process. */
+#define instr_removed_rows(instr) ((int64) ((instr)->nfiltered1 + (instr)->nfiltered2))
+#define instr_own_rows(instr) ((instr)->ntuples + (instr)->tuplecount)
 
 /*
- * Returns the time in ns since the start of the call that the server is timing; 0 if there is none.
+ * The server reads the clock at each call; it has read the clock at the start of a call that has
+ * not ended; that start, in seconds of the server's clock; it counts buffers or WAL at each call.
  */
+#define instr_has_timer(instr) (INSTR_COMMON(instr)->need_timer)
+#define instr_is_timing(instr) (!INSTR_TIME_IS_ZERO(INSTR_COMMON(instr)->starttime))
+#define instr_call_start(instr) INSTR_TIME_GET_DOUBLE(INSTR_COMMON(instr)->starttime)
+#define instr_needs_usage(instr) \
+	(INSTR_COMMON(instr)->need_bufusage || INSTR_COMMON(instr)->need_walusage)
+
+/* Number of WAL records that EXPLAIN (WAL) prints for a node. */
+#define instr_wal_records(instr) (INSTR_COMMON(instr)->walusage.wal_records)
+
+/*
+ * instr_end() returns the rows, loops, times and removed rows of a node in this process, and ends
+ * its current loop.  instr_so_far() does not end the loop.
+ */
+extern NodeRecord instr_end(NodeInstr *instr);
+extern NodeRecord instr_so_far(const NodeInstr *instr);
+
+/* Returns the time in ns since the start of the call that the server is timing, or 0. */
 extern double instr_call_ns(const NodeInstr *instr);
 
-/* Returns the start of that call, in seconds of the server's clock; 0 if there is none. */
-extern double instr_call_start(const NodeInstr *instr);
+/* Number of a node's workers. */
+#define instr_nworkers(node) \
+	((node)->worker_instrument == NULL ? 0 : (node)->worker_instrument->num_workers)
 
-/* Return the number of a node's workers; the counts of one, false if there is no such worker. */
-extern int	instr_nworkers(const PlanState *node);
-extern bool instr_of_worker(const PlanState *node, int worker, InstrCounts *counts);
-
-/* Returns the rows that the node has counted by itself, in ended loops and in the current one. */
-extern double instr_own_rows(const NodeInstr *instr);
+/* Returns the counts of a worker; false if there is no such worker. */
+extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
 /* Removes the latest call from the current loop; returns whether it was a tuple; sets its time. */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
@@ -82,23 +72,13 @@ extern void instr_show(NodeInstr *instr, double rows, double loops,
 /* Add to rows and loops, with times of 0; add to removed rows; set these to 0. */
 extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
-extern void instr_forget_removed(NodeInstr *instr);
+#define instr_forget_removed(instr) ((instr)->nfiltered1 = (instr)->nfiltered2 = 0)
 
-/* Sets whether the server reads the clock at each call. */
-extern void instr_set_timer(NodeInstr *instr, bool need);
-extern bool instr_has_timer(const NodeInstr *instr);
+/* Sets whether the server reads the clock at each call of a node, or firing of a trigger. */
+extern void instr_common_set_timer(Instrumentation *instr, bool need);
+#define instr_set_timer(instr, need) instr_common_set_timer(INSTR_COMMON(instr), need)
 
-/* Returns whether the server has read the clock at the start of a call that has not ended. */
-extern bool instr_is_timing(const NodeInstr *instr);
-
-/* Returns whether the server counts buffers or WAL at each call. */
-extern bool instr_needs_usage(const NodeInstr *instr);
-
-/* Sets the number of WAL records that EXPLAIN (WAL) prints for a node. */
-extern void instr_set_wal_records(NodeInstr *instr, int64 records);
-
-/* The same for a trigger, whose firings the server always counts. */
-extern void trigger_set_timer(TriggerInstr *instr, bool need);
+/* Sets the time of a trigger, whose firings the server always counts. */
 extern void trigger_show(TriggerInstr *instr, double total_ns);
 
 #endif							/* CLOCKTIMING_SERVER_INSTR_H */

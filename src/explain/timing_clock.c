@@ -1,4 +1,3 @@
-/* The clock that times calls. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"

@@ -1,4 +1,3 @@
-/* Times a sample of the firings of triggers. */
 #include "postgres.h"
 
 #include "catalog/pg_trigger.h"
@@ -99,7 +98,7 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 	function->fn_addr = counted_firing;
 	function->fn_extra = timed;
 	timed->instr = instr;
-	trigger_set_timer(instr, false);
+	instr_set_timer(instr, false);
 	timed->next = query->triggers;
 	query->triggers = timed;
 }
@@ -123,7 +122,7 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 			function->fn_oid == InvalidOid && may_fire(plan, trigger))
 			attach_trigger(query, &state->ps, trigger, function, &relation->ri_TrigInstrument[i]);
 		else
-			trigger_set_timer(&relation->ri_TrigInstrument[i], true);
+			instr_set_timer(&relation->ri_TrigInstrument[i], true);
 	}
 }
 

@@ -93,11 +93,11 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->format = format;
 
 	/* before planning, which then leaves the caches to the run */
-	node_timing_prepare(&query->options);
+	(void) node_timing_prepare(query->options.sampling == 1, false);
 	start = reference_ns();
-	query->query = plan_query_params(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-									 PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6),
-									 PG_GETARG_BOOL(4));
+	query->query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+							  PG_ARGISNULL(6) ? NULL : PG_GETARG_ARRAYTYPE_P(6),
+							  PG_GETARG_BOOL(4));
 	explained->planning_ms = (reference_ns() - start) / 1e6;
 	explain_query(query);
 	return explained;

@@ -52,6 +52,7 @@ measure_calls(void *arg)
 {
 	static const int modes[] = {MODE_PLAIN, MODE_ROWS, MODE_TIMING};
 	PlanQuery  *query = plan_query("SELECT pg_catalog.count(*) FROM pg_catalog.generate_series(1, 1000)",
+								   NULL,
 								   false);
 	PlanRounds *rounds = plan_rounds(query, modes, lengthof(modes), 1, CALLS_DURATION_S, false,
 									 "clock_impact");

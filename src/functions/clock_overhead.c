@@ -105,7 +105,7 @@ run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_stat
 		run_utility(psprintf("CREATE TEMPORARY TABLE " WORKLOAD_TABLE " AS SELECT i FROM %s AS i", from));
 		from = "pg_temp." WORKLOAD_TABLE;
 	}
-	run.query = plan_query(psprintf("SELECT pg_catalog.count(*) FROM %s", from), false);
+	run.query = plan_query(psprintf("SELECT pg_catalog.count(*) FROM %s", from), NULL, false);
 	if (reading_share > 0)
 		run.reading = reading_cost(clock, duration_s * reading_share);
 	run.rounds = plan_rounds(run.query, modes, nmodes, (int) Max(BLOCK_ROWS / run.rows, 1),
@@ -288,8 +288,8 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 	check_not_null(fcinfo, 2, "allow_writes");
 	if (!PG_ARGISNULL(3))
 		clock_sources = get_timing_clock_sources(PG_GETARG_ARRAYTYPE_P(3));
-	query = plan_query_params(text, PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
-							  PG_GETARG_BOOL(2));
+	query = plan_query(text, PG_ARGISNULL(4) ? NULL : PG_GETARG_ARRAYTYPE_P(4),
+					   PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (clock_sources == NIL)	/* the current clock */

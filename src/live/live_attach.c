@@ -189,7 +189,7 @@ attach(QueryDesc *desc, bool late)
 		.late = late
 	};
 
-	node_timing_start(node_timing_attach(desc, &options));
+	query_timing_start(node_timing_attach(desc, &options));
 }
 
 static TimestampTz

@@ -192,7 +192,7 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		copy.kind = NODE_WHOLE;
 	else if (t->kind == NODE_WHOLE)
 		instr_set_timer(&copy.instr, false);
-	record_estimate(&copy, 0, NULL, 0, estimate);
+	record_estimate(&copy, 0, NULL, estimate);
 	estimate->kind = t->kind;
 	see_call(t, ((bool *) in_call)[t->id]);
 	if (((bool *) in_call)[t->id] && t->kind != NODE_UNTIMED)
@@ -341,7 +341,7 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 	}
 	else
 	{
-		InstrCounts server = instr_so_far(&t->instr);
+		NodeRecord	server = instr_so_far(&t->instr);
 
 		counts->rows = server.rows;
 		counts->loops = server.loops + in_call;
@@ -396,7 +396,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 
 		query->stop_ticks = now_ticks();
 		query->stop_ns = reference_ns();
-		plan = node_timing_record(query, 0, estimate_so_far, in_call);
+		plan = node_timing_record(query, estimate_so_far, in_call);
 		for (int i = 0; i < query->nnodes; i++)
 		{
 			const NodeTiming *node = query->nodes[i];

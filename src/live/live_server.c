@@ -194,7 +194,7 @@ put_counts(const ServerExecution *server)
 		const NodeInstr *instr = server->nodes[i]->instrument;
 		const LiveNode *node = live_node(image, i);
 		LiveCounts *counts = live_counts(image, i);
-		InstrCounts so_far = instr_so_far(instr);
+		NodeRecord	so_far = instr_so_far(instr);
 		double		call_start = instr_call_start(instr);
 
 		counts->state = LIVE_NOT_STARTED;

@@ -196,7 +196,8 @@ static float
 new_gap(void)
 {
 	if (track_everything ||
-		spent_ns <= NEW_ALLOWANCE_NS + (double) (reference_ns() - began_ns) * max_overhead_percent / 100)
+		spent_ns <= NEW_ALLOWANCE_NS +
+		(double) (reference_ns() - began_ns) * max_overhead_percent / 100)
 		return 1;
 	return NEW_GAP;
 }
