@@ -303,10 +303,19 @@ state_before(const NodeTiming *t, const bool *in_call)
 		return has_given_whole(t) ? LIVE_FINISHED : LIVE_NOT_STARTED;
 	if (!t->was_called)
 		return LIVE_NOT_STARTED;
-	if (above != NULL && t->subplan == NULL && !in_call[above->id] &&
-		plan_input_reading(above->node, t->node) == INPUT_READ_TO_END)
-		return LIVE_FINISHED;
-	return LIVE_UNKNOWN;
+	if (above == NULL || t->subplan != NULL || in_call[above->id])
+		return LIVE_UNKNOWN;
+	switch (plan_input_reading(above->node, t->node))
+	{
+		case INPUT_READ_TO_END:
+			return LIVE_FINISHED;
+		case INPUT_IF_BEGUN:
+		case INPUT_AS_NODE:
+			return live_counts(t->query->live->image, above->place)->state == LIVE_FINISHED ?
+				LIVE_FINISHED : LIVE_UNKNOWN;
+		default:
+			return LIVE_UNKNOWN;
+	}
 }
 
 static LiveState
