@@ -49,7 +49,8 @@ COMMENT ON COLUMN clock_running.state IS
     'not started; running: its latest loop goes on; finished: that has returned all its rows; '
     'rescanning: that was ended by a rescan; null if unknown';
 COMMENT ON COLUMN clock_running.rows IS
-    'rows that the node has returned so far, in all loops and processes';
+    'rows that the node has returned since the counters began, in all loops and processes; null if '
+    'it was executed before, and not since';
 COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
@@ -106,7 +107,8 @@ BEGIN ATOMIC
         || coalesce(' on ' || pg_catalog.quote_ident(s.relation), '')
         || pg_catalog.format('  (cost=%s..%s rows=%s width=%s)', s.startup_cost::numeric(100, 2),
                              s.total_cost::numeric(100, 2), s.estimated_rows, s.width)
-        || CASE WHEN s.loops = 0 THEN ' (never executed)'
+        || CASE WHEN s.loops IS NULL THEN ''
+                WHEN s.loops = 0 THEN ' (never executed)'
                 WHEN s.total_ms IS NULL
                 THEN pg_catalog.format(' (actual rows=%s loops=%s)',
                                        pg_catalog.round(s.rows::numeric / s.loops::numeric),

@@ -142,11 +142,16 @@ put_node(Row *row, const Running *running, int place)
 	row_put_text(row, live_name(image, place, node->index));
 	row_put_text(row, state_names[counts->state]);
 	row_put_bool(row, place == image->header.innermost);
-	row_put_counts(row, (int64) counts->loops, (int64) counts->rows);
-	if (counts->calls < 0)
-		row_put_null(row);
+	if (counts->loops <= 0 && counts->state != LIVE_NOT_STARTED)
+		row_put_nulls(row, 3);	/* executed before the counters began */
 	else
-		row_put_count(row, counts->calls);
+	{
+		row_put_counts(row, (int64) counts->loops, (int64) counts->rows);
+		if (counts->calls < 0)
+			row_put_null(row);
+		else
+			row_put_count(row, counts->calls);
+	}
 	row_put_double(row, (double) node->rows, ROW_EXACT);
 	row_put_double(row, rounded_ms(counts->total_ns), ROW_EXACT);
 	row_put_double(row, rounded_ms(counts->total_margin_ns), ROW_EXACT);

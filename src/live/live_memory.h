@@ -54,8 +54,10 @@ typedef struct LiveCounts
 	LiveState	state;
 	float		scanned;		/* share of a relation that a sequential scan
 								 * has read in this loop; NAN: unknown */
-	LiveState	first_state;	/* "state" and "scanned" when the counters */
-	float		first_scanned;	/* began */
+	/* when the counters began */
+	LiveState	first_state;
+	float		first_scanned;
+	int			first_batch;
 	int			batches;		/* of a hash join that keeps its rows in
 								 * files, */
 	int			batch;			/* and the current one; else 0; -1: several

@@ -171,10 +171,11 @@ output_share(ProgressWalk *walk, int place, const NodeProgress *input, double in
 
 	if (is_done(walk, place))
 		return 1;
-	if (walk->image->header.late && (input->first_work >= 1 || rows_of(walk, place) > 0))
+	if (walk->image->header.late && input->first_work >= 1)
 		walk->reason = began_late;
 	if (node->tag == T_Sort)
-		expected = input->rows > 0 ? input_rows / input->rows : expected;
+		expected = input->rows > input->first_work ?
+			input_rows / (input->rows - input->first_work) : expected;
 	if (rows_of(walk, place) > expected && node->tag != T_Sort)
 		walk->reason = exceeded;
 	return share(rows_of(walk, place), expected);
@@ -281,6 +282,8 @@ walk_node(ProgressWalk *walk, int place, double loops)
 				p->work = p->rows = driver->rows;
 				if (counts->batches > 0)
 				{
+					if (walk->image->header.late && driver->first_work >= 1 && counts->batch < 0)
+						walk->reason = began_late;
 					p->rows = share(rows_of(walk, place), Max((double) node->rows, 1) * p->loops);
 					if (counts->batch >= 0)
 						p->rows = Min(Max(p->rows, counts->batch / (double) counts->batches),
@@ -352,6 +355,7 @@ walk_first(ProgressWalk *walk)
 		counts->state = counts->first_state;
 		counts->scanned = counts->first_scanned;
 		counts->rows = counts->loops = 0;
+		counts->batch = counts->first_batch;
 	}
 	walk_node(walk, 0, 1);
 	walk->image = now;

@@ -372,6 +372,7 @@ keep_first(LiveCounts *counts)
 {
 	counts->first_state = counts->state;
 	counts->first_scanned = counts->scanned;
+	counts->first_batch = counts->batch;
 }
 
 void
