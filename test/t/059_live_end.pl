@@ -13,7 +13,7 @@ use Time::HiRes qw(time usleep);
 use ClockSession;
 use LiveCluster;
 
-my ($nsessions, $nreaders, $seconds) = split ' ', $ENV{LIVE_LOAD} || '30 4 6';
+my ($nsessions, $nreaders, $seconds) = split ' ', $ENV{LIVE_LOAD} || '8 3 6';
 my $cluster = LiveCluster->new('max_connections = ' . (3 * $nsessions + $nreaders + 20));
 my ($node, $session, $rows) = @$cluster{qw(node session rows)};
 
@@ -112,8 +112,13 @@ my $nodes = 120;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/work.sql", limits($nodes - 1, 'SELECT i FROM big WHERE i > 0') . ";\n");
 append_to_file("$dir/read.sql", qq{
-WITH s AS (SELECT pid, count(*) AS nodes, max(rows) - min(rows) AS differ FROM clock_running() WHERE level = 0 GROUP BY pid)
-SELECT 1 / (count(*) FILTER (WHERE nodes <> $nodes OR differ > 1) = 0)::int FROM s;
+DO \$\$ BEGIN
+	FOR i IN 1 .. 100 LOOP
+		IF EXISTS (SELECT FROM clock_running() WHERE level = 0 GROUP BY pid HAVING count(*) <> $nodes OR max(rows) - min(rows) > 1) THEN
+			RAISE 'a torn row';
+		END IF;
+	END LOOP;
+END \$\$;
 });
 $node->append_conf('postgresql.conf', "clocktiming.live_interval = 1\nlog_statement = none");
 $node->reload;
@@ -141,9 +146,9 @@ while ((grep { $_->{run}->pumpable } values %pgbench) && $looks < 100 * $seconds
 $_->{run}->finish foreach values %pgbench;
 # A torn row is an error, at which pgbench gives up.
 is($pgbench{$_}{run}->result || 0, 0, "no session fails: $_") or diag $pgbench{$_}{out} foreach sort keys %pgbench;
-cmp_ok($most, '>', $nsessions / 2, 'sessions are shown');
+cmp_ok($most, '>=', $nsessions / 2, 'sessions are shown');
 is($waits, 0, 'no reader waits for a lock');
-diag "$1 reads beside $nsessions sessions, $looks observations of waits" if $pgbench{read}{out} =~ /transactions actually processed: (\d+)/;
+diag "$1 times 100 reads beside $nsessions sessions, $looks observations of waits" if $pgbench{read}{out} =~ /transactions actually processed: (\d+)/;
 nothing_remains('all of them');
 
 done_testing();
