@@ -1203,7 +1203,8 @@ LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET jit = off
 AS $body$
 DECLARE
-    -- variation of a query between runs, and uncertainty of costs and of self times
+    -- assumed standard deviation of a query's time between runs and of the costs of calls, both
+    -- relative, and usual self time of a call
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 30e-6;
@@ -1213,7 +1214,7 @@ DECLARE
     n integer;
     k integer;
     item jsonb[];
-    parent integer[];          -- in whose time it is; NULL: in nobody's
+    parent integer[];          -- node whose time includes this node's; NULL: none
     shown_parent integer[];
     depth integer[];
     type text[];
@@ -1322,7 +1323,7 @@ BEGIN
         END IF;
         rows[i] := round(rows[i]);
         calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- the first match ends it
+            -- a first match ends a loop without another call
             WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
@@ -1334,7 +1335,7 @@ BEGIN
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- cost of the calls below in one process, in readings
+    -- numbers of calls in one process: of all nodes below, and of the children only
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -1346,13 +1347,13 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- Time of the query without timing, ExecutorRun alone: undisturbed, for comparison with the
-    -- timed runs, and typical.
+    -- Time of ExecutorRun without timing: the mean of the fastest third, for comparison with the
+    -- timed runs, and the median.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
-    -- times have a resolution of a microsecond; disturbances may last a second, so that 3 s of
-    -- executions count as at most 4
+    -- Relative standard deviation of the median. Times have a resolution of a microsecond. A
+    -- disturbance may last a second, so the executions of 3 s count as at most 4 independent ones.
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
@@ -1362,19 +1363,19 @@ BEGIN
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
-        -- Execution Time, with all calls counted
+        -- EXPLAIN's Execution Time includes the executor's start and end, and the cost of counting
         x := outside + counting * (below[1] + calls[1]);
         plain_ms := greatest(plain_ms - x, plain_ms / 2);
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
     END IF;
 
-    -- factor between the costs of calls here and elsewhere: the measured one, combined with the
-    -- likely one
+    -- Ratio of the cost of timing in this query to the calibrated cost: the measured ratio and the
+    -- expected ratio of 1, weighted by their inverse variances.
     x := inside * calls[1] + each * below[1];
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- (the runs alternated, so that common disturbances cancel out)
+        -- both kinds of runs alternated, so disturbances of both cancel out
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
@@ -1386,7 +1387,7 @@ BEGIN
     FOR i IN 1..n LOOP
         total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
     END LOOP;
-    -- the rest is a change of the machine's speed
+    -- The remaining difference to the plain runs is attributed to the machine's speed.
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
@@ -1395,9 +1396,11 @@ BEGIN
         variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
-    -- Rounding leaves few digits in the times of many short loops. But the nodes above are known,
-    -- and a node's self time is usually about 30 ns per call. Upwards, the measured time is
-    -- combined with the sum of the children's; downwards, the rest is distributed by variances.
+    -- Rounding leaves few digits in the times of many short loops. But the times of the nodes above
+    -- are precise, and a node's self time is usually about 30 ns per call. From the leaves to the
+    -- root, a node's rounded time is combined with the sum of its children's times and the usual
+    -- self time. From the root to the leaves, the difference between a node's time and that sum is
+    -- distributed to the children by their variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
@@ -1441,7 +1444,7 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        -- the work of workers is not part of a Gather's time
+        -- of its children's work, a Gather's time includes only the leader's part
         SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
                                            THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
@@ -1479,8 +1482,8 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_times(jsonb, double precision, double precision, double precision) IS
     'internal: subtracts the cost of timing from the times of plan nodes that '
-    'internal_clock_rounds() returned; the costs of a call in milliseconds are those in the '
-    'node''s own time, in all, and of counting';
+    'internal_clock_rounds() returned; the arguments are costs of a call in milliseconds: the '
+    'part within the node''s own time, the whole cost of timing, and the cost of counting';
 
 CREATE FUNCTION @extschema@.internal_clock_explain(query text, allow_writes boolean, params text[], runs integer, format text, path text)
 RETURNS jsonb
@@ -1500,8 +1503,9 @@ BEGIN
     END IF;
     measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- Two readings per call, whose waiting time is partly hidden; a measurement on a busy machine
-    -- says little about it.
+    -- A timed call costs two readings, minus a part that overlaps other work. This estimate is
+    -- combined with the measured overhead, weighted by inverse variances. On a busy machine the
+    -- measured overhead has a wide margin, and so a low weight.
     overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN

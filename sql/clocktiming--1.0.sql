@@ -168,7 +168,7 @@ CREATE AGGREGATE clock_merge(clock_sample) (
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
 
--- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
 -- \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
@@ -188,8 +188,8 @@ CREATE FUNCTION internal_clock_timing_costs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
 COMMENT ON FUNCTION internal_clock_timing_costs() IS
-    'internal: measures what readings of the clocks of track_io_timing and of plans cost, and '
-    'counting and timing a call of a plan node';
+    'internal: measures the cost of a reading of the clocks that track_io_timing and EXPLAIN use, '
+    'and the cost of counting and of timing a call of a plan node';
 REVOKE ALL ON FUNCTION internal_clock_timing_costs() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_timing_costs() TO pg_monitor;
 
@@ -246,7 +246,8 @@ CREATE FUNCTION internal_clock_report_parts(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
 AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
 COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
-    'internal: returns the parts of clock_report(): clocks to measure with their titles, or lines';
+    'internal: returns the parts of clock_report(): each is either a clock to be measured, with a '
+    'title, or lines of text';
 REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
@@ -619,8 +620,8 @@ CREATE FUNCTION internal_clock_findings(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_findings';
 COMMENT ON FUNCTION internal_clock_findings(double precision) IS
-    'internal: returns the checks of clock_advice(), with actions at once and for good, and what '
-    'to ask the provider for; commands are enclosed in backquotes';
+    'internal: returns the checks of clock_advice(), with an immediate and a permanent action, and '
+    'the request to the provider; commands are enclosed in backquotes';
 REVOKE ALL ON FUNCTION internal_clock_findings(double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_findings(double precision) TO pg_monitor;
 
@@ -632,7 +633,8 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
+    'internal: lists the weighted sums of execution times, for the plans (node 0) and nodes that '
+    'the caller may see';
 REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
 
@@ -649,7 +651,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
     'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
-    'test; if the second continues the first, subtracts the first';
+    'test; if continues is true, the second result includes the first, which is subtracted';
 REVOKE ALL ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) TO pg_monitor;
 
@@ -943,7 +945,7 @@ COMMENT ON FUNCTION clock_report(double precision, double precision) IS
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
 
--- Several clocks beside each other, or one on several CPUs.
+-- Comparisons of several clocks, or of one clock on several CPUs.
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
@@ -962,9 +964,9 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-    'samples all clocks in turn, for some seconds together (1.5), and returns a row for each: '
-    'undisturbed and typical (median) cost of a reading, with margins, and resolution, in '
-    'nanoseconds, and findings';
+    'samples all clocks in turn, for some seconds in total (1.5), and returns a row per clock: '
+    'findings, and in nanoseconds the resolution and the undisturbed and typical (median) cost of '
+    'a reading, with margins';
 REVOKE ALL ON FUNCTION clock_survey(text[], double precision, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_survey(text[], double precision, text) TO pg_monitor;
 
@@ -980,9 +982,9 @@ CREATE FUNCTION clock_cpu_skew(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
-    'compares the clock of each CPU with that of the first one, by two background workers, for '
-    'some seconds together (3): offset in nanoseconds with certain bounds, warps, stalls, and '
-    'cost of a reading';
+    'compares the clock of each CPU with that of the first CPU for some seconds in total (3), '
+    'using two background workers: offset in nanoseconds with its lower and upper bound, warps, '
+    'stalls, and cost of a reading';
 REVOKE ALL ON FUNCTION clock_cpu_skew(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_cpu_skew(text, double precision) TO pg_monitor;
 
@@ -1150,7 +1152,7 @@ COMMENT ON COLUMN clock_platform.name IS
 COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
 COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
 
--- What timing costs queries, and would cost this server.
+-- The cost of timing: of queries, and of settings for this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -1291,9 +1293,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
-    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
-    'which direction the number of operations can be wrong, reason tells what is unknown';
+    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
+    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
+    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
@@ -1429,7 +1431,7 @@ COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
 REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
--- Statistics of plans and nodes.  Everybody sees what he has executed.
+-- Statistics of plans and nodes.  A user without pg_read_all_stats sees only his own executions.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -1496,7 +1498,7 @@ LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
 COMMENT ON FUNCTION clock_node_stats(integer) IS
     'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
-    'argument, up to 1000, only so many nodes with the longest times of their own';
+    'argument, at most 1000, returns only that many nodes, those with the longest self times';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
@@ -1518,16 +1520,16 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; null, like the other times and the calls, if the node was never timed, such as '
-    'an asynchronous one';
+    'milliseconds; times and calls are null if the node was never timed, for example an '
+    'asynchronous scan';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
-    'share of the node itself, averaged over the processes, in the time of all executions of the '
-    'plan, in percent';
+    'self time of the node, averaged over the processes, in percent of the time of all executions '
+    'of the plan';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions, in the processes in which the node was timed, '
-    'or in all processes if there are none';
+    'estimated number of loops in all executions; counts only the processes that timed the node, '
+    'or all processes if none did';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
@@ -1541,7 +1543,7 @@ COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
 COMMENT ON COLUMN clock_node_stats.calls IS
     'estimated number of calls of the node in all executions';
 COMMENT ON COLUMN clock_node_stats.timed_calls IS
-    'estimated number of timed calls if all executions had been timed';
+    'estimated number of calls that would have been timed if all executions had been timed';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,

@@ -1,4 +1,4 @@
--- Functions that only the bodies below call.  Their names begin with internal_clock_, so that
+-- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
 -- \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
@@ -18,8 +18,8 @@ CREATE FUNCTION internal_clock_timing_costs(
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'internal_clock_timing_costs';
 COMMENT ON FUNCTION internal_clock_timing_costs() IS
-    'internal: measures what readings of the clocks of track_io_timing and of plans cost, and '
-    'counting and timing a call of a plan node';
+    'internal: measures the cost of a reading of the clocks that track_io_timing and EXPLAIN use, '
+    'and the cost of counting and of timing a call of a plan node';
 \only_for pg_monitor FUNCTION internal_clock_timing_costs()
 
 \include portable/src/19_report.sql
@@ -32,7 +32,8 @@ CREATE FUNCTION internal_clock_report_parts(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 5
 AS 'MODULE_PATHNAME', 'internal_clock_report_parts';
 COMMENT ON FUNCTION internal_clock_report_parts(double precision, double precision) IS
-    'internal: returns the parts of clock_report(): clocks to measure with their titles, or lines';
+    'internal: returns the parts of clock_report(): each is either a clock to be measured, with a '
+    'title, or lines of text';
 \only_for pg_monitor FUNCTION internal_clock_report_parts(double precision, double precision)
 
 \include portable/src/49_work.sql
@@ -79,8 +80,8 @@ CREATE FUNCTION internal_clock_findings(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'internal_clock_findings';
 COMMENT ON FUNCTION internal_clock_findings(double precision) IS
-    'internal: returns the checks of clock_advice(), with actions at once and for good, and what '
-    'to ask the provider for; commands are enclosed in backquotes';
+    'internal: returns the checks of clock_advice(), with an immediate and a permanent action, and '
+    'the request to the provider; commands are enclosed in backquotes';
 \only_for pg_monitor FUNCTION internal_clock_findings(double precision)
 
 CREATE FUNCTION internal_clock_node_sums(
@@ -91,7 +92,8 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: lists the weighted sums of the plans (node 0) and nodes that the caller may see';
+    'internal: lists the weighted sums of execution times, for the plans (node 0) and nodes that '
+    'the caller may see';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
@@ -107,7 +109,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'internal_clock_compare_sums';
 COMMENT ON FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8) IS
     'internal: compares the mean times of two results of internal_clock_node_sums() by Welch''s '
-    'test; if the second continues the first, subtracts the first';
+    'test; if continues is true, the second result includes the first, which is subtracted';
 \only_for pg_monitor FUNCTION internal_clock_compare_sums(float8[], float8[], boolean, float8)
 
 CREATE FUNCTION internal_clock_check_changes(

@@ -1,4 +1,4 @@
--- Several clocks beside each other, or one on several CPUs.
+-- Comparisons of several clocks, or of one clock on several CPUs.
 
 CREATE FUNCTION clock_survey(
     sources   text[]           DEFAULT '{all}',
@@ -17,9 +17,9 @@ CREATE FUNCTION clock_survey(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 18
 AS 'MODULE_PATHNAME', 'clock_survey';
 COMMENT ON FUNCTION clock_survey(text[], double precision, text) IS
-    'samples all clocks in turn, for some seconds together (1.5), and returns a row for each: '
-    'undisturbed and typical (median) cost of a reading, with margins, and resolution, in '
-    'nanoseconds, and findings';
+    'samples all clocks in turn, for some seconds in total (1.5), and returns a row per clock: '
+    'findings, and in nanoseconds the resolution and the undisturbed and typical (median) cost of '
+    'a reading, with margins';
 \only_for pg_monitor FUNCTION clock_survey(text[], double precision, text)
 
 CREATE FUNCTION clock_cpu_skew(
@@ -34,9 +34,9 @@ CREATE FUNCTION clock_cpu_skew(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'clock_cpu_skew';
 COMMENT ON FUNCTION clock_cpu_skew(text, double precision) IS
-    'compares the clock of each CPU with that of the first one, by two background workers, for '
-    'some seconds together (3): offset in nanoseconds with certain bounds, warps, stalls, and '
-    'cost of a reading';
+    'compares the clock of each CPU with that of the first CPU for some seconds in total (3), '
+    'using two background workers: offset in nanoseconds with its lower and upper bound, warps, '
+    'stalls, and cost of a reading';
 \only_for pg_monitor FUNCTION clock_cpu_skew(text, double precision)
 
 CREATE FUNCTION clock_drift(

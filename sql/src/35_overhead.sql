@@ -1,4 +1,4 @@
--- What timing costs queries, and would cost this server.
+-- The cost of timing: of queries, and of settings for this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -137,7 +137,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
-    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
-    'which direction the number of operations can be wrong, reason tells what is unknown';
+    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
+    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
+    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';
 \only_for pg_monitor FUNCTION clock_impact(double precision, boolean)

@@ -1,4 +1,4 @@
--- Statistics of plans and nodes.  Everybody sees what he has executed.
+-- Statistics of plans and nodes.  A user without pg_read_all_stats sees only his own executions.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -65,7 +65,7 @@ LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'clock_node_stats';
 COMMENT ON FUNCTION clock_node_stats(integer) IS
     'lists the plan nodes that have statistics, as the view clock_node_stats shows them; with an '
-    'argument, up to 1000, only so many nodes with the longest times of their own';
+    'argument, at most 1000, returns only that many nodes, those with the longest self times';
 
 CREATE VIEW clock_node_stats AS
     SELECT s.queryid, s.planid, s.node, s.depth, s.node_type, s.relation, s.index_name,
@@ -87,16 +87,16 @@ COMMENT ON COLUMN clock_node_stats.index_name IS
     'index that the node scans, by its name when the plan was first seen; null if none';
 COMMENT ON COLUMN clock_node_stats.self_ms IS
     'estimated time of the node itself, without its children, in all executions and processes, in '
-    'milliseconds; null, like the other times and the calls, if the node was never timed, such as '
-    'an asynchronous one';
+    'milliseconds; times and calls are null if the node was never timed, for example an '
+    'asynchronous scan';
 COMMENT ON COLUMN clock_node_stats.share_percent IS
-    'share of the node itself, averaged over the processes, in the time of all executions of the '
-    'plan, in percent';
+    'self time of the node, averaged over the processes, in percent of the time of all executions '
+    'of the plan';
 COMMENT ON COLUMN clock_node_stats.total_ms IS
     'estimated time of the node and its children in all executions and processes, in milliseconds';
 COMMENT ON COLUMN clock_node_stats.loops IS
-    'estimated number of loops in all executions, in the processes in which the node was timed, '
-    'or in all processes if there are none';
+    'estimated number of loops in all executions; counts only the processes that timed the node, '
+    'or all processes if none did';
 COMMENT ON COLUMN clock_node_stats.estimated_rows IS
     'mean number of rows per loop that the planner estimated';
 COMMENT ON COLUMN clock_node_stats.actual_rows IS
@@ -110,7 +110,7 @@ COMMENT ON COLUMN clock_node_stats.worst_rows_factor IS
 COMMENT ON COLUMN clock_node_stats.calls IS
     'estimated number of calls of the node in all executions';
 COMMENT ON COLUMN clock_node_stats.timed_calls IS
-    'estimated number of timed calls if all executions had been timed';
+    'estimated number of calls that would have been timed if all executions had been timed';
 
 CREATE FUNCTION clock_stats_reset(
     userid  oid    DEFAULT 0,

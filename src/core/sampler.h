@@ -9,8 +9,9 @@
 #define GAP_NS			10000.0
 
 /*
- * Largest difference between clock and reference after a block that is no finding, in ns.  The
- * clock's resolution, 0.01 % of the time, and the widths of the brackets are added to it.
+ * Tolerance for the difference between the advances of clock and reference in a block, in ns.  A
+ * larger difference is a finding.  The clock's resolution, 0.01 % of the elapsed time, and the
+ * widths of the brackets are added to the tolerance.
  */
 #define DISAGREEMENT_NS	1000.0
 
@@ -42,7 +43,7 @@ typedef struct SamplerRun
 	double		resolution_ns;	/* as reported; 0: not known */
 	double		duration_s;
 	bool		cpu_time;		/* a CPU time clock: no lags */
-	double		slack_ns;		/* natural delay beyond the resolution */
+	double		slack_ns;		/* coarse clock: largest update delay */
 	double		least_warp_ns;	/* smaller warps are ignored */
 	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
 
@@ -50,7 +51,7 @@ typedef struct SamplerRun
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* times readings after a sleep, for sampler_instant(); or NULL */
+	/* clock that times the first reading of an instant; NULL: no instants */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
@@ -59,22 +60,22 @@ typedef struct SamplerRun
 	int64_t		readings;		/* durations plus backward steps */
 	double		elapsed_s;		/* from first to last reading */
 	double		advance_ns;		/* advance of the clock in that time */
-	double		reference_bound_ns; /* bound of the error of their difference */
-	double		mean_margin_ns; /* of the mean duration; NAN: not known */
+	double		reference_bound_ns; /* error bound of advance_ns - elapsed_s */
+	double		mean_margin_ns; /* margin of the mean duration; NAN: not known */
 	double		granularity_ticks;	/* 0: not seen */
 	Events		warps;			/* forward steps */
-	Events		lags;			/* backward steps of readings excluded */
+	Events		lags;			/* clock stood still, or was slow */
 	Events		gaps;			/* both clocks advanced: off the CPU */
 	int64_t		migrations;		/* changes of CPU between blocks */
 	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of visited CPUs */
 
 	/* internal */
-	uint64_t	last;			/* latest judged reading */
+	uint64_t	last;			/* latest reading */
 	bool		has_last;
 	bool		started;
 	double		usual_width_ns; /* width of an undisturbed bracket */
-	double		recent_rate;	/* learnt rate minus the reference's */
-	double		learnt_ns;		/* time from which it was learnt */
+	double		recent_rate;	/* learnt relative difference of the rates */
+	double		learnt_ns;		/* elapsed time that recent_rate averages */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first pair of the run */
 	ReferencePair anchor;		/* latest pair */
@@ -96,9 +97,9 @@ typedef struct SamplerRun
 extern void sampler_run(SamplerRun *run);
 
 /*
- * The same in parts, without duration_s.  sampler_until() continues to the end of the first block
- * that ends until_s seconds after the beginning.  sampler_end() computes the findings of the whole
- * run.
+ * The parts of sampler_run(), for callers that set no duration_s.  sampler_until() continues until
+ * the first block that ends at least until_s seconds after sampler_begin().  sampler_end() computes
+ * the findings of the whole run.
  */
 extern void sampler_begin(SamplerRun *run);
 extern void sampler_until(SamplerRun *run, double until_s);
@@ -106,13 +107,16 @@ extern void sampler_end(SamplerRun *run);
 
 extern double sampler_elapsed(const SamplerRun *run);
 
-/* Continues after other work, whose time is neither a duration nor a gap.  Finds its steps. */
+/*
+ * Continues sampling after other work.  The time of that work is neither a duration nor a gap, but
+ * steps of the clock during it are counted.
+ */
 extern void sampler_resume(SamplerRun *run);
 
 /* Starts a new interval: clears the tally, warps, lags and gaps. */
 extern void sampler_clear(SamplerRun *run);
 
-/* Results of an instant of a throttled run. */
+/* Results of an instant.  A throttled run takes a few readings at each of many random instants. */
 typedef struct SamplerInstant
 {
 	uint64_t	at_ns;			/* beginning on reference_ns() */
@@ -124,8 +128,9 @@ typedef struct SamplerInstant
 #define INSTANT_DURATIONS 32
 
 /*
- * Takes readings after a pause of unknown cause, instead of sampler_until().  The stopwatch times
- * the first one, which is not counted.  The durations of the following ones are counted.
+ * Takes the readings of an instant, which follows a pause.  A throttled run calls this instead of
+ * sampler_until().  The stopwatch times the first reading.  Only the durations of the following
+ * readings are counted.
  */
 extern void sampler_instant(SamplerRun *run, SamplerInstant *instant);
 

@@ -1,4 +1,4 @@
--- Intervals and throttled runs: properties of all of them.
+-- clock_timeline() and clock_throttled(): properties that every interval and every run has.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -32,7 +32,7 @@ WHERE source NOT LIKE 'realtime%' AND source NOT IN ('tai', 'gettimeofday', 'tim
 SELECT is((instants, cold_mean_ns, late_mean_us), (NULL::bigint, NULL::numeric, NULL::numeric), format('%s, %s s: nothing of a throttled run', source, elapsed_s))
 FROM timeline;
 -- intervals do not overlap
-SELECT cmp_ok(sum(sampled_s), '<=', 0.001 + extract(epoch FROM max(took)), source || ': no more was sampled than there was')
+SELECT cmp_ok(sum(sampled_s), '<=', 0.001 + extract(epoch FROM max(took)), source || ': the sampled time is at most the elapsed time')
 FROM timeline GROUP BY source;
 -- the set-up, which takes some 50 ms with the TSC, is in no interval; the first interval is like
 -- the others
@@ -60,8 +60,8 @@ CREATE TEMP TABLE run AS
         clock_throttled(s.source, 0.4, 500) AS t;
 SELECT is(r.clock, c.clock, r.source || ': the clock') FROM run AS r JOIN clock_sources AS c ON c.source = r.source;
 SELECT cmp_ok(instants, '<=', (200 + 6 * sqrt(200))::bigint, source || ': instants') FROM run;
-SELECT cmp_ok(wakeups, '<=', instants, source || ': instants that were slept for') FROM run;
-SELECT cmp_ok(wakeups, '>', 0::bigint, source || ': some were') FROM run;
+SELECT cmp_ok(wakeups, '<=', instants, source || ': instants after a sleep') FROM run;
+SELECT cmp_ok(wakeups, '>', 0::bigint, source || ': some instants after a sleep') FROM run;
 SELECT cmp_ok(instants_per_s, '<=', instants / 0.4 + 0.01, source || ': the rate reached') FROM run;
 SELECT ok(cold_mean_ns <= cold_max_ns AND cold_p50_ns <= cold_p99_ns AND cold_p99_ns <= cold_max_ns AND cold_p50_ns >= 0, source || ': cold') FROM run;
 SELECT ok(warm_mean_ns <= warm_max_ns AND warm_p50_ns <= warm_p99_ns AND warm_p99_ns <= warm_max_ns AND warm_p50_ns >= 0, source || ': warm') FROM run;
@@ -70,18 +70,18 @@ SELECT ok(late_mean_us <= late_max_us AND late_p50_us <= late_p99_us AND late_p9
 SELECT cmp_ok(cpu_percent, '>', 0.0, source || ': it used some CPU time') FROM run;
 SELECT cmp_ok(cpu_percent, '<', 50.0, source || ': and did not spin') FROM run;
 -- the pauses between instants are not durations: half of the pauses are 1.4 ms or longer
-SELECT cmp_ok(warm_p99_ns, '<', 500000.0, source || ': pauses are in no figure') FROM run WHERE source <> 'realtime_coarse';
-SELECT cmp_ok(cold_p50_ns, '<', 500000.0, source || ': nor in that one') FROM run;
+SELECT cmp_ok(warm_p99_ns, '<', 500000.0, source || ': pauses are not in warm_p99_ns') FROM run WHERE source <> 'realtime_coarse';
+SELECT cmp_ok(cold_p50_ns, '<', 500000.0, source || ': pauses are not in cold_p50_ns') FROM run;
 
 CREATE FUNCTION pg_temp.number(s clock_sample, name text) RETURNS numeric LANGUAGE sql AS
     $$SELECT (s::jsonb ->> name)::numeric$$;
 CREATE FUNCTION pg_temp.numbers(s clock_sample, name text) RETURNS bigint[] LANGUAGE sql AS
     $$SELECT ARRAY(SELECT e::bigint FROM jsonb_array_elements_text(s::jsonb -> name) AS e)$$;
--- a rate for clock_measure: the warm durations, in an ordinary sample
+-- clock_measure() with a rate returns an ordinary sample, which contains the warm durations
 CREATE TEMP TABLE sample AS SELECT clock_measure('system', 0.5, 200) AS s;
 SELECT is(pg_temp.number(s, 'readings')::bigint % 32, pg_temp.number(s, 'backward_steps')::bigint, 'a throttled sample has the durations of its instants') FROM sample;
 SELECT cmp_ok(pg_temp.number(s, 'readings')::bigint, '<=', (32 * (100 + 6 * sqrt(100)))::bigint, 'and no more instants than six standard deviations') FROM sample;
-SELECT cmp_ok(pg_temp.number(s, 'duration_s'), '>=', 0.5, 'it lasts as long as it was told') FROM sample;
+SELECT cmp_ok(pg_temp.number(s, 'duration_s'), '>=', 0.5, 'it lasts for the given duration') FROM sample;
 SELECT is((SELECT sum(count) FROM clock_histogram(s)), pg_temp.number(s, 'readings')::bigint - pg_temp.number(s, 'backward_steps')::bigint::numeric, 'a histogram of it') FROM sample;
 SELECT is(readings, pg_temp.number(s, 'readings')::bigint, 'a summary of it') FROM sample, clock_summary(s);
 CREATE TEMP TABLE both_kinds AS SELECT s FROM sample UNION ALL SELECT clock_measure('system', 0.01);
@@ -89,11 +89,11 @@ SELECT is((SELECT (clock_summary(clock_merge(s))).readings FROM both_kinds), (SE
 
 -- a rate that cannot be reached
 CREATE TEMP TABLE fast AS SELECT * FROM clock_throttled('system', 0.2, 1000000);
-SELECT cmp_ok(instants_per_s, '<', 950000.0, 'what was reached of a million a second') FROM fast;
--- the schedule is kept: the last instants are as late as the run
+SELECT cmp_ok(instants_per_s, '<', 950000.0, 'the rate reached is less than a million a second') FROM fast;
+-- late instants are not skipped: the last one is as late as the whole run
 SELECT cmp_ok(late_max_us, '>', 0.2e6 * (1 - instants_per_s / 1e6) / 2, 'lateness adds up') FROM fast;
 -- an instant without a sleep before it has no cold reading
-SELECT cmp_ok(wakeups, '<', instants / 2, 'next to nothing was slept for') FROM fast;
+SELECT cmp_ok(wakeups, '<', instants / 2, 'few instants follow a sleep') FROM fast;
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -91,7 +91,7 @@ SELECT count(*) > 4 AS many FROM clock_sources;
 SHOW clocktiming.progress_interval;
 SET clocktiming.progress_interval = '2s';
 SHOW clocktiming.progress_interval;
--- (the words differ between versions)
+-- error codes only, because the messages differ between versions
 \set VERBOSITY sqlstate
 SET clocktiming.progress_interval = -1;
 SET clocktiming.no_such_setting = 1;
