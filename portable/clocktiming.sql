@@ -1310,8 +1310,8 @@ BEGIN
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As
-    -- in each run, a node's time is not less than that of its children.
+    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. In
+    -- each run a node's time is at least that of its children, so this is also true of these means.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
