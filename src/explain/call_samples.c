@@ -122,8 +122,8 @@ add_samples(NodeTiming *t, CallClass *class)
 			call_stratum_add(&class->drawn.now, ticks, &sample->below);
 			class->drawn_sum += sample->ticks;
 		}
-		else if (!t->query->all_timed)	/* without estimates, known calls are
-										 * not used */
+		else if (!t->query->all_timed)	/* if every call is timed, nothing is
+										 * estimated */
 			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
 		if (sample->use != NULL)
 		{
