@@ -314,7 +314,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = plan->besides_ns = 0;	/* would be the last run's */
+	plan->preempted_ns = plan->besides_ns = 0;	/* known for the last run only */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;

@@ -40,7 +40,7 @@ typedef struct ExplainedQuery
 	struct MeasuredNode *measured;	/* by plan_node_id */
 	int			nmeasured;
 	double		full_ms;		/* duration of the run timed by the server */
-	RunSeries	series;			/* several runs */
+	RunSeries	series;			/* sums over several runs */
 } ExplainedQuery;
 
 /*
