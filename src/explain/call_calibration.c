@@ -248,9 +248,7 @@ call_cost(bool all_timed)
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
 
-		/*
-		 * this backend calibrates; until then, other backends use the old one
-		 */
+		/* while this backend calibrates, others use the old calibration */
 		if (own->at_ns != 0 && own->by_counter == timing_by_counter && !is_valid(own, now_ns))
 			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);

@@ -34,10 +34,7 @@ extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 st
 /* Called before a timed call.  Updates the running means of the intervals between timed calls. */
 extern void begin_timed_call(NodeTiming *t, uint64 start);
 
-/*
- * Adds the ticks of a call that was made while every call was timed, of which "known" is known
- * already.
- */
+/* Adds the ticks of a call made while every call was timed; "known" of them are already added. */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
 /* Adds the kept samples to the sums. */

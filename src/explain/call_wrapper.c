@@ -206,9 +206,7 @@ begin(NodeTiming *t)
 	/* ExecProcNodeFirst(), which the wrapper replaces, checks it, too */
 	check_stack_depth();
 
-	/*
-	 * on until now, for extensions that replace the wrapper before this call
-	 */
+	/* was on for extensions that replace the wrapper before this call */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;

@@ -20,10 +20,7 @@
 #include "explain/plan_run.h"
 #include "explain/timing_clock.h"
 
-/*
- * Number of calls that the server can time in the time it takes to set up sampling.  For fewer
- * calls, sampling does not pay.
- */
+/* Number of calls that the server can time in the time it takes to set up sampling. */
 #define FEW_CALLS		800
 
 /*
@@ -187,10 +184,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/*
-	 * calibrate before start_ns, so that no timed execution includes
-	 * calibration
-	 */
+	/* before start_ns, so that no timed execution includes calibration */
 	if (asked || drawn.nodes)
 		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
@@ -245,9 +239,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	PG_TRY();
 	{
-		/*
-		 * if calibrated later, EXPLAIN would include it in the execution time
-		 */
+		/* before EXPLAIN's timers start, which would include calibration */
 		if (sampled_timing == SAMPLED_ON)
 			(void) node_timing_prepare(false, true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
@@ -391,10 +383,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	{
 		bool		observed = plan_run_desc == desc;
 
-		/*
-		 * also if it is left over from an execution that failed before its
-		 * ExecutorRun()
-		 */
+		/* also if left over from an execution that failed before this hook */
 		plan_run_desc = NULL;
 		if (observed)
 		{

@@ -15,11 +15,10 @@
 /* Result of drawing an execution for the statistics of plans.  Set by the execution sampler. */
 typedef struct ExecutionDraw
 {
-	double		weight;			/* number of executions that this one
-								 * represents; 0: not drawn */
+	double		weight;			/* number of executions represented; 0: not
+								 * drawn */
 	double		failed_weight;	/* weight if the execution fails */
-	bool		nodes;			/* whether nodes are timed, not only the
-								 * duration */
+	bool		nodes;			/* nodes are timed, not only the duration */
 	double		cost_ns;		/* duration of the draw */
 	uint64		class;			/* private to the execution sampler */
 	uint64		queryid;

@@ -186,9 +186,7 @@ take_hooks(void)
 
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
-/*
- * Sets markers for EXPLAIN to print in place of margins.  Not if EXPLAIN prints WAL usage itself.
- */
+/* Sets markers that EXPLAIN prints in place of margins, unless it prints WAL usage itself. */
 void
 explain_option_finished(void)
 {

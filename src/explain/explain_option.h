@@ -1,6 +1,5 @@
 /*
- * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (18 and later), and margins in its
- * output.
+ * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (from 18 on), and margins in its output.
  */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
@@ -47,8 +46,8 @@ extern void explain_option_finished(void);
 extern void explain_option_ends(void);
 
 /*
- * Defines the setting and the options, and installs EXPLAIN's hooks. need_hooks() is called when
- * the executor hooks must call the functions above.
+ * Defines the setting and the options, and installs EXPLAIN's hooks.  need_hooks() is called when
+ * the functions above must be called.
  */
 extern void explain_option_init(void (*need_hooks) (void));
 

@@ -25,9 +25,7 @@
 /* Time off the CPU, in percent of the run, from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
 
-/*
- * Smallest share of the run, and smallest time in ns, of rare long calls or gaps that are printed.
- */
+/* Smallest share of the run, and smallest time in ns, of rare long calls that are printed. */
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
@@ -166,8 +164,7 @@ without_figures(const char *line)
 }
 
 /*
- * Finds each node's line: the first one before its marker that begins with an arrow.  The root's
- * line has no arrow.
+ * Finds each node's line: the first line, or the first one with an arrow after the previous marker.
  */
 static void
 read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)

@@ -54,9 +54,7 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/*
- * Returns a note about a node's figures, or NULL. "with_unknown": may include "self time unknown".
- */
+/* Returns a note about a node's figures, or NULL. "with_unknown": also "self time unknown". */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
 /* Returns a description of what disturbed the run, such as other processes; NULL if nothing did. */

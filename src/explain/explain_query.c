@@ -357,10 +357,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/*
-	 * plain runs before and after, so that a change of load affects one of
-	 * them
-	 */
+	/* before and after, because the load may change meanwhile */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	if (explained->method == METHOD_FULL)
 		explain_full(explained);

@@ -21,11 +21,10 @@ extern double max_overhead_check(const char *name, double percent);
 typedef struct SampledRun
 {
 	NodeTimingOptions options;
-	MemoryContext context;		/* context of "plan"; NULL: the query's
-								 * context */
-	void		(*finished) (QueryDesc *desc, void *arg);	/* called when "plan" is
-															 * set, before
-															 * ExecutorEnd(); or
+	MemoryContext context;		/* of "plan"; NULL: the query's context */
+	void		(*finished) (QueryDesc *desc, void *arg);	/* called before
+															 * ExecutorEnd(), if
+															 * "plan" is set; or
 															 * NULL */
 	void	   *arg;
 

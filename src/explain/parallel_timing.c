@@ -188,8 +188,8 @@ parallel_timing_join(QueryDesc *desc)
 }
 
 /*
- * Sets the record of a node's calls of a shared subplan.  If the node is the only user in this
- * worker, these are all of the subplan's calls.
+ * Sets the record of a node's calls of a shared subplan: of all calls if it is the worker's only
+ * user.
  */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
@@ -247,10 +247,7 @@ parallel_timing_report(QueryDesc *desc)
 			instr_forget_removed(&t->instr);
 		}
 
-		/*
-		 * if Gather is rescanned, several workers have the same number in
-		 * turn
-		 */
+		/* after a rescan of Gather, other workers have the same numbers */
 		record_add(&records[i], record, 1);
 	}
 	for (int i = 0; i < shared->nparts; i++)

@@ -14,15 +14,15 @@ extern void parallel_timing_share(QueryTiming *query);
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
 /*
- * Resets clocktiming.worker_timing, after which no further workers will start.  Like executions,
- * calls of parallel_timing_share() and this function are nested.
+ * Resets clocktiming.worker_timing when no further workers will start.  Calls are nested like
+ * executions.
  */
 extern void parallel_timing_told(QueryTiming *query);
 
 extern void parallel_timing_release(QueryTiming *query);
 
 /*
- * Called in a worker: before it executes its part of the plan, and to write its results afterwards.
+ * Called in a worker before it executes its part of the plan, and afterwards to write its results.
  */
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);

@@ -47,8 +47,7 @@ query_error_callback(void *text)
 static object_access_hook_type previous_object_access = NULL;
 
 /*
- * Object access hook.  Rejects functions of session-level advisory locks, which no rollback
- * releases.
+ * Object access hook.  Rejects functions of session-level advisory locks, which outlast a rollback.
  */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,

@@ -194,8 +194,8 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 }
 
 /*
- * Copies the workers' records of a node, or of a use of a shared subplan, whose id is above all
- * nodes'.
+ * Copies the workers' records of a node, or of a subplan's use, whose ids follow those of the
+ * nodes.
  */
 static void
 copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,

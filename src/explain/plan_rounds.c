@@ -33,8 +33,7 @@
 #define FASTEST_MIN		5
 
 /*
- * More executions are needed while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO
- * times the result: too few of them were undisturbed.
+ * Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO times the result.
  */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01

@@ -63,8 +63,7 @@ extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmo
 							   const char *label);
 
 /*
- * Warns that the duration was too short.  Recommends one for two rounds, "needed" times as long if
- * the caller divides the duration among several calls.
+ * Warns that the duration is too short.  The recommended one is "needed" times that of two rounds.
  */
 extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
 							 double duration_s, double needed);

@@ -148,10 +148,7 @@ plan_works_between(const PlanState *node, double rows)
 	{
 		case T_SortState:
 
-			/*
-			 * an estimate, because tuplesort_get_stats() would change
-			 * EXPLAIN's output
-			 */
+			/* tuplesort_get_stats() would change what EXPLAIN prints */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;

@@ -10,13 +10,10 @@
 typedef enum InputReading
 {
 	INPUT_MAY_STOP,				/* unknown; may stop before the end */
-	INPUT_READ_TO_END,			/* each loop ends with a call that returns no
-								 * tuple */
-	INPUT_IF_BEGUN,				/* to the end, unless the loop has only one
-								 * call */
+	INPUT_READ_TO_END,			/* to the call that returns no tuple */
+	INPUT_IF_BEGUN,				/* to the end if the loop has a second call */
 	INPUT_ENDED_BY_MATCH,		/* until the first match, often the first call */
-	INPUT_AS_NODE				/* to the end if the node itself is read to
-								 * the end */
+	INPUT_AS_NODE				/* to the end if the node is read to its end */
 } InputReading;
 
 typedef enum NodeOutput

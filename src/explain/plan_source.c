@@ -39,10 +39,7 @@ typedef struct Planning
 	ArrayType  *values;			/* values of parameters; NULL: none */
 	bool		allow_writes;
 
-	/*
-	 * arguments of functions called by subtransaction_undone() and
-	 * work_as_role()
-	 */
+	/* arguments of callbacks, such as read_parameters() */
 	Oid		   *types;			/* types of the parameters */
 	int			ntypes;
 	const ExecuteStmt *execute;
@@ -213,8 +210,7 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 }
 
 /*
- * Returns the list's only statement.  Raises an error if rules added others, or for utility
- * statements.
+ * Returns the list's only statement.  Raises an error if rules added others or if it is a utility.
  */
 static void *
 only_statement(List *statements)
@@ -304,10 +300,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/*
- * Evaluates the arguments of EXECUTE and returns the prepared statement.  Looks it up again after
- * the evaluation, which may deallocate it.
- */
+/* Evaluates EXECUTE's arguments, which may deallocate the statement.  So looks it up afterwards. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {

@@ -81,9 +81,7 @@ query_timing_start(QueryTiming *query)
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
 
-	/*
-	 * after the start of the run, as query_timing_stop() asks before its end
-	 */
+	/* after the start, as query_timing_stop() asks before the end */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);

@@ -42,8 +42,7 @@ typedef struct NodeTimingOptions
 typedef struct CallSample
 {
 	double		ticks;
-	double		known;			/* increase of NodeTiming.known during the
-								 * call */
+	double		known;			/* increase of NodeTiming.known in the call */
 	CallsBelow	below;
 	struct SubplanUse *use;		/* use of a shared subplan; else NULL */
 } CallSample;
@@ -65,8 +64,7 @@ typedef struct CallClass
 	/* calls made while every call was timed: number, sum of their durations */
 	int64		all_timed;
 	double		all_timed_sum;
-	double		latest_mean;	/* running mean duration of timed calls,
-								 * including long gaps */
+	double		latest_mean;	/* running mean of timed calls, with long gaps */
 
 	/* randomly sampled calls: durations in ticks, without their known part */
 	CallSeries	drawn;
@@ -88,10 +86,7 @@ typedef struct NodeSamples
 	CallClass	later;
 	CallStratum known_calls;	/* calls made while every call was timed */
 
-	/*
-	 * NodeTiming's calls and first_calls at the latest timed call, and its
-	 * start
-	 */
+	/* of the latest timed call: NodeTiming's calls, first_calls; its start */
 	int64		timed_at;
 	int64		timed_first;
 	uint64		timed_start;	/* including long gaps */
@@ -99,8 +94,7 @@ typedef struct NodeSamples
 	/* decaying sums over the intervals between starts of timed calls */
 	double		interval_ticks; /* including long gaps */
 	double		interval_calls;
-	double		interval_spread;	/* approximate median of the intervals'
-									 * deviations */
+	double		interval_spread;	/* median deviation, approximately */
 
 	/*
 	 * Long gaps between clock readings.  Samples do not include them.  A
@@ -129,8 +123,7 @@ typedef struct SubplanUse
 	struct NodeTiming *user;	/* NULL: no node */
 	struct SubplanUse *next;	/* next in the query's list of uses */
 	struct SubplanUse *next_of_user;
-	struct SubplanUse *outer;	/* present use of the subplan before the
-								 * user's call */
+	struct SubplanUse *outer;	/* "use" of the subplan outside of the call */
 	int64		calls;
 	int64		first_calls;
 	double		ticks;			/* estimated time of all its calls */
@@ -151,14 +144,12 @@ typedef struct NodeTiming
 								 * counted if the node is read to the end:
 								 * each loop then has one */
 	struct QueryTiming *query;
-	bool		ended;			/* the latest call returned no tuple, if
-								 * results are checked */
+	bool		ended;			/* the latest call was seen to return no tuple */
 	bool		begun;
 	bool		in_loop;		/* the loop's first call has ended */
 	bool		dynamic;		/* "parent" is set at its first call */
 	bool		is_root;
-	bool		calls_vary;		/* durations vary between calls of this node
-								 * or of a node below */
+	bool		calls_vary;		/* plan_calls_vary(), or that of a node below */
 	uint8		reading;		/* an InputReading, never INPUT_AS_NODE */
 	uint8		kind;			/* a NodeKind */
 	uint64		returned;		/* of the root: end of the latest timed call,
@@ -176,10 +167,8 @@ typedef struct NodeTiming
 	double		shown_rows;		/* see record_show_counts() */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* one of the wrappers of call_wrapper.c */
-	ExecProcNodeMtd usage_call; /* counted_call, or a wrapper of it that
-								 * counts buffer and WAL usage */
-	ExecProcNodeMtd call;		/* usage_call, or a wrapper of it for shared
-								 * subplans */
+	ExecProcNodeMtd usage_call; /* counted_call, or its wrapper for usage */
+	ExecProcNodeMtd call;		/* usage_call, or its wrapper for subplans */
 	SubplanUse *uses;			/* uses of shared subplans by this node */
 	SubplanUse *use;			/* of a shared subplan: its present use */
 	SubplanUse *latest_use;		/* of a shared subplan: use of its latest call */
@@ -190,14 +179,12 @@ typedef struct NodeTiming
 	 * from samples before the time of untimed calls is estimated.
 	 */
 	double		known;
-	double		off_ticks;		/* time off the CPU during calls that the
-								 * server times */
+	double		off_ticks;		/* off the CPU in calls timed by the server */
 
 	int			id;				/* plan_node_id */
 	int			place;			/* place in EXPLAIN's order */
 	PlanState  *node;
-	struct NodeTiming **below;	/* nodes whose calls are counted within its
-								 * timed calls */
+	struct NodeTiming **below;	/* nodes counted within its timed calls */
 	int			nbelow;			/* at most MAX_BELOW */
 	struct NodeTiming *parent;	/* node that calls this one; of a shared
 								 * subplan: the present user */
@@ -251,16 +238,12 @@ typedef struct QueryTiming
 	double		max_overhead;
 	bool		may_stop;
 	bool		no_workers;
-	bool		all_timed;		/* every call is timed; intervals are not
-								 * adapted */
+	bool		all_timed;		/* every call is timed; gap is not adapted */
 	bool		late;
-	const struct ExecutionWatcher *watcher; /* module that publishes the
-											 * counters; or NULL */
-	uint64		publish_due;	/* clock reading from which publish() is
-								 * called */
+	const struct ExecutionWatcher *watcher; /* publishes counters; or NULL */
+	uint64		publish_due;	/* reading from which publish() is called */
 	struct LiveExecution *live; /* the watcher's state; or NULL */
-	volatile bool publish_now;	/* the next call of a node calls publish(),
-								 * see watch_call() */
+	volatile bool publish_now;	/* next call publishes, see watch_call() */
 
 	int			nnodes;			/* upper limit of the plan_node_ids */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: no such node */
@@ -343,10 +326,7 @@ extern void query_timing_start(QueryTiming *query);
 extern void query_timing_ran(QueryTiming *query);
 extern void query_timing_stop(QueryTiming *query);
 
-/*
- * Called when execution resumes after ExecutorRun(): before another one ("again") or
- * ExecutorFinish().
- */
+/* Called after a pause, before another ExecutorRun() ("again") or ExecutorFinish(). */
 extern void query_timing_resume(QueryTiming *query, bool again);
 
 /*
@@ -376,8 +356,7 @@ node_timing_of(const PlanState *node)
 }
 
 /*
- * Returns the value of NodeTiming.wrapped: a node's address, and in its lowest bit the wrapper's
- * kind.
+ * Returns the value of NodeTiming.wrapped: a node's address, with the wrapper's kind as lowest bit.
  */
 static inline uintptr_t
 wrapped_node(const PlanState *node, bool unseen)

@@ -1,6 +1,6 @@
 /*
- * The server's instrumentation.  Only this file and server_instr.c use its fields, which vary
- * between versions.
+ * The server's instrumentation.  Only server_instr.[ch] use its fields, which vary between
+ * versions.
  */
 #ifndef CLOCKTIMING_SERVER_INSTR_H
 #define CLOCKTIMING_SERVER_INSTR_H

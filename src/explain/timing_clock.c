@@ -4,10 +4,7 @@
 #include "core/reference.h"
 #include "explain/timing_clock.h"
 
-/*
- * Time in ns for which the choice of a clock is valid.  Asking which clock the kernel trusts takes
- * 60 us.
- */
+/* Time in ns for which a choice is valid.  Asking which clock the kernel trusts takes 60 us. */
 #define VALID_NS		UINT64CONST(10000000000)
 
 bool		timing_by_counter = false;
@@ -16,8 +13,7 @@ bool		timing_by_counter = false;
 static int	holders = 0;
 
 /*
- * Uses PostgreSQL 19's rule and setting on all versions.  Keeps the clock while queries are timed,
- * because a timed query may change the setting.
+ * Uses PostgreSQL 19's rule and setting, on all versions.  Changes nothing while a query is timed.
  */
 void
 timing_clock_choose(bool recent)

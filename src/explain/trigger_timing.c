@@ -52,8 +52,7 @@ counted_firing(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns whether the statement may fire a trigger.  UPDATE may also fire those of DELETE and
- * INSERT, if it moves a row between partitions.
+ * Returns whether a statement may fire a trigger.  UPDATE of a partition key deletes and inserts.
  */
 static bool
 may_fire(const ModifyTable *plan, const Trigger *trigger)

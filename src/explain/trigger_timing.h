@@ -8,8 +8,7 @@
 extern void triggers_attach(QueryTiming *query);
 
 /*
- * Adds the cost of timing BEFORE triggers to their nodes' estimates, and of other triggers to the
- * query's.
+ * Adds the cost of timing BEFORE triggers to their nodes, and of all other triggers to the query.
  */
 extern void triggers_add_costs(const QueryTiming *query, PlanEstimate *plan);
 
