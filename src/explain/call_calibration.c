@@ -195,7 +195,7 @@ calibrate(int gap)
 typedef struct Calibration
 {
 	CallCost	cost;
-	uint64		at_ns;			/* 0: never */
+	uint64		at_ns;			/* time of calibration; 0: none */
 	bool		by_counter;
 } Calibration;
 

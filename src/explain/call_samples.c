@@ -16,7 +16,7 @@
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
 
-/* Weight of the earlier intervals relative to the latest one. */
+/* Factor by which earlier intervals decay in the running means at each new one. */
 #define INTERVALS_KEPT	0.9
 
 static uint64 random_state = 0;

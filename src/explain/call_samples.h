@@ -21,7 +21,7 @@ extern int64 draw_gap(const CallClass *class);
 
 extern void draw_later(NodeTiming *t);
 
-/* Returns the sums of calls and removed rows so far, of the node's "below" and of itself. */
+/* Returns the sums of calls of nodes below so far, and of rows removed by them and by the node. */
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*

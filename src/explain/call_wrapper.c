@@ -206,7 +206,7 @@ begin(NodeTiming *t)
 	/* ExecProcNodeFirst(), which the wrapper replaces, checks it, too */
 	check_stack_depth();
 
-	/* was on for extensions that replace the wrapper before this call */
+	/* the timer was on for extensions that replace the wrapper */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;

@@ -206,7 +206,7 @@ explain_nodes(QueryDesc *desc, int *n)
 	return list.nodes;
 }
 
-/* Milliseconds per process, if several processes executed the node. */
+/* Time in ms, divided by the number of processes that executed the node. */
 #define PER_PROCESS_MS(node, ns) ((ns) / Max((node)->processes, 1) / 1e6)
 
 /* Appends text to a list, after a separator if the list is not empty. */

@@ -40,7 +40,7 @@ run_plain_ms(const ExplainedQuery *explained)
 	return plan_run(explained->query, &nobody);
 }
 
-/* Executes the query for the last time, or once of several runs. */
+/* Executes the query for the last time, or for one run of a series. */
 static void
 run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg))
 {
@@ -184,7 +184,7 @@ run_isolated(ExplainedQuery *explained, int id)
 	sampled_run(explained->query, &explained->run);
 }
 
-/* Callback of the last run.  The cost of timing is 0, because no other node was timed. */
+/* Callback of the last run.  The cost of timing is 0, because each run timed only one node. */
 static void
 isolated_last(QueryDesc *desc, void *arg)
 {

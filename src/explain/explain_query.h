@@ -31,7 +31,7 @@ typedef struct ExplainedQuery
 
 	/* output */
 	PlanEstimate *plan;
-	double	   *removed_ns;		/* removed cost of timing, by place; or NULL */
+	double	   *removed_ns;		/* removed cost of timing each node; or NULL */
 	double		plain_ms;		/* duration without counting and timing; or
 								 * NaN */
 

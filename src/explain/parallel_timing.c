@@ -27,8 +27,7 @@ typedef struct SharedTiming
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* of the query, because workers may execute
-								 * other queries, too */
+	uint32		text_hash;		/* of the query; functions may execute others */
 	CallCost	cost;
 	bool		by_counter;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: one for

@@ -14,8 +14,8 @@ extern void parallel_timing_share(QueryTiming *query);
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
 /*
- * Resets clocktiming.worker_timing when no further workers will start.  Calls are nested like
- * executions.
+ * Resets clocktiming.worker_timing when no further workers will start.  Ends the GUC nest level
+ * that parallel_timing_share() began.
  */
 extern void parallel_timing_told(QueryTiming *query);
 

@@ -97,8 +97,8 @@ node_reading(const NodeTiming *t)
 }
 
 /*
- * Sets "reading" of all nodes.  It depends on that of other nodes, for CTEs in no particular order,
- * so the loop is repeated until nothing changes.
+ * Sets "reading" of all nodes.  A node's reading depends on that of other nodes, which for CTEs may
+ * be set later.  So the loop is repeated until nothing changes.
  */
 static void
 find_readings(QueryTiming *query)
@@ -338,8 +338,8 @@ find_users(QueryTiming *query)
 }
 
 /*
- * Prepares counting the calls of shared subplans for each user.  Calls that are in no wrapped call
- * of a user are counted for the user without a wrapper, or else for no user.
+ * Prepares for counting the calls of shared subplans for each user.  Calls outside of all wrapped
+ * calls of users are counted for the user without a wrapper, or, if all have wrappers, for no user.
  */
 static void
 share_subplans(QueryTiming *query)

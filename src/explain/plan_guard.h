@@ -17,7 +17,7 @@ extern void guarded_work(const char *text, bool may_write, bool undone, Oid role
  */
 extern void work_as_role(Oid role, void (*work) (void *arg), void *arg);
 
-/* Error context callback.  Makes the error's position one in this text. */
+/* Error context callback.  Reports an error's position as a position in this text. */
 extern void error_in_text(void *text);
 
 #endif							/* CLOCKTIMING_PLAN_GUARD_H */

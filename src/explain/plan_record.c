@@ -276,8 +276,8 @@ record_parts(const QueryTiming *query, const NodeRecord *records, PlanEstimate *
 
 /*
  * Sets the time outside of the root's calls.  It consists of the time between calls, and, if the
- * first or last call was timed, of the time before or after it.  The latter includes shutdown of
- * workers and triggers.
+ * first or last call was timed, of the time before or after it.  The time after it includes
+ * shutdown of workers and firing of triggers.
  */
 void
 record_outside(const QueryTiming *query, PlanEstimate *plan)

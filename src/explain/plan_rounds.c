@@ -24,11 +24,14 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* least number of rounds to plan for */
+#define CALM_ROUNDS		20		/* least number of rounds for which blocks are
+								 * sized */
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
-/* Share of the executions, the fastest ones, whose mean is the result; smallest number of them. */
+/*
+ * The result is the mean of this share of executions, the fastest ones, but at least FASTEST_MIN.
+ */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 

@@ -6,7 +6,7 @@
 
 #include "explain/plan_source.h"
 
-/* Callbacks of an execution, or NULL. Memory that they allocate is not freed by plan_run(). */
+/* Callbacks of an execution, or NULL. Memory that they allocate outlives plan_run(). */
 typedef struct PlanObserver
 {
 	int			instrument_options; /* as for CreateQueryDesc() */

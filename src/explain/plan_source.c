@@ -210,7 +210,7 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 }
 
 /*
- * Returns the list's only statement.  Raises an error if rules added others or if it is a utility.
+ * Returns the only statement.  Raises an error if rules added others, or for a utility statement.
  */
 static void *
 only_statement(List *statements)

@@ -81,7 +81,7 @@ query_timing_start(QueryTiming *query)
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
 
-	/* after the start, as query_timing_stop() asks before the end */
+	/* asks within the run, as query_timing_stop() does */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);
@@ -147,7 +147,7 @@ gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, 
 		if (above == open)
 			return weight;
 	}
-	/* a worker waits until the leader has read its tuples */
+	/* a worker sleeps outside of calls until the leader has read its tuples */
 	return open == NULL && !(waited && IsParallelWorker()) ? weight : 0;
 }
 
@@ -202,8 +202,8 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 	const NodeTiming *open = t;
 	bool		outside = true; /* whether the gap is outside of the root's
 								 * calls */
-	double		sum = 1;		/* sum of weights; 1 is for the own work of
-								 * "open", or outside */
+	double		sum = 1;		/* sum of weights; 1 is for "open" itself, or
+								 * for time outside of calls */
 
 	if (!within)
 	{
@@ -292,7 +292,7 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 	return Max(ticks - excess, 0);
 }
 
-/* Ends a gap between two readings, which may be a long one.  Returns the reading. */
+/* Handles a gap that may be long, or lost to other processes.  Returns the reading. */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 {
@@ -382,7 +382,7 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	/* handles long gaps, because triggers may have fired */
+	/* handles long gaps, because firing triggers may take long */
 	uint64		stop = query_reading(query, NULL, false);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);

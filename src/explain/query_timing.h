@@ -55,7 +55,7 @@ typedef struct CallClass
 {
 	SamplingClass policy;		/* gap 0: no call is timed */
 	float		gap_scale;		/* -1 / ln(1 - 1 / gap) */
-	int64		before;			/* number of calls before the gap was chosen */
+	int64		before;			/* number of calls when the gap was last set */
 	int			nsamples;
 	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added up in
 										 * batches, so that the query's data
@@ -86,7 +86,7 @@ typedef struct NodeSamples
 	CallClass	later;
 	CallStratum known_calls;	/* calls made while every call was timed */
 
-	/* of the latest timed call: NodeTiming's calls, first_calls; its start */
+	/* at the latest timed call: calls, first_calls, time */
 	int64		timed_at;
 	int64		timed_first;
 	uint64		timed_start;	/* including long gaps */
@@ -101,13 +101,13 @@ typedef struct NodeSamples
 	 * certain gap was within a timed call of this node or of a node below it.
 	 * In a hidden gap, an untimed call of this node may have been long.
 	 */
-	double		long_ticks;		/* certain */
+	double		long_ticks;		/* ticks of certain gaps */
 	double		long_first_ticks;	/* part of long_ticks in first calls of
 									 * loops */
 	double		hidden_ticks;
 	double		hidden_prior_ticks; /* part of hidden_ticks, by the prior
 									 * weight of this node */
-	double		gap_weight;		/* weight in the latest long gap */
+	double		gap_weight;		/* result of gap_weight() in the latest gap */
 	int64		long_seen;		/* see long_gap_share() */
 	double		long_certain;
 	double		long_expected;
@@ -120,14 +120,14 @@ typedef struct NodeSamples
 typedef struct SubplanUse
 {
 	struct NodeTiming *subplan;
-	struct NodeTiming *user;	/* NULL: no node */
+	struct NodeTiming *user;	/* NULL: calls of no node */
 	struct SubplanUse *next;	/* next in the query's list of uses */
 	struct SubplanUse *next_of_user;
 	struct SubplanUse *outer;	/* "use" of the subplan outside of the call */
 	int64		calls;
 	int64		first_calls;
 	double		ticks;			/* estimated time of all its calls */
-	int			place;			/* place in the plan's estimate */
+	int			place;			/* index in PlanEstimate.nodes */
 } SubplanUse;
 
 /* Size of a cache line. */
@@ -136,9 +136,9 @@ typedef struct SubplanUse
 typedef struct NodeTiming
 {
 	/* needed by first calls: one cache line */
-	int64		first_skip;		/* number of first calls before a timed one */
+	int64		first_skip;		/* first calls to count until one is timed */
 	int64		first_calls;
-	int64		later_due;		/* number of the next timed later call */
+	int64		later_due;		/* later_calls() before the next timed call */
 	int64		calls_before;	/* number of calls before this loop */
 	int64		ends;			/* number of calls that returned no tuple; not
 								 * counted if the node is read to the end:
@@ -257,10 +257,10 @@ typedef struct QueryTiming
 	struct TimedTrigger *triggers;
 	MemoryContextCallback at_end;
 
-	NodeTiming *innermost;		/* innermost "seen" node in a call */
+	NodeTiming *innermost;		/* innermost node known to be in a call */
 	OutsideCalls outside;
 	CallCost	cost;
-	double		ticks_per_ns;	/* approximate */
+	double		ticks_per_ns;	/* from calibration */
 	double		long_ticks;		/* LONG_CALL_NS in ticks */
 	double		ask_ticks;		/* ASK_NS in ticks */
 	SamplingPolicy policy;
@@ -287,7 +287,7 @@ typedef struct QueryTiming
 	uint64		start_ticks;
 	uint64		ran_ticks;
 	bool		has_sentinel;	/* see query_was_read() */
-	bool		rewound;		/* the root will begin another loop */
+	bool		rewound;		/* the root's next call begins a loop */
 	/* sum of times between ExecutorRun() and the next call of the executor */
 	uint64		paused_ticks;
 	uint64		stop_ns;

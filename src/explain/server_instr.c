@@ -95,7 +95,7 @@ instr_take_off_call(NodeInstr *instr, double *ns)
 void
 instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
 {
-	/* EXPLAIN prints startup..total */
+	/* EXPLAIN prints startup..total, so startup must not exceed total */
 	total_ns = Max(total_ns, 0);
 	instr->ntuples = rows;
 	instr->nloops = loops;

@@ -6,9 +6,7 @@
 #include "core/system_clock.h"
 #include "core/timing_counter.h"
 
-/*
- * Whether ticks are of the CPU's counter.  Otherwise they are of the system clock, and take 1 ns.
- */
+/* Whether a tick is one of the CPU's counter.  Otherwise it is 1 ns of the system clock. */
 extern bool timing_by_counter;
 
 /*

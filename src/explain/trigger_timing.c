@@ -52,7 +52,8 @@ counted_firing(PG_FUNCTION_ARGS)
 }
 
 /*
- * Returns whether a statement may fire a trigger.  UPDATE of a partition key deletes and inserts.
+ * Returns whether a statement may fire a trigger.  UPDATE may move a row to another partition by
+ * DELETE and INSERT.
  */
 static bool
 may_fire(const ModifyTable *plan, const Trigger *trigger)
