@@ -134,8 +134,8 @@ typedef struct WatchStore
 {
 	struct LWLock *lock;
 	bool		unsaved;		/* an event has not been written to the file */
-	uint64		latest_ns;		/* reference_ns() at the end of "latest" */
-	WatchRow	latest;			/* latest interval; latest_ns is 0: none */
+	uint64		latest_ns;		/* end of "latest", reference_ns(); 0: none */
+	WatchRow	latest;			/* latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
 	WatchRow	minute[WATCH_MINUTES];
