@@ -100,8 +100,8 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 }
 
 /*
- * PostgreSQL 17 executes the query of a materialized view that is refreshed with a restricted
- * search_path, because the new privilege MAINTAIN lets other users refresh the view.
+ * PostgreSQL 17 refreshes materialized views with a restricted search_path, because the new
+ * privilege MAINTAIN lets users refresh views of other owners.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_RestrictSearchPath() RestrictSearchPath()

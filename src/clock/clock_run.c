@@ -2,7 +2,7 @@
  * A throttled run reads the clock at random instants.  The gaps between them have an exponential
  * distribution, so that the instants are independent of periodic work of the server.  A delay does
  * not postpone later instants: each is due at the sum of the gaps before it.  If an instant is
- * overdue when the previous one ends, it follows without a sleep, and has no cold reading.
+ * overdue when the previous one ends, it follows without a sleep.  Then its first reading is warm.
  */
 #include "postgres.h"
 
@@ -25,13 +25,13 @@
 /* Time in s for measuring the cost of a reading after the run. */
 #define COST_DURATION_S		0.02
 
-/* Fraction of the scheduled instants below which a warning is sent. */
+/* A run warns if it reached less than this fraction of the scheduled instants. */
 #define REACHED				0.95
 
 /* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/* Longest run of equal readings that is no stall: the readings of two successive instants. */
+/* Longest sequence of equal readings that is not a stall: those of two successive instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void

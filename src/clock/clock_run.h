@@ -34,10 +34,10 @@ typedef struct ClockRun
 	Tally	   *late;			/* delays of instants, in ns */
 } ClockRun;
 
-/* Prepares a run and its tally, which is allocated if NULL.  May calibrate. */
+/* Prepares a run, and allocates its tally if NULL.  May calibrate the clock. */
 extern void prepare_sampler(SamplerRun *run, const ClockSource *source);
 
-/* Prepares a run for sampler_instant(), after prepare_sampler().  May calibrate. */
+/* Prepares a run for sampler_instant(), after prepare_sampler().  May calibrate the counter. */
 extern void prepare_stopwatch(SamplerRun *run);
 
 /* Begin a run; continue it until until_s seconds after its beginning; end it, return the sample. */

@@ -13,7 +13,7 @@
 #include "clock/wait.h"
 #include "core/stats.h"
 
-/* Limits of the number of pairs, which are evenly spaced.  A run continues until MIN_PAIRS. */
+/* Limits of the number of pairs, which are evenly spaced.  A run lasts until it has MIN_PAIRS. */
 #define MAX_PAIRS		1000
 #define MIN_PAIRS		30
 
@@ -24,7 +24,7 @@
 /* Ratio of a bracket's width to the median width, above which the bracket is rejected. */
 #define WIDE_BRACKET	1.5
 
-/* Maximum number of brackets of an observation; fewer if one is nearly the narrowest so far. */
+/* Maximum number of brackets per observation; one close to the narrowest so far is the last. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -34,7 +34,7 @@ typedef struct DriftRun
 	const ClockReference *reference;
 	double		resolutions_ns; /* sum of both clocks' resolutions */
 
-	/* a step is stored in the first pair after it, which may be incomplete */
+	/* a step is stored in the first pair after it, even before that exists */
 	int			n;
 	JumpsPair	pairs[MAX_PAIRS + 1];
 	double		stepped_ns;		/* sum of steps so far */
@@ -49,7 +49,7 @@ typedef struct MonitorRun
 {
 	Wait		wait;
 	int64		edge;			/* number of the next interval */
-	int64		edges;
+	int64		edges;			/* number of intervals */
 } MonitorRun;
 
 static void
@@ -253,7 +253,7 @@ reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work
 
 /*
  * Fits a line through the pairs.  Sets *half_width to the larger of two estimates of half of the
- * confidence interval of the slope.  The first one is the scatter of batches.  The second one is a
+ * confidence interval of the slope.  One is the scatter of batches of pairs.  The other one is a
  * bound from the brackets' widths and the uncertainty of the steps.  A delay before or after the
  * reading widens the bracket, and moves its middle by at most half of the delay (Mills, IEEE
  * Transactions on Communications 39(10), 1991, on NTP's clock filter).  The bound is needed because

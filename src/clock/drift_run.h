@@ -22,7 +22,7 @@ typedef struct ComparedClock
 	/* backward steps between successive readings */
 	int64		backward_steps;
 	double		backward_max_ns;
-	double		backward_ns;	/* sum */
+	double		backward_ns;	/* sum of these steps */
 } ComparedClock;
 
 /* Result of drift_run().  NAN: not known. */

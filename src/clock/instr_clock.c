@@ -33,7 +33,7 @@ server_times_by_tsc(void)
 	return TIMES_BY_TSC;
 }
 
-/* If the setting is not auto, does not ask the server, because that would change its clock. */
+/* If the setting is not auto, predicts the server's choice instead of changing the setting. */
 bool
 server_defaults_to_tsc(void)
 {

@@ -6,10 +6,10 @@
 extern char *platform_kernel_clock_source(void);
 extern char *platform_kernel_clock_sources_available(void);
 
-/* Returns a kernel clock source that needs no system calls if the current one does; or NULL. */
+/* Returns an available kernel clock source that is faster than the current one; NULL: none. */
 extern const char *platform_faster_kernel_clock_source(void);
 
-/* Sets instructions for selecting a clock source, with commands in backquotes.  NULL: none. */
+/* Sets instructions for selecting a clock source unless NULL.  Commands are in backquotes. */
 extern void platform_change_of_kernel_clock_source(const char *source, const char **now,
 												   const char **for_good);
 

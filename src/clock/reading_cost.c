@@ -10,13 +10,13 @@
 #include "core/reference.h"
 #include "core/stats.h"
 
-/* Least duration of a batch in ns: a reading of the reference clock takes much less. */
+/* Least duration of a batch in ns, much longer than a reading of the reference clock. */
 #define BATCH_NS		40000.0
 #define MAX_BATCH		65536
 #define MIN_BATCHES		10
 #define MAX_BATCHES		20000
 
-/* Number of batches of which a sample keeps the latest.  By default, samples have fewer. */
+/* Maximum number of batches per sample.  A longer sample keeps only its latest batches. */
 #define SAMPLE_BATCHES	1000
 
 /* Returns the time of n readings, without the time of reading the reference clock. */
@@ -63,7 +63,7 @@ batch_size(const ClockSource *source, double bracket_ns)
 	return n;
 }
 
-/* Measures the series in turns, so that a disturbance affects all of them.  Order rotates. */
+/* Measures the series in turns, in rotating order, so that a disturbance affects all of them. */
 int
 reading_cost_samples(CostSeries *series, int n, int most, double duration_s, const char *label)
 {
@@ -97,7 +97,7 @@ reading_cost_samples(CostSeries *series, int n, int most, double duration_s, con
 			{
 				int			i = (round + turn) % n;
 
-				/* a long sample keeps only its latest batches */
+				/* overwrites the oldest batch of a long sample */
 				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] =
 					batch_ns(series[i].source, series[i].batch, bracket_ns) / series[i].batch;
 				CHECK_FOR_INTERRUPTS();

@@ -15,7 +15,7 @@ typedef struct ReadingCost
 /* Measures the cost of an available source for duration_s seconds.  Can be cancelled. */
 extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 
-/* Writes the costs of n sources, measured in turns, by at most most_batches batches of each. */
+/* Measures n sources in turns, by at most most_batches batches each, and writes their costs. */
 extern void reading_costs(const ClockSource *const *sources, int n, double duration_s,
 						  int most_batches, ReadingCost *costs);
 

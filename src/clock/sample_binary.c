@@ -78,7 +78,7 @@ decode_text(const char *name, StringInfo buf, bool wire, int sqlstate)
 		pnstrdup(pq_getmsgbytes(buf, length), length);
 }
 
-/* Returns the number of the array's elements, of "size" bytes each, which follow. */
+/* Reads and checks the number of elements of an array, of "size" bytes each. */
 static int
 decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate)
 {

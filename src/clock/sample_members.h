@@ -16,7 +16,7 @@
  */
 #define SAMPLE_VERSION		1
 
-/* Limits of a value; runs and merged samples have at most TALLY_MOST distinct durations. */
+/* Limits of a clock_sample.  Runs and merges return at most TALLY_MOST distinct durations. */
 #define SAMPLE_MAX_ENTRIES	TALLY_MOST
 #define SAMPLE_MAX_CPUS		SAMPLER_MAX_CPUS
 #define SAMPLE_MAX_NAME		255 /* bytes */
@@ -26,7 +26,7 @@ typedef enum MemberKind
 	MEMBER_TEXT,
 	MEMBER_TIME,
 	MEMBER_COUNT,				/* int64, not negative */
-	MEMBER_NUMBER,				/* finite */
+	MEMBER_NUMBER,				/* finite double */
 	MEMBER_NOT_NEGATIVE,
 	MEMBER_POSITIVE,
 	MEMBER_UNLESS_ZERO,			/* positive; 0 is null in JSON */

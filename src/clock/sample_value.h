@@ -29,7 +29,7 @@ typedef struct ClockSample
 	Events		lags;
 	Events		gaps;
 	int			ncpus;
-	int32	   *cpus;			/* ascending; empty if not known */
+	int32	   *cpus;			/* visited CPUs, ascending; empty: not known */
 	int64		migrations;
 	int			precision_bits;
 
@@ -43,7 +43,7 @@ extern ClockSample *sample_from_run(const SamplerRun *run);
 
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
-/* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
+/* Adds the findings of another sample with ticks of the same length.  ERROR on overflow. */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
 /* Convert to and from a varlena with the binary form.  The second one checks the value. */
@@ -68,7 +68,7 @@ typedef struct DurationRow
 	uint64		running;		/* cumulative count */
 } DurationRow;
 
-/* Returns buckets of powers of two, the first one for 0 ns alone; at most 65 rows. */
+/* Returns a histogram with buckets of powers of two, the first one for 0 ns; at most 65 rows. */
 extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
 
 /* Returns the shortest "cutoff" percent of the durations, in whole ns, and the longest one. */

@@ -49,7 +49,7 @@ PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
-/* Additional time that the backend waits for bounds, because the worker may be off the CPU. */
+/* Extra time to wait for bounds of the offset, because the worker may be off the CPU. */
 #define SEEN_NS				UINT64CONST(60000000000)
 
 /* Number of equal readings in a row after which the backend stops waiting for bounds. */
@@ -196,7 +196,7 @@ clock_cpu_skew_worker(Datum main_arg)
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
 
-			/* compares their number: readings of a stopped clock are equal */
+			/* compares counts, because a stopped clock's readings are equal */
 			if (skew_shared(&shared->backend_side.readings) != heard)
 				heard_ns = now;
 			heard = skew_shared(&shared->backend_side.readings);
@@ -377,7 +377,7 @@ add_up(Skew *skew, const CpuSkew *cpu)
 	skew->reading_ns = Max(skew->reading_ns, cpu->reading_ns);
 	skew->warps += result->warps;
 	skew->warp_max = Max(skew->warp_max, result->warp_max);
-	/* the second CPU always replaces the first one, whose offset is 0 */
+	/* the first CPU, whose offset is 0, is the worst only if it is alone */
 	if (cpu <= &skew->cpus[1] || certain > skew->certain)
 	{
 		skew->worst = cpu;

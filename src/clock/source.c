@@ -115,7 +115,7 @@ clock_source_why_unreadable(const ClockSource *source)
 {
 	source = read_now(source);
 
-	/* does not try the clock: a run makes the process's first reading */
+	/* does not read the clock, so that a run makes the first reading */
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))
@@ -289,7 +289,7 @@ clock_source_is_instruction(const ClockSource *source)
 	return is_counter(read_now(source));
 }
 
-/* A counter as a reference.  Starts at 0, because products of large ticks would lose digits. */
+/* A counter used as the reference.  Starts at 0, because larger products would lose digits. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

@@ -13,7 +13,7 @@
  * one in source.c.  DEFINE_CLOCK_READER() makes its reader, which is NULL if a platform lacks it.
  */
 
-/* Returns NULL if the clock can be read now, else the reason why not.  May calibrate: 50 ms. */
+/* Returns NULL if the clock can be read now, else the reason why not.  May calibrate for 50 ms. */
 extern const char *clock_source_why_not(const ClockSource *source);
 
 /* The following functions may only be called if clock_source_why_not() returns NULL. */
@@ -21,7 +21,7 @@ extern const char *clock_source_why_not(const ClockSource *source);
 /* Returns the name of the instruction, or of the system call and its clock. */
 extern const char *clock_source_reads(const ClockSource *source);
 
-/* Returns ticks per second.  Sets *from, unless NULL, to a text about their origin. */
+/* Returns ticks per second.  Unless NULL, *from is set to how this frequency was determined. */
 extern double clock_source_hz(const ClockSource *source, const char **from);
 
 /* Returns the reported resolution; 0: none is reported. */
@@ -71,7 +71,7 @@ extern ClockReference clock_reference_get(const char *name);
 extern const char *clock_source_for_explain(void);
 extern const char *clock_source_for_other_timing(void);
 
-/* Returns what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
+/* Returns the name of what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
 extern const char *clock_of_explain(void);
 
 /* Returns tsc_frequency().  Can be cancelled. */

@@ -11,7 +11,7 @@
 #define SHORT_SLEEP_S	1e-3	/* limit of wait_briefly() */
 
 /*
- * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  The plain
+ * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  The
  * sleep lasts at most 2 * LAST_SLEEP_S, because a signal just before it is noticed only at its end.
  * It is long enough to evict the data that the latest wake-up has cached.  A wake-up costs about 35
  * us of CPU time.  LONGEST_SLEEP_S limits the delay of progress reports.

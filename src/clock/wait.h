@@ -23,7 +23,7 @@ extern void wait_start(Wait *wait, const char *label, double total_s,
 /* Checks for interrupts and reports progress.  For phases of a run without waits. */
 extern void wait_poll(Wait *wait, double elapsed_s);
 
-/* Waits until due_s seconds of the run have passed, or 60 us longer.  Returns whether it slept. */
+/* Waits until due_s seconds of the run have passed, or 60 us more.  Returns whether it slept. */
 extern bool wait_until(Wait *wait, double due_s);
 
 /* Waits for the process latch, at most this time, and resets it. */

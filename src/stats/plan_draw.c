@@ -62,7 +62,7 @@
 
 #define REMEMBERED		8		/* length of a running mean, in executions */
 
-/* Executions timed as a whole per one with timed nodes, which costs ten times as much as all. */
+/* Number of executions timed as a whole per one with timed nodes.  They cost a tenth of it. */
 #define WHOLE_PER_NODES	8
 
 /* Duration in ns above which all executions of a class may have their nodes timed. */
@@ -217,7 +217,7 @@ look_up(DrawSlot *slot, uint64 key)
 	draw_next(slot);
 }
 
-/* Returns whether an execution is skipped, and counts it.  Must be fast: most are. */
+/* Returns whether an execution is skipped, and counts the skip.  Must be fast. */
 static bool
 passes(const QueryDesc *desc)
 {
@@ -286,7 +286,7 @@ choose_gap(DrawSlot *slot)
 	share = Max(share - SKIPPED_NS / run_ns, share * LEAST_PART);
 	gap = cost_ns / (share * run_ns);
 
-	/* gaps from 1 to 2 would leave few whole timings, of large weights */
+	/* with gaps from 1 to 2, too few executions would be timed as a whole */
 	if (gap < 2)
 		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
 	slot->gap = (float) Min(gap, MAX_GAP);

@@ -49,7 +49,7 @@ typedef struct NewNode
 {
 	int			place;
 	int			depth;
-	int			parent;			/* index in the array */
+	int			parent;			/* index of the parent; -1: none */
 	char		type[NODE_TYPE_LENGTH];
 	NameData	relation;
 	NameData	index;
@@ -184,7 +184,7 @@ add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 	return added;
 }
 
-/* Returns the parent's index of an expression's subplan, from the execution; -1: unknown. */
+/* Returns the index of the parent of an expression's subplan, by the execution; -1: unknown. */
 static int
 subplan_parent(const Execution *execution, int i)
 {

@@ -2,7 +2,7 @@
 
 #include "stats/store_entries.h"
 
-/* Percentage of plans per eviction: more than one plan, because it sorts all of them. */
+/* Percentage of plans evicted at once.  More than one, because an eviction sorts all plans. */
 #define EVICTED_PERCENT	5
 
 /*

@@ -36,7 +36,7 @@ typedef struct NodeSlot
 	double		share_ns;		/* self time per process */
 	double		w;				/* executions, also those that pruned it */
 	double		estimated_rows; /* planner's rows per loop */
-	double		rows;			/* of processes that timed the node */
+	double		rows;			/* rows of the processes that timed it */
 	double		loops;
 	double		calls;
 	double		timed_calls;
@@ -56,7 +56,7 @@ typedef struct PlanEntry
 	TimestampTz last_seen;
 	WeightedSums whole;			/* ns; executions timed as a whole */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
-	WeightedSums failed;		/* failed executions; their x is 0 */
+	WeightedSums failed;		/* failed executions, as if they took 0 ns */
 	double		value;			/* total time, reduced by store_evict() */
 } PlanEntry;
 
@@ -95,7 +95,7 @@ partition_lock(uint32 hash)
 	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
 }
 
-/* Returns the times of executions timed as a whole; if there are none, with timed nodes. */
+/* Returns the times of executions timed as a whole; if none, of those with timed nodes. */
 static inline const WeightedSums *
 plan_times(const PlanEntry *entry)
 {

@@ -82,7 +82,7 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/* a process killed while it held the lock may have left half a change */
+	/* a process killed with the lock may have left an incomplete change */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);

@@ -7,7 +7,7 @@
 #include "compat.h"
 #include "stats/store_read.h"
 
-/* Copies plans and nodes; returns false if out of memory: the caller first unlocks. */
+/* Copies all plans; returns false if out of memory, so that the caller unlocks before an error. */
 static bool
 copy_all(PlanCopy **copies, int *n)
 {

@@ -25,7 +25,7 @@
 #define SUSPENDED_S			0.5
 #define SET_US				100000
 
-/* Time in s within which CLOCK_BOOTTIME, the time of day and CLOCK_BOOTTIME must be read. */
+/* Longest time in s between two readings of CLOCK_BOOTTIME that enclose one of the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {

@@ -70,8 +70,8 @@ typedef struct Watching
 	double		least_ns;		/* lowest cost of a reading in a loop */
 	double		interval_rates[WATCH_OBSERVATIONS * 2];
 	int			ninterval_rates;
-	double		wall_ns;
-	double		cpu_ns;
+	double		wall_ns;		/* duration of the observations */
+	double		cpu_ns;			/* CPU time of the observations */
 	int64		backward_steps; /* total at the previous observation */
 	int64		warps;			/* total before this interval */
 	int64		lags;
@@ -135,7 +135,7 @@ report_step(WatchStep *step, bool ahead, WatchStep *report)
 		step->ns = fabs(jumps->event_ns);
 		return;
 	}
-	/* size 0: the backward steps of readings explain the step */
+	/* size 0: backward steps of readings already explain the step */
 	if (step->ns > 0)
 		*report = *step;
 	memset(step, 0, sizeof(*step));
@@ -269,7 +269,7 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* two readings show a backward step less the time between them */
+		/* readings underestimate a step by the time between them */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
 		/* does not count time for which the process was stopped */
@@ -319,7 +319,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/* Compares this CPU's clock with other CPUs'.  Repeats to tell a difference from a step. */
+/* Compares this CPU's clock with other CPUs'.  Confirms a difference, as it may be a step. */
 static void
 compare_other_cpus(WatchFindings *found)
 {

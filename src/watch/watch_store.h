@@ -46,8 +46,8 @@ typedef struct WatchRow
 	double		watched_s;
 	double		cold_ns;		/* mean cost after a sleep */
 	double		warm_ns;		/* mean cost in a loop */
-	double		rate_ppm;		/* mean */
-	double		assumed_ppm;	/* mean, by the server's TSC frequency */
+	double		rate_ppm;		/* mean deviation of the rate */
+	double		assumed_ppm;	/* mean, with the server's TSC frequency */
 	double		stolen_percent; /* mean */
 	double		off_cpu_percent;	/* mean */
 	double		skew_ns;		/* largest difference of CPUs; 0: none */
@@ -134,7 +134,7 @@ typedef struct WatchStore
 {
 	struct LWLock *lock;
 	bool		unsaved;		/* an event has not been written to the file */
-	uint64		latest_ns;		/* end of "latest", reference_ns(); 0: none */
+	uint64		latest_ns;		/* end of "latest" on reference_ns(), or 0 */
 	WatchRow	latest;			/* latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;

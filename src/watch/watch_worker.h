@@ -2,7 +2,7 @@
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
-/* The worker is registered; or it is not, because max_worker_processes is too low. */
+/* True if the worker is registered; true if max_worker_processes is too low to register it. */
 extern bool watch_registered;
 extern bool watch_lacks_slot;
 
