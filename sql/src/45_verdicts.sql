@@ -1,4 +1,4 @@
--- Judgements of this server's clocks.
+-- Checks of this server's clocks.
 
 CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
@@ -25,7 +25,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- 120 columns are 87 for both texts
+    -- a terminal with 120 columns has 87 for finding and action
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,

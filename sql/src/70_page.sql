@@ -1,6 +1,6 @@
 -- An HTML page about the clocks.
 
--- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
+-- Classes of the style sheet: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
 -- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
 -- .ev events, .sr for screen readers.
 CREATE FUNCTION clock_page() RETURNS text
@@ -9,7 +9,7 @@ BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- PostgreSQL does not read FROM if a condition without its columns is false.
+    -- A false condition without columns of FROM prevents the call, which would raise an error.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -60,7 +60,7 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- (as many as fit)
+    -- At most one mark per thirtieth of the width, so that they do not overlap
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
@@ -93,7 +93,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- Figures: a column per span
+-- Table of figures: a column per span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -127,7 +127,7 @@ samples AS (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- Other samples have no durations.
+    -- Skips samples without durations.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
