@@ -216,7 +216,7 @@ SET standard_conforming_strings = on AS $body$
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
-        -- (the longest duration is shown in any case)
+        -- always shows the longest duration
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
                || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
         FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
@@ -235,7 +235,7 @@ SET standard_conforming_strings = on AS $body$
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;
 COMMENT ON FUNCTION internal_clock_report_block(text, jsonb, double precision) IS
-    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
+    'internal: returns the results for a clock in the format of PostgreSQL 19''s pg_test_timing';
 
 
 CREATE FUNCTION internal_clock_report_parts(
@@ -252,18 +252,19 @@ REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double prec
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
 --
--- Work that this server did and could time, and what that costs.  The C extension includes this file.
+-- Operations that this server has executed and could time, and the cost of timing them.  The C
+-- extension includes this file.
 --
 
--- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
--- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
--- it.
+-- Returns the server's counters by name, each with total, per_s and period_s, which are null if
+-- unknown.  "problem" is the reason why statements are not counted.  If seconds is not null, the
+-- statement "wait" waits for that time between two snapshots of the counters.
 CREATE FUNCTION internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- from a view whose counters have the same age
+    -- reads a view whose counters all started at the same time
     simple CONSTANT text := $$
         SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
@@ -333,7 +334,7 @@ BEGIN
             EXCEPTION WHEN out_of_memory THEN
                 RAISE;
             WHEN OTHERS THEN
-                -- it may not be preloaded, be too old, or be forbidden for this role
+                -- pg_stat_statements may not be preloaded, too old, or forbidden for this role
                 problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
             END;
         END IF;
@@ -356,8 +357,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION internal_clock_counts(double precision, text) IS
-    'internal: returns the server''s counters since the last reset of its statistics, or those of '
-    'the next so many seconds: totals, rates, and periods in seconds';
+    'internal: returns the server''s counters since the last reset of its statistics, or during '
+    'the given seconds: totals, rates, and periods in seconds';
 
 CREATE FUNCTION internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
@@ -371,7 +372,7 @@ CREATE FUNCTION internal_clock_works(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- (a custom setting that was set and reset is '')
+    -- a custom setting that was set and reset is an empty string
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
     cost record;
@@ -515,7 +516,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- ns per second
+        -- converts ns per second to percent
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -529,7 +530,7 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
-            -- no work, no uncertainty
+            -- without operations, the cost is certainly 0
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
@@ -581,8 +582,8 @@ GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precisi
 -- Texts of clock_advice().  The C extension includes this file.
 --
 
--- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown, nor within words, unless they are longer than a line.
+-- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
+-- not break commands, which are enclosed in backquotes, and removes the backquotes.
 CREATE FUNCTION internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
@@ -595,7 +596,7 @@ $body$;
 COMMENT ON FUNCTION internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
--- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+-- Summarizes all checks.  Checks that SQL alone cannot decide have a null severity.
 CREATE FUNCTION internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
