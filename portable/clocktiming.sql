@@ -142,7 +142,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], doubl
     'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
     'means in that number of blocks of successive values';
 
--- Only functions that users call check the duration by this function.
+-- Called only by functions that users call.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -284,7 +284,7 @@ BEGIN
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
-    -- uses the faster half of the blocks, because the processor was slow during the other half
+    -- uses the faster half of the blocks, because the processor may have been slower in the others
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
@@ -1197,7 +1197,7 @@ DECLARE
 BEGIN
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- see internal_clock_overhead
+    -- frees a large block, for the reason given in internal_clock_overhead
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
@@ -1784,9 +1784,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the one below it, once per row and
-            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
-            -- count rows without calling a node.
+            -- Each of these statements calls its topmost node, or the node below it, once per row
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such as
+            -- COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),

@@ -49,7 +49,7 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
--- Both casts convert the text.  They are assignment casts, because they lose no information.
+-- Both casts use the text form.  They are assignment casts, because they lose no information.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'converts a JSON object, the text of a sample, to the sample';
 
@@ -168,8 +168,8 @@ CREATE AGGREGATE clock_merge(clock_sample) (
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
 
--- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
--- \df clock_* does not list them.
+-- Functions that only other functions of the extension call.  Their names begin with
+-- internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
@@ -319,9 +319,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the one below it, once per row and
-            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
-            -- count rows without calling a node.
+            -- Each of these statements calls its topmost node, or the node below it, once per row
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such as
+            -- COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -1401,7 +1401,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- a terminal with 120 columns has 87 for finding and action
+    -- a terminal with 120 columns leaves 87 for finding and action
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,
@@ -2116,16 +2116,17 @@ GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
 
 -- An HTML page about the clocks.
 
--- Classes of the style sheet: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
--- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
--- .ev events, .sr for screen readers.
+-- Classes of the style sheet: .v verdict; .plot chart, with .g grid, .b band, .w mean, .e events,
+-- .m marks of events, .x and .y labels; .key and .k legend of a chart; .n table of numbers, with
+-- .t text; .h histogram; .ev table of events; .sr text for screen readers only.
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- A false condition without columns of FROM prevents the call, which would raise an error.
+    -- If the clocks are not watched, calls of clock_history() would raise an error. PostgreSQL does
+    -- not call it if a condition that uses no columns of it is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1

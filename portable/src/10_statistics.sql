@@ -77,7 +77,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], doubl
     'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
     'means in that number of blocks of successive values';
 
--- Only functions that users call check the duration by this function.
+-- Called only by functions that users call.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp

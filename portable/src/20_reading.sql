@@ -62,7 +62,7 @@ BEGIN
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
-    -- uses the faster half of the blocks, because the processor was slow during the other half
+    -- uses the faster half of the blocks, because the processor may have been slower in the others
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;

@@ -222,7 +222,7 @@ DECLARE
 BEGIN
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- see internal_clock_overhead
+    -- frees a large block, for the reason given in internal_clock_overhead
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;

@@ -65,9 +65,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the one below it, once per row and
-            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
-            -- count rows without calling a node.
+            -- Each of these statements calls its topmost node, or the node below it, once per row
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such as
+            -- COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),

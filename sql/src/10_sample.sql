@@ -39,7 +39,7 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
--- Both casts convert the text.  They are assignment casts, because they lose no information.
+-- Both casts use the text form.  They are assignment casts, because they lose no information.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (jsonb AS clock_sample) IS 'converts a JSON object, the text of a sample, to the sample';
 

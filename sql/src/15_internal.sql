@@ -1,5 +1,5 @@
--- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
--- \df clock_* does not list them.
+-- Functions that only other functions of the extension call.  Their names begin with
+-- internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE

@@ -25,7 +25,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- a terminal with 120 columns has 87 for finding and action
+    -- a terminal with 120 columns leaves 87 for finding and action
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,

@@ -1,15 +1,16 @@
 -- An HTML page about the clocks.
 
--- Classes of the style sheet: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
--- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
--- .ev events, .sr for screen readers.
+-- Classes of the style sheet: .v verdict; .plot chart, with .g grid, .b band, .w mean, .e events,
+-- .m marks of events, .x and .y labels; .key and .k legend of a chart; .n table of numbers, with
+-- .t text; .h histogram; .ev table of events; .sr text for screen readers only.
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- A false condition without columns of FROM prevents the call, which would raise an error.
+    -- If the clocks are not watched, calls of clock_history() would raise an error. PostgreSQL does
+    -- not call it if a condition that uses no columns of it is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1

@@ -32,7 +32,7 @@ extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 /* Returns a text.  Raises an ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
-/* Returns the index of a text among n words, ignoring case.  If none, raises an ERROR with hint. */
+/* Returns the index of a text in n words, ignoring case.  Raises an ERROR if they lack it. */
 extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
 					   const char *const *words, int n, const char *hint);
 

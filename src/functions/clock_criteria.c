@@ -80,7 +80,7 @@ clock_facts(double duration_s, bool skew)
 							  SYSTEM_CALL_SHARE * facts->system_call.ns);
 	facts->lost_percent = run->gaps.total_ns / 1e7 / run->elapsed_s;
 
-	/* an error fails only the check of the skew */
+	/* an error when measuring the skew must not prevent other checks */
 	facts->why_no_skew = skew ? subtransaction_attempt(gather_skew, facts) : "not asked for";
 	return facts;
 }

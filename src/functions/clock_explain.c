@@ -92,7 +92,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->with_output = with_output;
 	explained->format = format;
 
-	/* before planning, because calibration displaces the plan from caches */
+	/* before planning, because calibration evicts the plan from caches */
 	(void) node_timing_prepare(query->options.sampling == 1, false);
 	start = reference_ns();
 	query->query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)),

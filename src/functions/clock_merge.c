@@ -188,7 +188,7 @@ add_sample(MergeState *state, const ClockSample *sample)
 		pfree(state->flat);
 	state->flat = NULL;
 	merge_sample(state, sample);
-	/* for the error of a weighted mean of independent means */
+	/* errors of different samples are independent, so their squares add up */
 	if (sample->total > 0)
 		state->squared_error += pow(sample->mean_margin_ns * (double) sample->total, 2);
 	MemoryContextSwitchTo(old);

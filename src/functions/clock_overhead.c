@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 /* Maximum number of rows: more would need more than 1 GB of memory. */
 #define MAX_ROWS			10000000
 
-/* Memory per row of generate_series in a tuplestore, in bytes, if its array has just grown. */
+/* Memory per row of generate_series in a tuplestore, in bytes, just after its array has grown. */
 #define BYTES_PER_ROW		112
 
 /* Number of rows in a block of executions, which takes about 20 ms: several time slices. */
@@ -67,7 +67,7 @@ get_rows(FunctionCallInfo fcinfo)
 static const char *const workloads[] = {"generate_series", "table"};
 static const char *const paths[] = {"executor", "statement"};
 
-/* Measurement of the executor, by the arguments rows, workload and duration. */
+/* A workload, and the results of its executions. */
 typedef struct ExecutorTest
 {
 	int64		rows;
@@ -167,7 +167,7 @@ median_ms(const PlanRounds *rounds, int mode)
 {
 	Size		size = sizeof(double) * rounds->runs[mode];
 
-	/* stats_median() sorts its argument */
+	/* passes a copy, because stats_median() sorts its argument */
 	return stats_median(memcpy(palloc(size), rounds->ms[mode], size), rounds->runs[mode]);
 }
 
@@ -292,7 +292,7 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 					   PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)	/* the current clock */
+	if (clock_sources == NIL)	/* NULL is the clock that is set */
 		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{

@@ -17,11 +17,11 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* Number of batches that measure a clock's cost; maximum share of all batches in the duration. */
+/* Number of batches that measure a clock's cost; share of the duration that all may take. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
-/* A reading that costs less than this share of a system call is not one. */
+/* A reading that costs less than this share of a system call cannot be a system call. */
 #define SYSTEM_CALL_SHARE 0.9
 
 /* Smallest jump that the survey counts as a warp, in ns; as in the program clockperf. */
@@ -98,7 +98,7 @@ check_between_blocks(void *arg, double elapsed_s)
 
 	(void) elapsed_s;
 	CHECK_FOR_INTERRUPTS();
-	/* the previous reading was taken after the last observation but one */
+	/* before_ns[0] is a time before the previous reading */
 	(void) check_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
 	watch->before_ns[0] = watch->before_ns[1];
 	watch->before_ns[1] = now_ns;
@@ -167,7 +167,7 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	if (always)
 		return NAN;
 
-	/* off the CPU, CPU time stands still, so that no two steps seem one */
+	/* a process that is off the CPU misses no steps of its CPU time */
 	if (shortest_ns < TIMER_STEP_NS ||
 		(clock->source->kind == CLOCK_CPU_TIME && !isinf(shortest_ns)))
 		return shortest_ns;

@@ -168,7 +168,7 @@ clock_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns whether the views of the history and of the statistics of plans raise no errors. */
+/* Returns whether the history and statistics of plans exist.  If not, their views raise errors. */
 Datum
 internal_clock_page_sources(PG_FUNCTION_ARGS)
 {
