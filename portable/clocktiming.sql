@@ -952,7 +952,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
-    'internal: clock_query_overhead() with the search_path for the statement';
+    'internal: returns the rows of clock_query_overhead() for a statement and its search_path';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
@@ -1785,8 +1785,8 @@ BEGIN
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
             -- Each of these statements calls its topmost node, or the node below it, once per row
-            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such as
-            -- COPY, count rows without calling a node.
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
+            -- as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -2275,9 +2275,9 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
-    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
-    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
+    'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
+    'clock_advice() would warn or a threshold is exceeded; ok is null if SQL alone cannot tell, '
+    'which bool_and(ok) ignores, and detail states the reason';
 --
 -- Texts of clock_advice().  The C extension includes this file.
 --

@@ -51,7 +51,8 @@ COMMENT ON TYPE clock_sample IS
 
 -- Both casts use the text form.  They are assignment casts, because they lose no information.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (jsonb AS clock_sample) IS 'converts a JSON object, the text of a sample, to the sample';
+COMMENT ON CAST (jsonb AS clock_sample) IS
+    'converts a JSON object, the text of a sample, to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';
@@ -320,8 +321,8 @@ BEGIN
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
             -- Each of these statements calls its topmost node, or the node below it, once per row
-            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such as
-            -- COPY, count rows without calling a node.
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
+            -- as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -1428,9 +1429,8 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
-    'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
-    'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
-    'unit';
+    'checks this server''s clocks for some seconds (1) and returns a row per check, with figure, '
+    'threshold and unit: ok is false if clock_advice() would warn or a threshold is exceeded';
 REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
@@ -1910,14 +1910,15 @@ COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
     'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end of the period';
+COMMENT ON COLUMN clock_history.source IS
+    'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+    'cost of a reading after a sleep, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+    'cost of a warm reading, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
-    'the medians of the intervals';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: the '
+    'median of each interval, averaged';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
@@ -1958,8 +1959,8 @@ COMMENT ON VIEW clock_events IS
 REVOKE ALL ON TABLE clock_events FROM PUBLIC;
 GRANT SELECT ON TABLE clock_events TO pg_monitor;
 COMMENT ON COLUMN clock_events.at IS
-    'start of the change; for the kernel''s and the server''s clock source, the machine, '
-    'synchronisation, stolen time and the time of day, the time of its detection';
+    'start of the change, or its detection if the kind is kernel clock source, clock source, '
+    'machine, synchronisation, stolen time or time of day';
 COMMENT ON COLUMN clock_events.what IS
     'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
     'skew, machine, resume, synchronisation, stolen time or time of day';

@@ -360,7 +360,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
-    'internal: clock_query_overhead() with the search_path for the statement';
+    'internal: returns the rows of clock_query_overhead() for a statement and its search_path';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,

@@ -66,8 +66,8 @@ BEGIN
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
             -- Each of these statements calls its topmost node, or the node below it, once per row
-            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such as
-            -- COPY, count rows without calling a node.
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
+            -- as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),

@@ -155,6 +155,6 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
-    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
-    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
+    'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
+    'clock_advice() would warn or a threshold is exceeded; ok is null if SQL alone cannot tell, '
+    'which bool_and(ok) ignores, and detail states the reason';

@@ -41,7 +41,8 @@ COMMENT ON TYPE clock_sample IS
 
 -- Both casts use the text form.  They are assignment casts, because they lose no information.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (jsonb AS clock_sample) IS 'converts a JSON object, the text of a sample, to the sample';
+COMMENT ON CAST (jsonb AS clock_sample) IS
+    'converts a JSON object, the text of a sample, to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';

@@ -51,7 +51,6 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
-    'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
-    'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
-    'unit';
+    'checks this server''s clocks for some seconds (1) and returns a row per check, with figure, '
+    'threshold and unit: ok is false if clock_advice() would warn or a threshold is exceeded';
 \only_for pg_monitor FUNCTION clock_check(float8, float8, float8, float8, float8)

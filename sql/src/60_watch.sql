@@ -61,14 +61,15 @@ COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
     'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end of the period';
+COMMENT ON COLUMN clock_history.source IS
+    'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+    'cost of a reading after a sleep, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+    'cost of a warm reading, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
-    'the medians of the intervals';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: the '
+    'median of each interval, averaged';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
@@ -107,8 +108,8 @@ COMMENT ON VIEW clock_events IS
     'changes of the clocks while clocktiming.watch was on, the latest 1000';
 \only_for pg_monitor TABLE clock_events
 COMMENT ON COLUMN clock_events.at IS
-    'start of the change; for the kernel''s and the server''s clock source, the machine, '
-    'synchronisation, stolen time and the time of day, the time of its detection';
+    'start of the change, or its detection if the kind is kernel clock source, clock source, '
+    'machine, synchronisation, stolen time or time of day';
 COMMENT ON COLUMN clock_events.what IS
     'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
     'skew, machine, resume, synchronisation, stolen time or time of day';
