@@ -574,8 +574,8 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
-    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact(detail => true); if the cost of a reading in '
+    'nanoseconds is an argument, measures nothing and omits auto_explain.log_analyze';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
@@ -635,8 +635,8 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: lists the weighted sums of execution times, for the plans (node 0) and nodes that '
-    'the caller may see';
+    'internal: returns a row per plan (node 0) and per node that the caller may see, with weighted '
+    'sums from which mean and variance of its execution times are computed';
 REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
 
@@ -1479,11 +1479,11 @@ COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
     'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
     'two timed executions';
 COMMENT ON COLUMN clock_plan_stats.plan IS
-    'plan as EXPLAIN shows it, without figures and conditions; null until a successful execution '
-    'had timed nodes';
+    'plan as EXPLAIN shows it, without figures and conditions; null until an execution whose nodes '
+    'were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.nodes IS
-    'number of nodes of the plan, of which the first 200 have statistics; 0 until a successful '
-    'execution had timed nodes';
+    'number of nodes of the plan, of which the first 200 have statistics; 0 until an execution '
+    'whose nodes were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
 

@@ -77,7 +77,8 @@ BEGIN
     n := cardinality(item);
 
     -- Calculates each node's mean over its fastest third of the runs, because disturbances are
-    -- temporary. As in each run, a node's mean is then not less than that of its children.
+    -- temporary. In each run a node's time is at least that of its children, so this is also true
+    -- of these means.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)

@@ -66,8 +66,8 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
-    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact(detail => true); if the cost of a reading in '
+    'nanoseconds is an argument, measures nothing and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
 \include portable/src/69_advice_text.sql
@@ -92,8 +92,8 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: lists the weighted sums of execution times, for the plans (node 0) and nodes that '
-    'the caller may see';
+    'internal: returns a row per plan (node 0) and per node that the caller may see, with weighted '
+    'sums from which mean and variance of its execution times are computed';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(

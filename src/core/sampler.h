@@ -40,7 +40,7 @@ typedef struct SamplerRun
 	/* input */
 	const ClockReader *reader;
 	double		frequency_hz;	/* ticks per second */
-	double		resolution_ns;	/* as reported; 0: not known */
+	double		resolution_ns;	/* as the clock source states; 0: not known */
 	double		duration_s;
 	bool		cpu_time;		/* a CPU time clock: no lags */
 	double		slack_ns;		/* coarse clock: largest update delay */
@@ -51,7 +51,10 @@ typedef struct SamplerRun
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* clock that times the first reading of an instant; NULL: no instants */
+	/*
+	 * clock that times the first reading of a SamplerInstant; NULL: the run
+	 * has no instants
+	 */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
