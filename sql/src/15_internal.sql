@@ -1,5 +1,5 @@
--- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
--- \df clock_* does not list them.
+-- Functions that only other functions of the extension call.  Their names begin with
+-- internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
@@ -56,7 +56,7 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- the name is qualified, because search_path excludes the function's schema
+        -- regproc qualifies the name, because search_path excludes the function's schema
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -166,4 +166,4 @@ AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of figures and the limits outside which a figure is an outlier, '
     'by the median absolute deviation; the limits are at least the tolerance away from the '
-    'median, and the confidence is that of all comparisons together';
+    'median, and the confidence applies to all comparisons together';

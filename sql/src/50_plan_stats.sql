@@ -1,4 +1,5 @@
--- Statistics of plans and nodes.  A user without pg_read_all_stats sees only his own executions.
+-- Statistics of plans and nodes.  Users who are not members of pg_read_all_stats see only their own
+-- executions.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
