@@ -4,14 +4,14 @@
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/* Smallest deviation that counts: half of log 1.3, the factor that is detected soonest. */
+/* Part of a deviation that is ignored: half of log 1.3, the change that the sums are tuned to. */
 #define SLACK			0.131
 
-/* Threshold of the sum, and the largest contribution of one value: one outlier is no change. */
+/* Threshold of the sums, and the largest contribution of a value: one outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* Weight of a new value in the level, and the largest deviation that counts for it. */
+/* Smallest weight of a new value in the level, and limit of its deviation from the level. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
@@ -122,7 +122,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	set_level(point, cautious_median(point, n, up ? 1 : -1));
 	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
 	{
-		/* prefers the normal level: of two values, takes the nearer one */
+		/* prefers the normal level: of two medians, the one nearer to it */
 		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));
 		change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
 	}
