@@ -171,7 +171,7 @@ slopes_of(const CallProducts products, double *slopes)
 			i = -1;
 			for (int k = 0; k < N_BELOW; k++)
 			{
-				/* a count that varies has a sum of squares of 1 or more */
+				/* the sum of squares is at least 1/2 if the count varies */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
 					i = k;

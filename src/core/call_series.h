@@ -28,8 +28,8 @@ typedef struct CallsBelow
 typedef double CallProducts[N_BELOW + 1][N_BELOW + 1];
 
 /*
- * Calls with the same probability of being timed.  Times exclude the known part of a call.  Of all
- * calls together, the counts below are known, too.
+ * Calls with the same probability of being timed.  Times exclude the known part of a call.  The
+ * total of the counts below is also known for all calls, timed or not.
  */
 typedef struct CallStratum
 {

@@ -15,7 +15,7 @@
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
-/* Returns the lower median of the latest n values; of two, the one nearer to the level. */
+/* Returns the median of the latest n values; of two middle values, the one nearer to the level. */
 static double
 cautious_median(const ChangePoint *point, int n, int direction)
 {
@@ -38,7 +38,7 @@ median_of_recent(const ChangePoint *point, int n)
 	return stats_median(x, n);
 }
 
-/* Adds a value to the sum of a direction; returns whether it shows a change. */
+/* Adds a value to the sum of increases (1) or decreases (-1); returns whether it shows a change. */
 static bool
 add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int direction)
 {

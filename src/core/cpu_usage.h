@@ -11,7 +11,7 @@ typedef struct CpuUsage
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/* Read the usage before and after the work.  Most of their own CPU time is not part of it. */
+/* Read the usage before and after the work.  Most of the calls' own CPU time is excluded. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 

@@ -91,7 +91,7 @@ robust_gcd(const uint64_t *value, int n)
 	return best;
 }
 
-/* Writes at most one difference between width / 2 and width per value; returns their number. */
+/* Writes at most one difference per value, from width / 2 to width; returns their number. */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
 {

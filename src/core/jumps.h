@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of neighbours on each side of an interval; odd because of their median. */
+/* Number of neighbours on each side of an interval; odd, so that the median is one of them. */
 #define JUMPS_SIDE		7
 
 typedef struct JumpsInterval
@@ -30,7 +30,7 @@ typedef struct JumpsCount
 typedef struct Jumps
 {
 	/* input */
-	bool		nominal;		/* assume the reference's rate */
+	bool		nominal;		/* the clock has the reference's rate */
 
 	/* called for each interval with a step; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
@@ -60,7 +60,7 @@ extern void jumps_end(Jumps *jumps);
 /* An observation that a rate is fitted to. */
 typedef struct JumpsPair
 {
-	double		time_ns;		/* on the reference */
+	double		time_ns;		/* time on the reference */
 	double		lead_ns;		/* lead of the clock without steps */
 	double		bound_ns;		/* bound of the lead's own error */
 	double		doubt_ns;		/* error bound of the subtracted steps */

@@ -20,7 +20,7 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 		(node->read_to_end ? plan->cost.unseen_ns : plan->cost.counted_ns);
 }
 
-/* Returns the cost within the interval of each timed call of a node. */
+/* Returns the part of a timed call's cost that is within its measured time. */
 static double
 inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
 {
@@ -40,7 +40,7 @@ ratio(double part, double whole)
 	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : 0;
 }
 
-/* Returns the part of a subplan's total time that belongs to one of its callers, in one process. */
+/* Returns the fraction of a subplan's time in one process that belongs to one of its callers. */
 static double
 part_of(const NodeRecord *whole, const NodeRecord *part)
 {

@@ -82,7 +82,7 @@ typedef struct NodeEstimate
 	double		self_margin_ns;
 	double		total_cost_margin_ns;	/* part because of timing costs */
 	double		self_cost_margin_ns;	/* part because of timing costs */
-	double		total_stddev_ns;	/* over executions; NAN for one */
+	double		total_stddev_ns;	/* over executions; NAN if only one */
 	double		first_ns;
 	double		adjusted_ns;	/* change of total_ns by reconciling */
 	double		leader_ns;		/* total_ns of the leader only */

@@ -23,7 +23,7 @@ typedef struct Pass
 	double		above;			/* smallest other difference; or INFINITY */
 } Pass;
 
-/* Counts the differences up to the value in one pass: j only increases with a[i]. */
+/* Counts the differences up to the value in one pass: j does not decrease while a[i] grows. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {
@@ -67,7 +67,7 @@ double_of(int64_t order)
 	return x;
 }
 
-/* Returns the middle of the doubles between two; at most 64 calls reach a single one. */
+/* Returns the middle one of all doubles from low to high; at most 64 calls leave a single one. */
 static double
 halve(double low, double high)
 {
@@ -114,7 +114,7 @@ rank_shift(const RankSets *sets)
 	return pass.count > k ? middle : middle + (pass.above - middle) / 2;
 }
 
-/* Sum of t^3 - t over groups of t equal values, within one set and in both. */
+/* Sums of t^3 - t over groups of t equal values, within each set and in both sets together. */
 typedef struct Ties
 {
 	double		within;

@@ -29,8 +29,8 @@ typedef struct ClockReader
 
 /*
  * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name".  READ is an expression that
- * reads the clock once and returns uint64_t ticks.  The two macros that it consists of define a
- * static reader.
+ * reads the clock once and returns uint64_t ticks.  For a static reader, use
+ * CLOCK_READER_FUNCTIONS() and CLOCK_READER().
  *
  * Software pipelining: the next reading is issued before the previous duration is counted, so that
  * counting takes place during the reading.  Successive increments mostly hit the same counter.  Two

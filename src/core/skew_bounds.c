@@ -140,7 +140,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 	__atomic_store_n(&mine->readings, mine->readings + readings, __ATOMIC_RELAXED);
 }
 
-/* Returns the greatest difference of complete batches, else that of the incomplete one. */
+/* Returns the greatest batch_least of complete batches, else that of the incomplete one. */
 static int64_t
 greatest_of_batches(const SkewFound *found)
 {
@@ -176,7 +176,7 @@ skew_result(const SkewSide *first, const SkewSide *second)
 			from_below = -greatest_of_batches(a);
 			from_above = greatest_of_batches(b);
 		}
-		/* reverses bounds from sides that saw the offset at different times */
+		/* the order differs if the sides saw the offset at different times */
 		result.offset_min = MIN_OF(from_below, from_above);
 		result.offset_max = MAX_OF(from_below, from_above);
 	}

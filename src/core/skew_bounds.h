@@ -37,7 +37,7 @@ typedef struct SkewFound
 	int64_t		round_trip;		/* shortest one in ticks; INT64_MAX: none */
 	int64_t		least;			/* smallest own - seen; INT64_MAX: none */
 
-	/* the current batch, and the greatest difference of complete ones */
+	/* the current batch, and the greatest batch_least of complete batches */
 	int64_t		batch;			/* number of its exchanges */
 	int64_t		batch_least;
 	int64_t		batches_greatest;	/* INT64_MIN: none */
@@ -45,7 +45,7 @@ typedef struct SkewFound
 	/* latest own reading, and the exchange that waits for the next one */
 	bool		has_own;
 	uint64_t	own;
-	int64_t		advances;		/* number of latest advances in a row */
+	int64_t		advances;		/* current number of advances in a row */
 	uint64_t	seen;			/* other side's latest reading; 0: none */
 	bool		pending;		/* whether an exchange waits */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
@@ -54,13 +54,13 @@ typedef struct SkewFound
 
 typedef struct SkewSide
 {
-	/* latest reading, for the other side; 0: none */
+	/* read by the other side: own latest reading; 0: none */
 	uint64_t	reading __attribute__((aligned(SKEW_ALIGNMENT)));
 
 	/* other side's reading that was seen before "reading"; 0: none */
 	uint64_t	echo;
 
-	/* for the other side, between its calls of skew_exchange() */
+	/* read by the other side between its calls of skew_exchange() */
 	int64_t		readings __attribute__((aligned(SKEW_ALIGNMENT)));	/* number of readings */
 	int64_t		still;			/* readings since the latest advance */
 	int64_t		bounds;			/* number of exchanges that bound the offset */

@@ -4,7 +4,7 @@
 
 #include "core/tally.h"
 
-/* Precision in bits when exact values no longer fit. */
+/* Precision in bits as soon as exact values no longer fit. */
 #define FIRST_PRECISION 16
 
 void

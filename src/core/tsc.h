@@ -38,7 +38,7 @@ extern TscCpuid tsc_cpuid_now(void);
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
 
-/* Returns NULL if PostgreSQL 19 can time by the TSC: by RDTSCP at an invariant rate. */
+/* Returns NULL if PostgreSQL 19 can use the TSC (RDTSCP, invariant rate), else the reason. */
 extern const char *tsc_why_not_usable(void);
 
 /* Evidence for judging the TSC of this or another server. */

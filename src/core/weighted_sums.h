@@ -31,11 +31,11 @@ extern void weighted_add(WeightedSums *sums, double w, double x, double variance
 extern void weighted_subtract(WeightedSums *sums, const WeightedSums *before);
 
 /*
- * Half-widths of 95 % confidence intervals of the number of values, estimated by the sum of w
- * (Horvitz and Thompson, JASA 47, 1952, for independent sampling), and of their total, estimated by
- * the sum of w x.  The variances are the sums of w (w - 1) and of w (w - 1) x^2 + w v (Saerndal,
- * Swensson and Wretman, Model Assisted Survey Sampling, 1992, results 2.8.1 and 4.3.1).  0 if all
- * values are sampled and exact.
+ * Return half of a 95 % confidence interval; 0 if all values are sampled and exact.  The number of
+ * values is estimated by the sum of w, whose variance is the sum of w (w - 1).  Their total is
+ * estimated by the sum of w x, whose variance is the sum of w (w - 1) x^2 + w v (Horvitz and
+ * Thompson, JASA 47, 1952, for independent sampling; Saerndal, Swensson and Wretman, Model Assisted
+ * Survey Sampling, 1992, results 2.8.1 and 4.3.1).
  */
 extern double weighted_count_margin(const WeightedSums *sums);
 extern double weighted_total_margin(const WeightedSums *sums);
