@@ -36,7 +36,7 @@ typedef struct CallStratum
 	int64_t		calls;
 	int64_t		timed;
 	double		sum;			/* time of the timed calls */
-	double		below_sum[N_BELOW]; /* counts below of the timed calls */
+	double		below_sum[N_BELOW]; /* sums of their counts below */
 	CallProducts products;
 } CallStratum;
 

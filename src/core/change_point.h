@@ -28,7 +28,7 @@ typedef struct ChangePoint
 	bool		learnt;
 	bool		changed;		/* the level differs from "normal" */
 	double		level;			/* current level */
-	double		normal;			/* level without the current change */
+	double		normal;			/* level to which a return ends the change */
 	ChangeSum	up;
 	ChangeSum	down;
 	double		recent[CHANGE_RECENT];	/* logarithms of values, latest first */

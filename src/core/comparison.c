@@ -6,7 +6,7 @@
 #include "core/comparison.h"
 #include "core/stats.h"
 
-/* Smaller data are scaled by 2^TINY_SCALE, because their squares would underflow. */
+/* Data below TINY_DATA are scaled by 2^TINY_SCALE, because their squares would underflow. */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 

@@ -11,7 +11,7 @@
 
 #define COMPARE_LIMIT		1e150
 
-/* Number of data sets that have a symbol in a plot. */
+/* Largest number of data sets in a plot, each of which has a symbol. */
 #define COMPARE_MAX_SETS	7
 #define COMPARE_MIN_WIDTH	60
 #define COMPARE_MAX_WIDTH	1000
@@ -34,7 +34,7 @@ typedef struct CompareSet
 /* Sorts n >= 2 values and computes their statistics. */
 extern void compare_summary(CompareSet *set);
 
-/* Confidence of a two-sided test.  "inside" + "outside" is 1; the smaller one has all digits. */
+/* Confidence of a two-sided test.  "inside" + "outside" is 1; the smaller one keeps its digits. */
 typedef struct CompareLevel
 {
 	double		inside;			/* 0.95 for 95 % */

@@ -14,7 +14,7 @@
 
 typedef struct JumpsInterval
 {
-	int64_t		number;			/* number of its later observation, from 1 */
+	int64_t		number;			/* observation at its end, counted from 1 */
 	double		passed_ns;		/* advance of the reference */
 	double		lead_ns;		/* advance of the clock minus passed_ns */
 	double		doubt_ns;		/* bound of the error of lead_ns */
@@ -64,8 +64,8 @@ typedef struct JumpsPair
 	double		lead_ns;		/* lead of the clock without steps */
 	double		bound_ns;		/* bound of the lead's own error */
 	double		doubt_ns;		/* error bound of the subtracted steps */
-	int64_t		number;			/* set by the caller */
-	double		step_ns;		/* set by the caller */
+	int64_t		number;			/* used by the caller only */
+	double		step_ns;		/* used by the caller only */
 } JumpsPair;
 
 /*

@@ -23,7 +23,7 @@ typedef struct ClockSource
 
 	/* reads a clock of the system in nanoseconds, whatever its unit is */
 	const ClockReader *reader;
-	double		unit_ns;		/* 0: by clock_getres() or os_clock_works() */
+	double		unit_ns;		/* 0: see os_clock_resolution_ns() */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } ClockSource;
 

@@ -339,7 +339,7 @@ reconcile(PlanEstimate *plan, int n)
 		nodes[0].total_cost_margin_ns = COST_UNCERTAINTY * plan->overhead_ns;
 	}
 
-	/* rounding errors may be negative */
+	/* totals below 0 are rounding errors; outside_ns is the rest of the run */
 	plan->outside_ns = plan->whole_ns;
 	for (int i = 0; i < n; i++)
 	{

@@ -22,7 +22,7 @@ typedef struct CallCost
 	double		inside_ns;		/* cost within the call's measured time */
 	double		timed_ns;		/* whole cost of a timed call */
 	double		counted_ns;		/* cost of a call that is only counted */
-	double		unseen_ns;		/* the same without checking the result */
+	double		unseen_ns;		/* counted_ns without checking the result */
 	double		outside_ns;		/* cost between a call and the next one */
 	double		whole_ns;		/* inside_ns of a call timed by the server */
 	double		server_ns;		/* timed_ns of a call timed by the server */
@@ -60,14 +60,14 @@ typedef struct NodeEstimate
 	int			parent;			/* index of the calling node; -1: none */
 	bool		gathers;		/* workers may run its children, too */
 	bool		read_to_end;	/* the wrapper does not check its results */
-	bool		starts_parent;	/* its first call is within its parent's */
+	bool		starts_parent;	/* its first call is in its parent's first */
 	bool		is_shared;		/* called by several nodes: see NODE_PART */
 	int			whole;			/* NODE_PART: index of the subplan's root */
 	NodeKind	kind;
 	NodeRecord	leader;
 	NodeRecord *workers;		/* one per worker of the plan; NULL if none */
-	double		untimed_rows;	/* of workers without timing, not used here */
-	double		untimed_loops;
+	double		untimed_rows;	/* rows of untimed workers, for the caller */
+	double		untimed_loops;	/* loops of untimed workers, for the caller */
 	double		triggers_ns;	/* cost of timing triggers during its calls */
 
 	/* output: sums over all processes */
@@ -80,8 +80,8 @@ typedef struct NodeEstimate
 	double		total_margin_ns;	/* half of a 95 % confidence interval */
 	double		self_ns;
 	double		self_margin_ns;
-	double		total_cost_margin_ns;	/* part because of timing costs */
-	double		self_cost_margin_ns;	/* part because of timing costs */
+	double		total_cost_margin_ns;	/* of total_ns by timing costs only */
+	double		self_cost_margin_ns;	/* of self_ns by timing costs only */
 	double		total_stddev_ns;	/* over executions; NAN if only one */
 	double		first_ns;
 	double		adjusted_ns;	/* change of total_ns by reconciling */

@@ -20,7 +20,7 @@ typedef struct Pass
 {
 	int64_t		count;			/* number of differences up to the value */
 	double		below;			/* largest of these differences; or -INFINITY */
-	double		above;			/* smallest other difference; or INFINITY */
+	double		above;			/* smallest larger difference; or INFINITY */
 } Pass;
 
 /* Counts the differences up to the value in one pass: j does not decrease while a[i] grows. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Results are exact if each set has fewer values and all values are distinct. */
+/* Number of values per set below which results are exact, if all values are distinct. */
 #define RANK_EXACT_BELOW	50
 
 /* Callback after every few milliseconds of work; may leave by longjmp(); may be NULL. */

@@ -15,7 +15,7 @@ extern const char *const reference_name;
 typedef struct ReferencePair
 {
 	uint64_t	reading;		/* ticks of the clock */
-	uint64_t	reference_ns;	/* middle of the bracket around it */
+	uint64_t	reference_ns;	/* middle of the bracket around the reading */
 	uint64_t	width_ns;		/* width of the bracket */
 } ReferencePair;
 

@@ -27,7 +27,7 @@
 /* Shortest duration in ns that may be a jump.  A slow counter may need only a few ticks for it. */
 #define USUAL_NS		4096.0
 
-/* Maximum numbers of brackets for a pair of readings */
+/* Maximum numbers of brackets for a ReferencePair. */
 #define BRACKETS		9		/* at both ends of a run */
 #define BRACKETS_WITHIN	25		/* between blocks, until one is narrow */
 

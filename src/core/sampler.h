@@ -45,7 +45,7 @@ typedef struct SamplerRun
 	bool		cpu_time;		/* CPU time clock, whose lags are ignored */
 	double		slack_ns;		/* largest delay of a coarse clock's update */
 	double		least_warp_ns;	/* smaller warps are ignored */
-	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
+	uint64_t	(*reference) (void);	/* reference_ns() if NULL */
 
 	/* called every 0.1 ms or so; may leave by longjmp(); may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);
@@ -77,7 +77,7 @@ typedef struct SamplerRun
 	bool		has_last;		/* whether "last" is set */
 	bool		started;		/* false: long durations are no gaps */
 	double		usual_width_ns; /* width of an undisturbed bracket */
-	double		recent_rate;	/* learnt relative difference of the rates */
+	double		recent_rate;	/* learnt rate relative to the reference's */
 	double		learnt_ns;		/* elapsed time that recent_rate averages */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first pair of the run */

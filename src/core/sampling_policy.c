@@ -25,8 +25,8 @@
 #define RECENT			0.25
 
 #define GAP_STEP		1.5		/* smallest factor by which a gap changes */
-#define RAMP			4.0		/* largest growth of a gap with budget left */
-#define K_STEP			4.0		/* largest growth of k in one decision */
+#define RAMP			4.0		/* largest factor of a gap with budget left */
+#define K_STEP			4.0		/* largest factor by which k grows */
 
 /* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
 #define SPEND_OVER		2.0

@@ -47,7 +47,7 @@ typedef struct SkewFound
 	uint64_t	own;
 	int64_t		advances;		/* current number of advances in a row */
 	uint64_t	seen;			/* other side's latest reading; 0: none */
-	bool		pending;		/* whether an exchange waits */
+	bool		pending;		/* exchange waits for the next own reading */
 	uint64_t	pending_seen;	/* other side's reading of that exchange */
 	uint64_t	pending_echo;	/* echo seen in that exchange; 0: none */
 } SkewFound;
@@ -87,7 +87,7 @@ typedef struct SkewResult
 
 extern void skew_init(SkewSide *side);
 
-/* Takes readings for the calling side, publishes and judges them.  Never waits for "theirs". */
+/* Takes readings for one side, publishes and judges them.  Never waits for the other side. */
 extern void skew_exchange(SkewSide *mine, const SkewSide *theirs,
 						  const SkewClock *clock, int readings);
 

@@ -12,8 +12,8 @@
 #define UNDISTURBED_SHARE 50	/* one value in this many is undisturbed */
 #define UNDISTURBED_LEAST 5		/* smallest number of undisturbed values */
 #define TINY			1e-300	/* replaces 0 in Lentz's method */
-#define MAX_TERMS		10000	/* of the fraction; hundreds suffice */
-#define MAX_STEPS		200		/* of Newton's method or bisection */
+#define MAX_TERMS		10000	/* in beta_fraction(); hundreds suffice */
+#define MAX_STEPS		200		/* in stats_t_critical() */
 #define CLOSE_ENOUGH	1e-9	/* step of log(t) that ends the iteration */
 
 static int

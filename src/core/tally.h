@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TALLY_DIRECT	4096	/* shorter durations are counted by index */
-#define TALLY_LONG		8192	/* slots for longer ones, a power of two */
+#define TALLY_DIRECT	4096	/* smaller durations are counted by index */
+#define TALLY_LONG		8192	/* slots for longer durations, a power of 2 */
 #define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* limit of used slots */
 #define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* limit of distinct
 													 * durations */
 #define TALLY_EXACT		64		/* precision_bits of exact durations */
-#define TALLY_FAILURE	199		/* stalls in a row that are a failure */
+#define TALLY_FAILURE	199		/* length of a stall that is a failure */
 #define TALLY_JUMPS		12		/* number of jumps in a window */
 
 typedef struct TallyEntry
@@ -25,7 +25,7 @@ typedef struct TallyEntry
 	uint64_t	count;			/* 0: free slot */
 } TallyEntry;
 
-/* Events since the latest reading of the reference.  The next one tells gaps from warps. */
+/* Events since the latest reading of the reference.  Its next reading tells gaps from warps. */
 typedef struct TallyWindow
 {
 	int			njumps;			/* elements of "jumps" */
@@ -46,7 +46,7 @@ typedef struct Tally
 	uint64_t	stall_value;	/* latest repeated reading */
 	uint64_t	stall_run;		/* number of its repetitions in a row */
 	uint64_t	longest_stall;	/* longest stall_run */
-	uint64_t	failures;		/* stalls of TALLY_FAILURE readings */
+	uint64_t	failures;		/* number of stalls that are failures */
 
 	uint64_t	backward_steps;
 	uint64_t	backward_max;	/* largest backward step in ticks */
