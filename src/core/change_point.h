@@ -1,8 +1,9 @@
 /*
- * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading, by
- * a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  Each value must
- * be the minimum of many short measurements.  A change by a factor of 3.5 or more is found after
- * two values, and one by 1.3 after 17.  The level follows slow changes, by at most 5 % a day.
+ * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading.
+ * The method is a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  Each
+ * value must be the minimum of many short measurements.  A change by a factor of 3.5 or more is
+ * found after two values, and one by 1.3 after 17.  The level follows slow changes, by at most 5 %
+ * a day.
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H

@@ -246,17 +246,17 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * Changes the totals under two conditions.  No node's total is negative or less than the sum of its
- * children's.  The root's total and the time outside of it add up to the measured time.  The sum of
- * squared changes divided by variances is minimal.
+ * Changes the totals to meet two conditions.  A node's total is not negative, and not less than the
+ * sum of its children's.  The root's total and the time outside of it add up to the measured time.
+ * The sum of squared changes divided by variances is minimal.
  *
- * A node is full if its children take all of its time.  For given full nodes, this is a
+ * A node is full if its children take all of its time.  For a given set of full nodes, this is a
  * least-squares problem on a tree.  Upwards, the estimate of a full node is combined with the sum
  * of its children's.  Downwards, differences are divided in proportion to the variances.  A node
  * whose children take more than its own total becomes full, and another round begins.  A full node
  * remains full, because further full nodes only make its parent smaller or its children larger.
  * (In terms of linear complementarity, the matrix is an M-matrix: Chandrasekaran, A Special Case of
- * the Complementary Pivot Problem, Opsearch 7, 1970.)  So at most as many rounds as nodes follow.
+ * the Complementary Pivot Problem, Opsearch 7, 1970.) So there are at most as many rounds as nodes.
  */
 static void
 reconcile(PlanEstimate *plan, int n)

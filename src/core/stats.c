@@ -39,8 +39,8 @@ gamma_ratio(double a)
 }
 
 /*
- * Returns the continued fraction f of the regularised incomplete beta function, I_x(a, b) = x^a y^b
- * / (B(a, b) f) with y = 1 - x, by the modified Lentz method.
+ * Returns the continued fraction f of the regularised incomplete beta function, by the modified
+ * Lentz method.  With y = 1 - x, I_x(a, b) = x^a y^b / (B(a, b) f).
  *
  * It is the even part of DLMF 8.17.22, that is, every second convergent of it (DiDonato and Morris,
  * ACM TOMS 18, 1992, BFRAC).  The whole fraction has two problems if a is large and x near 1: its
