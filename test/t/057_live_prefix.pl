@@ -118,7 +118,7 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 	$cluster->shows($how . 'a trigger', "BEGIN; ${how}INSERT INTO fired SELECT i FROM a WHERE i < 50; ROLLBACK",
 		[ '0|Insert|1|0|finished', '0|  Seq Scan|1|49|finished', '1|Index Only Scan|1|39|running' ], 'enable_seqscan enable_bitmapscan');
 }
-# Parallel workers, which the server adds to the leader's counters when Gather or a Limit above has shut it down.
+# Parallel workers. The server adds those of EXPLAIN ANALYZE to the leader when the plan has ended, which cannot be seen here.
 $session->query("SET $_") foreach 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
 my $of_big = 'AND level = 0 AND relation = \'big\'';
 foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
@@ -128,7 +128,7 @@ foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
 			'100000|t|finished', "${how}workers that have ended");
 	});
 	$cluster->while_waiting("${how}SELECT hold(g, 300) FROM generate_series(1, 1000) g WHERE g > (SELECT count(*) - 100000 FROM big LIMIT 1)", sub {
-		is($cluster->query("SELECT rows $rows $of_big"), '100000', "${how}workers that the server has added to the leader");
+		is($cluster->query("SELECT rows $rows $of_big"), '100000', "${how}workers below a limit, which have ended");
 		is($cluster->query("SELECT rows $rows AND level = 0 AND node_type = 'Function Scan'"), '299', "${how}while the leader goes on");
 	});
 	$cluster->while_waiting("${how}SELECT count(*) FROM big WHERE hold(i, 5000) > 0", sub {
