@@ -1,21 +1,20 @@
 # The first part is for PGXS: make, make install, make installcheck, with the usual PG_CONFIG=. The
-# second part has targets for people, which also work before PostgreSQL is installed: make help.
+# second part has the targets that make help lists. These also work before PostgreSQL is installed.
 
 EXTENSION = clocktiming
 EXTVERSION = $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" clocktiming.control)
 
 MODULE_big = clocktiming
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
-# PostgreSQL's headers are system headers, so that -Wextra warns only about our own code.
+# -isystem, so that -Wextra does not warn about PostgreSQL's headers.
 PG_CPPFLAGS = -I$(srcdir)/src -isystem $(shell $(PG_CONFIG) --includedir-server) -DCLOCKTIMING_VERSION='"$(EXTVERSION)"'
 
-# Not the portable edition's files: it is for other servers than this one, and clocktiming--1.0-tle.sql would be taken for the
+# Excludes the portable edition, which is not installed with PGXS.  CREATE EXTENSION would read clocktiming--1.0-tle.sql as the
 # script of a version "1.0-tle".
 DATA = $(wildcard sql/clocktiming--*.sql)
 
-# Arm and s390x have an instruction for a product and a sum with a single rounding, whose result is
-# not equal to that with two. PostgreSQL 15's headers are not valid C23, the default of GCC 15 and
-# later.
+# Without fused multiply-add, which Arm and s390x have: its single rounding gives other results than
+# x86. PostgreSQL 15's headers are not valid C23, the default of GCC 15 and later.
 PG_CFLAGS = -ffp-contract=off $(if $(filter 15,$(MAJORVERSION)),-std=gnu17)
 
 # pg_regress reads test/sql and expected.  REGRESS="explain measure": only these scripts.
@@ -26,7 +25,7 @@ SHIMS = $(patsubst %.c,%.so,$(wildcard test/shim/*.c))
 TEST_MODULES = $(patsubst %.c,%.so,$(wildcard test/module/*.c))
 EXTRA_CLEAN = build $(SHIMS) $(TEST_MODULES)
 
-# pg_config may be missing, or PGXS, or the server's headers: Debian has them in three different packages.
+# pg_config, PGXS and the server's headers may each be missing: Debian has them in three packages.
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
@@ -34,9 +33,9 @@ POSTGRES_H := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/p
 ifneq ($(and $(PGXS),$(POSTGRES_H)),)
 include $(PGXS)
 
-# Non-superusers may load libraries only from the directory plugins: by LOAD
-# '$libdir/plugins/clocktiming' and by local_preload_libraries. A symbolic link, because the server
-# recognizes a loaded library by device and inode.
+# Non-superusers may load libraries only from the directory plugins: with LOAD
+# '$libdir/plugins/clocktiming' or local_preload_libraries. The file there is a symbolic link, so
+# that the server does not load the library twice: it compares device and inode.
 PLUGINS = $(DESTDIR)$(pkglibdir)/plugins
 
 install: install-plugin
@@ -51,8 +50,8 @@ install-plugin:
 uninstall-plugin:
 	rm -f '$(PLUGINS)/clocktiming$(DLSUFFIX)'
 
-# TAP tests against the installed server: PROVE_TESTS=test/t/010_report.pl, PROVE_FLAGS=--verbose.  "make installcheck TAP_TESTS=1"
-# runs them, too.
+# prove_installcheck runs TAP tests on the installed server; options: PROVE_TESTS=test/t/010_report.pl, PROVE_FLAGS=--verbose.
+# "make installcheck TAP_TESTS=1" includes it.
 PROVE_TESTS = $(wildcard test/t/*.pl)
 PG_PROVE_FLAGS += -I $(srcdir)/test/t
 export CLOCKTIMING_SHIM_DIR = $(abspath test/shim)
@@ -62,7 +61,7 @@ export CLOCKTIMING_SHIM_DIR = $(abspath test/shim)
 prove_installcheck: shims
 	$(prove_installcheck)
 
-# PGXS does not track what an object includes.
+# PGXS does not track an object's includes, so each object depends on all headers.
 $(OBJS): $(wildcard src/*.h src/*/*.h)
 else
 all install uninstall installcheck prove_installcheck clean:
@@ -72,9 +71,9 @@ all install uninstall installcheck prove_installcheck clean:
 endif
 
 # ---------------------------------------------------------------------------------------------------------------
-# For people
+# Targets that make help lists
 
-# The sources without PostgreSQL's headers, and the unit tests that link them.
+# The sources that include no PostgreSQL headers (src/core), and the unit tests that link them.
 UNIT_OBJS = $(patsubst src/core/%.c,build/core/%.o,$(wildcard src/core/*.c))
 UNIT_HEADERS = $(wildcard src/core/*.h test/unit/*.h)
 UNIT_PROGRAMS = $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
@@ -132,11 +131,11 @@ test-companions:
 	@tools/fetch pev2
 	@TESTS='022_beside 032_portable_pooler 047_companions 048_viewers' tools/suite tap
 
-# From the 15 that has been built with assertions, which needs nothing but libc and zlib: Debian's needs libraries of its release.
+# Upgrades from the 15 with assertions, which needs only libc and zlib.  Debian's 15 would need other libraries of its release.
 test-upgrade:
 	@set -e; for v in $(or $(VERSIONS),18 19); do tools/in-tree $$v --beside-assert tools/suite upgrade; done
 
-# s390x is big-endian.
+# test-arm runs on 64-bit Arm, test-s390x on a big-endian processor.
 test-arm:
 	@MATRIX_SUITES='unit regress pgtap' tools/matrix $(or $(VERSIONS),arm15 arm18)
 
@@ -156,7 +155,7 @@ build/core/%.o: src/core/%.c $(UNIT_HEADERS)
 	@mkdir -p $(@D) build/unit
 	$(CC) $(UNIT_CFLAGS) -c -o $@ $<
 
-# Libraries for LD_PRELOAD that inject faults into system calls, and other extensions.
+# Builds the libraries that inject faults into system calls by LD_PRELOAD, and the extensions that only tests use.
 shims: $(SHIMS) $(TEST_MODULES)
 
 $(SHIMS): %.so: %.c test/shim/shim.h
@@ -168,7 +167,7 @@ $(TEST_MODULES): %.so: %.c
 indent:
 	@tools/in-tree 19 tools/indent
 
-# Committed files that are made of others.
+# Writes the committed files that are generated from others.
 generate:
 	@sql/generate
 	@monitoring/generate

@@ -1,6 +1,6 @@
-# prove's output with progress in front of each file's line, and the counts of the closing line: prove --formatter TestProgress.
-# Writes "passed failed skipped" to the file $TEST_COUNTS.  A file that dies, breaks its plan or runs no test without saying
-# why counts as a failed test, and the ends of the server logs of a failed file are shown.
+# Formatter for prove (prove --formatter TestProgress).  Prints progress in front of each test file's line, and writes the counts
+# "passed failed skipped" to the file $TEST_COUNTS.  A test file that dies, breaks its plan, or runs no test without a reason
+# counts as one failed test.  For a failed test file, it also prints the ends of the server logs.
 
 package TestProgress::Session;
 
@@ -8,7 +8,7 @@ use strict;
 use warnings;
 use base 'TAP::Formatter::File::Session';
 
-# Comments of a file that passes are not shown.
+# Hides the diagnostics of test files that pass.
 sub close_test
 {
 	my ($self) = @_;
@@ -48,7 +48,7 @@ sub open_test
 	return TestProgress::Session->new({ name => $test, formatter => $self, parser => $parser });
 }
 
-# Called once for each file, when it has ended.
+# Called by prove when a test file has ended.
 sub _format_name
 {
 	my ($self, $name) = @_;

@@ -1,14 +1,14 @@
-# Functions of the scripts beside it, which source it (bash): they find PostgreSQL, make a work directory, install into a copy of
-# PostgreSQL, start a throwaway server, and count results.
+# Functions for the scripts in tools/, which source this file (bash): they find PostgreSQL, make a work directory, install into a
+# copy of PostgreSQL, start a throwaway server, and count results.
 
 set -euo pipefail
 shopt -s nullglob
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-OLDEST=15			# the PostgreSQL versions that clocktiming is for
+OLDEST=15			# range of the supported PostgreSQL versions
 NEWEST=19
 
-# Neither variables of a make that called us nor the user's settings for psql decide what is built and tested.
+# Ignore the variables of a calling make and the user's settings for psql: they would change what is built and tested.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for v in ${!PG@}; do case $v in PG_*) ;; *) unset "$v" ;; esac; done
 export LC_ALL=C
@@ -20,14 +20,14 @@ die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
 major() { "$1" --version | sed -E 's/^[^0-9]*([0-9]+).*/\1/'; }
 
-# True if this pg_config belongs to a server that has its development files.
+# Succeeds if this pg_config belongs to a server whose development files are installed.
 usable() {
 	[ -x "$(command -v "$1")" ] && "$1" --version >/dev/null 2>&1 && [ "$(major "$1")" -ge $OLDEST ] &&
 		[ -f "$("$1" --pgxs)" ] && [ -x "$("$1" --bindir)/postgres" ] && [ -f "$("$1" --includedir-server)/postgres.h" ]
 }
 
-# Sets PG_CONFIG to the first usable of: the user's setting, the one in PATH, the newest in the usual directories.  With an
-# argument, to the first that is of this major version.
+# Sets PG_CONFIG to the first usable pg_config: the user's setting, the one in PATH, or the newest in the usual directories.
+# With an argument, only this major version is usable.
 find_pg_config() {
 	local c candidates=(${PG_CONFIG:-})
 	[ -n "${PG_CONFIG:-}" -a -z "${1:-}" ] ||
@@ -35,7 +35,7 @@ find_pg_config() {
 			/usr/local/pgsql/bin/pg_config | sort -rV))
 	for c in "${candidates[@]}"; do
 		if usable "$c" && [ "${1:-$(major "$c")}" = "$(major "$c")" ]; then
-			# Absolute, but with symbolic links: on some systems pg_config depends on the name that it is called by.
+			# Do not resolve symbolic links: on some systems the output of pg_config depends on its own path.
 			PG_CONFIG=$(command -v "$c")
 			[[ $PG_CONFIG = /* ]] || PG_CONFIG=$PWD/$PG_CONFIG
 			export PG_CONFIG
@@ -45,8 +45,8 @@ find_pg_config() {
 	return 1
 }
 
-# Runs a command in a process group of its own and returns its exit status.  A signal ends the whole group, and the command's own
-# trap has time to clean up: bash handles a signal only after a command in the foreground has ended.
+# Runs a command in its own process group and returns its exit status.  On a signal, ends the whole group and waits until the
+# command's own trap has cleaned up.  The command runs in the background, because bash delays traps during a foreground command.
 job=
 supervise() {
 	local status=0
@@ -63,7 +63,7 @@ supervise() {
 	return $status
 }
 
-# Does the same and writes the output to a file as well.
+# Like supervise, and also writes the output to a file.
 supervise_logged() {	# supervise_logged FILE COMMAND...
 	supervise bash -o pipefail -c '"$@" 2>&1 | tee "$0"' "$@"
 }
@@ -78,7 +78,7 @@ end_job() {
 
 as_runner() { if [ -n "$runner" ]; then runuser -u "$runner" -- "$@"; else "$@"; fi; }
 
-# Removes all that a run leaves behind: its processes, servers and directory.
+# Ends the processes and servers of a run, and removes its directory.
 clean_up() {
 	local pidfile
 	end_job
@@ -88,9 +88,9 @@ clean_up() {
 	rm -rf "$work"
 }
 
-# enter PURPOSE ARGS...: installs packages (see tools/setup), and runs the calling script again with ARGS in a copy of the sources,
-# as a user that PostgreSQL accepts.  In the second run it returns, with $WORK set.  The first run waits and cleans up.  A copy,
-# because that user may be unable to read the sources, and to leave the user's own build alone.
+# enter PURPOSE ARGS...: installs packages (see tools/setup), and runs the calling script again, with ARGS, as a user that
+# PostgreSQL accepts.  In the second run, enter returns with $WORK set; the first run waits for it and cleans up.  The second run
+# uses a copy of the sources, because its user may be unable to read the original, and a build there must not change.
 enter() {
 	local need=$1 status=0
 	shift
@@ -119,12 +119,12 @@ enter() {
 	exit $status
 }
 
-copy_sources() {	# copy_sources DIRECTORY: without what has been built
+copy_sources() {	# copy_sources DIRECTORY: omits the files that a build makes
 	tar -C "$TOP" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' --exclude=./build \
 		--exclude=./results --exclude=./tmp_check -cf - . | tar -C "$1" -xof -
 }
 
-# Prints which packages tools/setup has installed for this run, and how to remove them.  To be used after enter.
+# Prints the packages that enter has installed for this run, and the command that removes them.
 say_installed() { [ ! -s "$WORK/installed" ] || cat "$WORK/installed"; }
 
 cache_dir() {
@@ -133,7 +133,7 @@ cache_dir() {
 		{ CACHE=$HOME/.cache/clocktiming; mkdir -p "$CACHE"; }
 }
 
-# Sets version, arch and major: arm18 is 18 on 64-bit Arm, and simply 18, with an empty arch, on such a machine.
+# Splits a version such as arm18 into $arch and $major, and sets $version.  On a machine of that architecture, arm18 becomes 18.
 read_version() {
 	version=$1 arch= major=$1
 	case $1 in
@@ -143,44 +143,44 @@ read_version() {
 	[ -z "$arch" -o "$arch" != "$(dpkg --print-architecture 2>/dev/null)" ] || version=$major arch=
 }
 
-# Print the directory of a version in the cache, and its pg_config there.
+# Prints the directory of a version in the cache.
 in_cache() { echo "$CACHE/pg$1"; }
 cached_pg_config() {
 	case $1 in
 	16) echo "$(in_cache 16)/pgserver/pginstall/bin/pg_config" ;;
 	assert) echo "/usr/local/pgsql/bin/pg_config" ;;
-	*) echo "/usr/lib/postgresql/${1##*[a-z]}/bin/pg_config" ;;	# in a tree: as seen from inside
+	*) echo "/usr/lib/postgresql/${1##*[a-z]}/bin/pg_config" ;;	# path inside the tree
 	esac
 }
 
-# Lets apt install, in the tree $1 of sid, the PostgreSQL that only experimental has.
+# Adds experimental to apt's sources in the tree $1 of sid, for the PostgreSQL that only experimental has.
 add_experimental() {
 	sed -n 's/ sid / experimental /p' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' "Package: src:postgresql-$NEWEST" 'Pin: release a=experimental' 'Pin-Priority: 600' >"$1/etc/apt/preferences.d/clocktiming"
 }
 
-# lock NAME -x|-s: until this process, and what it starts, has ended.
+# lock NAME -x|-s: holds the lock until this process and its children have ended.
 lock() {
 	local fd
 	exec {fd}>"$CACHE/$1.lock"
 	flock -n "$2" $fd || { say "waiting for another run, which uses $CACHE/$1"; flock "$2" $fd; }
 }
 
-# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to the copy's, and makes what the arguments say, in
-# general install.  This leaves the real installation alone: PostgreSQL's programs, pg_config too, find files relative to themselves.
+# stage MAKE-ARGUMENTS...: copies PostgreSQL to $WORK/root, sets PG_CONFIG to the copy's, and calls make with the arguments (in
+# general install).  make installs into the copy, because PostgreSQL's programs find their directories relative to themselves.
 stage() {
 	local root=$WORK/root bindir include
 	bindir=$("$PG_CONFIG" --bindir) include=$("$PG_CONFIG" --includedir)
 	copy_tree "$("$PG_CONFIG" --pkglibdir)" --exclude=./bitcode --exclude=./pgxs --exclude='*.a' . &&
 		copy_tree "$("$PG_CONFIG" --sharedir)" --exclude=./man --exclude=./locale --exclude=./doc . &&
-		# By name, as on some systems this directory is /usr/bin.
+		# Copy only PostgreSQL's programs: on some systems this directory is /usr/bin.
 		copy_tree "$bindir" $(cd "$bindir" && ls | grep -E '^(pg_.*|postgres|initdb|psql|pgbench|(create|drop)(db|user)|vacuumdb)$') ||
 		return 1
 	mkdir -p "$root${include%/*}"
 	ln -sfn "$include" "$root$include"
 	ln -sfn "$("$PG_CONFIG" --pkglibdir)/pgxs" "$root$("$PG_CONFIG" --pkglibdir)/pgxs"
 	export PATH="$root$bindir:$PATH" PG_CONFIG="$root$bindir/pg_config"
-	# Programs that find their libraries relative to themselves have to be told where these are.
+	# Programs that find their libraries relative to themselves do not find them in the copy.
 	psql --version >/dev/null 2>&1 ||
 		export LD_LIBRARY_PATH=$(ldd "$bindir/psql" | sed -nE 's,.*=> (/.*)/[^/]* .*,\1,p' | sort -u | paste -sd:)
 	make -s -j "$(getconf _NPROCESSORS_ONLN)" with_llvm=no "$@" >"$WORK/make.log" 2>&1 || { cat "$WORK/make.log"; return 1; }
@@ -200,10 +200,10 @@ start_server() {	# start_server [PG_CTL-ARGUMENTS...]
 	export PGHOST=$WORK PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 
-# The last line of a run, which scripts that start several runs read.
+# Prints the last line of a run.  Scripts that start several runs read it.
 closing_line() { printf '%d passed, %d failed, %d skipped\n' "$1" "$2" "$3"; }
 
-# Prints the three numbers of the closing line of a file.  False if there is none.
+# Prints the three numbers of a file's closing line.  Fails if there is no such line.
 read_closing_line() {
 	tail -n 1 "$1" | sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' | grep .
 }
