@@ -19,7 +19,7 @@ our $directory = $ENV{TMPDIR} // '/tmp';
 my $library = "$directory/clocktiming-execute-$$.so";
 my $owner = $$;
 
-# Directory of the benchmark's own server, and whether it runs.
+# Directory of the benchmark's own server, and true if the server runs.
 our $server;
 my $running = 0;
 
@@ -38,7 +38,7 @@ sub run
 	return $output;
 }
 
-# Creates a server, which psql finds from now on; does not start it.
+# Creates a server without starting it, and sets the environment so that psql connects to it.
 sub make_server
 {
 	die "PostgreSQL does not run as root: use tools/with-server\n" if $> == 0;
@@ -53,7 +53,7 @@ sub make_server
 	@ENV{qw(PGHOST PGPORT PGUSER PGDATABASE)} = ($server, 5432, 'postgres', 'postgres');
 }
 
-# Starts it with libraries, and settings: 'name=value'.
+# Starts the server with libraries and settings ('name=value').
 sub start_server
 {
 	my ($libraries, @settings) = @_;
@@ -112,13 +112,13 @@ sub ninth_decile
 	return @sorted ? $sorted[ ceil(0.9 * @sorted) - 1 ] : undef;
 }
 
-# Returns a confidence interval of the median of at least 95 %: two of the values, by their ranks;
-# nothing for fewer than 6 values.
+# Returns a confidence interval of at least 95 % for the median, as two of the values, by their ranks.
+# Returns nothing for fewer than 6 values.
 sub median_interval
 {
 	my @sorted = sort { $a <=> $b } @_;
 	my $below = 0;
-	my $term = 0.5**@sorted;    # the chance of exactly so many values below the median, of fewer values than 1000
+	my $term = 0.5**@sorted;    # probability that exactly this number of values is below the median; needs fewer than 1000 values
 	my $rank = 0;
 
 	for (; $below + $term <= 0.025; $rank++)
@@ -129,8 +129,8 @@ sub median_interval
 	return $rank > 0 ? @sorted[ $rank - 1, @sorted - $rank ] : (undef, undef);
 }
 
-# Returns by how many percent one statistic exceeds another. Without a statistic: the median of the
-# ratios within a round.
+# Returns by how many percent a statistic of one list exceeds that of another. Without a statistic,
+# returns the median of the ratios within a round.
 sub above
 {
 	my ($statistic, $values, $base) = @_;
@@ -147,7 +147,7 @@ sub above
 	return $values && @$values && $reference > 0 ? ($statistic->(@$values) / $reference - 1) * 100 : undef;
 }
 
-# Returns the same of odd rounds against even rounds: the noise.
+# Returns the noise: the same percentage for one list's odd rounds against its even rounds.
 sub floor_of
 {
 	my ($statistic, $values) = @_;
@@ -177,8 +177,8 @@ sub show
 #
 
 # Returns the statements that create the tables, and the queries. Members of a query: name, group,
-# text, set (settings), shape (required nodes of the plan), alone (nodes that are queries of their
-# own), writes, parallel, outside (work outside of the nodes).
+# text, set (settings), shape (required nodes of the plan), alone (nodes that are also executed as
+# separate queries), writes, parallel, outside (some of the work is outside of all nodes).
 sub read_queries
 {
 	my ($tables, $group, @queries) = ('', '');
@@ -201,7 +201,7 @@ sub read_queries
 	return ($tables, @queries);
 }
 
-# Returns statements for a session in which the query gets its plan.
+# Returns the statements that set a query's settings in a session.
 sub settings_of
 {
 	my ($query) = @_;
@@ -219,7 +219,7 @@ sub make_schema
 {
 	my ($tables) = @_;
 	my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-	# (so that no symbol is taken from the extension's library instead)
+	# -Bsymbolic, so that no symbol is resolved from the extension's library
 	my $sources = join ' ', 'bench/execute.c', map { "src/$_.c" }
 	  qw(explain/plan_guard explain/plan_rounds explain/plan_run explain/plan_shape explain/plan_source explain/server_instr
 	  clock/progress clock/subtransaction core/reference core/stats);

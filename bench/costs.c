@@ -1,10 +1,10 @@
 /*
- * costs: what reading each clock costs in a loop that does nothing else.
+ * costs: the cost of reading each clock in a loop that does nothing else.
  *
- * Short batches of readings, those of all clocks in turn, so that what
- * disturbs the machine disturbs all of them, and the fastest are disturbed
- * least.  With --unrolled the readings are in groups of eight, with nothing
- * between them: what differs then is the loop's.
+ * Alternates short batches of readings of all clocks, so that a disturbance
+ * of the machine affects all clocks.  The fastest batches are disturbed least.
+ * With --unrolled, an iteration has eight readings in succession, so the
+ * difference is the cost of the loop.
  *
  * usage: costs [--unrolled] [SECONDS]
  * prints per clock: name, nanoseconds per reading as the mean of the fastest
@@ -108,7 +108,7 @@ has_rdtscp(void)
 #define TSC_CLOCKS(X)
 #endif
 
-/* name, whether it is available, and the expression that reads it */
+/* The clocks: name, a condition that is true if it is available, expression that reads it. */
 #define CLOCKS(X) \
 	X(realtime, has(CLOCK_REALTIME), read_clock(CLOCK_REALTIME)) \
 	X(realtime_coarse, has(CLOCK_REALTIME_COARSE), read_clock(CLOCK_REALTIME_COARSE)) \
@@ -161,9 +161,9 @@ CLOCKS(DEFINE_LOOPS)
 typedef struct Clock
 {
 	const char *name;
-	uint64_t	(*loops[2]) (int readings); /* plain and unrolled */
-	int			readings;		/* in a batch */
-	double	   *ns;				/* per reading, by batch */
+	uint64_t	(*loops[2]) (int readings); /* plain loop, unrolled loop */
+	int			readings;		/* number of readings in a batch */
+	double	   *ns;				/* mean ns per reading of each batch */
 } Clock;
 
 static volatile uint64_t sink;
@@ -191,7 +191,7 @@ readings_for(uint64_t (*loop) (int))
 	{
 		double		ns = batch(loop, readings);
 
-		/* the fastest of a few, so that a disturbance does not matter */
+		/* use the fastest of a few batches, which is hardly disturbed */
 		for (int i = 0; i < 4; i++)
 		{
 			double		again = batch(loop, readings);

@@ -2,12 +2,12 @@
  * execute: one execution of a statement, for bench/explain.
  *
  * bench_execute() plans a statement and executes it once, with a level of instrumentation, and
- * discards the output. bench_apart() executes any statement (one that calls bench_execute() or
- * clock_explain()) at a random place in memory, so that all compared modes have the same
+ * discards the output. bench_apart() executes a statement that calls bench_execute() or
+ * clock_explain() at a random place in memory, so that all compared modes have the same
  * conditions. bench_keep_heap() makes malloc() keep its memory.
  *
- * The code that executes plans is the extension's own, compiled into this library.  The server
- * loads the library by CREATE FUNCTION ... LANGUAGE c, and cannot link it with the extension's.
+ * The extension's code that executes plans is compiled into this library, because a library that
+ * the server loads by CREATE FUNCTION ... LANGUAGE c cannot be linked with the extension's.
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@ PG_FUNCTION_INFO_V1(bench_keep_heap);
 /* Results of an execution besides its time. */
 typedef struct Figures
 {
-	double		calls;			/* of all nodes, if rows are counted */
+	double		calls;			/* calls of all nodes, if rows are counted */
 	double		root_ms;		/* time of the root's timer, if there is one */
 } Figures;
 
@@ -69,9 +69,9 @@ cpu_ms(void)
 }
 
 /*
- * bench_execute(statement, mode, allow_writes), with the modes of clock_query_overhead; or "whole",
- * which is plain but measures from before ExecutorStart() until after ExecutorEnd(), like EXPLAIN's
- * "Execution Time".  The CPU time is always measured so.
+ * bench_execute(statement, mode, allow_writes) executes a statement in a mode of
+ * clock_query_overhead, or in mode "whole": a plain execution, timed from before ExecutorStart()
+ * until after ExecutorEnd(), like EXPLAIN's "Execution Time".  The CPU time always has that range.
  */
 Datum
 bench_execute(PG_FUNCTION_ARGS)
@@ -136,8 +136,9 @@ execute_statement(void *arg)
 }
 
 /*
- * bench_apart(statement, move): returns the statement's only value, which is JSON, with the
- * statement's time and page faults.  With "move", executes it at a random place.
+ * bench_apart(statement, move) returns the statement's only value, a JSON object, and adds the
+ * statement's time and page faults to it.  If "move" is true, executes it at a random place in
+ * memory.
  */
 Datum
 bench_apart(PG_FUNCTION_ARGS)
@@ -162,8 +163,8 @@ bench_apart(PG_FUNCTION_ARGS)
 }
 
 /*
- * Memory freed at the end of the heap is not returned to the system, and malloc() does not use
- * mmap().  So after the first executions there are no page faults, in any of the compared modes.
+ * Keeps malloc() from returning memory to the system and from using mmap().  So after the first
+ * executions, no mode has page faults.
  */
 Datum
 bench_keep_heap(PG_FUNCTION_ARGS)

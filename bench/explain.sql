@@ -1,4 +1,4 @@
--- Queries of bench/explain: tables, and queries of every plan shape.
+-- Tables and queries of bench/explain: queries of every plan shape.
 --
 -- The lines before the first query are a script that creates the tables in the schema
 -- clocktiming_bench.  Together they fit into shared_buffers of 128 MB.  Each is smaller than a
@@ -10,10 +10,10 @@
 --   -- shape: nodes that its plan must have, as in EXPLAIN's JSON: Node Type, possibly after a number
 --      of such nodes, and conditions in braces
 --   -- set: settings, in addition to those of all queries
---   -- alone, node, colon, query: the node's subtree as a query of its own
+--   -- alone, node, colon, query: a separate query that executes only the node's subtree
 --   -- writes: rolled back, then vacuumed;  -- parallel: judged separately
---   -- group: selects this query and those that follow it
---   -- outside: part of the time is in no node (triggers that fire at the end)
+--   -- group: name of the group of this query and the queries after it
+--   -- outside: some of the time is outside of all nodes (triggers that fire at the end)
 
 CREATE TABLE fact (id integer, dim integer, day integer, val integer, note text)
 	WITH (autovacuum_enabled = off);
@@ -72,7 +72,7 @@ CREATE TRIGGER after_insert AFTER INSERT ON target
 CREATE FUNCTION squares(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 4 AS
 	'BEGIN FOR i IN 1..n LOOP RETURN NEXT i * i; END LOOP; END';
 
--- :directory is one that the server may write to
+-- :directory is a directory that the server may write to
 \set file :directory '/clocktiming-foreign.csv'
 COPY (SELECT id, val, note FROM fact WHERE id <= 100000) TO :'file' (FORMAT csv);
 CREATE EXTENSION file_fdw;
@@ -102,7 +102,7 @@ CREATE FUNCTION half_read(n integer) RETURNS integer LANGUAGE plpgsql AS
 	'DECLARE c CURSOR FOR SELECT id FROM dim WHERE id > n; x integer;
 	 BEGIN OPEN c; FOR i IN 1..20 LOOP FETCH c INTO x; END LOOP; CLOSE c; RETURN x; END';
 
--- this very server
+-- foreign tables on the same server
 CREATE EXTENSION postgres_fdw;
 SELECT format('CREATE SERVER loopback_%s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L, async_capable %L)',
 		i, split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database(), CASE WHEN i > 0 THEN 'on' ELSE 'off' END)

@@ -24,8 +24,8 @@ typedef struct Mode
 {
 	const char *name;
 	int			instrument_options;
-	bool		wrapped;		/* by clocktiming's wrappers */
-	int			sampling;		/* 0: calls are counted, 1: every call is timed */
+	bool		wrapped;		/* clocktiming wraps the nodes' functions */
+	int			sampling;		/* 0: only counts calls; 1: times every call */
 	bool		by_counter;		/* by the processor's counter, else by the
 								 * system clock */
 } Mode;
@@ -42,9 +42,9 @@ static const Mode modes[] = {
 typedef struct Execution
 {
 	const Mode *mode;
-	bool		measured;		/* false: it only fills caches */
+	bool		measured;		/* false: the execution only fills caches */
 	SampledRun	run;
-	int64		calls;			/* of all nodes, if "wrapped" */
+	int64		calls;			/* calls of all nodes, if "wrapped" */
 } Execution;
 
 static void
@@ -108,7 +108,7 @@ bench_instructions(PG_FUNCTION_ARGS)
 		.sampling = execution.mode->sampling, .only_node = -1, .max_overhead = MAX_OVERHEAD_DEFAULT
 	};
 
-	/* Keeps clocktiming from choosing the clock by what the machine offers. */
+	/* Prevents clocktiming from choosing the clock itself. */
 	timing_clock_hold();
 	timing_by_counter = execution.mode->by_counter;
 	(void) plan_run(plan_query(statement, NULL, false), &observer);

@@ -1,7 +1,6 @@
 /*
- * neighbour: a process that uses as much as possible of a processor and of its caches, for
- * bench/busy.  In a session of its own, because Linux shares processors out among sessions.  Ends
- * by itself after the number of seconds that is its argument.
+ * neighbour SECONDS: uses as much as possible of a processor and of its caches, for bench/busy.
+ * Creates its own session, because Linux divides the processors among sessions (autogroups).
  */
 #include <stdlib.h>
 #include <unistd.h>

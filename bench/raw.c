@@ -1,8 +1,8 @@
 /*
- * raw: the cost of back-to-back readings of a clock that are only stored; the lower bound for any
- * loop that samples the clock.
+ * raw: measures the cost of back-to-back readings of a clock that are only stored.  It is the lower
+ * bound for any loop that samples the clock.
  *
- * usage: raw (system | rdtscp | rdtsc) SECONDS prints nanoseconds per reading, by the wall clock.
+ * usage: raw (system | rdtscp | rdtsc) SECONDS.  Prints nanoseconds per reading, by the wall clock.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/* small enough to stay in the first-level cache */
+/* Number of readings that are stored, small enough to stay in the first-level cache. */
 #define READINGS 1024
 
 static uint64_t buffer[READINGS];
@@ -69,7 +69,7 @@ main(int argc, char **argv)
 	start = wall_ns();
 	do
 	{
-		/* 64 blocks, so that the check of the time costs nothing */
+		/* checks the time only after 64 blocks, so that the cost of the check is negligible */
 		for (int i = 0; i < 64; i++)
 			batch();
 		batches += 64;
