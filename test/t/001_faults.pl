@@ -1,5 +1,5 @@
 
-# A faulty clock: the findings of a run must match the injected faults one for one.
+# Injects faults into the clock. A run must find each fault exactly once, and nothing else.
 
 use strict;
 use warnings;
@@ -12,7 +12,7 @@ use Time::HiRes qw(time);
 use ClockSession;
 use ClockShim;
 
-# Fields of the control file; see fake_clock.c.
+# Fields of the control file, which fake_clock.c describes.
 my @schedule = qw(generation pid kind first every times size unused);
 my @counts = qw(seen calls faults repeats true_repeats backward_steps
   backward_max gaps hidden);
@@ -37,7 +37,7 @@ sub read_counts
 	return \%words;
 }
 
-# Makes the next call of this process and those after it follow the schedule.
+# Injects faults into the calls of a process, from its next call on, by the schedule.
 sub arm
 {
 	my ($pid, $kind, %fault) = @_;
@@ -47,7 +47,7 @@ sub arm
 	return;
 }
 
-# The same, with faults as often as necessary.
+# Stops injecting faults.
 sub disarm
 {
 	arm(0, 'nothing');
@@ -72,16 +72,16 @@ sub summary_of
 	return "SELECT * FROM clock_summary('$source', $duration)";
 }
 
-# Measures under a fault. Returns the summary, the warnings, and the faults that the shim has
-# injected.
+# Measures while faults are injected. Returns the summary, the warnings, and the number of faults
+# that the shim has injected.
 sub measure
 {
 	my ($source, $duration, $kind, %fault) = @_;
 
 	my ($row, $warnings, $done);
 
-	# If other processes have most of the CPU, the schedule takes longer than the run; so the run is
-	# repeated with twice the duration.
+	# Double the duration until the run is longer than the schedule, which takes longer if other
+	# processes use the CPU.
 	for (; $duration < 60; $duration *= 2)
 	{
 		arm($session->pid, $kind, %fault);
@@ -110,7 +110,7 @@ sub no_finding
 	return;
 }
 
-# Without a fault
+# No fault is injected.
 {
 	my ($row, $warnings) = $session->row(summary_of('system', 0.5));
 	no_finding($row, $warnings, 'shim loaded, but disarmed');
@@ -122,8 +122,9 @@ sub no_finding
 		'the shim sees all readings');
 }
 
-# One backward step or many, alone or in succession: in the probe for the granularity, in the
-# brackets after it (from call 1026 on), and in the hot loop.
+# Backward steps: one or many, single or in succession. They are injected while the granularity is
+# determined, while the clock is compared with the reference clock (from call 1026 on), and in the
+# measuring loop.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 10000 ],
 	[ 'in the probe', first => 50, every => 10, times => 50, size => 10000 ],
@@ -210,8 +211,8 @@ foreach my $first (2, 100, 50000)
 	is($row->{warps}, 0, "$what: no warp");
 }
 
-# The clock jumps ahead. Readings before the hot loop are not compared with the reference clock, so
-# the jumps begin later.
+# The clock jumps ahead. The jumps begin in the measuring loop, because earlier readings are not
+# compared with the reference clock.
 foreach my $fault (
 	[ 'one', first => 50000, every => 1, times => 1, size => 5000 ],
 	[ 'one in a block', first => 30000, every => 20000, times => 30, size => 5000 ],
@@ -221,8 +222,8 @@ foreach my $fault (
 	my $what = "jump, $name";
 	my ($row, $warnings, $done);
 
-	# If the process loses the CPU while the clocks are compared, a jump of 5 us cannot be proven.
-	# That does not happen each time.
+	# A jump of 5 us cannot be proven if the process loses the CPU while the clocks are compared, so
+	# several attempts are made.
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump', %fault);
@@ -230,7 +231,7 @@ foreach my $fault (
 	}
 	cmp_ok($row->{warps}, '>=', $fault{times}, "$what: each was found");
 
-	# a long interruption may leave a jump of 1 us, which the sum shows
+	# after a long interruption, the comparison may be off by a jump of 1 us, which the sum shows
 	cmp_ok($row->{warps}, '<=', $fault{times} + $done->{gaps},
 		"$what: and no others");
 	cmp_ok(abs($row->{warp_max_ns} - $fault{size}),
@@ -249,13 +250,13 @@ foreach my $fault (
 		"$what: no other warning");
 }
 
-# Several jumps within a block. Their sum is certain, and so is their number unless the process
-# loses the CPU in that block.
+# Several jumps within a block of readings. The run must find their sum, and also their number unless
+# the process loses the CPU in that block.
 {
 	my $what = 'jump, several in a block';
 	my ($row, $warnings, $done);
 
-	# in one of ten attempts the process keeps the CPU
+	# in at least one of ten attempts the process keeps the CPU
 	foreach (1 .. 10)
 	{
 		($row, $warnings, $done) = measure('system', 0.1, 'jump',
@@ -270,8 +271,8 @@ foreach my $fault (
 	  . " $row->{warp_max_ns} ns";
 }
 
-# The clock runs 0.1 % fast. NTP steers the system clock against the reference clock, so a run
-# without a fault is the comparison.
+# The clock runs 0.1 % fast. The run is compared with one without a fault, because NTP changes the
+# system clock's rate relative to the reference clock.
 {
 	my $correct = $session->row(summary_of('system', 0.5));
 	my ($row, $warnings, $done) =
@@ -292,7 +293,7 @@ foreach my $fault (
 		'fast: no other warning');
 }
 
-# The server's own timing shows the faults as well, if it reads this clock.
+# The faults also affect the server's own timing, if the server reads this clock.
 $session->query(
 	q{SELECT set_config('timing_clock_source', 'system', false)
 		FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -306,8 +307,8 @@ foreach my $kind ('back', 'back_once')
 		"$kind: warning of instr_time");
 }
 
-# A survey finds the same faults. It ignores faults while it measures the cost, so the faults begin
-# later, after 400 batches of 40 to 80 us.
+# clock_survey finds the same faults. It first measures the cost and ignores faults meanwhile, so
+# the faults begin after 400 batches of 40 to 80 us.
 foreach my $fault (
 	[ 'back', times => 40, size => 5000, backward_steps => 40 ],
 	[ 'back_once', times => 40, size => 5000, backward_steps => 40 ],
@@ -319,8 +320,8 @@ foreach my $fault (
 	my %expected = map { $_ => $fault{$_} || 0 } qw(backward_steps warps fails);
 	my ($row, $done, $found);
 
-	# Runs until the schedule is done. A jump cannot be proven if the process has lost the CPU,
-	# which does not happen each time.
+	# Repeats the survey until all faults of the schedule occur within it. Also repeats it if a jump
+	# could not be proven, because the process lost the CPU.
 	for (my ($duration, $tries) = (0.5, 0); $duration < 60 && $tries < 10;)
 	{
 		arm($session->pid, $kind, first => 3000000, every => 20000, %fault);
@@ -328,7 +329,7 @@ foreach my $fault (
 		$done = read_counts();
 		disarm();
 
-		# if the process lost the CPU meanwhile, the jump goes to the correct time
+		# if the process loses the CPU while the clock stands still, the end of the stall appears as a jump
 		$row->{warps} = 0
 		  if $kind eq 'still' && $row->{warps} <= $done->{hidden};
 		$found = { map { $_ => $row->{$_} } keys %expected };
@@ -349,8 +350,8 @@ foreach my $fault (
 		'0 0 0 0 t', 'survey: no finding without a fault');
 }
 
-# The TSC and the reference clock are not affected, also while the TSC is calibrated. Each needs a
-# session of its own.
+# Faults of the system clock do not affect runs of the TSC and the reference clock, nor the
+# calibration of the TSC. Each run has its own session, because a session calibrates only once.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -371,7 +372,7 @@ SKIP:
 			my ($row, $warnings) = $session->row(summary_of($source, 0.1));
 			no_finding($row, $warnings, "$source, $kind");
 
-			# proves that this test can fail
+			# proves that the faults are injected in this session
 			$warnings = $session->query(
 				"SELECT count(*) FROM clock_summary('system', 0.1)")->{err};
 			like($warnings, qr/^WARNING:  clock source "system"/,
@@ -381,8 +382,8 @@ SKIP:
 	}
 }
 
-# A clock that returns random times can advance by any step. No loop may wait for a step of a
-# certain size, and every call can be cancelled.
+# A clock that returns random times can advance by any step. So no loop may wait for a step of a
+# certain size, and every call must be cancellable.
 foreach my $size (1e6, 1e9, 1e15, 4e18)
 {
 	foreach my $call (
@@ -420,7 +421,7 @@ foreach my $size (1e6, 1e9, 1e15, 4e18)
 	like($warnings, qr/went backwards/, 'random times: warning');
 }
 
-# The clock is correct again.
+# Without faults, the clock is correct again.
 no_finding($session->row(summary_of('system', 0.3)), 'after all faults');
 $session->quit;
 $node->stop;

@@ -57,7 +57,7 @@ foreach my $call (@calls)
 	$session->can_measure($what);
 }
 
-# Calibration of the TSC takes 50 ms. It is the first action of a new session that needs it.
+# A session calibrates the TSC when it first needs it, which takes 50 ms. Interrupts a calibration.
 SKIP:
 {
 	skip 'no time-stamp counter here', 1 unless $tsc;
@@ -73,8 +73,8 @@ SKIP:
 		is($result->{state}, '57014', $what);
 		ClockSession::ended_in_time($result, $what, 0.02);
 
-		# The calibration itself was interrupted, not a later step: it is still to be done, and
-		# takes at least 50 ms.
+		# Proves that the calibration was interrupted, not a later step: the next statement has to
+		# calibrate, which takes at least 50 ms.
 		$result = $fresh->query('SELECT count(*) > 0 FROM clock_sources');
 		is($result->{out}, 't', "$what: the session can calibrate again");
 		cmp_ok($result->{seconds}, '>=', 0.045, "$what: and has to");

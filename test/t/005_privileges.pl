@@ -1,5 +1,5 @@
 
-# Privileges for measuring, and objects of other users with the same names.
+# Privileges for measuring; and objects that other users create with the names that clocktiming uses.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 $node->start;
 
-# The extension is in a schema of its own, so that search_path matters.
+# Installs the extension in its own schema, so that search_path matters.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA timing;
@@ -76,7 +76,7 @@ foreach my $from (@measuring)
 	like($result->{err}, qr/^ERROR:  permission denied for /,
 		"message: $from");
 
-	# the default duration would be long
+	# with its default duration it would take long
 	next if $from eq 'clock_measure()';
 	$result = $monitor->query("SELECT count(*) > 0 FROM $from");
 	is("$result->{state} $result->{out}",
@@ -92,7 +92,7 @@ foreach my $from (@free)
 			'00000 t', "$role->[0] may: $from");
 	}
 }
-# Single functions can be granted, with those that they call.
+# A single function can be granted, together with the functions that it calls.
 foreach my $grant ([ 'clock_advice(0.1)', 'internal_clock_findings' ], [ 'clock_report(0.1)', 'clock_measure', 'internal_clock_report_parts' ],
 	[ 'clock_impact(0.1)', 'internal_clock_impact', 'internal_clock_timing_costs' ])
 {
@@ -114,8 +114,8 @@ is( $alice->query(
 	'42501',
 	'nor is a view of a view a way to the sources');
 
-# Objects with the name of everything that a function body or a view refers to, in a schema before
-# all others, including pg_catalog.
+# Creates a trap for each name in function bodies and views: an object of this name in a schema that
+# precedes all others in search_path, including pg_catalog.
 $node->safe_psql(
 	'postgres', q{
 	CREATE SCHEMA evil AUTHORIZATION regress_alice;
@@ -146,8 +146,8 @@ $node->safe_psql(
 	CREATE DOMAIN evil.text AS int;
 	CREATE DOMAIN evil.numeric AS int});
 
-# The results must not change. The queries here qualify all names, so only names in function bodies
-# and views could refer to other objects.
+# The traps must not change results. The test's queries qualify all names, so only names in function
+# bodies and views could refer to the traps.
 my @stable = (
 	'SELECT source, available, clock, description FROM timing.clock_sources',
 	q{SELECT name, value FROM timing.clock_platform WHERE name OPERATOR(pg_catalog.~) '^(processor|hypervisor|tsc|rdtscp|invariant_tsc|tsc_adjust|server_version)$'},
@@ -188,15 +188,15 @@ foreach my $call (
 		'00000 t', "under a malicious search_path: $call");
 }
 
-# proves that the traps work, so that this test can fail
+# Proves that the traps work, so that this test can fail.
 is($monitor->query(q{SELECT 'a'::pg_catalog.text = 'b'::pg_catalog.text})->{state},
 	'P0001', 'there is a trap');
 is($monitor->query('SELECT * FROM clock_sources()')->{state},
 	'P0001', 'and another one');
 
-# A user who may create objects in the extension's schema may have created some before: operators
-# for types without one in pg_catalog, and functions with clocktiming's names that have only the
-# arguments without defaults.
+# Before CREATE EXTENSION, a user may have created objects in its schema. These are operators for
+# types that have none in pg_catalog, and functions with clocktiming's names and only the mandatory
+# arguments.
 $node->safe_psql('postgres', 'CREATE DATABASE crowded');
 $node->safe_psql(
 	'crowded', q{
@@ -250,7 +250,7 @@ like($node->safe_psql('crowded', "CREATE VIEW home.shown AS SELECT 1 OPERATOR(ho
 my $script = $node->safe_psql('crowded', q{
 	SELECT pg_read_file(setting || '/extension/clocktiming--' || default_version || '.sql')
 	FROM pg_config c, pg_available_extensions e WHERE c.name = 'SHAREDIR' AND e.name = 'clocktiming'});
-# Functions whose body is a string set a search_path of their own.
+# Ignore functions whose body is a string: they set their own search_path.
 $script =~ s/^LANGUAGE (?:plpg)?sql [^;\$]*SET search_path = pg_catalog, pg_temp\b[^;\$]*AS (\$\w*\$).*?^\g{-1};//gms;
 unlike($script, qr/^LANGUAGE plpgsql/m, 'all of PL/pgSQL has that search_path');
 $script =~ s/--.*$|E?'(?:[^']|'')*'|COMMENT ON [^']*//gm;

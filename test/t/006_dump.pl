@@ -89,7 +89,7 @@ sub same
 		"$what: $_->[0]")
 	  foreach @facts;
 
-	# restored values are usable
+	# functions accept the restored values
 	is( $node->safe_psql(
 			$database,
 			q{SELECT (clock_summary(clock_merge(s))).readings = sum(v.readings) FROM one, clock_summary(s) AS v
@@ -125,7 +125,7 @@ $node->command_ok(
 	'pg_restore');
 same('custom', 'pg_dump -Fc and pg_restore');
 
-# COPY BINARY, with one encoding and between two.
+# COPY BINARY, within one encoding and between two.
 $node->safe_psql('copied',
 	'CREATE EXTENSION clocktiming; CREATE TABLE one (id int, s clock_sample)');
 foreach my $encoding ('UTF8', 'LATIN1')
@@ -142,9 +142,8 @@ foreach my $encoding ('UTF8', 'LATIN1')
 isnt(-s "$tempdir/one.UTF8", -s "$tempdir/one.LATIN1",
 	'the encodings differ');
 
-# A value of version 1 in the format of COPY BINARY, which must remain readable.
-# test/sql/samples.sql has its text. The file is made of its bytes here: a header, a row of one
-# field, a trailer.
+# A sample of format version 1 in the format of COPY BINARY, which must remain readable. The file has
+# a header, a row with one field, and a trailer. test/sql/samples.sql has the same sample as text.
 my $version_1 = pack 'H*',
   '010000000672647473637000000014524454534350202271756f74656422205c2075'
   . '730002ef2a8bd3ce193fb999999999999a41e35f1a460000003fd89d8b1646432140'
@@ -197,8 +196,8 @@ foreach (
 	like($err, $message, "$what: refused");
 }
 
-# Random changes of both forms: each is refused or results in a usable value, and the server does
-# not crash. The seed is constant.
+# Changes text and binary samples randomly, with a constant seed. Each input must be rejected or give
+# a usable value, and the server must not crash.
 my $seed = 4711;
 
 sub random_below
@@ -270,7 +269,7 @@ cmp_ok($text{'22P02'}, '>', 1000, 'most texts were refused');
 is_deeply([ grep { /^XX|^53|^changed/ } keys %text ], [], 'no text did harm');
 note explain \%text;
 
-# Only COPY calls the receive function: one file per value.
+# Binary values: only COPY calls the receive function, so each value has a file.
 my %binary;
 foreach my $n (1 .. 200)
 {
@@ -292,7 +291,7 @@ cmp_ok($binary{refused}, '>', 60, 'most binary values were refused');
 is($node->safe_psql('postgres', 'SELECT pg_postmaster_start_time() < now()'), 't', 'the server lives');
 unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no server process has crashed');
 
-# The dump has CREATE EXTENSION, not the extension's objects.
+# A dump has CREATE EXTENSION, and no objects of the extension.
 unlike(slurp_file("$tempdir/plain.sql"),
 	qr/CREATE (FUNCTION|TYPE|VIEW|AGGREGATE)/,
 	'no member of the extension in the dump');

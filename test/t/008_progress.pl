@@ -1,5 +1,5 @@
 
-# Reports of progress, and memory use of runs.
+# Progress reports and memory use of runs.
 
 use strict;
 use warnings;
@@ -23,8 +23,8 @@ my @sources = split /\n/,
 	q{SELECT source FROM clock_sources WHERE available
 		AND source IN ('system', 'rdtscp', 'rdtsc', 'instr_time', 'gettimeofday', 'realtime_coarse')})->{out};
 
-# A report every 100 ms of CPU time: two in half a second, unless other processes have the CPU for
-# nearly all of it. That does not happen each time.
+# With a report every 100 ms, half a second has at least two reports. Several attempts are made,
+# because other processes may use the CPU for nearly all of that time.
 foreach my $source (@sources)
 {
 	my $notice =
@@ -66,8 +66,8 @@ foreach my $source (@sources)
 	is($result->{err}, '', "$source: none in so short a time by default");
 }
 
-# clock_report() executes several runs, each with its own reports. A process that waits for the CPU
-# may miss the reports of a run, but not each time.
+# clock_report() executes several runs, each with its own reports. Several attempts are made, because
+# a process that waits for the CPU may miss the reports of a run.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my @reported = grep { /^(?:system|rdtscp?)\z/ } @sources;
 my $reports = '';
@@ -79,10 +79,10 @@ for (1 .. 10)
 like($reports, qr/NOTICE:  progress: $_: /, "clock_report: $_") foreach @reported;
 $session->query('SET clocktiming.progress_interval = 0');
 
-# Memory in use by the session, between two statements and within one
+# Memory of the session, between statements and within a statement
 my $megabyte = 1024 * 1024;
 
-# Each run takes 20 ms to measure the cost of a reading. A run must keep less than half a kilobyte.
+# Number of runs per source. Each run takes 20 ms, and may leave less than half a kilobyte allocated.
 my $per_source = 25;
 my $allowed = 512 * $per_source;
 foreach my $source (@sources)
@@ -114,8 +114,8 @@ foreach my $source (@sources)
 	cmp_ok($grown, '<', $allowed, "$source: memory after many statements");
 }
 
-# During a statement, the memory may not grow beyond what one run needs. The backend logs its memory
-# contexts on request.
+# During a statement, the memory may not exceed that of one run. To check this, the backend logs its
+# memory contexts.
 sub logged_total
 {
 	my $pid = $session->pid;
@@ -132,8 +132,8 @@ sub logged_total
 	die 'no memory contexts in the log';
 }
 
-# Returns the number of bytes by which the backend has grown after some seconds of a statement that
-# would not end by itself.
+# Starts a statement that would not end by itself. Returns the number of bytes by which the backend
+# has grown after some seconds.
 sub grown_while
 {
 	my ($sql, $seconds) = @_;

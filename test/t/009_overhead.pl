@@ -1,6 +1,6 @@
 
-# Measuring queries: the session is unchanged afterwards, however the measurement ends, and nobody
-# can see or change more than without it.
+# Measuring queries: the session is unchanged afterwards, however the measurement ends, and no user
+# can read or change more than by executing the query.
 
 use strict;
 use warnings;
@@ -32,13 +32,13 @@ $node->safe_psql(
 	CREATE TRIGGER note AFTER INSERT ON secret FOR EACH ROW EXECUTE FUNCTION note();
 });
 
-# All state that a measurement changes temporarily.
+# Queries for all state that a measurement changes temporarily.
 my $state = $ClockSession::state . q{
 	SELECT to_regclass('pg_temp.clock_overhead_rows') IS NULL;
 	SELECT count(*) FROM secret};
 my $session = ClockSession->new($node);
 my $killer = ClockSession->new($node);
-# both libraries define settings
+# loads both libraries, because each adds settings to the session's state
 $session->query('SELECT count(*) FROM clock_sources; DO $$BEGIN END$$');
 my $before = $session->query($state)->{out};
 like($before, qr/\noff\nt\n0\nt\n100$/, 'the state before');
@@ -66,7 +66,7 @@ foreach my $statement (sort keys %long)
 	is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 	$session->gives($state, $before, "$what: nothing is left behind then, either");
 
-	# in a subtransaction; the transaction continues
+	# an error in a subtransaction, after which the transaction continues
 	$session->query('BEGIN');
 	$session->query('INSERT INTO log VALUES (7)');
 	$session->query('SAVEPOINT s');
@@ -145,7 +145,7 @@ is($watcher->query(q{SELECT clock_query_overhead('SELECT * FROM secret', 0.05)})
 	'but reads no table that is not for it');
 is($watcher->query(q{SELECT clock_query_overhead('INSERT INTO shared VALUES (1)', 0.05, true)})->{state}, '42501',
 	'nor writes to one');
-# 10 rows of 100 pass: 10 + the end of the loop
+# The node returns 10 of 100 rows: 10 calls, and one at the end.
 is($watcher->query(q{SELECT DISTINCT node_calls FROM clock_query_overhead('SELECT * FROM shared', 0.05)})->{out}, '11',
 	'row-level security is the caller\'s');
 $_->quit foreach ($watcher, $killer);

@@ -1,5 +1,5 @@
-# clock_report() and pg_test_timing of the same server: a parser written for the tool reads both
-# outputs. Only PostgreSQL 19 and later have the tool whose text the report imitates.
+# clock_report() has the format of pg_test_timing: a parser for pg_test_timing's output reads both.
+# The format is that of PostgreSQL 19, so the outputs are compared only from 19 on.
 use strict;
 use warnings;
 
@@ -7,7 +7,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Returns the kind of a line; stores the four numbers of a row in @$row.
+# Returns the kind of a line. Stores the four numbers of a table's row in @$row.
 sub kind
 {
 	my ($line, $row) = @_;
@@ -37,7 +37,7 @@ sub kind
 	return "unknown: \"$line\"";
 }
 
-# Returns the sequence of kinds, with the rows of a table as one, and the rows by table.
+# Returns the kinds of a report's lines, with successive rows as one, and the rows of each table.
 sub read_report
 {
 	my ($text) = @_;
@@ -70,7 +70,7 @@ if ($node->pg_version->major < 19)
 	exit;
 }
 
-# Returns the most frequent durations of both, by table; each is the limit of a bucket.
+# Returns, for each table, the upper limits of the most frequent bucket in both reports.
 sub commonest
 {
 	my ($tool_tables, $our_tables) = @_;
@@ -83,8 +83,8 @@ sub commonest
 
 sub alike { my ($ours, $theirs) = @{ $_[0] }; return $ours <= 2 * $theirs + 1 && $theirs <= 2 * $ours + 1; }
 
-# The two measure one after the other, and other processes may slow the processor down for one of
-# them. In one of five attempts both agree.
+# clock_report() and pg_test_timing measure one after the other, and other processes may slow down
+# one of them. They must agree in one of five attempts.
 my ($tool_kinds, $tool_tables, $our_kinds, $our_tables);
 foreach (1 .. 5)
 {
@@ -95,7 +95,7 @@ foreach (1 .. 5)
 }
 
 is_deeply([ grep { /unknown/ } @$tool_kinds ], [], 'the reader knows the tool');
-# Whether the cutoff leaves something out depends on the run.
+# Ignore "...", because it depends on the run whether rows are omitted.
 is_deeply([ grep { $_ ne 'dots' } map { $_ } @$our_kinds ],
 	[ grep { $_ ne 'dots' } @$tool_kinds ], 'our lines are of the same kinds in the same order')
   or diag("ours:\n@$our_kinds\ntool:\n@$tool_kinds");

@@ -1,6 +1,6 @@
 
-# clock_cpu_skew: an offset injected into one CPU's clock lies within the bounds, and no worker
-# outlives its call, however the call ends.
+# clock_cpu_skew: the bounds contain the offset that is injected into one CPU's clock, and the worker
+# ends with the call, however the call ends.
 
 use strict;
 use warnings;
@@ -52,7 +52,7 @@ my @cpus = cpus_of(affinity($$));
 plan skip_all => 'there is only one CPU' unless @cpus > 1;
 splice(@cpus, 4) if @cpus > 4;
 
-# Servers started from here on inherit the affinity.
+# Sets the CPUs on which servers run that are started later: they inherit the affinity.
 sub run_on
 {
 	system_log('taskset', '-c', '-p', join(',', @_), $$) == 0
@@ -81,7 +81,7 @@ sub set_offset
 	return;
 }
 
-# Makes the clock stand still at this reading on all CPUs.
+# Stops the clock at a reading on all CPUs.
 sub freeze
 {
 	my ($at) = @_;
@@ -148,8 +148,8 @@ sub wait_for
 	return 0;
 }
 
-# Sends a long statement, and waits until its worker works on another CPU than the first. Returns
-# the worker's pid.
+# Sends a long statement, and waits until its worker runs on a CPU other than the first. Returns the
+# worker's process id.
 sub send_and_wait
 {
 	my ($from, $seconds) = @_;
@@ -167,7 +167,7 @@ sub send_and_wait
 	return $pid;
 }
 
-# Checks that the state is as before.
+# Checks that no worker is left, and that the backend's CPU affinity is unchanged.
 sub all_is_well
 {
 	my ($what) = @_;
@@ -255,7 +255,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 			$warnings,
 			qr/^WARNING:  clock source "system" went backwards between CPUs\nDETAIL:  Warps: \d+, the largest of \d+ ns, between CPU $cpus[0] and \d+ of $#cpus others\.\n\z/,
 			"$ns ns on CPU $cpu: warning") if $found;
-		# other processes may have one of the CPUs, which makes a round trip long
+		# other processes may use one of the CPUs, which makes round trips long and the bounds wide
 		is($found, 1, "$ns ns on CPU $cpu: found") if abs($ns) >= 1000000000;
 	}
 }
@@ -265,7 +265,7 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	$session->send('SELECT * FROM clock_cpu_skew(duration => ' . 10 * $duration . ", source => 'system')");
 	wait_for('a worker', sub { workers($node) });
 
-	# repeats until the change is within the run; when both CPUs are available is not known
+	# Repeats until the change is within the run: the time when both CPUs are free is not known.
 	for (my $i = 1;
 		$killer->query('SELECT state FROM pg_stat_activity WHERE pid = ' . $session->pid)->{out} eq 'active';
 		$i++)
@@ -287,8 +287,8 @@ foreach my $cpu ($cpus[0], $cpus[-1])
 	all_is_well('an offset that changes');
 }
 
-# A clock that stands still for a while, twice: its readings meanwhile contain no information about
-# the offset, and must not appear as a change of it.
+# The clock stands still for a while, twice. Readings during that time say nothing about the offset,
+# and must not appear as a change of the offset.
 foreach my $ns (0, 1000000)
 {
 	my $what = "$ns ns, still for a while";
@@ -327,7 +327,7 @@ foreach my $ns (0, 1000000)
 	all_is_well($what);
 }
 
-# A clock that never advances, at 0 and elsewhere: the offset is unknown, which is no error.
+# The clock never advances, at the reading 0 or another. The offset is then NULL, and no error occurs.
 foreach my $at (0, 1000000007)
 {
 	my $what = "still at $at ns";
@@ -349,7 +349,7 @@ foreach my $at (0, 1000000007)
 	}
 	all_is_well($what);
 
-	# and there is no advice about it
+	# clock_check() works with such a clock, too
 	freeze($at);
 	is( $session->query(
 			q{SELECT ok FROM clock_check(0.2, max_cost_ns => 'infinity') WHERE check_name = 'skew'})->{state},
@@ -357,14 +357,14 @@ foreach my $at (0, 1000000007)
 	unfreeze();
 }
 
-# Timeouts between the start and the middle of the run, and cancel
+# Timeouts at several times from the start to the middle of the run, and a cancel
 foreach my $ms (1 .. 10, 15, 20, 30, 50, 100)
 {
 	my $what = "statement_timeout of $ms ms";
 
 	$session->query("SET statement_timeout = $ms");
 	my $result = $session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)});
-	# this may time out on a busy machine
+	# RESET itself may time out on a busy machine
 	1 while $session->query('RESET statement_timeout')->{state} eq '57014';
 	is($result->{state}, '57014', $what);
 	is($result->{err}, "ERROR:  canceling statement due to statement timeout\n",
@@ -385,7 +385,7 @@ foreach my $i (1 .. 5)
 	all_is_well('cancel');
 }
 
-# The call does not return before its worker has ended, however long that takes.
+# The call waits until its worker has ended, however long that takes.
 {
 	my $pid = send_and_wait($session, 600);
 
@@ -402,7 +402,7 @@ foreach my $i (1 .. 5)
 	all_is_well('a worker that takes its time');
 }
 
-# An error in a subtransaction; the transaction continues
+# An error in a subtransaction, after which the transaction continues
 {
 	$session->query('BEGIN; SAVEPOINT s; SET LOCAL statement_timeout = 50');
 	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 600)})->{state},
@@ -477,7 +477,7 @@ foreach my $i (1 .. 5)
 	my $pid = send_and_wait($session, 600);
 
 	$node->stop('fast');
-	# the worker is terminated as well, and may be first
+	# the server also terminates the worker, possibly before the session
 	like($session->result->{state}, qr/^(?:session ended|57000)\z/, 'the server is stopped');
 	ok(!status_of($pid), 'the server is stopped: no worker is left');
 	$session->quit;
@@ -486,7 +486,7 @@ foreach my $i (1 .. 5)
 		'no process has died');
 }
 
-# The backend is killed, and with it the server's other processes.
+# The backend is killed, after which the server ends all other processes.
 {
 	my $pid;
 
@@ -518,7 +518,7 @@ foreach my $i (1 .. 5)
 		'the postmaster is killed: nor is the backend');
 	$session->result;
 
-	# psql has ended, too
+	# psql has lost its connection and ended
 	eval { $session->quit };
 
 	# a server can start only after all processes of this one have ended
@@ -547,7 +547,7 @@ foreach my $i (1 .. 5)
 	$node->stop;
 }
 
-# The server may run on one CPU only, and needs no worker.
+# On a server that may use only one CPU, the function starts no worker.
 {
 	run_on($cpus[1]);
 	$node->start;

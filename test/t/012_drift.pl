@@ -1,5 +1,5 @@
 
-# A clock with a wrong rate: the drift found must be the injected one.
+# clock_drift and clock_monitor: the drift that they find must be the injected one.
 
 use strict;
 use warnings;
@@ -15,16 +15,16 @@ my $shim = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/drift_clock.so';
 plan skip_all => "no $shim: say by CLOCKTIMING_SHIM_DIR where it is"
   unless -f $shim;
 
-# On a loaded machine a process may wait for long. But none of the statements would end by itself
-# within this many seconds, or needs this much CPU time to end. On an idle machine the time should
-# be 10 ms.
+# Time in seconds within which an interrupted statement must end, and CPU time that it may use for
+# that. An idle machine needs 10 ms, but on a loaded machine a process may wait long. No statement
+# would end by itself within this time.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
 my $control = PostgreSQL::Test::Utils::tempdir() . '/drift_clock';
 
-# Makes CLOCK_MONOTONIC of this process run fast by ppm, be ahead by some ns, return some readings
-# late, and step ahead and stand still by some ns at intervals.
+# Sets the faults of CLOCK_MONOTONIC in a process: how fast it runs (ppm), its lead in ns, delays of
+# readings, and steps and stalls in ns that repeat at intervals.
 sub inject
 {
 	my ($pid, $ppm, $ahead, $delay, $every, $step, $still) = @_;
@@ -56,14 +56,14 @@ my $pid = $session->pid;
 my $tsc = $node->safe_psql('postgres',
 	q{SELECT available FROM clock_sources WHERE source = 'rdtsc'}) eq 't';
 
-# calibrate first
+# calibrates the TSC before the tests
 $session->query('SELECT count(*) FROM clock_sources');
 
 # Number of intervals at the first attempt, and of those that contain the truth.
 my ($intervals, $containing) = (0, 0);
 
-# Returns whether the interval of a drift contains the truth and excludes 0. It may contain 0 if the
-# truth is 0 or the interval may be wide.
+# Returns whether the confidence interval of a drift contains the truth and excludes 0. It may contain
+# 0 if the truth is 0 or $wide is true.
 sub is_right
 {
 	my ($row, $truth, $wide) = @_;
@@ -72,9 +72,9 @@ sub is_right
 	return $truth == 0 || $wide || abs($row->{drift_ppm}) > $row->{drift_margin_ppm};
 }
 
-# Repeats a measurement until it is right: its first value, a row, contains the truth, and the
-# second sub, if given, returns true for all values. A 95 % interval misses the truth in one of 20
-# cases, and a waiting process may see two steps as one. Neither happens five times in a row.
+# Repeats a measurement until it is right: the interval of its first value, a row, contains the truth,
+# and $also, if given, returns true for all values. Five attempts are enough, although a 95 % interval
+# misses the truth in one of 20 cases, and a waiting process may see two steps as one.
 sub measured
 {
 	my ($truth, $measure, $also, $wide) = @_;
@@ -91,8 +91,7 @@ sub measured
 	return wantarray ? @values : $values[0];
 }
 
-# Checks that the interval contains the truth and excludes 0, unless the truth is 0 or the interval
-# may be wide.
+# Checks what is_right() returns.
 sub contains
 {
 	my ($row, $truth, $what, $wide) = @_;
@@ -113,14 +112,14 @@ sub drift_of
 		"SELECT * FROM clock_drift('$source', $duration, '$reference')");
 }
 
-# The same, repeated until it is right.
+# Measures the drift, and repeats the measurement until it is right.
 sub right_drift_of
 {
 	my ($truth, @arguments) = @_;
 	return measured($truth, sub { return drift_of(@arguments); });
 }
 
-# The rates
+# Constant rates
 foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 {
 	my $duration = abs($ppm) == 1.5 ? 0.5 : 0.2;
@@ -138,7 +137,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	contains(scalar right_drift_of(0, 'monotonic_raw', 'kernel', $duration),
 		0, "a correct clock compared with one at $ppm ppm");
 
-	# with the wrong clock as reference, correct clocks drift
+	# if the faulty clock is the reference, correct clocks seem to drift by this rate
 	my $seen = (1 / (1 + $ppm / 1e6) - 1) * 1e6;
 	contains(scalar right_drift_of($seen, 'monotonic_raw', 'system', $duration),
 		$seen, "monotonic_raw against a reference at $ppm ppm");
@@ -158,7 +157,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 		'<', $short->{drift_margin_ppm}, 'more is known after a longer time');
 }
 
-# Wide brackets are ignored: their middle is early by half of the delay
+# Delayed readings are ignored: the middle of a long bracket is early by half of the delay
 {
 	my $delay = 20_000;
 
@@ -175,7 +174,7 @@ foreach my $ppm (200, -200, 50, 1.5, 0, 1000, 500000)
 	cmp_ok($row->{bracket_ns}, '<', $delay, 'nor is it in the median bracket');
 }
 
-# A rate can only be seen relative to other clocks
+# A drift is relative to a reference: clocks with the same rate do not drift, even if it is wrong
 if ($tsc)
 {
 	contains(scalar right_drift_of(0, 'rdtsc', 'rdtscp', 0.3), 0, 'rdtsc and rdtscp');
@@ -183,13 +182,13 @@ if ($tsc)
 contains(scalar right_drift_of(0, 'system', 'monotonic', 0.3),
 	0, 'two names of the clock that is wrong');
 
-# The monitor: lead and advance grow as injected
+# clock_monitor: lead and advance grow by the injected rate
 foreach my $ppm (200, -200)
 {
 	inject($pid, $ppm);
 	my (@rows, $edges);
 
-	# The bracket at the start is not known. It can be wide if the process loses the CPU then.
+	# Repeat: if the process loses the CPU at the start, the first bracket is wide, but it is not returned.
 	foreach (1 .. 5)
 	{
 		my $result = $session->query("SELECT * FROM clock_monitor('{system,monotonic_raw}', 0.6, 0.2)");
@@ -201,7 +200,7 @@ foreach my $ppm (200, -200)
 			my ($elapsed, $source, $advance, $against, $bracket) = split /\|/;
 			my $truth = $source eq 'system' ? $advance * $ppm / 1e6 / (1 + $ppm / 1e6) * 1000 : 0;
 
-			# half of both brackets
+			# allow half of the bracket at the start and half of this one
 			push @rows, { off => abs($against - $truth), allowed => 0.001 + $bracket / 1000 + 1,
 				what => "monitor at $ppm ppm: $source after $elapsed s leads by $against us" };
 			$edges++ if $source eq 'system';
@@ -219,8 +218,8 @@ sub is_active
 	return $killer->query("SELECT state FROM pg_stat_activity WHERE pid = $pid")->{out} eq 'active';
 }
 
-# A jump within a run is not part of the rate, but is reported. Between two observations must pass
-# less time than its size, hence 0.3 s backwards. -3 s is before the run's start.
+# A jump within a run is reported, and is not part of the rate. A backward jump must be larger than the
+# time between two observations, hence 0.3 s. After a jump of -3 s, the clock is before the run's start.
 foreach my $case (
 	[ 2_000_000, 'system', 'kernel' ],
 	[ 10_000_000_000, 'system', 'kernel' ],
@@ -232,7 +231,7 @@ foreach my $case (
 	my ($step, $source, $reference) = @$case;
 	my $what = $reference eq 'system' ? "a reference's step of $step ns" : "a step of $step ns";
 
-	# with the wrong clock as reference, the sign changes
+	# if the faulty clock is the reference, the sign changes
 	my $seen = $reference eq 'system' ? -$step : $step;
 	my $kind = $seen > 0 ? 'warp' : $reference eq 'system' ? 'lag' : 'backward';
 	my %counts = (backward => 'backward_steps', warp => 'warps', lag => 'lags');
@@ -277,9 +276,9 @@ foreach my $case (
 	like($said, qr/^$warnings{$kind}$hint\z/, "$what: warning");
 }
 
-# A clock that steps repeatedly has the rate that it has between the steps. A step backwards is
-# reported as such or as a lag, depending on the time between two observations. A step while the
-# process waits may be added to the next one.
+# A clock that steps repeatedly: the reported rate is that between the steps. A backward step is
+# reported as a backward step or as a lag, depending on the time between two observations. If the
+# process waits, two steps may be reported as one.
 foreach my $case (
 	[ 1, -1_000_000, 0 ], [ 1, 1_000_000, 200 ], [ 3, -1_000_000, 200 ],
 	[ 1, -200_000, 0 ], [ 1, 200_000, 0 ])
@@ -332,7 +331,7 @@ foreach my $still (3_000_000, 100_000_000)
 	like($said, qr/^WARNING:  clock source "system" fell behind the reference clock\nDETAIL:  Lags: $row->{lags}, /, "$what: warning");
 }
 
-# Clocks that stand still or go backwards, as source and as reference
+# Clocks that stand still or go backwards all the time, as source and as reference
 foreach my $ppm (-1e6, -3e6)
 {
 	my $what = $ppm == -1e6 ? 'stands still' : 'goes backwards';
@@ -347,7 +346,7 @@ foreach my $ppm (-1e6, -3e6)
 		"a clock that $what: warning")
 	  if $ppm < -1e6;
 
-	# this may appear as a jump if the process hardly gets the CPU
+	# several attempts, because the fault may appear as a jump if the process hardly gets the CPU
 	foreach (1 .. 5)
 	{
 		($row, $said) = drift_of('monotonic_raw', 'system', 0.2);
@@ -365,7 +364,8 @@ foreach my $ppm (-1e6, -3e6)
 	cmp_ok(time - $start, '<', 60, "a clock that $what: nothing goes on for ever");
 }
 
-# If 95 % of the intervals at the first attempt contain the truth, then 80 % of 40 and more do.
+# If an interval contains the truth with a probability of 95 %, at least 80 % of 40 and more first
+# attempts do.
 cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
 inject(0, 0);
 

@@ -1,5 +1,5 @@
 
-# Advice and checks: every fault of a clock is reported, and a correct clock is not.
+# clock_advice and clock_check report every fault of a clock, and no fault of a correct clock.
 
 use strict;
 use warnings;
@@ -33,8 +33,8 @@ sub start
 	return $node;
 }
 
-# Returns the checks that clock_check() fails, as one text. Half a second contains some 50 faults
-# even if other processes have most of the CPU.
+# Returns the names of the checks that fail in clock_check(), as one text. Half a second contains
+# some 50 faults, even if other processes use most of the CPU.
 sub failed
 {
 	my ($session, $arguments) = @_;
@@ -60,8 +60,8 @@ sub figure
 	return undef;
 }
 
-# Runs clock_advice() once and checks what holds of all its rows.  Returns the rows by check, the
-# lines of each text joined.  $fault is the check that the injected fault concerns, if there is a fault.
+# Calls clock_advice() once, and checks the properties of all its rows.  Returns the rows by check, with
+# the lines of each text joined.  $fault is the check that must fail, if a fault is injected.
 sub advice
 {
 	my ($session, $what, $fault) = @_;
@@ -87,9 +87,8 @@ sub advice
 	is($ranks[0], $ranks[1], "$what: which is that of the worst check");
 	is_deeply([ @ranks[ 1 .. $#ranks ] ], [ sort { $b <=> $a } @ranks[ 1 .. $#ranks ] ], "$what: worst first");
 
-	# clock_check() measures again, so only the injected fault must be found again. For other
-	# warnings of clock_advice(), the threshold of clock_check() is raised to the figure of the
-	# warning.
+	# clock_check() measures again, and must only find the injected fault again. For each other
+	# warning of clock_advice(), the threshold of clock_check() is set to the figure in the warning.
 	my %threshold = map { split /\|/ } split /\n/,
 	  $session->query(q{SELECT check_name, threshold FROM clock_check(0.1) WHERE threshold IS NOT NULL})->{out};
 	%failed = map { $_ => 1 } split /,/, failed($session, '0.5');
@@ -98,7 +97,7 @@ sub advice
 	{
 		my $finding = $rows{$check}{finding};
 
-		# the threshold of a cost is measured; the finding contains the factor
+		# the threshold of the cost is relative to a measured cost; the finding contains the factor
 		$threshold{$check} = 0.9 * $1
 		  if $check eq 'cost' && $finding =~ /a system call ([\d.]+) ns/ && 0.9 * $1 < 200;
 		cmp_ok(figure($check, $finding) // -1,
@@ -114,7 +113,7 @@ sub advice
 	return \%rows;
 }
 
-# A correct clock. The time of other processes is unknown.
+# A correct clock. Other processes may use the CPU for an unknown time.
 {
 	my $node = start('correct', '');
 	my $session = ClockSession->new($node);
@@ -144,8 +143,8 @@ sub advice
 	$node->stop;
 }
 
-# A system clock that needs a system call, and no worker for the skew; the kernel's list of other
-# sources is injected if possible
+# A system clock that needs a system call, and no free worker to measure the skew. The kernel's list
+# of other clock sources is replaced if possible.
 {
 	my $kernel = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 	mkdir $kernel or die "$kernel: $!";
@@ -158,7 +157,7 @@ sub advice
 	my $session = ClockSession->new($node);
 	my $rows;
 
-	# the server must read the slow clock, too
+	# the server must also read the slow clock
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -175,7 +174,7 @@ sub advice
 		  . ' update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (Red Hat, SUSE), and restart the machine'
 		  . q{ ask the provider: to change the kernel's clock source from hpet to hyperv_clocksource_tsc_page},
 		'slow: what to do');
-	# a command is complete, on a line of its own or within text
+	# commands in actions are complete, on their own line or within a sentence
 	my $actions = $session->query(q{SELECT action FROM clock_advice(0.1) WHERE check_name = 'cost'})->{out};
 	like($actions, qr{^cd /sys/devices/system/clocksource/clocksource0$}m, 'slow: a command in one line');
 	like($actions, qr{^echo hyperv_clocksource_tsc_page > current_clocksource$}m, 'slow: and one that is long');
@@ -195,7 +194,7 @@ sub advice
 		'no worker: what cannot be found is no pass');
 	is($session->query('SELECT 1')->{out}, '1', 'the session goes on');
 
-	# the server chose the slow clock
+	# the server reads the slow clock although the TSC is available: the advice is to change the setting
 	if ($node->pg_version->major >= 19
 		&& $session->query(q{SELECT available FROM clock_sources WHERE source = 'rdtsc'})->{out} eq 't')
 	{
@@ -210,7 +209,7 @@ sub advice
 	$node->stop;
 }
 
-# A clock that goes backwards, and one that jumps; see fake_clock.c for the control file
+# Clocks that go backwards, jump, or run fast. fake_clock.c describes the control file.
 SKIP:
 {
 	skip 'no fake_clock.so', 1 unless -f "$dir/fake_clock.so";
@@ -219,7 +218,7 @@ SKIP:
 	my $generation = 0;
 
 	my $write = sub {
-		# overwritten in place: truncating a mapped file would kill the processes that map it
+		# Overwrite the file in place: truncating it would kill the processes that have mapped it.
 		open(my $fh, -e $control ? '+<' : '>', $control) or die "$control: $!";
 		syswrite($fh, pack('q16', @_, (0) x (16 - @_))) == 128 or die "$control: $!";
 		close($fh);
@@ -239,7 +238,7 @@ SKIP:
 		$session->query(
 			q{SELECT set_config('timing_clock_source', 'system', false)
 				FROM pg_settings WHERE name = 'timing_clock_source'});
-		# a clock that runs fast does so from the first fault on
+		# a clock that runs fast starts at the first fault
 		$write->(++$generation, $session->pid, $kind, 2, 20000,
 			$what eq 'fast' ? 1 : 1000000000, $size);
 		$rows = advice($session, $what, $check);

@@ -1,6 +1,6 @@
-# clock_compare() and its plot agree with ministat for the same numbers. The only differences are
-# ministat's rounding: its table of Student's t has three decimals and ends at 100 degrees of
-# freedom, and it prints few digits.
+# clock_compare() and its plot agree with ministat for the same numbers, except for ministat's
+# rounding: its table of Student's t has three decimals and ends at 100 degrees of freedom, and it
+# prints few digits.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 my $directory = PostgreSQL::Test::Utils::tempdir();
 my $seed = 20240229;
 
-# A random number generator (Lehmer's) with the same figures on every run and machine.
+# Returns a random number of Lehmer's generator, which has the same sequence in every run.
 sub uniform
 {
 	$seed = $seed * 48271 % 2147483647;
@@ -33,7 +33,7 @@ sub normal
 	return $sum;
 }
 
-# Data sets of many sizes, scales, spreads and shapes, with few digits and with many.
+# Returns a data set. Sets vary in size, scale, spread, shape and number of digits.
 sub data_set
 {
 	my ($shape, $n, $center, $spread) = @_;
@@ -47,7 +47,7 @@ sub data_set
 		$x += 20 if $shape == 4 && uniform() < 0.1;
 		push @x, sprintf($shape == 3 ? '%.0f' : '%.10g', $center + $spread * $x);
 	}
-	# the values must differ; equal ones are tested elsewhere
+	# make sure that not all values are equal, which other tests cover
 	$x[0] += $spread if !grep { $_ != $x[0] } @x;
 	return \@x;
 }
@@ -77,8 +77,8 @@ sub sql_array
 	return "'{" . join(',', @$x) . "}'::float8[]";
 }
 
-# Compares two figures, one of which is rounded to some digits: equal, or adjacent if a half was
-# rounded the other way. "slack" is a further deviation allowed for the rounded one.
+# Compares two figures, one of which is rounded to some digits. They agree if they are equal after
+# rounding, or adjacent if a half was rounded the other way. $slack is an additional tolerance.
 sub same_digits
 {
 	my ($ours, $printed, $digits, $slack) = @_;
@@ -94,15 +94,16 @@ sub near
 	return abs($ours - $theirs) <= $share * abs($theirs);
 }
 
-# Debian has ministat of 2015 and of 2025. The former loses digits of standard deviations, uses the
-# larger of the two middle values as the median, and ignores the error of the first mean in the
-# margin in percent.
+# Detects ministat's version: Debian has those of 2015 and of 2025. The older one loses digits of
+# standard deviations, uses the larger of the two middle values as the median, and ignores the error
+# of the first mean in the margin in percent.
 write_file('even', [ 1, 2, 3, 5 ]);
 my $old = ministat('-n', 'even') =~ /^x +4 +1 +5 +3 /m;
 note($old ? 'ministat of 2015' : 'ministat of 2025');
 
 my @levels = (80, 90, 95, 98, 99, 99.5);
-# ministat's 99.5 % is the column of its table for 99.8 %: z is 3.090 there, not 2.807.
+# The true confidence levels: ministat's column for 99.5 % has the values for 99.8 % (z is 3.090, not
+# 2.807).
 my %true = map { $_ => $_ == 99.5 ? 99.8 : $_ } @levels;
 my @cases;
 for my $i (0 .. 251)
@@ -113,7 +114,7 @@ for my $i (0 .. 251)
 	my $spread = abs($center) * (0.001, 0.03, 0.3, 2)[ $i % 4 ];
 	my $shift = (0, 0.2, 0.6, 1, 1.5, 4)[ int($i / 6) % 6 ];
 
-	# for the plots below: the median of an odd number of values is the same everywhere
+	# an odd number of values for the plots below, because both versions have the same median of it
 	($n, $m) = ($n - 1 + $n % 2, $m - 1 + $m % 2) if $i % 6 == 1;
 	# whole numbers need a larger spread
 	$spread = 3 if $i % 5 == 3 && $spread < 1;
@@ -124,7 +125,7 @@ for my $i (0 .. 251)
 	];
 }
 
-# all statements in one session
+# executes all statements in one session, to save time
 my $sql = '';
 my $k = 0;
 for my $case (@cases)
@@ -165,7 +166,7 @@ for my $k (0 .. $#cases)
 			my ($mine, $printed) = ($ours[$k][$i][ $j + 1 ], $table[$i][ $j + 1 ]);
 			$mine = (sort { $a <=> $b } @{ $cases[$k][$i] })[ @{ $cases[$k][$i] } / 2 ] if $names[$j] eq 'median' && $old;
 			next if same_digits($mine, $printed, 8);
-			# the older version subtracts the squares of large numbers
+			# the older version loses digits, because it subtracts squares of large numbers
 			my ($n, $mean) = @{ $ours[$k][$i] }[ 1, 5 ];
 			next if $old && $names[$j] eq 'stddev' && same_digits($mine, $printed, 8, 4e-16 * $n * ($mean / $mine)**2 * $mine);
 			push @wrong, "$names[$j] of $i: $mine, ministat $printed";
@@ -178,10 +179,10 @@ for my $k (0 .. $#cases)
 	my $label = sprintf '%.1f', $level;
 	my $different = $verdict eq 'difference' ? 1 : 0;
 	push @wrong, "verdict in words: $verdict" if !$different && $verdict ne 'no difference proven';
-	# the decision by p is the same
+	# clock_compare's p-value leads to the same decision
 	push @wrong, "p = $p" if $different != ($p < 1 - $true{$level} / 100 ? 1 : 0);
 
-	# error and difference agree within 0.1 %: a rounded table may decide either way
+	# if error and difference are equal within 0.1 %, ministat's rounded table may decide otherwise
 	my $close = near($error, abs($difference), 1e-3);
 	$undecided++ if $close;
 	push @wrong, "verdict: $verdict, ministat: $text" if !$close && $different != ($text =~ /^Difference at $label% confidence$/m ? 1 : 0);
@@ -210,10 +211,10 @@ for my $level (@levels)
 }
 note(($undecided || 0) . ' too close to call for a rounded table');
 
-# The plot symbol by symbol, with all text around it. Our width includes the frame, ministat's does
-# not, and it indents by a tab. ministat has no more rows than the last data set needs, and drops
-# higher rows of the first. In these rows, our plot may have symbols of the first data set only. At
-# the end, no value may be missing.
+# Compares the plots symbol by symbol, with all text around them. clocktiming's width includes the
+# frame; ministat's does not, and ministat indents by a tab. ministat has only the rows that the last
+# data set needs, and drops higher rows of the first. In those rows, clocktiming's plot may only have
+# symbols of the first data set. Finally, checks that clocktiming's plot has all values.
 my @pictures = (
 	[ [ 1 .. 9 ], [ 3 .. 10, 5 ] ],
 	[ [ 50, 200, 150, 400, 750, 400, 150 ], [ 150, 400, 720, 500, 930 ] ],
@@ -243,7 +244,7 @@ for my $i (0 .. $#pictures)
 	}
 	$theirs =~ s/^\t/        /mg;
 	chomp $theirs;
-	# margins are computed instead of read from a table
+	# margins may differ in the last digits, because ministat reads t from a table
 	for ($theirs, $picture)
 	{
 		s/ \+\/- \S+$/ +- .../mg;
@@ -256,7 +257,7 @@ for my $i (0 .. $#pictures)
 	is($picture, $theirs, "picture $i, $width columns" . ($separate ? ', bars apart' : ''));
 }
 
-# ministat's table is 75 columns wide: ours is narrower then, with the same plot
+# ministat's table is 75 columns wide, clocktiming's is narrower; the plots are equal.
 write_file('a', $pictures[0][0]);
 write_file('b', $pictures[0][1]);
 my @theirs = grep { /^[|+x][ -|]/ && !/^x +\d|^\+ +\d/ } split /\n/, ministat('-w', 72, 'a', 'b');

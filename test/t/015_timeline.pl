@@ -1,6 +1,6 @@
 
-# Rows that are returned during a run, and throttled runs that are cancelled, time out, or are not
-# read to the end.
+# clock_timeline returns rows during a run. Also tests throttled runs that are cancelled, time out, or
+# whose rows are not read to the end.
 
 use strict;
 use warnings;
@@ -63,7 +63,7 @@ foreach my $call (@calls[ 0, 3, 6 ])
 	$fresh->quit;
 }
 
-# Rows are returned one by one. The whole run would take longer than any test.
+# A cursor returns each row when its interval ends. The whole run would take longer than any test.
 $session->query('SET clocktiming.progress_interval = 0');
 $session->query('BEGIN');
 foreach my $rate ('NULL', 200)
@@ -84,12 +84,12 @@ foreach my $rate ('NULL', 200)
 		cmp_ok(time - $start, '<', $n * 0.2 + 60, "rate $rate: row $n comes when its interval ends");
 	}
 
-	# The client fetches no row until these intervals are over.
+	# The client fetches the next row only after some intervals have passed.
 	usleep(500_000);
 	$result = $session->query('FETCH 2 FROM c');
 	is($result->{out}, "0.800|f|0.000000\n1.000|f|0.000000", "rate $rate: intervals that were missed");
 
-	# An interval that begins late is sampled for the rest of its time.
+	# An interval whose sampling begins late is sampled for the rest of the interval.
 	foreach (1 .. 100)
 	{
 		$result = $session->query('FETCH FROM c');
@@ -100,14 +100,14 @@ foreach my $rate ('NULL', 200)
 	$session->can_measure("rate $rate: after an early end");
 }
 
-# FETCH_COUNT makes psql do the same.
+# With FETCH_COUNT, psql also uses a cursor.
 $session->query('COMMIT');
 $session->query('\set FETCH_COUNT 1');
 is($session->query(q{SELECT (clock_timeline('system', 0.3, 0.1)).elapsed_s})->{out},
 	"0.100\n0.200\n0.300", 'FETCH_COUNT');
 $session->query('\unset FETCH_COUNT');
 
-# Runs that are not read to the end, many times: no resources remain.
+# Many runs whose rows are not read to the end leave no resources behind.
 my $early = q{DO $$ BEGIN FOR i IN 1 .. 100 LOOP
 	PERFORM clock_timeline('system', 60, 0.001, %s) LIMIT 2; END LOOP; END $$};
 foreach my $rate ('NULL', 1000)
@@ -135,8 +135,8 @@ foreach my $rate ('NULL', 1000)
 	$session->query('COMMIT');
 }
 
-# Reports of progress: each interval's figures for a caller who gets all rows at the end, and those
-# of a throttled run.
+# Progress reports: the figures of each interval if the caller receives all rows at the end, and the
+# reports of a throttled run.
 $session->query(q{SET clocktiming.progress_interval = '100ms'});
 my $notice =
   qr/NOTICE:  progress: system: \d\.\d s elapsed, \d\.\d s remaining, (?:no readings|(?:\d+ readings, )?mean \d+\.\d\d ns, stddev \d+\.\d\d ns(?:, p50 \S+ ns, p99 \S+ ns, max \S+ ns, \d+ gaps, \S+ ms lost, 0 backward steps)?)\n/;
@@ -149,7 +149,7 @@ foreach my $call (
 {
 	my $result = $session->query("SELECT count(*) FROM $call");
 
-	# the smallest number of readings may be none
+	# ignore the warning for an interval without readings
 	$result->{err} =~ s/WARNING:  no reading of .*\nDETAIL:.*\nHINT:.*\n//;
 	like($result->{err}, qr/^(?:$notice){1,6}\z/, "$call: reports");
 }

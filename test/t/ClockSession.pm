@@ -1,8 +1,6 @@
 
-# A psql session that runs while the test does something else.
-#
-# PostgreSQL::Test::BackgroundPsql does that, too, but early minor releases of 15 lack it, and it
-# does not return the SQLSTATE.
+# A psql session in the background. PostgreSQL::Test::BackgroundPsql is missing in early minor
+# releases of 15, and does not return the SQLSTATE.
 
 package ClockSession;
 
@@ -15,13 +13,13 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-# On a loaded machine a process may wait for long. But no statement that a test interrupts would end
-# by itself within this many seconds, or needs this much CPU time to end. On an idle machine the
-# time should be 10 ms.
+# Time in seconds within which an interrupted statement must end, and CPU time that it may use for
+# that. An idle machine needs 10 ms, but on a loaded machine a process may wait long. No statement
+# that a test interrupts would end by itself within this time.
 my $allowed = 30;
 my $allowed_cpu = 1;
 
-# Queries about the state that a statement must not change, however it ends. Tests add their own.
+# Queries for the session's state, which no statement may change, however it ends. Tests add queries.
 our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout') AND name NOT LIKE 'transaction%';
@@ -59,8 +57,8 @@ sub pid
 	return $self->{pid};
 }
 
-# Returns the CPU time of the backend in seconds; 0 if the system does not provide it. It does not
-# depend on other processes.
+# Returns the backend's CPU time in seconds, which other processes do not affect. Returns 0 if the
+# system does not provide it.
 sub cpu
 {
 	my ($self) = @_;
@@ -71,7 +69,7 @@ sub cpu
 	return ($fields[11] + $fields[12]) / POSIX::sysconf(&POSIX::_SC_CLK_TCK);
 }
 
-# Measures the times of results from now on.
+# Starts counting the time and CPU time that result() returns.
 sub count_from_here
 {
 	my ($self) = @_;
@@ -151,7 +149,7 @@ sub row
 	return wantarray ? (\%row, $result->{err}) : \%row;
 }
 
-# Returns a query's result with a statement_timeout in milliseconds.
+# Executes a query with a statement_timeout in milliseconds, and returns its result.
 sub query_with_timeout
 {
 	my ($self, $ms, $sql) = @_;
@@ -159,12 +157,12 @@ sub query_with_timeout
 	$self->query("SET statement_timeout = $ms");
 	my $result = $self->query($sql);
 
-	# this may time out on a busy machine
+	# RESET itself may time out on a busy machine
 	1 while $self->query('RESET statement_timeout')->{state} eq '57014';
 	return $result;
 }
 
-# Waits until the backend executes a statement with this text, and then for some more seconds.
+# Waits until the backend executes a statement with this text, and then for a number of seconds.
 sub wait_until_running
 {
 	my ($self, $what, $seconds) = @_;
@@ -176,8 +174,8 @@ sub wait_until_running
 	return;
 }
 
-# Returns the result of the running statement after another session has called pg_cancel_backend or
-# pg_terminate_backend for it. Times are since that call.
+# Calls pg_cancel_backend or pg_terminate_backend for the running statement in another session, and
+# returns the statement's result. Its times are counted from that call.
 sub interrupted
 {
 	my ($self, $by, $function) = @_;
@@ -187,7 +185,7 @@ sub interrupted
 	return $self->result;
 }
 
-# Checks that an interrupted statement has ended soon after some seconds.
+# Checks that an interrupted statement has ended soon after a number of seconds.
 sub ended_in_time
 {
 	my ($result, $what, $after) = @_;
@@ -210,8 +208,8 @@ sub can_measure
 	return;
 }
 
-# Checks that a query soon returns the expected result. Parallel workers take some time to end, more
-# on a busy machine.
+# Repeats a query until it returns the expected result, and checks that it does. Parallel workers take
+# some time to end, especially on a busy machine.
 sub gives
 {
 	my ($self, $sql, $expected, $what) = @_;
@@ -244,7 +242,7 @@ sub quit
 	return $self->{psql}->finish;
 }
 
-# Returns the width of the longest line that psql prints of a query's result.
+# Returns the width of the longest line that psql prints for a query's result.
 sub widest
 {
 	my ($self, $sql) = @_;

@@ -1,6 +1,5 @@
 
-# A server that preloads one of the libraries in test/shim, and the control file that tells the
-# library what to do.
+# Starts a server with LD_PRELOAD of a library in test/shim, and writes the library's control file.
 
 package ClockShim;
 
@@ -11,8 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW);
 
-# ClockShim->new('fake_clock', 17): a control file of 17 64-bit integers, all 0; without a number,
-# there is none. Skips the whole test if the library is not built.
+# ClockShim->new('fake_clock', 17) creates a control file of 17 64-bit integers, all 0. Without a
+# number, it creates no control file. Skips the whole test file if the library is not built.
 sub new
 {
 	my ($class, $name, $words) = @_;
@@ -39,7 +38,8 @@ sub environment
 	return %environment;
 }
 
-# Starts a server with the library, and with additions to its environment. Only the server loads it.
+# Starts a server with the library and additional environment variables. Only the server loads the
+# library, not the test's other programs.
 sub start
 {
 	my ($self, $node, %more) = @_;
@@ -70,11 +70,11 @@ sub read
 	return unpack('q*', slurp_file($self->{control}));
 }
 
-# Returns the clock on which drift_clock is based.
+# Returns the time of CLOCK_MONOTONIC_RAW, on which drift_clock is based.
 sub raw_ns { return int(clock_gettime(CLOCK_MONOTONIC_RAW) * 1e9); }
 
-# Returns the offset of CLOCK_MONOTONIC to it. With this offset, drift_clock does not step when a
-# process first uses it.
+# Returns the offset of CLOCK_MONOTONIC to CLOCK_MONOTONIC_RAW. With this offset, the clock does not
+# step when drift_clock starts to replace it in a process.
 sub ahead_ns
 {
 	my ($ahead, $width) = (0, 1e9);
@@ -87,8 +87,8 @@ sub ahead_ns
 	return $ahead;
 }
 
-# Returns the process id of the worker that watches the clock. The worker is connected to no
-# database, so pg_stat_activity does not list it, and ps may be missing.
+# Returns the process id of the worker that watches the clock, from /proc. pg_stat_activity does not
+# list the worker, because it is connected to no database, and ps may be missing.
 sub watcher
 {
 	my ($node) = @_;
@@ -96,10 +96,10 @@ sub watcher
 
 	for my $dir (glob '/proc/[0-9]*')
 	{
-		# The process may end meanwhile.
+		# The process may end before its files are opened.
 		my ($stat, $args) = map { my $in; open($in, '<', "$dir/$_") ? join('', <$in>) : '' } qw(stat cmdline);
 
-		# pid (name) state parent ...
+		# Format of stat: pid (name) state parent ...
 		return $1 if $args =~ /clocktiming watch/ && $stat =~ /^(\d+) .*\) \S $postmaster /;
 	}
 	return 0;

@@ -1,4 +1,4 @@
-# Plans whose nodes do work of known length (test/module/known_work.c), and the errors of
+# Plans whose nodes do work of known length (test/module/known_work.c), to measure the errors of
 # clock_explain's times.
 
 package KnownWork;
@@ -16,9 +16,10 @@ sub known_kinds { return qw(constant exponential lognormal rare beginning end bi
 my $parallel = 'max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0';
 my $join = 'FROM known_a AS a JOIN known_a AS b ON a.i = b.i AND known_work(0, a.p + b.z) >= 0 WHERE known_work(1, a.p) >= 0 AND known_work(2, b.p) >= 0';
 
-# Places of work: a query, and which nodes do the work of which slots. A node is identified by its
-# type and alias. "set": settings; "root": slots whose work is in the root's time, if
-# not all; or [], if their number of processes differs.
+# Places where a query does known work. The first argument of known_work() is a slot, in which the
+# work is added up. "nodes": for each node, named by type and alias, the slots of its work; "set":
+# settings; "root": slots whose work is part of the root's time, by default all; [] if workers
+# do the work, so that the root's time is not the sum.
 my @places = (
 	{ name => 'filter', query => 'SELECT i FROM known_a AS a WHERE known_work(0, p) >= 0', nodes => { 'Seq Scan a' => [0] } },
 	{ name => 'target list', query => 'SELECT known_work(0, p) FROM known_a AS a', nodes => { 'Seq Scan a' => [0] } },
@@ -52,7 +53,7 @@ my @places = (
 	{ name => 'workers, hash join', query => "SELECT 1 $join", set => "$parallel; SET enable_mergejoin = off; SET enable_nestloop = off; SET enable_parallel_hash = off",
 		root => [], gather => 1, nodes => { 'Hash Join' => [0], 'Seq Scan a' => [1], 'Seq Scan b' => [2] } });
 
-# A scale of 2 doubles the number of calls of each query.
+# Returns the places. A scale of 2 doubles the number of calls of each query.
 sub known_places
 {
 	my $calls = 20000 * (shift // 1);
@@ -60,8 +61,8 @@ sub known_places
 	return map { { %$_, query => $_->{query} =~ s/:calls/$calls/gr } } @places;
 }
 
-# Returns a script that creates tables for queries of that scale, and functions of the library at a
-# path. The server writes the foreign table's file; without a file there is no foreign table.
+# Returns a script that creates tables for queries of a scale, and the functions of the library at a
+# path. The server writes the foreign table's file. Without a file name, no foreign table is created.
 sub known_schema
 {
 	my ($library, $file, $scale) = @_;
@@ -90,8 +91,8 @@ sub known_schema
 	  "VACUUM ANALYZE known_a, known_m, known_s, known_t;\n";
 }
 
-# Returns a psql script that executes a place's query several times. A run is a kind, the
-# nanoseconds of a call, and a method.
+# Returns a psql script that executes a place's query in several runs. A run is a list: the kind of
+# distribution, the mean nanoseconds of a call, and a method.
 sub known_script
 {
 	my ($library, $place, @runs) = @_;
@@ -109,7 +110,7 @@ sub known_script
 	return $script;
 }
 
-# Reads what the script has printed: the plan and the sums of each run.
+# Parses the script's output. Returns the plan and the sums of each run.
 sub known_runs
 {
 	my @lines = grep { /^[\[{]/ } @_;
@@ -149,8 +150,9 @@ sub add_sums
 	return $known;
 }
 
-# Returns, for each node of a run that does known work, and for the root's total: in ms, of all processes, "self", the estimate of the
-# self time, and "margin"; "work", the known work on the CPU, and "preempted", the time off the CPU in these functions; "calls" of the functions.
+# Returns a hash for each node with known work, and one for the root's total.  Times are in ms, over all processes: "self", the
+# estimated self time, and its "margin"; "work", the known work on the CPU; "preempted", the time off the CPU in the functions.
+# "calls" is the number of calls of the functions.
 sub known_nodes
 {
 	my ($place, $run) = @_;

@@ -1,5 +1,6 @@
 
-# A server on which clock_running shows each execution, with tables, and a function that makes a query wait at a certain row.
+# A server on which clock_running shows each execution from its start.  It has tables, and functions that make a query wait at a
+# certain row, so that the expected counters are known.
 
 package LiveCluster;
 
@@ -54,7 +55,7 @@ restart_after_crash = on
 	return $self;
 }
 
-# Replaces the session that executes what is looked at; "rows" is what clock_running has of it.
+# Replaces the session whose executions are observed.  $self->{rows} selects its rows of clock_running.
 sub new_session
 {
 	my ($self) = @_;
@@ -66,10 +67,10 @@ sub new_session
 	return;
 }
 
-# A query's result, which is not shown itself.
+# Returns a query's result.  clock_running does not show this query.
 sub query { my ($self, $sql) = @_; return $self->{node}->safe_psql('postgres', "SET clocktiming.live = off; $sql"); }
 
-# Waits until a query has a result.
+# Waits until a query returns true.
 sub wait_for
 {
 	my ($self, $sql) = @_;
@@ -80,7 +81,7 @@ sub wait_for
 
 my $waits = q{SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted};
 
-# Executes a statement until it waits, calls a function, and returns the statement's result.
+# Starts a statement, calls a function when the statement waits, lets it continue, and returns its result.
 sub while_waiting
 {
 	my ($self, $sql, $during) = @_;
@@ -88,18 +89,19 @@ sub while_waiting
 	$self->{holder}->query('SELECT pg_advisory_lock(1)');
 	$self->{session}->send($sql);
 	$self->wait_for($waits);
-	# executions that the server counts are published by a timeout
+	# if the server counts, a timeout publishes the counters: wait for that
 	my $now = $self->query('SELECT clock_timestamp()');
 	$self->wait_for("SELECT coalesce(bool_and(fresh), true) FROM (SELECT bool_and(as_of > '$now') AS fresh $self->{rows} GROUP BY level HAVING bool_and(node IS NOT NULL AND calls IS NULL)) s");
 	$during->();
 	$self->{holder}->query('SELECT pg_advisory_unlock(1)');
 	my $result = $self->{session}->result;
-	# a cancel may have come between lock and unlock
+	# after a cancel, the session may still hold the lock
 	$self->{session}->query('SELECT pg_advisory_unlock_all()');
 	return $result;
 }
 
-# What is shown where a query waits: an expected line is level, node type, loops, rows and state.  "settings" are switched off.
+# Checks the rows that clock_running shows when a query waits.  An expected line has level, node type, loops, rows and state.
+# Executes the query with each of the settings off.
 sub shows
 {
 	my ($self, $name, $sql, $expected, $settings) = @_;

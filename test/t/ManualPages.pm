@@ -1,35 +1,35 @@
 
-# Finds the statements of a page of the manual, runs them with psql, and compares the output with what
-# the page shows, or puts it there.  Used by 028_manual.pl, and by tools/refresh-manual.
+# Runs the statements of the manual's pages with psql.  028_manual.pl compares the output with that
+# on the page; tools/refresh-manual writes it to the page.
 #
 # Fenced blocks of a page:
 #
-#   ```sql      statements and psql's commands.  All are run and have to succeed.  A block without a
-#               language, or with "text", right after it is the output of the last one.
+#   ```sql      statements and psql's commands.  All are run and must succeed.  If a block without a
+#               language, or with "text", follows, it is the output of the last statement.
 #   ```         with a first line that begins with "=# " or "=> ": statements, each followed by its
 #               output.
 #   others      (sh, ini, json, ... and blocks without a prompt) are ignored.
 #
-# Output has to agree in its shape: names of columns, number of rows, nodes of a plan and the lines
-# they have, a command's tag, the text of an error without its numbers.  " ..." stands for omitted
-# rows, fields or lines.  "(7 rows)" and "Time: ..." are ignored.
+# The output must have the same shape as on the page: names of columns, number of rows, nodes of a
+# plan and their lines, a command's tag, the text of an error without its numbers.  On the page,
+# " ..." stands for omitted rows, fields or lines.  "(7 rows)" and "Time: ..." are ignored.
 #
 # A comment in the line before a block sets conditions for it and the output after it:
 #
-#   <!-- needs PostgreSQL 18 -->     or later
-#   <!-- needs auto_explain -->      a library that can be loaded
-#   <!-- needs source rdtscp -->     a clock source that can be read
+#   <!-- needs PostgreSQL 18 -->     or a later version
+#   <!-- needs auto_explain -->      the server can load this library
+#   <!-- needs source rdtscp -->     the server can read this clock source
 #   <!-- needs Linux -->
-#   <!-- rows vary -->               from server to server
+#   <!-- rows vary -->               the number of rows differs between servers
 #   <!-- portable edition -->        runs in a database with the edition without C (portable/) and
 #                                    without the extension, as the database's owner, not a superuser
 #   <!-- C extension -->             the opposite, which is the default
 #   <!-- not run: reason -->
 #
 # "<!-- page: portable edition -->" is the default for all blocks after it.  Either edition is
-# installed before the page's first statement unless the page installs it (CREATE EXTENSION
+# installed before the page's first statement, unless the page installs it (CREATE EXTENSION
 # clocktiming, \i portable/clocktiming.sql).  A page's blocks for the portable edition run first, in
-# one session, then those for the extension in another.  psql's directory is empty but for portable/.
+# one session, and those for the extension in another.  psql's working directory has only portable/.
 
 package ManualPages;
 
@@ -74,7 +74,7 @@ sub split_statements
 		next if !@current && $line =~ /^\s*(?:--.*)?$/ && push @statements, [ 1, '' ];
 		push @current, $line;
 
-		# true if the line ends within a string
+		# Remove complete strings, to find out whether the line ends within a string.
 		my $rest = $line;
 		while ($rest ne '')
 		{
@@ -193,7 +193,7 @@ sub psql
 	return @result;
 }
 
-# Returns whether this server has what a block needs.
+# Returns whether this server meets a block's condition.
 sub has
 {
 	my ($connstr, $need) = @_;
@@ -236,7 +236,7 @@ sub run_page
 	return;
 }
 
-# The same for the statements of one edition, on a connection. What they need is checked on a
+# Runs the statements of one edition on a connection, like run_page. Conditions are checked on a
 # superuser's connection.
 sub run_session
 {
@@ -249,7 +249,6 @@ sub run_session
 		my $s = $statements[$n];
 		my @lacks;
 
-		# the extension is also available if the page creates it
 		foreach (@{ $s->{needs} || [] })
 		{
 			$has{$_} //= has($superuser, $_) ? 1 : 0;
@@ -286,14 +285,13 @@ sub run_session
 	return;
 }
 
-# Returns the server's messages, such as "ERROR: ..." and "HINT: ...", at the beginning of the shown
-# output.
+# Returns the lines that begin a server message, such as "ERROR: ..." and "HINT: ...".
 sub message_lines { return grep { /^(?:ERROR|WARNING|NOTICE|INFO|DETAIL|HINT|CONTEXT|LINE \d+):/ } @_; }
 
 sub node_of { my ($line) = @_; return $line =~ /^\s*(?:->\s+)?(\S.*?)\s+\((?:cost|actual)[ =]/ ? $1 : undef; }
 
-# Returns the parts of an output that must agree: kind (table, plan, record, text), and the parts of
-# that kind.
+# Returns the shape of an output, which must agree: its kind (table, plan, record, text), and the
+# parts of that kind.
 sub shape
 {
 	my @lines = grep { !/^(?:Time: |\(\d+ rows?\))/ } @_;
@@ -351,8 +349,7 @@ sub names_agree
 	return join('', map { "$_\n" } @$got) =~ /\A$pattern\z/;
 }
 
-# Returns what is wrong with a statement that has been run: a list of texts with expected and actual
-# values.
+# Returns the errors of a statement that has been run, as texts with expected and actual values.
 sub differences
 {
 	my ($s) = @_;
@@ -410,8 +407,9 @@ sub differences
 	return @wrong;
 }
 
-# Returns the part of an output that a page shows: all of it, or as many first and last lines as are
-# shown before and after " ..."; and messages of the kinds that it shows (ERROR, HINT and so on).
+# Returns the part of a new output that a page should show. If the page has " ...", these are as many
+# first and last lines as before. Messages are included if the page has some of their kind (ERROR,
+# HINT and so on).
 sub to_show
 {
 	my ($s) = @_;

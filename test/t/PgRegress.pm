@@ -8,8 +8,8 @@ use warnings;
 
 use Test::More;
 
-# Runs a command that calls pg_regress, and expects the scripts to pass.  $prefix begins each test's name, $diffs is the file of
-# differences that pg_regress writes.
+# Runs a command that calls pg_regress, and reports each script as a test.  $prefix is put before each test's name, $diffs is the
+# file of differences that pg_regress writes.
 sub scripts_pass
 {
 	my ($prefix, $diffs, $scripts, @command) = @_;
@@ -18,7 +18,7 @@ sub scripts_pass
 	open(my $log, '-|', @command) or die "$command[0]: $!\n";
 	while (my $line = <$log>)
 	{
-		# "test x ... ok", in a group without "test", before PostgreSQL 16; "ok 1 - x", in a group "ok 1 + x", since.
+		# Before PostgreSQL 16: "test x ... ok", in a parallel group "x ... ok"; since 16: "ok 1 - x", in a group "ok 1 + x".
 		$passed{$2} = !$1 if $line =~ /^(not )?ok +\d+ +[-+] (\S+)/;
 		$passed{$1} = $2 eq 'ok' if $line =~ /^(?:test)? +(\S+) +\.\.\. (\w+)/;
 		push @output, $line;

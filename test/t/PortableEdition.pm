@@ -1,6 +1,6 @@
 
-# The portable edition in tests: its files, and a call of each of its functions. The functions are
-# found in the catalogs, so that none is forgotten.
+# Installs the portable edition in tests, and calls each of its functions. Finds the functions in the
+# catalogs, so that no function is forgotten.
 
 package PortableEdition;
 
@@ -13,13 +13,13 @@ use Test::More;
 our $plain = 'portable/clocktiming.sql';
 our $tle = (glob 'portable/clocktiming--*-tle.sql')[0];
 
-# Values of arguments by name; other arguments must have a default. A sample is that of another run.
+# Values of arguments by name; other arguments must have a default. A sample comes from a new run.
 my %value = (
 	duration => '0.2',
 	seconds => '0.2',
 	query => q{'SELECT count(*) FROM generate_series(1, 1000)'});
 
-# Queries about the state that a session keeps and that must not change.
+# Queries for the session's state, which no call may change.
 our $state = q{
 	SELECT md5(string_agg(name || setting, ',' ORDER BY name)) FROM pg_settings
 		WHERE name NOT IN ('statement_timeout', 'default_transaction_read_only', 'in_hot_standby')
@@ -30,8 +30,8 @@ our $state = q{
 	SELECT count(*) FROM pg_class WHERE relnamespace = pg_my_temp_schema();
 };
 
-# Returns calls of the public functions and procedures of a schema; with $by_default, only with
-# mandatory arguments.
+# Returns calls of the public functions and procedures of a schema. With $by_default, the calls have
+# only mandatory arguments.
 sub calls
 {
 	my ($session, $schema, $by_default) = @_;
@@ -73,7 +73,7 @@ sub all_work
 {
 	my ($session, $schema, $what) = @_;
 
-	$session->query('DO $$BEGIN END$$');		# or else PL/pgSQL's settings are new
+	$session->query('DO $$BEGIN END$$');		# loads PL/pgSQL, whose settings would otherwise count as a change
 	my $before = $session->query($state)->{out};
 	my @calls = calls($session, $schema);
 
@@ -89,7 +89,7 @@ sub all_work
 	return;
 }
 
-# Runs the plain file, or another one, in a session, and returns the messages.
+# Runs an installation script, by default the plain file, in a session, and returns its messages.
 sub install
 {
 	my ($session, $file) = @_;

@@ -20,8 +20,8 @@ sub read_file
 	return scalar <$in>;
 }
 
-# Types that src/ defines and uses.  A struct's or enum's name follows its braces, a function pointer's is the one in
-# (*name), any other's is the last word.
+# Types that src/ defines and uses.  In a typedef, the name of a struct or enum follows the braces, that of a function pointer
+# is in (*name), and any other name is the last word.
 my %defined;
 my %seen;
 foreach my $file (glob('src/*.[ch] src/*/*.[ch]'))
@@ -48,7 +48,7 @@ is("@missing", '', 'typedefs.list lacks no type of src/');
 is("@superfluous", '', 'typedefs.list has no other types');
 is("@listed[@unsorted]", '', 'typedefs.list is sorted, each type once');
 
-# Columns of a line with tabs of four.
+# Maximum width of a line, with tabs of four columns.
 my $most_columns = 100;
 
 sub columns
@@ -60,8 +60,8 @@ sub columns
 	return length $line;
 }
 
-# Returns the lines of a file that are too long.  Not counted are strings in C, where messages stay on
-# one line, and in Markdown tables, blocks of code or output, and links.
+# Returns the lines of a file that are too long.  In C, does not count strings, because messages stay
+# on one line.  In Markdown, does not count tables, blocks of code or output, and links.
 sub wide_lines
 {
 	my ($file) = @_;
@@ -82,7 +82,7 @@ sub wide_lines
 	return @wide;
 }
 
-# Written by a program.
+# File that test/unit/rank_reference.R writes.
 my $generated = qr{^\./test/unit/rank_reference\.h$};
 my @wrapped;
 find({ no_chdir => 1, wanted => sub {

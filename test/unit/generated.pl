@@ -44,7 +44,7 @@ foreach my $file (sort glob('portable/src/*.sql'))
 {
 	my $source = text($file);
 
-	# Blank out comments, but keep the lines.
+	# Remove comments, but keep their line breaks.
 	$source =~ s{--.*|/\*.*?\*/}{$& =~ tr/\n//cdr}egs;
 	my $line = sub { return "$file:" . (1 + (substr($source, 0, $_[0]) =~ tr/\n//)) };
 

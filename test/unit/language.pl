@@ -9,8 +9,8 @@ use Test::More;
 
 chdir(dirname($0) . '/../..') or die "$0: $!\n";
 
-# A pattern, and the terms to use instead.  Words with an ordinary meaning have a pattern for the
-# metaphor only: a virtual machine may be a guest, and a test passes.
+# A pattern, and the terms to use instead.  For words that also have an ordinary meaning, the pattern
+# matches only the metaphor: a virtual machine may be a guest, and a test passes.
 my @words = (
 	[ qr/\byardsticks?\b/i, 'reference, fixed work' ],
 	[ qr/\bin[ _]passing\b/i, 'name the action' ],
@@ -32,7 +32,7 @@ sub text
 	return scalar <$in>;
 }
 
-# Files of the repository, without what a build makes, and without German.
+# Files of the repository, without those that a build makes, and without the German translation.
 my @files;
 find({ no_chdir => 1, wanted => sub {
 			$File::Find::prune = 1 if -d && m{^\./(?:build|tmp_check|po|\.git|results)$};

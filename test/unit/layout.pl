@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# Checks the layout of src/: which file may include which, that includes form no circle, and the length of files.
+# Checks the layout of src/: which files a file may include, that includes form no circle, and the length of files.
 
 use strict;
 use warnings;
@@ -8,10 +8,10 @@ use File::Find;
 use File::Spec::Functions qw(abs2rel canonpath);
 use Test::More;
 
-# Maximum number of lines of a file.  A longer one has two jobs.
+# Maximum number of lines of a file.  A longer file usually has two purposes and should be divided.
 my $most_lines = 600;
 
-# From the bottom to the top.  A file may include those of its own layer and of lower ones.
+# Layers, from the bottom to the top.  A file may include files of its own layer and of lower layers.
 my @layers = ('core', 'compat.h', 'clock', 'explain', 'stats', 'live', 'watch', 'functions', 'clocktiming.c');
 my %height = map { $layers[$_] => $_ } 0 .. $#layers;
 
@@ -74,7 +74,7 @@ foreach my $file (@files)
 	close($in);
 }
 
-# Depth-first search.  A grey file is on the current path, so that an include of it closes a circle.
+# Depth-first search for circles.  A grey file is on the current path, so an include of it closes a circle.
 my (%colour, @circles);
 
 sub visit

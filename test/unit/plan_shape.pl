@@ -5,7 +5,7 @@
 use strict;
 use warnings;
 
-# Types without a row, for which nothing is assumed.
+# Types of nodes without a row in plan_shape.c, for which clocktiming assumes nothing.
 my %default = ();
 
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
@@ -28,7 +28,7 @@ if (!defined $nodes)
 }
 my $table = contents('src/explain/plan_shape.c') // die "src/explain/plan_shape.c: $!\n";
 
-# A node's state begins with PlanState, or with another state that does.
+# The state struct of a plan node begins with PlanState, or with a struct that begins with PlanState.
 $nodes =~ s{/\*.*?\*/}{}gs;
 my %base = ($nodes =~ /^(?:typedef\s+)?struct\s+(\w+)\s*\{\s*(?:pg_node_attr\([^)]*\)\s*)?(\w+)\s+\w+\s*;/gm);
 

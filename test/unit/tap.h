@@ -1,4 +1,4 @@
-/* tap.h: the part of the Test Anything Protocol that these programs need. */
+/* tap.h: the part of the Test Anything Protocol that the unit test programs need. */
 #ifndef TAP_H
 #define TAP_H
 

@@ -1,11 +1,11 @@
 
 # Runs PostgreSQL's own regression tests, unchanged, on a server that has preloaded clocktiming.  The environment variable
-# WAYS selects how clocktiming is configured:
+# WAYS selects clocktiming's configurations:
 #   off       all settings have their defaults,
 #   track     every execution is timed,
-#   counting  requests for row counts alone, of EXPLAIN (ANALYZE, TIMING OFF), are served by clocktiming, too,
-#   live      every execution is published, from its start,
-#   late      executions are published from a random moment,
+#   counting  clocktiming also counts for EXPLAIN (ANALYZE, TIMING OFF), which requests only row counts,
+#   live      every execution is published from its start,
+#   late      each execution is published from a random moment on,
 #   plain     clocktiming is not loaded, for comparison.
 
 use strict;
@@ -49,15 +49,15 @@ foreach my $way (split ' ', $ENV{WAYS} || 'off track counting live late')
 	my $node = PostgreSQL::Test::Cluster->new("upstream_$way");
 	my $output = "$PostgreSQL::Test::Utils::tmp_check/$way";
 
-	# As pg_regress configures its own server, where that differs from PostgreSQL::Test::Cluster.
+	# Settings of pg_regress's own server that differ from those of PostgreSQL::Test::Cluster.
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 	$node->append_conf('postgresql.conf', "max_prepared_transactions = 2\nlog_statement = none\nwal_level = replica\n");
 	$node->append_conf('postgresql.conf', join '', map { "$_ = $settings->{$_}\n" } sort keys %$settings);
 	$node->start;
-	# The server drops a setting that clocktiming does not know, with a warning only.
+	# The server only warns about a setting that clocktiming does not know, and drops it.
 	is(($node->psql('postgres', "SHOW $_"))[1], $settings->{$_}, "$way: $_ is in force") foreach sort keys %$settings;
 
-	# The input directory is only read.
+	# pg_regress writes to this directory, not to the input directory.
 	mkdir $output;
 	PgRegress::scripts_pass("$way: ", "$output/regression.diffs", \@scripts, $ENV{PG_REGRESS}, "--inputdir=$regress", "--outputdir=$output",
 		"--dlpath=$regress", '--bindir=', '--host=' . $node->host, '--port=' . $node->port, '--max-concurrent-tests=20',
