@@ -1,6 +1,6 @@
 
-# clock_explain: the session is unchanged however a call ends; parallel plans; privileges; other
-# extensions.
+# clock_explain: however a call ends, the session is unchanged. Also parallel plans, privileges, and
+# other extensions.
 
 use strict;
 use warnings;
@@ -56,7 +56,7 @@ my $parallel = q{
 	SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 	SET min_parallel_index_scan_size = 0; SET max_parallel_workers_per_gather = 2};
 
-# State of the session that must not change.
+# Queries for the session's state, which must not change.
 my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w;
 	SELECT count(*) FROM log};
@@ -77,7 +77,7 @@ sub as_before
 	return;
 }
 
-# Interrupted calls: cancelled, timed out, failed; with workers and without
+# Calls that are cancelled, time out or fail, with and without workers
 my %long = (
 	'SELECT count(*) FROM generate_series(1, 100000000)' => 'a scan',
 	'SELECT pause(0.01) FROM b' => 'a parallel scan',
@@ -93,7 +93,7 @@ foreach my $method (@methods)
 			my $result;
 
 			next if $function ne 'clock_explain' && $method eq 'isolate';
-			# On a busy machine the first timeouts can come before the query begins.
+			# On a busy machine, a short timeout may end the call before the query begins.
 			for (my $ms = 100; $ms < 10_000; $ms *= 2)
 			{
 				$result = $session->query_with_timeout($ms, $statement);
@@ -108,7 +108,7 @@ foreach my $method (@methods)
 			is($session->interrupted($killer, 'pg_cancel_backend')->{state}, '57014', "$what: is cancelled");
 			as_before($what);
 
-			# in a subtransaction; the transaction continues
+			# a subtransaction fails, and the transaction continues
 			$session->query("BEGIN; INSERT INTO log VALUES ('kept'); SAVEPOINT s");
 			$session->query("SET LOCAL statement_timeout = '100ms'");
 			is($session->query($statement)->{state}, '57014', "$what: times out in a subtransaction");
@@ -121,7 +121,7 @@ foreach my $method (@methods)
 		}
 	}
 
-	# an error during the run: in the leader, in a worker, and one that is caught
+	# errors during the run: in the leader, in a worker, and an error that is caught
 	foreach my $query (
 		'SELECT 1 / (i - 4000) FROM generate_series(1, 5000) AS i',
 		'SELECT count(1 / (i - 4999)) FROM b',
@@ -222,8 +222,8 @@ my $nodes = q{
 					OR c.loops > 0 AND abs(c.rows::numeric / c.loops - e.rows) > 0.5)
 		FROM clock_explain(query, method => method) AS c FULL JOIN pg_temp.expected(query) AS e USING (node) $$};
 
-# The leader or a worker may find no rows left and so not execute the nodes below. That depends on
-# which process is first, so the comparison is repeated.
+# Compares rows and loops with EXPLAIN's. Repeats this, because a process that starts late finds no
+# rows left, and then does not execute all nodes.
 sub compare
 {
 	my ($s, $quoted, $method) = @_;
@@ -280,14 +280,14 @@ foreach my $shape (@shapes)
 }
 as_before('parallel plans');
 
-# Workers took part, and are timed
+# Workers are timed.
 my $marks = $session->query(
 	q{SELECT string_agg(note, ' ' ORDER BY node) FROM clock_explain('SELECT count(pause(0.0001)) FROM b') WHERE note LIKE '%mean of%'});
 like($marks->{out}, qr/mean of 3 processes/, 'workers are timed');
 is( $session->query(
 		q{SELECT bool_and(calls = timed_calls) FROM clock_explain('SELECT count(*) FROM a', 1)})->{out},
 	't', 'all their calls with sampling => 1');
-# all processes sleep: the time of a process is at least half of its sleep
+# All processes sleep: the time of a node is at least half of the time that a process sleeps.
 is( $session->query(
 		q{SELECT count(*) FROM clock_explain('SELECT pause(0.002) FROM b WHERE i <= 60') AS c
 			WHERE total_ms > 0 AND total_ms * loops / least(loops, 1) >= 30 AND node_type = 'Gather'})->{out},
@@ -299,7 +299,7 @@ is($session->query(q{SELECT difference IS NULL FROM pg_temp.differences('SELECT 
 	't', 'with no workers to be had');
 $session->query('RESET max_parallel_workers');
 
-# The settings under which the server's own regression tests run
+# The setting that the server's own regression tests use to force parallel plans
 my $debug = $node->safe_psql('postgres', q{SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query')});
 foreach my $mode ('on', 'regress')
 {
@@ -342,7 +342,7 @@ like(
 	qr/mean of 3 processes/, 'whose workers are timed');
 is($watcher->query(q{SET clocktiming.worker_timing = '1'})->{state}, '42501', 'the setting is not for it');
 $watcher->quit;
-# an invalid handle, or the handle of another segment, does no harm
+# A setting with an invalid handle, or with the handle of another segment, does no harm.
 $session->query(q{SET clocktiming.worker_timing = '4711'});
 is($session->query('SELECT count(*) FROM a')->{out}, '20000', 'a setting of no meaning');
 $session->query(q{SET clocktiming.worker_timing = 'nonsense'});
@@ -376,7 +376,7 @@ like($session->query(q{SELECT * FROM clock_explain_text('INSERT INTO w VALUES (0
 	qr/^Trigger before: time=\d+\.\d+ calls=1$/m, 'triggers are shown');
 is($session->query('SELECT count(*) FROM w WHERE k <> 0')->{out}, '0', 'nothing was written');
 
-# Nested: a query that calls clock_explain, also in the leader of a parallel plan
+# Nested calls: the query calls clock_explain, also in the leader of a parallel plan
 is( $session->query(q{SELECT sum(c.rows) FROM clock_explain(
 		'SELECT sum(d.rows) FROM b, clock_explain(''SELECT count(*) FROM a'') AS d WHERE b.i < 3') AS c WHERE node = 1})->{out},
 	'1', 'nested');
@@ -390,8 +390,7 @@ $session->query($twenty) for 1 .. 5;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
-# A process that is stopped during a run, like a frozen virtual machine: the output says so, and no
-# node has that time without a margin.
+# A process is stopped during a run, like a frozen virtual machine. The output reports the disturbance.
 {
 	my $s = ClockSession->new($node);
 	$s->send(q{SELECT string_agg(concat_ws('|', node_type, total_ms, total_margin_ms, self_ms, self_margin_ms, run_ms, note), E'\n' ORDER BY node)
@@ -410,7 +409,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/^.*WARNING.*$/m, 'no warnings in the log');
 unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 
-# Other extensions, in both orders
+# Other extensions, loaded before and after clocktiming
 foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
 {
 	my $loads = $libraries;
@@ -445,7 +444,7 @@ auto_explain.log_nested_statements = on
 			$s->query("SET auto_explain.log_timing = $timing");
 			my $result = $s->query($call);
 
-			# sampling needs row counts anyway
+			# sampling counts rows itself, so log_timing = off works with it
 			if ($method eq 'sampling' && $timing eq 'off')
 			{
 				is($result->{out}, '1000 20000 20000', "$libraries: rows are counted for both");
@@ -457,7 +456,7 @@ auto_explain.log_nested_statements = on
 		$s->query('RESET auto_explain.log_timing; RESET auto_explain.log_analyze');
 		is($s->query($call)->{out}, '1000 20000 20000', "$libraries, $method: and off again");
 	}
-	# only top-level executions are logged, and ours is not one
+	# auto_explain instruments only top-level executions, and clock_explain's execution is nested
 	$s->query('SET auto_explain.log_nested_statements = off; SET auto_explain.log_analyze = on');
 	is($s->query(q{SELECT max(rows) FROM clock_explain('SELECT * FROM a')})->{out}, '20000',
 		"$libraries: log_analyze on, log_nested_statements off");

@@ -1,6 +1,6 @@
 
-# The number of readings that clock_impact assumes and the real one, and what clock_impact knows
-# with and without pg_stat_statements.
+# Compares the number of readings that clock_impact assumes with the actual number, and tests
+# clock_impact with and without pg_stat_statements.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 
 my $shim = ClockShim->new('count_clock', 2);
 
-# Returns the number of readings of the process since the last call.
+# Returns the number of clock readings of a process since the last call.
 sub readings
 {
 	my ($pid) = @_;
@@ -25,7 +25,7 @@ sub readings
 	return $n;
 }
 
-# Settings under which only the session works, and almost nothing stays in memory.
+# Settings that stop background work, and make a session read and write most blocks itself.
 my $quiet = q{
 autovacuum = off
 fsync = on
@@ -47,8 +47,8 @@ sub node
 	return $node;
 }
 
-# Returns work of a kind from clock_impact: operations, and the least and largest number of readings
-# for each.
+# Returns clock_impact's kinds of work. Each has the number of operations, and the lower and upper
+# bound of readings per operation.
 sub work
 {
 	my ($session) = @_;
@@ -101,7 +101,7 @@ sub compare
 	{
 		my $n = $after{$name}[0] - $before{$name}[0];
 
-		# work of the other setting
+		# skip work that belongs to the other setting
 		next if ($name =~ /^WAL/) != ($setting =~ /wal/);
 		$least += $n * $after{$name}[1];
 		$most += $n * $after{$name}[2];
@@ -110,7 +110,7 @@ sub compare
 
 	note "$what: $added readings, $least to $most";
 	cmp_ok($most, '>', 100, "$what: there was work");
-	# readings of the session itself, and of the first round
+	# allow 20 readings of the session itself and of the first round
 	cmp_ok($added, '>=', 0.97 * $least - 20,
 		"$what: no fewer readings than are reckoned with");
 	# for temporary files, only a lower bound is known
@@ -140,7 +140,7 @@ foreach my $method (@methods)
 
 	my $session = ClockSession->new($node);
 
-	# settings whose readings the shim counts
+	# choose the clock whose readings the shim counts
 	$session->query(
 		q{SELECT set_config('timing_clock_source', 'system', false)
 			FROM pg_settings WHERE name = 'timing_clock_source'});
@@ -160,9 +160,9 @@ foreach my $method (@methods)
 	$node->stop;
 }
 
-# Two snapshots around a known amount of work by another session. It must be in the statistics
-# before the second snapshot. So the first poll that sees the function wait starts the work, and a
-# cancel ends a function that waits too long.
+# clock_impact observes for some seconds, while another session does a known amount of work. The work
+# starts when the function is seen to wait, so that the statistics contain it before the function
+# reads them again.
 {
 	my $node = node('observed', '');
 
@@ -172,7 +172,7 @@ foreach my $method (@methods)
 		CREATE TABLE commits (i int)});
 	$node->safe_psql('postgres', 'VACUUM rows_to_scan');
 
-	# earlier work, which must not be counted
+	# work before the call, which must not be counted
 	$node->safe_psql('postgres', 'SELECT count(*) FROM rows_to_scan') foreach 1 .. 4;
 
 	my $session = ClockSession->new($node);
@@ -184,7 +184,7 @@ foreach my $method (@methods)
 	my %seen;
 	my $seconds = 4;
 
-	# on a busy machine the time may be too short; then it is increased
+	# repeat with a longer time if the work takes too long on a busy machine
 	for (1 .. 4)
 	{
 		my $start = time;
@@ -214,7 +214,7 @@ foreach my $method (@methods)
 
 		is("@rest", 'observed t t', "observed: $name, the period and the rate");
 	}
-	# (its own statements, and the polls, read some rows of catalogs)
+	# some more, because the function's own statements and the polls read rows of catalogs
 	cmp_ok($seen{'calls of plan nodes'}[0], '>=', 100000, 'observed: the rows that were scanned');
 	cmp_ok($seen{'calls of plan nodes'}[0], '<', 150000, 'observed: and no others');
 	cmp_ok($seen{'WAL writes'}[0], '>=', 290, 'observed: the writes of WAL');
@@ -223,8 +223,8 @@ foreach my $method (@methods)
 	$session->query('SET statement_timeout = 500');
 	is($session->query('SELECT * FROM clock_impact(600)')->{state}, '57014', 'observed: a timeout');
 	$session->query('RESET statement_timeout');
-	# A reset during the call makes the result unknown. If the function has ended before the reset,
-	# the time is increased.
+	# A reset of the statistics during the call makes the result unknown. Repeat with a longer time
+	# if the function has ended before the reset.
 	my $reset;
 	for ($seconds = 1; $seconds < 100; $seconds *= 3)
 	{

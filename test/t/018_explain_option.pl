@@ -1,5 +1,5 @@
 
-# EXPLAIN (ANALYZE, CLOCK_SAMPLING 64), on PostgreSQL 18 and later.
+# The option CLOCK_SAMPLING of EXPLAIN, on PostgreSQL 18 and later.
 
 use strict;
 use warnings;
@@ -47,7 +47,7 @@ $node->safe_psql(
 	VACUUM ANALYZE;
 });
 
-# Before the library is loaded
+# The option does not exist before the library is loaded.
 my ($status, $stdout, $stderr) = $node->psql('postgres', 'EXPLAIN (ANALYZE, CLOCK_SAMPLING 64) SELECT 1');
 like($stderr, qr/unrecognized EXPLAIN option "clock_sampling"/, 'not before the library is loaded');
 
@@ -80,7 +80,7 @@ sub closing_lines
 	return $text;
 }
 
-# Checks that nothing remains: plain EXPLAIN ANALYZE prints the server's times.
+# Checks that the option does not affect later statements: EXPLAIN ANALYZE prints the server's times.
 sub untouched
 {
 	my ($what) = @_;
@@ -164,7 +164,8 @@ foreach my $clock (@clocks)
 	$session->query('RESET timing_clock_source') if $clock ne '';
 }
 
-# Node by node: keys, rows and loops of the server, and clocktiming's keys
+# Compares JSON plans node by node: the server's keys, rows and loops are equal, and clocktiming's keys
+# are added.
 sub compare_json
 {
 	my ($ours, $theirs, $what) = @_;
@@ -362,7 +363,7 @@ foreach my $inner ($on, 'ANALYZE', 'ANALYZE, TIMING OFF', 'COSTS')
 	$text = $session->query("SELECT inner_explain('$inner', 'SELECT count(*) FROM b')")->{out};
 	is(clock_lines($text), $inner eq $on ? 2 : 0, "($inner) in a function: lines of ours") or diag $text;
 }
-# the inner error is caught, and the outer EXPLAIN continues
+# An inner EXPLAIN fails, the error is caught, and the outer EXPLAIN continues.
 $session->query(q{CREATE FUNCTION caught() RETURNS integer LANGUAGE plpgsql AS $$
 	BEGIN
 		PERFORM inner_explain('ANALYZE, CLOCK_SAMPLING', 'SELECT 1 / (i - 10) FROM b');
@@ -386,7 +387,7 @@ is($session->query($many)->{state}, '00000', 'many plans') for 1 .. 3;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 $_->quit for $session, $killer;
 
-# Ordinary roles may use it, because it prints nothing that EXPLAIN ANALYZE does not.
+# Ordinary roles may use the option, because it discloses nothing that EXPLAIN ANALYZE does not.
 $node->safe_psql('postgres', 'CREATE ROLE regress_ordinary LOGIN; GRANT SELECT ON a TO regress_ordinary');
 my $ordinary = ClockSession->new($node, user => 'regress_ordinary');
 is($ordinary->query(q{LOAD 'clocktiming'})->{state}, '42501', 'an ordinary role may not load the library itself');
@@ -399,7 +400,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|terminated by signal|TRAP/, 'nothing has crashed');
 unlike($log, qr/WARNING/, 'no warnings in the log');
 
-# Preloaded, and with auto_explain
+# clocktiming is preloaded, with auto_explain in both orders.
 foreach my $libraries ('clocktiming, auto_explain', 'auto_explain, clocktiming')
 {
 	my $other = PostgreSQL::Test::Cluster->new($libraries =~ /^auto/ ? 'first' : 'last');

@@ -1,6 +1,6 @@
 
-# Plans of every kind: rows, loops, and everything else that EXPLAIN (ANALYZE, TIMING OFF) prints of
-# nodes are the same in the output of clock_explain, by each method.
+# Plans of every kind: clock_explain has the same rows, loops, and all other figures of nodes as
+# EXPLAIN (ANALYZE, TIMING OFF), by each method.
 
 use strict;
 use warnings;
@@ -135,22 +135,23 @@ my $json = JSON::PP->new->canonical;
 my $session = ClockSession->new($node);
 $session->query(q{LOAD 'clocktiming'}) if $version >= 180000;
 
-# sampling and method
+# Arguments of clock_explain: sampling and method
 my @methods = ([ 1, 'sampling' ], [ 64, 'sampling' ], [ 1000, 'sampling' ], [ 64, 'full' ], [ 64, 'isolate' ]);
 
-# The same by EXPLAIN itself.
+# EXPLAIN's option CLOCK_SAMPLING
 push @methods, [ 1, 'option' ], [ 64, 'option' ] if $version >= 180000;
 
 # Keys that are not compared: times, estimates, and clocktiming's own.
 my $no_count = qr/^(Actual (Startup|Total) Time|(Startup|Total) Cost|Plan (Rows|Width)|Clock .*)$/;
 
-# Keys that the server prints for one process only, or not for all processes.
+# Keys that the server prints for one process or some processes only, so that they vary in parallel
+# plans.
 my $of_a_process = qr/^(Workers|Cache (Key|Mode|Hits|Misses|Evictions|Overflows)|(Exact|Lossy) Heap Blocks|Peak Memory Usage|Disk Usage
 	|(Original )?Hash (Buckets|Batches)|HashAgg Batches|Planned Partitions|Sort (Method|Space (Used|Type))
 	|(Full-sort|Pre-sorted) Groups|Index Searches)$/x;
 
-# Returns the nodes in EXPLAIN's order. Sets Shared for nodes that several processes execute, or
-# that are not executed to the end.
+# Returns the nodes in EXPLAIN's order. Sets Shared for nodes that several processes execute, and for
+# asynchronous nodes.
 sub nodes_of
 {
 	my ($plan, $depth, $shared) = @_;
@@ -161,7 +162,7 @@ sub nodes_of
 	return ($plan, map { nodes_of($_, $plan->{Depth} + 1, $shared) } @{ $plan->{Plans} // [] });
 }
 
-# Returns a line for each node, with everything that is counted.
+# Returns a line for each node, with all counted figures.
 sub lines_of
 {
 	my ($explained, $how) = @_;
@@ -190,7 +191,7 @@ sub query
 	return;
 }
 
-# Returns EXPLAIN's own output
+# Returns the JSON of EXPLAIN (ANALYZE).
 sub explained
 {
 	my ($options, $sql) = @_;
@@ -202,7 +203,7 @@ sub explained
 	return defined $text ? decode_json($text)->[0] : undef;
 }
 
-# Returns the same of clock_explain
+# Returns the JSON of clock_explain, or of EXPLAIN with its option.
 sub clock_explained
 {
 	my ($sampling, $method, $sql) = @_;
@@ -212,7 +213,7 @@ sub clock_explained
 	return defined $text ? decode_json($text)->[0] : undef;
 }
 
-# Returns the rows as a list of nodes: type, loops, rows, calls, timed calls
+# Returns the rows of clock_explain as a list of nodes: type, loops, rows, calls, timed calls
 sub clock_rows
 {
 	my ($sampling, $method, $sql) = @_;
@@ -222,8 +223,8 @@ sub clock_rows
 	return [ map { [ split /\|/, $_, -1 ] } split /\n/, $out // '' ];
 }
 
-# Returns the differences between both. The server prints rows per loop, rounded; method full
-# returns its own sums.
+# Returns the differences between EXPLAIN's plan and clock_explain's plan and rows. EXPLAIN's rows are
+# rounded means per loop, so the sums are also compared with those of method full.
 sub differences
 {
 	my ($how, $expected, $full, $got, $rows) = @_;
@@ -261,10 +262,10 @@ sub differences
 	return join "\n", @differences;
 }
 
-# A plan: its name, the statement, and options. set: settings. like: patterns that lines of the plan
-# match. parallel: some keys are of one process only, and the work is not always divided alike, so
-# the statement is repeated until two executions were alike. loops_vary: shared nodes have the same
-# total of rows, but not the same loops. rows: known sums of rows, by type of node
+# Plans: name, statement, and options. set: settings. like: patterns that lines of the plan match.
+# parallel: ignores keys of single processes, and repeats the statement until two executions are equal,
+# because the work is divided differently each time. loops_vary: shared nodes are compared by their
+# total of rows, not by loops. rows: known sums of rows, by type of node.
 my $in_parallel = 'parallel_setup_cost=0; parallel_tuple_cost=0; min_parallel_table_scan_size=0;'
   . ' min_parallel_index_scan_size=0; max_parallel_workers_per_gather=2';
 
@@ -526,7 +527,7 @@ plan_is_exact('recursive CTE, distinct, ended by LIMIT',
 	'WITH RECURSIVE r AS (SELECT 1 AS i UNION SELECT (r.i * 7 + few.i) % 1000 FROM r, few) SELECT * FROM r LIMIT 300',
 	like => [ qr/^Limit/, qr/Recursive Union/ ]);
 
-# Cursors, in the functions defined below
+# Cursors, which functions defined below execute
 
 plan_is_exact('cursors in functions', q{SELECT fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i') FROM few WHERE i < 5},
 	like => [ $removed ], rows => { 'Seq Scan' => 4 });
@@ -536,7 +537,7 @@ plan_is_exact('a loop left early', 'SELECT loops_over(i) FROM few', rows => { 'S
 plan_is_exact('cursors of parallel plans', q{SELECT count(fetches('SELECT i FROM u WHERE i % 3 = 0 ORDER BY i')) FROM t WHERE i % 2500 = 0},
 	parallel => 1, like => [ qr/Aggregate/ ], rows => { Aggregate => 1 });
 
-# a portal of the session that stays open between two rows
+# A cursor that the session keeps open between two rows
 query('BEGIN');
 query('DECLARE open_one SCROLL CURSOR FOR SELECT t.i FROM t JOIN u USING (i) WHERE t.k < 50 ORDER BY t.i');
 is(query('FETCH 3 FROM open_one'), "1\n2\n3", 'a cursor: its first rows');
@@ -593,13 +594,13 @@ plan_is_exact('CTE that writes, partly read', 'WITH d AS (DELETE FROM w WHERE i 
 plan_is_exact('FOR UPDATE', 'SELECT * FROM locked WHERE i % 2 = 0 FOR UPDATE', like => [ qr/^LockRows/, $removed ], rows => { LockRows => 25 });
 plan_is_exact('FOR SHARE below LIMIT', 'SELECT * FROM locked JOIN few USING (i) ORDER BY i LIMIT 4 FOR SHARE OF locked SKIP LOCKED', like => [ qr/LockRows/ ]);
 
-# Rows that another session changes or locks meanwhile
+# Rows that another session changes or locks during the execution
 
 my $other = ClockSession->new($node);
 my $observer = ClockSession->new($node);
 
-# Changes rows in another session without commit, sends a statement, and commits when the statement
-# waits.
+# Changes rows in another session, sends a statement, and commits the changes when the statement waits
+# for them.
 sub with_update
 {
 	my ($statement) = @_;
@@ -647,8 +648,8 @@ $other->query('BEGIN; SELECT * FROM locked WHERE i < 11 FOR UPDATE');
 plan_is_exact('SKIP LOCKED', 'SELECT * FROM locked FOR UPDATE SKIP LOCKED', like => [ qr/^LockRows; .*Actual Rows=40/ ]);
 $other->query('ROLLBACK');
 
-# Custom scans: custom_N returns one row in N, or none if N is 0. The scan itself counts the other
-# rows; see test/module/custom_scan.c
+# Custom scans (test/module/custom_scan.c): custom_N returns one row in N, or none if N is 0. The scan
+# counts the rows that it removes.
 
 my $custom = qr/^ *Custom Scan; /m;
 my $inner = 'enable_hashjoin=off; enable_mergejoin=off; enable_material=off; enable_memoize=off';
@@ -725,8 +726,8 @@ SKIP:
 	plan_is_exact('asynchronous scans, ended by LIMIT', 'SELECT i FROM a2 UNION ALL SELECT i FROM a3 LIMIT 3900',
 		like => [ qr/^Limit/, qr/(Foreign Scan; .*Async Capable=true(.|\n)*){2}/ ], parallel => 1, loops_vary => 1, rows => { Append => 3900 });
 
-	# Few calls of the Append wait for rows, and they make up its time. So it is sampled densely to
-	# its end.
+	# Only few calls of the Append wait for rows, and their time is nearly all of its time. So
+	# clocktiming must time many of its calls until its end.
 	my $many = join ' UNION ALL ', map { "SELECT i FROM a$_" } (2, 3) x 10;
 	is(query("SELECT calls, timed_calls >= calls / 128 FROM clock_explain('SELECT count(*) FROM ($many) AS x') WHERE node_type = 'Append'"),
 		'40001|t', 'calls of an Append above asynchronous scans are timed one in 128 at least');

@@ -13,8 +13,8 @@ use ClockShim;
 
 my $shim = ClockShim->new('tick_clock', 3);
 
-# Makes CLOCK_MONOTONIC_COARSE of this process advance by some ns at a time, and its reader miss
-# every second tick among the first ones of 32.
+# inject(pid, ns, n) makes CLOCK_MONOTONIC_COARSE of a process advance by ticks of ns. Of each 32
+# ticks, the process misses every second one of the first n.
 sub inject
 {
 	my (@words) = @_;
@@ -45,8 +45,8 @@ sub observed
 
 foreach my $hz (250, 100, 1000)
 {
-	# A process without CPU time may return NULL, but no wrong value; after some attempts it returns
-	# a value.
+	# If the process waits for the CPU, the values may be NULL, but not wrong. At least two of 20
+	# attempts have values.
 	foreach my $missing (0, 24)
 	{
 		my $what = "$hz Hz, $missing of 32 ticks at risk";
@@ -72,7 +72,7 @@ foreach my $hz (250, 100, 1000)
 		cmp_ok($known, '>=', 2, "$what: found");
 	}
 
-	# no single step is ever visible
+	# if every second tick is missed, no single step is visible
 	inject($session->pid, 1e9 / $hz, 32);
 	my $row = observed(0.2);
 	is($row->{observed_hz}, '', "$hz Hz, every second tick missed: not known");

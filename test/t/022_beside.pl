@@ -1,7 +1,7 @@
 
-# Other extensions together with clocktiming, loaded before and after it. The rows of explained
-# plans are right, the other extensions count and log the executed statements, and errors and
-# cancels leave nothing behind.
+# Other extensions, loaded before and after clocktiming. The rows of explained plans are correct, the
+# other extensions count and log the executed statements, and errors and cancels leave the session
+# unchanged.
 
 use strict;
 use warnings;
@@ -29,7 +29,7 @@ my $library_dir = $node->config_data('--pkglibdir');
 my %available = map { $_ => -f "$library_dir/$_.so" }
   qw(auto_explain pg_stat_statements postgres_fdw pg_stat_kcache pg_wait_sampling pg_hint_plan pg_cron);
 
-# Settings that extensions need to start, or to do anything.
+# Settings that other extensions need to work.
 my %conf = (
 	auto_explain => "auto_explain.log_min_duration = 0\nauto_explain.log_nested_statements = on",
 	pg_stat_statements => 'pg_stat_statements.track = all',
@@ -74,7 +74,7 @@ push @queries, [ 'SELECT count(*) FROM f WHERE i + random() * 0 <= 5000', 0, 'Ag
 my $in_parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;'
   . ' SET max_parallel_workers_per_gather = 2';
 
-# State of the session that must not change.
+# Queries for the session's state, which must not change.
 my $state = $ClockSession::state . q{
 	SELECT count(*) FROM w};
 my ($session, $killer);
@@ -88,12 +88,12 @@ sub begin_session
 	$killer = ClockSession->new($node);
 	$session->query("SELECT count(*) FROM clock_sources; $in_parallel");
 	rows_are_right($what);
-	# all libraries that define settings are loaded by now
+	# the state includes the libraries' settings, and all libraries are loaded now
 	$before = $session->query($state)->{out};
 	return;
 }
 
-# Returns the rows of clock_explain and its variants, and of EXPLAIN
+# Returns the rows of each node by clock_explain.
 sub rows_of
 {
 	my ($query, $method) = @_;
@@ -118,7 +118,7 @@ sub rows_of_json
 	return "$result->{state} " . join(', ', @rows) . $result->{err};
 }
 
-# Returns the rows with those of parallel scans rounded, as EXPLAIN prints them
+# Returns a pattern for the rows. EXPLAIN rounds the rows of parallel scans.
 sub about
 {
 	my ($rows) = @_;
@@ -189,7 +189,7 @@ sub ends_well
 	return;
 }
 
-# Starts the server with these libraries; returns false if it does not start.
+# Restarts the server with these libraries. Returns false if it does not start.
 sub restart_with
 {
 	my ($libraries, $how) = @_;
@@ -203,7 +203,7 @@ sub restart_with
 	return 0;
 }
 
-# Position in the log at the start.
+# Position in the log from which new_log() reads.
 my $log_offset = 0;
 
 sub forget_log { $log_offset = -s $node->logfile; return; }
@@ -214,8 +214,8 @@ sub new_log
 	return $log;
 }
 
-# Returns the plans of a query that auto_explain has logged: the text after the query's, up to the
-# next line without a tab at its beginning.
+# Returns the plans of a query that auto_explain has logged. A plan ends before the next line that does
+# not begin with a tab.
 sub logged_plans
 {
 	my ($marker) = @_;
@@ -265,7 +265,7 @@ for my $how (
 		begin_session($what);
 		ends_well($what);
 
-		# with and without row counts in its log
+		# auto_explain logs plans with and without row counts
 		for my $options ([], ['log_analyze = on', 'log_timing = off'], ['log_analyze = on', 'log_timing = off', 'log_format = json'])
 		{
 			my $with = "$what, " . (@$options ? join ', ', @$options : 'log_analyze = off');
@@ -302,8 +302,8 @@ for my $how (
 			$session->query('RESET auto_explain.' . (split / /, $_)[0]) for @$options;
 		}
 
-		# if auto_explain times the nodes, our times cannot be measured; an error says so, and the
-		# rest works
+		# if auto_explain times the nodes, clock_explain reports an error, because the timers would
+		# change the times
 		$session->query('SET auto_explain.log_analyze = on');
 		for my $method (qw(sampling full isolate))
 		{
@@ -314,7 +314,7 @@ for my $how (
 		is(rows_of($query, 'sampling'), '00000 Gather 5000, Seq Scan 5000', "$what, log_timing = on, but not of nested statements");
 		is(scalar(logged_plans($query)), 0, "$what: which are not logged");
 
-		# it still distinguishes nested statements
+		# after an error, auto_explain still distinguishes nested statements
 		is($session->query(q{SELECT clock_explain('SELECT 1 / (i - 15000) FROM a')})->{state}, '22012', "$what: an error");
 		forget_log();
 		is($session->query($query)->{out} =~ tr/\n//, 4999, "$what: after an error: a query of its own");
@@ -365,7 +365,7 @@ sub statements_are_counted
 	$session->query("SELECT count(*) FROM clock_explain('$query', verify => true)");
 	is(counted('SELECT i AS counted%'), '3|15000|t', "$what, verify: two more");
 
-	# the user's statement is counted as usual
+	# with track = top, the user's statement is counted, but not the execution by clock_explain
 	$session->query('SELECT pg_stat_statements_reset(); SET pg_stat_statements.track = top');
 	$session->query("SELECT count(*) AS outer_one FROM clock_explain('$query')");
 	is(counted('SELECT i AS counted%'), '||', "$what: nested executions are not counted if only top ones are");
@@ -391,7 +391,7 @@ sub statements_are_counted
 	return;
 }
 
-# Loaded at the first call, and before other libraries
+# A function call loads clocktiming, and LOAD loads auto_explain, in both orders.
 
 SKIP:
 {

@@ -1,6 +1,6 @@
 
-# No slot for a segment of dynamic shared memory is free when a parallel query is timed: the query
-# is executed, and its workers are not timed.
+# A parallel query is timed when no slot for a segment of dynamic shared memory is free: the query is
+# executed, but its workers are not timed.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 
-# There are 64 slots, and 5 for each possible backend.
+# The server has 64 slots, and 5 more for each possible backend, so few backends are configured.
 $node->append_conf(
 	'postgresql.conf', q{
 max_connections = 10
@@ -43,7 +43,7 @@ $node->safe_psql(
 	END;
 	$$});
 
-# A Gather holds its slot until the query ends.
+# A query that takes all slots: each Gather holds a slot until the query ends.
 my $gathers = join ' UNION ALL ',
   ('(SELECT count(*) FROM rows WHERE i < 0)') x 400;
 
@@ -60,7 +60,7 @@ sub take_slots
 	return $session;
 }
 
-# The plan without clocktiming.
+# The plan is parallel without clocktiming.
 my $query = 'SELECT count(*) FROM rows WHERE i %% 10 > %s';
 my $slow = sprintf $query, '(SELECT free_slots())';
 my $plan = qr/Gather.*Workers Planned: 2.*Seq Scan on rows/s;
@@ -73,7 +73,7 @@ foreach my $leader ('on', 'off')
 	my $result;
 	my @nodes;
 
-	# A parallel query gets no slot, either.
+	# Proves that no slot is free: a parallel query without clocktiming starts no workers.
 	$session->query("SET parallel_leader_participation = $leader");
 	$result = $session->query('EXPLAIN (ANALYZE, COSTS OFF) '
 		  . sprintf $query, 0);
@@ -93,7 +93,7 @@ foreach my $leader ('on', 'off')
 			'whose nodes are said not to be timed');
 	}
 
-	# Rows and loops are known in any case.
+	# Rows and loops are counted although workers are not timed.
 	$holder = take_slots();
 	$result = $session->query(
 		"SELECT rows, loops, total_ms IS NULL FROM clock_explain(\$\$$slow\$\$) WHERE relation = 'rows'");
@@ -109,7 +109,7 @@ foreach my $leader ('on', 'off')
 
 $node->stop;
 
-# /dev/shm is full when an execution starts that was drawn for the statistics of plans.
+# /dev/shm is full when an execution starts that the statistics of plans would time.
 SKIP:
 {
 	skip 'no full_shm.so', 6 unless -f "$ENV{CLOCKTIMING_SHIM_DIR}/full_shm.so";

@@ -1,6 +1,6 @@
 
-# The clock that times plans: the time-stamp counter if it can be trusted, by the kernel's evidence
-# and the server's setting.
+# The clock that times plans: clocktiming uses the time-stamp counter if the kernel's files and the
+# server's setting show that it can be trusted.
 
 use strict;
 use warnings;
@@ -15,7 +15,7 @@ use ClockShim;
 my $shim = ClockShim->new('kernel_clock');
 plan skip_all => 'this is not Linux' unless $^O eq 'linux';
 
-# Files that replace the kernel's; see kernel_clock.c.
+# Directory of the files that replace the kernel's; kernel_clock.c makes the server read them.
 my $dir = PostgreSQL::Test::Utils::tempdir() . '/clocksource';
 mkdir $dir or die "$dir: $!";
 chmod 0755, $dir;
@@ -48,7 +48,8 @@ sub fact
 	return $session->query("SELECT $column FROM clock_platform WHERE name = '$name'")->{out};
 }
 
-# Returns the clock that times plans, in the summary line and in the view, and the reason.
+# Checks the clock that times plans, in clock_explain_text's summary line and in clock_platform, and the
+# reason.
 sub timed_by
 {
 	my ($source, $reason, $what) = @_;
@@ -126,7 +127,7 @@ SKIP:
 		return $1;
 	};
 
-	# the server's setting decides
+	# the server's setting has precedence
 	kernel_clock('tsc', 'tsc hpet acpi_pm');
 	$session->query('SET timing_clock_source = system');
 	timed_by('system', 'timing_clock_source is system', 'set to system');
@@ -157,12 +158,12 @@ SKIP:
 		'set to tsc, given up: why');
 	like($now, qr/^now: SET timing_clock_source = 'system' for good: /, 'set to tsc, given up: what to do');
 
-	# the server now resolves it by its own rule
+	# with "auto", the server decides by its own rule
 	$session->query('SET timing_clock_source = auto');
 	is(fact('explain_analyze_source'), $adjust ? 'rdtsc' : 'system', 'auto, given up: the server');
 	timed_by('system', 'the kernel has given up the TSC: its clock source is hpet', 'auto, given up');
 
-	# a change within a timed query does not change its clock
+	# if a timed query changes the setting, the query is still timed by the previous clock
 	kernel_clock('tsc', 'tsc hpet acpi_pm');
 	$session->query(
 		q{CREATE FUNCTION pg_temp.other_clock() RETURNS text LANGUAGE sql SET timing_clock_source = system

@@ -1,5 +1,5 @@
 
-# A busy server: clock_explain says so, and unknown values are not shown as 0.
+# On a busy server, clock_explain reports the disturbance, and shows no unknown value as 0.
 
 use strict;
 use warnings;
@@ -34,7 +34,8 @@ sub explained
 	return $node->safe_psql('postgres', "SELECT * FROM $function(" . join(', ', "'$query'", @arguments) . ')');
 }
 
-# Other processes have the processor for four fifths of the time, by the process's CPU time
+# A shim reduces the process's CPU time, so that other processes seem to use the CPU for four fifths of
+# the time.
 $busy_cpu->start($node);
 my $text = explained('clock_explain_text');
 my $json = decode_json(explained('clock_explain_json'))->[0]{Clock};
@@ -51,7 +52,8 @@ foreach my $method ('full', 'isolate')
 }
 $node->stop;
 
-# A reading costs as much as a hundred calls of the inner node, so that node's time is unknown
+# Without the TSC, a reading costs as much as a hundred calls of the inner node, so that the node's
+# self time is unknown.
 SKIP:
 {
 	skip 'PostgreSQL 19 reads the time-stamp counter itself', 7 if $node->pg_version->major >= 19;

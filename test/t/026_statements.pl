@@ -1,5 +1,5 @@
 
-# Measuring a statement allows nobody to see, execute or keep more than the statement itself.
+# By measuring a statement, no user can read, execute or change more than by executing it.
 
 use strict;
 use warnings;
@@ -54,7 +54,7 @@ my $before = $super->query($state)->{out};
 my @ways = map { my $m = $_; sub { "SELECT count(*) FROM clock_explain('$_[0]', method => '$m'$_[1])" } } 'sampling', 'full', 'isolate';
 push @ways, sub { "SELECT count(*) FROM clock_query_overhead('$_[0]', 0.05$_[1])" };
 
-# A materialized view's query is executed as its owner
+# REFRESH MATERIALIZED VIEW executes the view's query as its owner.
 foreach my $way (@ways)
 {
 	my $statement = $way->('REFRESH MATERIALIZED VIEW own.view', '');
@@ -81,7 +81,7 @@ SKIP:
 	skip 'MAINTAIN came with 17', 2 if $super->query('SHOW server_version_num')->{out} < 170000;
 	$super->query('GRANT MAINTAIN ON own.view TO regress_ordinary');
 	is($ordinary->query('REFRESH MATERIALIZED VIEW own.view')->{state}, '00000', 'who may maintain it may refresh it');
-	# otherwise it would count the rows of the owner's tables
+	# measuring would disclose the numbers of rows in the owner's tables
 	is($ordinary->query($ways[0]->('REFRESH MATERIALIZED VIEW own.view', ''))->{state}, '42501', 'but not measure that');
 }
 

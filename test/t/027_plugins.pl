@@ -1,6 +1,6 @@
 
-# The library in the directory for plugins, from where everybody may load it: it is the same
-# library, with restrictions for ordinary roles.
+# The library in the directory plugins, from which every user may load it. It is the same library as
+# outside, with restrictions for ordinary roles.
 
 use strict;
 use warnings;
@@ -32,7 +32,7 @@ my $plugin = q{$libdir/plugins/clocktiming};
 my $settings = q{SELECT string_agg(name, ',' ORDER BY name) FROM pg_settings WHERE name LIKE 'clocktiming.%'};
 my $known = join ',', map { "clocktiming.$_" } qw(live live_after max_overhead progress_interval sampled_timing show_margins track track_max watch watch_interval);
 
-# Settings that the manual puts into postgresql.conf are accepted there, also if the library is not
+# The settings that the manual puts into postgresql.conf are valid there, even if the library is not
 # preloaded.
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 5s\nclocktiming.track_max = 500\nclocktiming.track = off");
 $node->reload;
@@ -42,7 +42,7 @@ foreach my $role ($node->safe_psql('postgres', 'SELECT current_user'), 'regress_
 	is("$out $err", '500 ', "settings of postgresql.conf are accepted: $role");
 }
 
-# Returns the number of clocktiming libraries that the backend has mapped, by inode and by name.
+# Returns the numbers of different inodes and names of clocktiming libraries that the backend has mapped.
 sub mapped
 {
 	my ($session) = @_;
@@ -59,7 +59,7 @@ sub mapped
 	return scalar(keys %inodes) . ' ' . scalar(keys %names);
 }
 
-# The library is loaded once, whichever name is used first, also in parallel workers.
+# The library is loaded only once if both of its names are used in either order, also in parallel workers.
 my $measure = q{SELECT readings > 0 FROM clock_summary('system', 0.001)};
 my $parallel = q{SELECT count(*) > 5 FROM clock_explain_text('SELECT count(*) FROM a')};
 foreach my $order (
@@ -98,7 +98,7 @@ is($session->query($measure)->{state}, '42501', 'it may not measure');
 is($session->query('TABLE secret')->{state}, '42501', 'it may not read what it may not read');
 $session->quit;
 
-# For all sessions of a role, or of a database, as the manual describes
+# Loading for all sessions of a role, or of a database, as the manual describes
 $node->safe_psql('postgres', 'ALTER ROLE regress_ordinary SET local_preload_libraries = clocktiming', extra_params => [ '-U', 'regress_ordinary' ]);
 $session = ClockSession->new($node, user => 'regress_ordinary');
 is($session->query($settings)->{out}, $known, 'ALTER ROLE by the role itself: settings are seen in a new session');

@@ -1,8 +1,7 @@
 
-# Executes every statement of README.md and doc/*.md, each page in a database of its own, from top
-# to bottom. The output must have the columns and the shape that the page shows. Checks links, too.
-# ManualPages.pm describes how statements are found; tools/refresh-manual replaces the output in the
-# pages.
+# Executes all statements of README.md and doc/*.md in their order, each page in its own database. The
+# output must have the columns and the shape that the page shows. Also checks links. ManualPages.pm
+# describes how statements are found; tools/refresh-manual replaces the output in the pages.
 
 use strict;
 use warnings;
@@ -18,7 +17,7 @@ use ManualPages;
 
 my $top = abs_path(dirname(__FILE__) . '/../..');
 
-# Least number of statements of each page; pages that are not listed may have none.
+# Minimum number of statements of each page; other pages may have none.
 my %least = (
 	'README.md' => 8,
 	'doc/tutorial.md' => 8,
@@ -27,7 +26,7 @@ my %least = (
 	'doc/reference.md' => 1,
 	'doc/troubleshooting.md' => 4);
 
-# The reader of pages is tested with a page that has every kind of block.
+# Tests ManualPages.pm's reader of pages with a page that has every kind of block.
 sub reader
 {
 	my ($text) = @_;
@@ -98,7 +97,7 @@ SELECT 4;
 END
 is_deeply([ map { $_->{edition} } @read ], [ 'portable', 'extension', 'portable', 'extension' ], 'which edition a block is for');
 
-# The comparison of outputs is tested, too: it must be able to fail.
+# Tests ManualPages.pm's comparison of outputs, which must be able to fail.
 sub told
 {
 	my ($shown, $got, $messages, $failed) = @_;
@@ -162,7 +161,7 @@ foreach my $page (ManualPages::pages($top))
 	cmp_ok(scalar(@statements), '>=', $least{$page} // 0, "$page: has statements");
 	next unless @statements;
 
-	# lines of plans are EXPLAIN's own
+	# plans may have long lines, which EXPLAIN prints
 	my @wide = grep { length > 120 } map { @{ $_->{shown} } } grep { $_->{shown} && ManualPages::shape(@{ $_->{shown} })->{kind} ne 'plan' } @statements;
 	is_deeply(\@wide, [], "$page: output fits 120 columns");
 	$node->safe_psql('postgres', "CREATE DATABASE $database");

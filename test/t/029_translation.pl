@@ -1,5 +1,5 @@
 
-# A server with German messages translates clocktiming's, too.
+# A server with German messages also translates clocktiming's messages.
 
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ $node->append_conf('postgresql.conf', "lc_messages = '$locale'\n");
 $node->start;
 my $session = ClockSession->new($node);
 
-# The server's own messages may be installed or not.
+# The translation of the server's own messages may be missing.
 $session->query('CREATE EXTENSION clocktiming');
 my $result = $session->query(q{SELECT clock_measure('rtdsc', 1)});
 is($result->{state}, '22023', 'an error');
@@ -40,12 +40,12 @@ like($session->query(q{SELECT clock_measure('system', 0)})->{err}, qr/^DETAIL:  
 like($session->query('CALL clock_executor_overhead(workload => $$sundial$$)')->{err},
 	qr/^(?:TIPP|TIP|HINT):  Mögliche Werte sind generate_series und table\.$/m, 'a hint that a function is given');
 
-# progress reports contain a part that is translated first
+# Progress reports contain a part that is translated separately.
 $session->query(q{SET clocktiming.progress_interval = '10ms'});
 like($session->query(q{SELECT clock_measure('system', 0.2)})->{err},
 	qr/^(?:HINWEIS|NOTICE):  Fortschritt: [^\n]* s vergangen, [^\n]* s verbleibend, Mittelwert \d/m, 'progress reports');
 
-# other languages are not changed
+# Messages in English are not changed.
 $session->query(q{SET lc_messages = 'C'});
 like($session->query(q{SELECT clock_measure('rtdsc', 1)})->{err}, qr/^ERROR:  unknown clock source "rtdsc"$/m, 'and English where that is asked for');
 $session->quit;

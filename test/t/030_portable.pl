@@ -1,6 +1,6 @@
 
-# The portable edition's plain file: its schema, refusals, replacement of an older installation,
-# functions of other owners, removal, dump and restore.
+# The portable edition's plain file: installation into a schema, errors, replacement of an older
+# installation, functions of other owners, removal, dump and restore.
 
 use strict;
 use warnings;
@@ -54,7 +54,8 @@ sub refused
 my $state = "$PortableEdition::state; SHOW standard_conforming_strings; SHOW check_function_bodies";
 $session->query('DO $$BEGIN END$$');
 
-# Schemas, and settings, which are not changed even within the transaction.
+# The file installs into the first schema of search_path, and does not change settings, even within a
+# transaction.
 $session->query(q{SET search_path = "My Schema", public});
 $session->query('SET standard_conforming_strings = off');
 $session->query('SET check_function_bodies = on');
@@ -88,7 +89,7 @@ SKIP:
 	$session->query('DROP EXTENSION clocktiming');
 }
 
-# In a schema with other objects, over an older installation.
+# Installs over an older installation, in a schema with other objects.
 my $ours = q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'shared'::regnamespace
 	AND obj_description(oid, 'pg_proc') LIKE '%[clocktiming %]'};
 $session->query(q{CREATE FUNCTION clock_mine() RETURNS integer LANGUAGE sql AS 'SELECT 1'});
@@ -117,7 +118,7 @@ $copy->query('SET search_path = shared');
 is(PortableEdition::install($copy)->{state}, '00000', 'restored: can be replaced');
 $copy->quit;
 
-# Removal as described in the file.
+# Removes the installation by the statement in the file's comment.
 my ($remove) = $text =~ /^-- +(DO .*?END \$\$;)$/ms;
 $remove =~ s/^-- +//mg;
 $remove =~ s/'public'/'shared'/;
@@ -131,7 +132,7 @@ $session->query(q{CREATE FUNCTION clock_summary(source text, duration double pre
 refused($session, '42723', qr/function "clock_summary" already exists.*\nDETAIL:  In schema shared, and it is none of clocktiming's/, 'a function of the same name');
 $session->query('DROP FUNCTION clock_summary');
 
-# A schema named in the file, for consoles that keep no settings between statements.
+# The schema can be named in the file, for consoles that keep no settings between statements.
 my $named = PostgreSQL::Test::Utils::tempdir() . '/named.sql';
 append_to_file($named, $text =~ s/wanted text := NULL;/wanted text := 'shared';/r);
 $session->query('RESET search_path');

@@ -1,6 +1,6 @@
 
-# Every function of the portable edition: as a role that may only connect and create temporary
-# objects, with unusual settings, with statement_timeout, on a standby.
+# Calls every function of the portable edition: as a role that may only connect and create temporary
+# objects, with unusual settings, with statement_timeout, and on a standby.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ $node->safe_psql(
 	GRANT USAGE ON SCHEMA clock TO PUBLIC});
 my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 
-# In a schema, then on a standby, which cannot write.
+# Installed in a schema, called there and on a standby, which cannot write.
 my $owner = ClockSession->new($node);
 $owner->query('SET search_path = clock');
 like(PortableEdition::install($owner)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema clock\n/m, 'installed in a schema');
@@ -42,7 +42,7 @@ like($refused->{err}, qr/cannot be installed on a standby.*\nHINT:  Install it o
 $reader->quit;
 $standby->stop;
 
-# Without privileges.
+# Installed in pg_temp by a role without privileges.
 my $nobody = ClockSession->new($node, user => 'regress_nobody');
 like(PortableEdition::install($nobody)->{err}, qr/^NOTICE:  clocktiming \S+ is installed in schema pg_temp, for this session only\n/m,
 	'installed in pg_temp');
@@ -80,8 +80,8 @@ foreach my $setting (@settings)
 PortableEdition::all_work($nobody, 'pg_temp', 'with odd settings');
 $nobody->query('RESET ALL');
 
-# Default calls with a short timeout: they return in time, or an error says what to do. On a busy
-# machine that may need several attempts.
+# Calls with default arguments and a short timeout return in time, or an error has a hint. On a busy
+# machine several attempts are made.
 foreach my $call (PortableEdition::calls($nobody, 'pg_temp', 1))
 {
 	my ($result, $fine);

@@ -1,6 +1,6 @@
 
-# The portable edition as an extension of pg_tle: installed, created by a role that is not a
-# superuser, replaced, updated, dumped, restored and removed.
+# The portable edition as an extension of pg_tle: a role that is not a superuser installs, creates,
+# replaces, updates, dumps, restores and removes it.
 
 use strict;
 use warnings;
@@ -20,7 +20,8 @@ $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_tle'\nlog_statement = none");
 $node->start;
 
-# pg_tle refuses the name of an extension that has files on the server, as the C extension has.
+# Uses another name if the C extension is installed, because pg_tle rejects the name of an extension
+# that has files on the server.
 my $name = -f "$share_dir/extension/clocktiming.control" ? 'clocktiming_portable' : 'clocktiming';
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $text = slurp_file($PortableEdition::tle) =~ s/(?<=')clocktiming(?=')|(?<=EXTENSION )clocktiming/$name/gr;
