@@ -1,10 +1,10 @@
--- Checks and advice agree with the figures on which they are based.
+-- clock_check and clock_advice agree with the figures on which they are based.
 BEGIN;
 SELECT * FROM no_plan();
 
--- in the way that other test suites use it
+-- a call of clock_check as in other test suites
 SELECT ok(ok, 'clock_check: ' || check_name)
--- (PostgreSQL 19 calibrates the TSC itself, with an error of about 0.1 percent on a busy machine)
+-- a large max_drift_ppm, because on a busy machine PostgreSQL 19 calibrates the TSC with an error of about 0.1 percent
 FROM clock_check(max_cost_ns => 'infinity', max_skew_ns => 1e6, max_drift_ppm => 10000);
 
 CREATE TEMP TABLE detail AS SELECT * FROM clock_check();
@@ -27,13 +27,13 @@ SELECT ok(rank IS NOT NULL AND finding <> '', check_name || ': severity, finding
 SELECT ok(NOT EXISTS (SELECT FROM advice AS a JOIN advice AS b ON b.n > a.n AND b.rank > a.rank WHERE a.n > 1), 'the worst come first');
 SELECT matches(translate(finding, E'\n', ' '), format('%s warning', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'warning')), 'warnings are counted')
 FROM advice WHERE n = 1 AND severity = 'warning';
--- (the text has line breaks)
+-- translate() removes line breaks of the text
 SELECT matches(translate(finding, E'\n', ' '), format('%s notice', (SELECT count(*) FROM advice WHERE n > 1 AND severity = 'notice')), 'and notices')
 FROM advice WHERE n = 1 AND severity <> 'ok' AND EXISTS (SELECT FROM advice WHERE n > 1 AND severity = 'notice');
 SELECT is(action IS NOT NULL, severity <> 'ok', check_name || ': there is something to do, if it is not all right') FROM advice WHERE n > 1;
 SELECT ok(action ~ '^(now|for good|ask the provider): ', check_name || ': labelled') FROM advice WHERE action IS NOT NULL;
 SELECT ok(position('`' IN finding || coalesce(action, '')) = 0, check_name || ': no marks of commands') FROM advice;
--- the session's settings are unchanged
+-- clock_advice does not change the session's settings
 SELECT set_config('timing_clock_source', 'system', true) FROM pg_settings WHERE name = 'timing_clock_source';
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'advice where the server reads the system clock');
 SELECT cmp_ok((SELECT count(*)::int FROM clock_report(0.001)), '>', 9, 'and a report');
@@ -47,7 +47,7 @@ SELECT is(pg_temp.state('SELECT * FROM clock_advice()'), '57014', 'a timeout whi
 SET LOCAL statement_timeout = 0;
 SELECT is((SELECT count(*)::int FROM clock_advice(0.1)), 11, 'and the next one is as it should be');
 
--- no false alarm: the vDSO reads the clock, so its name does not matter
+-- no false alarm: a clock that the vDSO reads is fast, whatever its name
 SELECT is(a.severity, 'ok', 'a clock that the vDSO reads is fast enough, whatever its name')
 FROM advice AS a, clock_survey('{system}', duration => 0.1) AS s
 WHERE a.check_name = 'cost' AND s.read_by = 'vDSO' AND s.cost_ns < 100;

@@ -11,7 +11,7 @@ CREATE INDEX u_i ON u (i);
 CREATE TEMP TABLE empty (i integer, k integer);
 CREATE TEMP TABLE p (i integer PRIMARY KEY, r integer);
 INSERT INTO p SELECT i, r FROM t;
--- a table that is written to, and on which no plan of another query depends
+-- a table for statements that write; no other query reads it, so that plans do not change
 CREATE TEMP TABLE w AS SELECT i, i % 10 AS k FROM generate_series(1, 500) AS i;
 CREATE TEMP TABLE parted (i integer, k integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);
@@ -98,7 +98,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'SELECT count(*) FROM t, unnest(ARRAY[1, 2, 3]) AS e WHERE t.i < 10'),
     ('{}', 'SELECT count(*) FROM (SELECT * FROM t OFFSET 0) AS sub WHERE sub.k < 50'),
     ('{}', 'SELECT CASE WHEN i % 2 = 0 THEN (SELECT max(k) FROM u) END FROM t WHERE i < 30'),
-    -- nodes that are read to the end, and nodes that are not
+    -- nodes that are read to the end, and nodes that stop early
     ('{join_collapse_limit=1,enable_mergejoin=off,enable_material=off}',
      'SELECT * FROM (u AS a JOIN u AS b ON a.i + b.i = 900) JOIN empty AS e ON e.i = a.k'),
     ('{join_collapse_limit=1,enable_mergejoin=off}', 'SELECT * FROM (u AS a LEFT JOIN u AS b ON a.i + b.i = 300) JOIN empty AS e ON e.i = a.k'),
@@ -117,7 +117,7 @@ INSERT INTO shapes (settings, query) VALUES
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT CASE WHEN i < 0 THEN (SELECT count(*) FROM c) END FROM t WHERE i < 30'),
     ('{}', 'WITH c AS MATERIALIZED (SELECT * FROM u) SELECT EXISTS (SELECT FROM c WHERE c.k = t.k) FROM t WHERE i < 30'),
     ('{}', 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT n FROM r LIMIT 20'),
-    -- the inner side of nested loops, which a match ends
+    -- nested loops whose inner side stops at the first match
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT * FROM u JOIN p USING (i) LIMIT 30'),
     ('{enable_hashjoin=off,enable_mergejoin=off}', 'SELECT count(*) FROM t AS a JOIN p AS b ON b.i = a.k'),
     ('{enable_hashjoin=off,enable_mergejoin=off,enable_memoize=off}', 'SELECT count(b.i) FROM u AS a LEFT JOIN p AS b ON b.i = a.k + 4990'),
@@ -271,7 +271,7 @@ BEGIN
 END $$;
 SELECT pg_temp.texts();
 
--- the figures themselves
+-- figures of text and JSON are those of the rows
 SELECT is((SELECT array_agg(format('%s %s', node, f) ORDER BY node, f)
            FROM got AS g, LATERAL (VALUES ('total_margin_ms', g.total_margin_ms), ('self_margin_ms', g.self_margin_ms),
                                           ('timed_calls', g.timed_calls), ('loops', g.loops), ('rows', g.rows)) AS v(f, value)
@@ -284,8 +284,8 @@ SELECT is((SELECT array_agg(format('%s: %s, %s', node, total_margin_ms, self_mar
                  * (SELECT CASE WHEN bool_or(p.node_type LIKE 'Gather%') THEN 9 ELSE 1 END FROM got AS p WHERE p.n = s.n AND p.method = m)), NULL,
           m || ': no margin above the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
--- a node whose loops are not read to the end lacks the last call, but nodes that return no tuples
--- are called once per loop
+-- calls: rows, and one call at the end of each loop. A loop that stops early lacks the last call; nodes
+-- that return no tuples are called once per loop
 SELECT is((SELECT array_agg(node ORDER BY node) FROM got AS g
            WHERE g.n = s.n AND g.method = m
              AND NOT (timed_calls <= calls AND loops <= calls AND (rows <= calls OR node_type IN ('Hash', 'Bitmap Index Scan', 'BitmapAnd', 'BitmapOr')))), NULL,
@@ -341,7 +341,8 @@ SELECT is((SELECT array_agg(node) FROM got AS g WHERE g.n = s.n AND g.method = m
           m || ': the root within the run of ' || query)
 FROM shapes AS s, unnest(ARRAY['sampling', 'full']) AS m;
 
--- Text: one line of clocktiming for each executed node; JSON: EXPLAIN's own keys, and clocktiming's
+-- The text has a line of clocktiming for each executed node. The JSON has EXPLAIN's keys and
+-- clocktiming's keys.
 SELECT is((SELECT array_agg(l.line ORDER BY l.ordinality) FROM (
                SELECT line, ordinality, lead(line) OVER w AS next FROM (
                    SELECT line, ordinality FROM lines WHERE lines.n = s.n
@@ -365,7 +366,7 @@ BEGIN
         RETURN QUERY SELECT * FROM pg_temp.key_lists(child, of_server);
     END LOOP;
 END $$;
--- measured memory and disk use vary
+-- without keys of memory and disk use, which vary
 SELECT is((SELECT array_agg(k) FROM pg_temp.key_lists(j.plan -> 0 -> 'Plan', true) AS k),
           (SELECT array_agg(k) FROM pg_temp.key_lists(x.plan -> 0 -> 'Plan', true) AS k), j.method || ': EXPLAIN''s own keys of ' || query)
 FROM shapes AS s JOIN jsons AS j USING (n) JOIN jsons AS x USING (n) WHERE x.method = 'server' AND j.method <> 'server';
@@ -388,7 +389,7 @@ FROM shapes AS s JOIN jsons AS j USING (n) WHERE j.method <> 'server';
 -- Resets the settings of the last shape
 SELECT pg_temp.use('{}');
 
--- sampling => 1 times every call; no method times more calls than there are
+-- sampling => 1 times every call; no method has more timed calls than calls
 SELECT is((SELECT array_agg(node) FROM clock_explain(query, 1) WHERE timed_calls <> calls), NULL, 'sampling => 1: ' || query)
 FROM shapes WHERE NOT writes;
 SELECT is((SELECT string_agg(format('%s %s', rows, calls), ', ' ORDER BY node) FROM clock_explain('SELECT * FROM t', sampling, max_overhead => percent)),
@@ -398,8 +399,8 @@ SELECT is((SELECT array_agg(node) FROM clock_explain('SELECT * FROM t', 1, max_o
           'sampling => 1 times every call, whatever max_overhead');
 SELECT is((SELECT sum(rows) FROM clock_explain('SELECT * FROM t', g)), 5000::numeric, 'sampling => ' || g)
 FROM unnest(ARRAY[1, 2, 3, 64, 1000, 1000000]) AS g;
--- (the fewest of some runs: if the process loses the CPU in a timed call, more calls are timed,
--- because more time has passed)
+-- The number of timed calls is limited by max_overhead. The minimum of some runs is used: if the process
+-- loses the CPU in a timed call, more calls are timed, because the run is longer.
 CREATE TEMP TABLE sampled AS
     SELECT s.max_overhead, min(e.timed_calls) AS timed_calls
     FROM (SELECT max_overhead, run FROM unnest(ARRAY[0.01, 1, 100]) AS max_overhead, generate_series(1, 5) AS run) AS s,
@@ -411,26 +412,25 @@ FROM sampled AS a, sampled AS b WHERE (a.max_overhead, b.max_overhead) IN ((0.01
 SELECT cmp_ok(min(timed_calls), '>', 2000::bigint, 'one call in sampling at least, where that is allowed')
 FROM generate_series(1, 3), clock_explain('SELECT * FROM generate_series(1, 200000)', 64, max_overhead => 100);
 
--- verify
+-- verify => true finds no difference
 SELECT is((SELECT array_agg(node ORDER BY node) FROM clock_explain('SELECT count(*) FROM t JOIN u USING (i)', method => m, verify => true)
            WHERE (plain_ms > 0) IS DISTINCT FROM CASE WHEN node = 1 THEN true END), NULL, m || ': plain_ms with verify')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- full: corrected by plain runs
+-- method full corrects its times by plain runs
 SELECT ok(total_ms > 0.5 * plain_ms, 'full: anchored to plain runs')
 FROM clock_explain('SELECT count(*) FROM generate_series(1, 100000)', method => 'full') WHERE node = 1;
 
--- A pass-through node is timed, and has as many calls as in the isolated run.
+-- A pass-through node is timed, and sampling counts as many calls as isolate.
 SELECT unnest(ARRAY[
        cmp_ok((SELECT timed_calls FROM clock_explain(q) WHERE node_type = 'Append'), '>', 220::bigint, 'Append: more calls are timed than the first batches'),
        is((SELECT array_agg(calls ORDER BY node) FROM clock_explain(q)),
           (SELECT array_agg(calls ORDER BY node) FROM clock_explain(q, method => 'isolate')), 'Append: called as often as it is where that is counted')])
 FROM (VALUES ('SELECT count(*) FROM (SELECT g FROM generate_series(1, 150000) AS g UNION ALL SELECT g FROM generate_series(1, 150000) AS g) AS s')) AS v (q);
 
--- Many nodes with few calls each: not all calls are timed until one was cheap, because timing would
--- otherwise add some percent to the run. (Half of the nodes have 100 or more. If other processes
--- have most of the CPU, the run may be so long that timing adds less, and their time slices within
--- timed calls are not part of the cost.)
+-- Many nodes with few calls each. Not all of these calls are timed, because timing would add some
+-- percent to the run. Half of the nodes have 100 calls or more. If other processes use most of the CPU,
+-- more calls are timed, because the run is longer.
 SELECT unnest(ARRAY[
        cmp_ok(CASE WHEN overhead * (1 - preempted / run) > 0.02 * run THEN median ELSE 0 END, '<', 60, 'many nodes: few calls of each are timed'),
        is((SELECT sum(rows) FROM clock_explain(q)), 400001::numeric, 'many nodes: all rows are counted')])
@@ -442,16 +442,16 @@ FROM (SELECT 'SELECT count(*) FROM (' || string_agg('SELECT g FROM generate_seri
                  percentile_disc(0.5) WITHIN GROUP (ORDER BY (n ->> 'Clock Timed Calls')::integer) AS median
              FROM jsonb_array_elements(j #> '{Plan,Plans,0,Plans}') AS n) AS f;
 
--- A function that is declared STABLE but is not: each execution has other partitions.
+-- A function that is declared STABLE but returns random values: each execution has other partitions.
 CREATE FUNCTION pg_temp.any_i() RETURNS integer LANGUAGE sql STABLE AS 'SELECT (random() * 2999)::integer';
 SELECT is((SELECT count(DISTINCT e.node_type) FROM generate_series(1, 10) AS g,
                clock_explain('SELECT count(*) FROM parted WHERE i >= pg_temp.any_i() AND k < 10 + ' || g, method => m) AS e
            WHERE e.node = 1), 1::bigint, m || ': partitions that come and go')
 FROM unnest(ARRAY['sampling', 'full', 'isolate']) AS m;
 
--- The node that does the work has the largest share in most of 5 runs, or on a busy machine in most
--- of 25 or in their sum. In some runs, another node's timed call loses the CPU, and isolate
--- compares several executions.
+-- The node that does most of the work has the largest share in most of 5 runs. On a busy machine, in
+-- most of 25 runs or in their sum: another node's timed call may lose the CPU, and isolate times its
+-- nodes in different executions.
 CREATE FUNCTION pg_temp.work(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     FOR j IN 1 .. 300 LOOP
@@ -505,8 +505,8 @@ SELECT lives_ok($$SELECT clock_explain('SELECT 1 / (CASE WHEN pg_temp.fails(''sa
                 'a nested call leaves it read only');
 SELECT is((SELECT count(*) FROM w WHERE i = 0), 15::bigint, 'what is written around it stays');
 
--- No node's first row is later than its last, or earlier than that of the child that it calls first
--- in each loop.
+-- No node's startup time exceeds its total time, or is less than the startup time of the child that it
+-- calls first in each loop.
 CREATE FUNCTION pg_temp.start_times(plan json) RETURNS TABLE (startup numeric, total numeric, child_startup numeric) LANGUAGE sql AS $$
     WITH RECURSIVE nodes(j) AS (SELECT plan UNION ALL SELECT json_array_elements(j -> 'Plans') FROM nodes WHERE j -> 'Plans' IS NOT NULL)
     SELECT (j ->> 'Actual Startup Time')::numeric, (j ->> 'Actual Total Time')::numeric,
@@ -532,11 +532,11 @@ BEGIN
 END $$;
 SELECT is(count(*) FILTER (WHERE startup > total), 0::bigint, method || ', ' || format || ': of ' || count(*) || ' nodes none starts after its end')
 FROM ranges GROUP BY method, format ORDER BY method, format;
--- (isolate times each node in another execution)
+-- not for isolate, which times each node in another execution
 SELECT is(count(*) FILTER (WHERE startup < child_startup), 0::bigint, method || ': of ' || count(child_startup) || ' nodes none starts before its child')
 FROM ranges WHERE format = 'json' AND method <> 'isolate' GROUP BY method ORDER BY method;
 
--- Triggers: all firings are counted as the server counts them, whichever of them are timed.
+-- Triggers: firings are counted as by the server, although only some of them are timed.
 CREATE TEMP TABLE referred (i integer PRIMARY KEY);
 INSERT INTO referred SELECT generate_series(1, 6000);
 CREATE TEMP TABLE fired (i integer PRIMARY KEY REFERENCES referred, k integer);
@@ -627,9 +627,9 @@ SELECT is((SELECT string_agg((t ->> 'Calls') || ' ' || ((t ->> 'Time')::numeric 
           '51 true, 99 true', method || ', ' || sampling || ': firings for partitions take time')
 FROM (VALUES (64, 'sampling'), (1, 'sampling'), (64, 'full'), (64, 'isolate')) AS v(sampling, method);
 
--- The time is that of the firings. The loops take most of the time of the statement's run, without
--- the time off the CPU, and the trigger with the longer loop takes longer. (Interrupts and cold
--- caches may affect the few timed firings, so one of several runs suffices.)
+-- Times of triggers. Their loops take most of the statement's CPU time, and the trigger with the longer
+-- loop takes longer. One of several runs must have these properties, because interrupts and cold caches
+-- may affect the few timed firings.
 CREATE TEMP TABLE busy (heavy integer, light integer);
 CREATE FUNCTION pg_temp.loops() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -669,7 +669,7 @@ SELECT cmp_ok(least, '<', 1.1, what || ': takes no more than all') FROM busy_run
 SELECT cmp_ok(ratio, '>', 2.0, what || ': more than the other one') FROM busy_runs;
 SELECT cmp_ok(light, '>', 0.0, what || ': which takes some, too') FROM busy_runs;
 
--- Firings that fail, and firings that explain a statement which fires the same trigger.
+-- Triggers that fail, and triggers that explain a statement which fires the same trigger.
 CREATE FUNCTION pg_temp.fails_or_explains() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF pg_trigger_depth() = 1 AND NEW.light % 100 = 0 THEN
@@ -712,8 +712,8 @@ FETCH 3 FROM c \g /dev/null
 CLOSE c;
 COMMIT;
 
--- each node that executes a shared subplan has the time of its own calls. A call of nap(i) sleeps
--- for 2 ms, so most of the time belongs to the node with most of the calls, also on a busy machine
+-- Each node that executes a shared subplan has the time of its own calls. A call of nap(i) sleeps for
+-- 2 ms, so the node with most of the calls has most of the time, also on a busy machine.
 CREATE FUNCTION pg_temp.nap(i integer) RETURNS integer LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN i; END';
 CREATE TEMP TABLE parts (i integer) PARTITION BY RANGE (i);
 CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (4);
@@ -742,7 +742,7 @@ FROM users WHERE name <> 'DELETE';
 SELECT cmp_ok(self[1] + coalesce(self[2], 0), '<', 0.3 * run_ms, method || ', ' || name || ': the calls of the subplan are not those nodes'' own work: ' || text) FROM users;
 SELECT ok(self_ms BETWEEN 0.9 * run_ms AND run_ms + 0.01, method || ', ' || name || ': self times add up to the run of ' || run_ms || ' ms: ' || text) FROM users WHERE method = 'sampling';
 
--- an untimed long call: the last call of a node that removes many rows in it, or a rare call
+-- a long call that is not timed: a node's last call, which removes many rows, or a rare call
 CREATE TEMP TABLE many AS SELECT i FROM generate_series(1, 200000) AS i;
 ANALYZE many;
 SELECT cmp_ok(min(estimate_ms / run_ms), '<', 1.5, 'a long last call: the root is not estimated above the run')
@@ -762,8 +762,8 @@ FROM (VALUES ('sampling', 64), ('sampling', 1), ('full', 64)) AS v(m, sampling),
     LATERAL clock_explain('WITH c AS (INSERT INTO w SELECT i, k FROM t) SELECT 1', sampling, m, allow_writes => true) GROUP BY m, sampling;
 
 SELECT is(current_setting('clocktiming.worker_timing'), '', 'nothing is left behind');
--- several runs: their mean, with a margin that includes their variation. Two of five runs sleep,
--- and the last one does not.
+-- Several runs: times are their mean, and the margin includes their variation. Two of five runs sleep,
+-- but not the last one.
 CREATE TEMP SEQUENCE turn;
 CREATE TEMP TABLE series AS SELECT * FROM clock_explain($$SELECT pg_sleep(CASE WHEN nextval('turn') % 2 = 0 THEN 0.2 ELSE 0 END)$$, runs => 5);
 SELECT is((SELECT last_value FROM turn), 5::bigint, 'runs => 5: five runs');
@@ -774,7 +774,7 @@ SELECT cmp_ok(run_ms, '>=', 79.9, 'runs: the time of the run as well') FROM seri
 SELECT setval('turn', 1, false) \g /dev/null
 CREATE TEMP TABLE some_runs AS SELECT * FROM clock_explain($$SELECT CASE WHEN nextval('turn') % 2 = 0 THEN (SELECT count(*) FROM t, pg_sleep(0.01)) END$$, runs => 5);
 SELECT cmp_ok(total_ms, '>=', 3.9, 'runs: it took no time in the others: ' || line) FROM some_runs WHERE node_type = 'Aggregate';
--- figures that are equal in all runs are not changed, and times are consistent
+-- with several runs, figures that are equal in all runs are those of one run, and times are consistent
 SELECT unnest(ARRAY[is((SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q, runs => 4) AS e),
           (SELECT array_agg((e.rows, e.loops, e.calls)::text ORDER BY node) FROM clock_explain(q) AS e), 'runs: counts: ' || q),
        ok((SELECT bool_and(self_ms >= 0 AND self_ms <= total_ms + 0.0001 AND total_margin_ms > 0 AND timed_calls <= calls AND timed_calls > 0)
@@ -787,7 +787,7 @@ WHERE p.name = 'clock_explain_source';
 SELECT ok(source IN ('rdtsc', 'cntvct') AND note IS NULL OR source = 'system' AND note <> '', format('timed by %s: %s', source, note)) FROM timed_by;
 SELECT is((SELECT substring(line FROM '^Time: (.*), sampling') FROM clock_explain_text('SELECT 1') AS line WHERE line ~ '^Time: '), clock,
           'which the summary line names') FROM timed_by;
--- 64-bit Arm, where Linux itself keeps time by the counter
+-- 64-bit Arm: the counter is used unless reading it is not faster than the system's clock
 SELECT ok(t.source = 'cntvct' OR t.note ~ '^a reading of the counter takes \d+ ns, and one of the system''s clock \d+ ns$', 'Arm: the counter, if that is cheaper')
 FROM timed_by AS t, clock_platform AS p, clock_sources AS c
 WHERE p.name = 'kernel_clock_source' AND p.value = 'arch_sys_counter' AND c.source = 'cntvct' AND c.available;

@@ -1,4 +1,4 @@
--- A merged sample equals its parts.
+-- A merged sample has the sums and extremes of its parts.
 BEGIN;
 SELECT * FROM no_plan();
 
@@ -48,8 +48,9 @@ SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint)::text FROM whole),
           'in two steps as in one');
 
--- A parallel merge equals a serial one. The numbers are dyadic, so that sums do not depend on the
--- order. The margin of the mean is squared for that, and the last digits of roots are omitted.
+-- A parallel merge equals a serial merge. All numbers are multiples of a power of 2, so that sums do
+-- not depend on the order. Therefore the margin of the mean is squared, and the last digits of square
+-- roots are omitted.
 CREATE FUNCTION pg_temp.text_of(sample clock_sample) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT regexp_replace(sample::text, '("mean_margin_ns": \d\.\d{12})\d*', '\1');
 $$;
@@ -102,7 +103,7 @@ SELECT pg_temp.merge_test('SELECT string_agg(g || coalesce(pg_temp.text_of(m), '
     FROM (SELECT g, clock_merge(sample) AS m FROM merge_parts GROUP BY g) AS x', 'groups, one of them of NULLs');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE g = 3', 'NULLs alone');
 SELECT pg_temp.merge_test('SELECT (clock_merge(sample) IS NULL)::text FROM merge_parts WHERE -i > 0', 'no rows');
--- the last digit of a duration that is rounded twice depends on the order
+-- ignores the last digit of durations: they are rounded twice, and the result depends on the order
 SELECT pg_temp.merge_test('SELECT concat_ws('' '', m::jsonb -> ''precision_bits'', m::jsonb -> ''readings'', m::jsonb -> ''ticks'' -> -1,
         (SELECT sum(c::bigint) FROM jsonb_array_elements_text(m::jsonb -> ''counts'') AS c))
     FROM (SELECT clock_merge(sample) AS m FROM merge_wide) AS x', 'more durations than are kept exactly');

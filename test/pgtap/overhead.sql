@@ -11,25 +11,24 @@ SELECT ok(overhead_ns IS NULL AND overhead_margin_ns IS NULL AND slowdown_percen
 FROM runs WHERE mode = 'plain';
 SELECT ok(overhead_margin_ns >= 0, mode || ': there is a margin') FROM runs WHERE mode <> 'plain';
 SELECT is(typical_overhead_ns IS NULL, mode = 'plain', mode || ': the typical overhead is over plain') FROM runs;
--- a median and a mean differ by at most one standard deviation
+-- the typical overhead is a median: a median and a mean differ by at most one standard deviation
 SELECT cmp_ok(abs(r.typical_overhead_ns * 2000 / 1e6 - (r.mean_ms - p.mean_ms)), '<=', r.stddev_ms + p.stddev_ms + 0.0002,
               r.mode || ': the typical overhead is near the mean')
 FROM runs AS r, runs AS p WHERE p.mode = 'plain' AND r.mode <> 'plain';
--- EXPLAIN ANALYZE is slower than the query, by more than chance
+-- EXPLAIN ANALYZE is significantly slower than the query
 SELECT cmp_ok(overhead_ns, '>', 0::numeric, mode || ': an overhead') FROM runs WHERE mode LIKE 'timing on%';
 SELECT ok(slowdown_percent BETWEEN overhead_ns * 2000 / 1e6 / (SELECT median_ms FROM runs WHERE mode = 'plain') * 100 - 0.1
           AND overhead_ns * 2000 / 1e6 / (SELECT min_ms FROM runs WHERE mode = 'plain') * 100 + 0.1,
           mode || ': slowdown and overhead agree')
 FROM runs WHERE mode LIKE 'timing on%';
--- two readings per row take time: the cost of a row is at least the difference of the minimums, and
--- that is more than a tenth of two readings
+-- EXPLAIN ANALYZE reads the clock twice per row. So the difference of the fastest executions is more than
+-- a tenth of the cost of two readings per row
 SELECT cmp_ok(((SELECT min_ms FROM runs WHERE mode = 'timing on') - (SELECT min_ms FROM runs WHERE mode = 'plain'))
               * 1e6 / 2000, '>', (SELECT min_ns FROM clock_summary(duration => 0.1)) / 5, 'timing costs what readings cost');
 
--- both paths agree: executing a whole statement, and the executor only. (The fastest execution of
--- each mode counts, which is short enough to keep the CPU on a busy machine, of four runs that
--- alternate with those of the other path. Other processes can slow down a run, but not all four of
--- one path)
+-- Both paths agree: timing the whole statement, and timing only the executor. The fastest execution of
+-- each mode is used, because it is short enough to keep the CPU on a busy machine. Each path has four
+-- runs, which alternate with the other path's, because other processes may slow down some runs.
 CREATE TEMP TABLE paths AS
     SELECT path, mode, min(min_ms) AS min_ms
     FROM generate_series(1, 8) AS turn, LATERAL (SELECT (ARRAY['statement', 'executor'])[1 + turn % 2]) AS p(path),
@@ -51,7 +50,7 @@ SELECT lives_ok('SELECT clock_executor_overhead_runs(50000, duration => 0.5)', '
 RESET work_mem;
 RESET temp_file_limit;
 
--- a user's query: calls are rows and ends of loops
+-- a user's query: the number of calls is that of rows and of ends of loops
 CREATE TEMP TABLE query AS SELECT * FROM clock_query_overhead('SELECT count(*) FROM generate_series(1, 20000)', 0.5);
 SELECT is((SELECT array_agg(DISTINCT node_calls) FROM query), ARRAY[20003::bigint], 'node calls');
 SELECT cmp_ok(abs(overhead_ns_per_call - overhead_ms * 1e6 / node_calls), '<=', 0.1, mode || ': per call') FROM query

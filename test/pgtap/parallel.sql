@@ -1,4 +1,4 @@
--- Counts of workers are not the leader's.
+-- The leader's estimates do not include the counts of workers.
 BEGIN;
 SELECT plan(10);
 
@@ -26,7 +26,7 @@ BEGIN
 END;
 $$;
 
--- The time of a process is not longer than the run, however many rows the workers have removed.
+-- No node's time per process exceeds the run's time, however many rows the workers have removed.
 CREATE FUNCTION leader_test(plan text, query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     explained record;
@@ -44,7 +44,7 @@ SELECT leader_test('{Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter');
 SELECT leader_test('{Aggregate,Gather,Aggregate,"Seq Scan"}', 'SELECT count(*) FROM many ' || :'filter');
 SELECT leader_test('{Limit,Gather,"Seq Scan"}', 'SELECT i FROM many ' || :'filter' || ' LIMIT 300000');
 
--- The removed rows that the server prints include those of the workers once.
+-- The server prints the removed rows of all processes, and counts those of workers only once.
 CREATE FUNCTION removed(explained json) RETURNS integer LANGUAGE sql AS $$
     SELECT round((scan->>'Rows Removed by Filter')::numeric * (scan->>'Actual Loops')::numeric / 10)::integer
     FROM json_extract_path(explained, '0', 'Plan', 'Plans', '0') AS scan;

@@ -9,7 +9,7 @@ SELECT is((SELECT l FROM report WHERE n = 2), '', 'then an empty one');
 SELECT is((SELECT l FROM report WHERE n = 3), 'System clock source: ' || (SELECT clock FROM clock_sources WHERE source = 'system'),
           'then the system clock');
 
--- every line has a form that the tool prints
+-- every line has the form of a line of pg_test_timing
 SELECT is_empty($$
     SELECT n, l FROM report WHERE l !~ '^(|Testing timing overhead for [0-9.]+ seconds?\.'
         '|(System clock|Clock|Fast clock) source: .+|Average loop time including overhead: [0-9]+\.[0-9][0-9] ns'
@@ -19,7 +19,7 @@ SELECT is_empty($$
         '|TSC frequency source: x86[a-z, ]*|TSC frequency in use: [0-9]+ kHz|TSC frequency from calibration: [0-9]+ kHz|TSC clock source .*)$' $$,
     'every line is one of those that the tool prints');
 
--- blocks: numbers the clocks, and within them the two tables
+-- numbers the clocks, and the two tables of each clock
 CREATE TEMP TABLE line AS
     SELECT n, l, count(*) FILTER (WHERE l ~ 'lock source: ') OVER w AS clock,
            count(*) FILTER (WHERE l ~ '^(Histogram|Observed)') OVER w AS tab
@@ -37,7 +37,7 @@ SELECT is((SELECT array_agg(l ORDER BY n) FROM line WHERE l ~ 'lock source: ' AN
           (SELECT ARRAY['Clock source: RDTSCP', 'Fast clock source: RDTSC'] WHERE (SELECT max(clock) FROM line) > 1),
           'the TSC''s clocks go by the names that the tool has for them');
 
--- the rows
+-- rows of the tables are consistent
 SELECT is((SELECT running FROM cell AS c WHERE c.tab = t.tab ORDER BY n DESC LIMIT 1), 100.0000,
           format('table %s: running percent ends at 100', t.tab)) FROM (SELECT DISTINCT tab FROM cell) AS t ORDER BY tab;
 SELECT is((SELECT max(ns) FROM cell AS b WHERE b.clock = c.clock AND b.tab = 2 * c.clock) <= max(c.ns), true,

@@ -19,7 +19,7 @@ END $$;
 SELECT cmp_ok(count(DISTINCT source)::int, '>=', 2, 'at least system and instr_time') FROM timeline;
 SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.050, 0.100, 0.150], source || ': edges are multiples of the interval')
 FROM timeline GROUP BY source;
--- only time off the CPU has no readings
+-- an interval with CPU time has readings
 SELECT cmp_ok(readings, '>', 0::bigint, format('%s, %s s: readings', source, elapsed_s)) FROM timeline WHERE sampled_s > 0.01;
 SELECT is((sampled_s > 0, readings > 0, mean_ns IS NOT NULL, p50_ns IS NOT NULL, p99_ns IS NOT NULL, max_ns IS NOT NULL),
           (readings > 0, readings > 0, readings > 0, readings > 0, readings > 0, readings > 0), format('%s, %s s: figures if there are readings', source, elapsed_s))
@@ -34,21 +34,20 @@ FROM timeline;
 -- intervals do not overlap
 SELECT cmp_ok(sum(sampled_s), '<=', 0.001 + extract(epoch FROM max(took)), source || ': the sampled time is at most the elapsed time')
 FROM timeline GROUP BY source;
--- the set-up, which takes some 50 ms with the TSC, is in no interval; the first interval is like
--- the others
+-- the first interval does not include the set-up, which takes some 50 ms with the TSC
 SELECT cmp_ok(sampled_s, '<=', 0.05 + 0.002 + lost_ms / 1000 + 0.05, source || ': the first interval') FROM timeline WHERE n = 1 AND gaps = 0;
 
 -- the durations of an interval add up to the sampled time
 SELECT cmp_ok(t.readings * t.mean_ns, '<=', t.sampled_s * 1.001e9, t.elapsed_s || ' s: the sum of durations') FROM clock_timeline('system', 0.3, 0.1) AS t;
 
--- gaps are those of their own interval
+-- an interval counts only its own gaps
 SELECT cmp_ok(sum(lost_ms), '<=', sum(sampled_s) * 1000, 'no more time was lost than sampled') FROM timeline;
 
--- throttled
+-- throttled runs
 CREATE TEMP TABLE throttled AS SELECT * FROM clock_timeline('system', 1, 0.25, 200);
 SELECT is(array_agg(elapsed_s ORDER BY elapsed_s), ARRAY[0.250, 0.500, 0.750, 1.000], 'throttled: edges') FROM throttled;
 SELECT is(readings - backward_steps, instants * 32, format('throttled, %s s: warm durations are those of instants, and no others', elapsed_s)) FROM throttled;
--- a Poisson process; on a busy machine instants are late, and the last ones may be missed
+-- instants are a Poisson process; on a busy machine instants are late, and the last ones may be missed
 SELECT cmp_ok(sum(instants), '<=', 200 + 6 * sqrt(200::numeric), 'throttled: no more instants than six standard deviations') FROM throttled;
 SELECT cmp_ok(sum(instants), '>', 0::numeric, 'throttled: instants') FROM throttled;
 SELECT cmp_ok(cold_mean_ns, '>=', 0.0, format('throttled, %s s: cold', elapsed_s)) FROM throttled WHERE instants > 20;
@@ -66,7 +65,7 @@ SELECT cmp_ok(instants_per_s, '<=', instants / 0.4 + 0.01, source || ': the rate
 SELECT ok(cold_mean_ns <= cold_max_ns AND cold_p50_ns <= cold_p99_ns AND cold_p99_ns <= cold_max_ns AND cold_p50_ns >= 0, source || ': cold') FROM run;
 SELECT ok(warm_mean_ns <= warm_max_ns AND warm_p50_ns <= warm_p99_ns AND warm_p99_ns <= warm_max_ns AND warm_p50_ns >= 0, source || ': warm') FROM run;
 SELECT ok(late_mean_us <= late_max_us AND late_p50_us <= late_p99_us AND late_p99_us <= late_max_us AND late_p50_us > 0, source || ': late') FROM run;
--- the kernel may count CPU time by ticks, so only wide bounds are possible
+-- CPU time has only wide bounds, because the kernel may count it by ticks
 SELECT cmp_ok(cpu_percent, '>', 0.0, source || ': it used some CPU time') FROM run;
 SELECT cmp_ok(cpu_percent, '<', 50.0, source || ': and did not spin') FROM run;
 -- the pauses between instants are not durations: half of the pauses are 1.4 ms or longer
@@ -90,7 +89,7 @@ SELECT is((SELECT (clock_summary(clock_merge(s))).readings FROM both_kinds), (SE
 -- a rate that cannot be reached
 CREATE TEMP TABLE fast AS SELECT * FROM clock_throttled('system', 0.2, 1000000);
 SELECT cmp_ok(instants_per_s, '<', 950000.0, 'the rate reached is less than a million a second') FROM fast;
--- late instants are not skipped: the last one is as late as the whole run
+-- late instants are not skipped, so the lateness grows during the run
 SELECT cmp_ok(late_max_us, '>', 0.2e6 * (1 - instants_per_s / 1e6) / 2, 'lateness adds up') FROM fast;
 -- an instant without a sleep before it has no cold reading
 SELECT cmp_ok(wakeups, '<', instants / 2, 'few instants follow a sleep') FROM fast;

@@ -1,7 +1,7 @@
 
-# clocktiming.sampled_timing: sampling replaces the timers that extensions request from the
-# executor, in either order of the libraries, and everything but the times is the same as without
-# it.
+# clocktiming.sampled_timing: sampling replaces the timers that EXPLAIN and other extensions request
+# from the executor, in either order of the libraries. Everything except the times is the same as
+# without it.
 
 use strict;
 use warnings;
@@ -17,14 +17,14 @@ use ClockShim;
 my $shim = ClockShim->new('count_clock', 2);
 my ($node, $version, $s, $killer, $libraries);
 
-# Settings at the start of a session, so that nothing depends on earlier statements.
+# Settings at the start of each test, so that it does not depend on earlier statements.
 my $settings = q{
 SET client_min_messages = warning;
 SET auto_explain.log_min_duration = -1;
 SET auto_explain.log_analyze = off;
 };
 
-# Settings of auto_explain, and those that send its log to the client
+# Settings that make auto_explain log each plan, and send the log to the client
 my $logged = q{
 SET auto_explain.log_min_duration = 0;
 SET auto_explain.log_analyze = on;
@@ -62,7 +62,7 @@ sub explained
 	return $result->{out};
 }
 
-# Returns the number of readings of the clock while the session's process executes a statement.
+# Executes a statement, and returns the number of clock readings of the session's process meanwhile.
 sub readings
 {
 	my ($sql) = @_;
@@ -76,7 +76,7 @@ sub readings
 	return $n;
 }
 
-# Returns a plan without times, and without memory that depends on them.
+# Returns a plan without times, and without memory sizes that depend on the times.
 sub figures
 {
 	my ($plan) = @_;
@@ -86,8 +86,8 @@ sub figures
 	return { map { $_ => figures($plan->{$_}) } grep { !/Time$|^Clock|^Query Identifier$|^JIT$/ } keys %$plan };
 }
 
-# Returns the parts of a parallel plan that do not depend on how the work was divided among
-# processes, or on how many started in time.
+# Returns the parts of a parallel plan that depend neither on the division of the work among processes
+# nor on the number of workers that started in time.
 sub parallel_figures
 {
 	my ($plan) = @_;
@@ -97,8 +97,8 @@ sub parallel_figures
 	  map { parallel_figures($_) } @{ $plan->{Plans} || [] };
 }
 
-# Returns the rows of all processes together; in a partial aggregate and its parent, each process
-# has rows.
+# Returns each node's total of rows over all processes. Omits partial aggregates and their parents,
+# whose rows depend on the number of processes.
 sub parallel_rows
 {
 	my ($plan) = @_;
@@ -109,7 +109,7 @@ sub parallel_rows
 		map { parallel_rows($_) } @children);
 }
 
-# Before 18, EXPLAIN prints rows per loop, rounded.
+# Compares parallel plans with a tolerance, because EXPLAIN prints rounded rows per loop before 18.
 sub same_parallel
 {
 	my ($on, $off, $what) = @_;
@@ -121,8 +121,8 @@ sub same_parallel
 	return;
 }
 
-# Checks that no node takes longer than its parent, except for rounding, and that none starts after
-# its end.
+# Checks that no node takes longer than its parent, except for rounding, and that no node's startup time
+# exceeds its total time.
 sub check_times
 {
 	my ($plan, $what) = @_;
@@ -142,9 +142,9 @@ sub nodes_too_long
 	{
 		my $allowed = 0.00051 * ($plan->{'Actual Loops'} + $child->{'Actual Loops'});
 
-		# A node below a Gather has the mean of several processes, each of which is estimated. The
-		# server times all calls of an asynchronous scan, while only some calls of its Append are
-		# timed, some of which wait.
+		# Does not compare two kinds of nodes. A node below a Gather has the mean of several estimates.
+		# The server times all calls of an asynchronous scan, but only some calls of its Append are
+		# timed, and some of those wait.
 		$bad .= "$child->{'Node Type'} in $plan->{'Node Type'}: $child->{'Actual Total Time'} x $child->{'Actual Loops'}\n"
 		  if $plan->{'Node Type'} !~ /^Gather/ && !$child->{'Async Capable'} && $child->{'Actual Total Time'} * $child->{'Actual Loops'} > $total + $allowed;
 		$bad .= nodes_too_long($child);
@@ -152,7 +152,7 @@ sub nodes_too_long
 	return $bad;
 }
 
-# State of the session that must not change.
+# The session's state, which must not change.
 my $untouched;
 
 sub as_before
@@ -264,7 +264,7 @@ my @reading = (
 	[ 'SELECT count(*) FROM b AS x JOIN b AS y ON x.k = y.i AND y.i < 30', $nested ]);
 my @parallel = ('SELECT count(*) FROM a', 'SELECT a.i, b.k FROM a JOIN b USING (i)', 'SELECT k, count(*) FROM a GROUP BY k', 'SELECT * FROM a ORDER BY s');
 
-# %s is a separate table for each execution
+# Statements that write; %s is a separate table for each execution
 my @writing = (
 	'INSERT INTO %s SELECT i, i FROM generate_series(1001, 1100) AS i',
 	'INSERT INTO %s SELECT i, i FROM generate_series(401, 600) AS i ON CONFLICT DO NOTHING',
@@ -273,7 +273,7 @@ my @writing = (
 	'MERGE INTO %s AS t USING (SELECT i FROM a WHERE i BETWEEN 480 AND 520) AS a ON a.i = t.i WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (a.i)',
 	'WITH d AS (DELETE FROM %s WHERE i < 50 RETURNING i) SELECT count(*) FROM d');
 
-# Ways to execute each of these, and what auto_explain prints
+# Ways to execute a query by cursors and in functions, and the actual rows that auto_explain logs
 my @cursors = (
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM b; FETCH 0 FROM c; FETCH 3 FROM c; FETCH 0 FROM c; FETCH ALL FROM c; COMMIT',
 	'BEGIN; DECLARE c CURSOR FOR SELECT * FROM a; FETCH 10 FROM c; MOVE 20 FROM c; FETCH 0 FROM c; CLOSE c; COMMIT',
@@ -309,7 +309,7 @@ auto_explain.log_min_duration = -1
 	$version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	if ($version >= 190000)
 	{
-		# the clock whose readings the shim counts
+		# choose the clock whose readings the shim counts
 		$node->append_conf('postgresql.conf', 'timing_clock_source = system');
 		$node->reload;
 	}
@@ -321,7 +321,7 @@ auto_explain.log_min_duration = -1
 	return;
 }
 
-# Checks the three values, for EXPLAIN and auto_explain
+# Checks the effect of the setting's three values on EXPLAIN and auto_explain
 sub values_are_obeyed
 {
 	my $query = 'SELECT count(*) FROM a';
@@ -343,7 +343,7 @@ sub values_are_obeyed
 		$s->query($logged);
 		$s->query($query);
 		$by_auto_explain = readings($query);
-		# two readings per call, two calls per row
+		# the server reads the clock twice per call, and each row takes two calls
 		$value eq 'on' ? cmp_ok($by_explain, '<', $rows, "$libraries: $value: the clock is read seldom by EXPLAIN")
 		  : cmp_ok($by_explain, '>', 2 * $rows, "$libraries: $value: the clock is read at each call by EXPLAIN");
 		$value eq 'off' ? cmp_ok($by_auto_explain, '>', 2 * $rows, "$libraries: $value: the clock is read at each call by auto_explain")
@@ -352,7 +352,7 @@ sub values_are_obeyed
 		is($plan->{Plan}{Plans}[0]{'Actual Rows'}, $rows, "$libraries: $value: rows in the log");
 		cmp_ok($plan->{Plan}{'Actual Total Time'}, '>', 0, "$libraries: $value: times in the log");
 		check_times($plan->{Plan}, "$libraries: $value: log") if $value ne 'off';
-		# TIMING OFF is obeyed, and so is log_timing
+		# TIMING OFF and auto_explain.log_timing = off still switch off all timing
 		$s->query($settings);
 		unlike(explained('ANALYZE, TIMING OFF', $query), qr/actual time|Clock/, "$libraries: $value: no times where none are wanted");
 		unlike(explained('COSTS', $query), qr/actual|Clock/, "$libraries: $value: EXPLAIN alone");
@@ -372,7 +372,7 @@ sub values_are_obeyed
 	my ($in_output) = $result->{out} =~ /actual time=[0-9.]+\.\.([0-9.]+)/;
 	is(sprintf('%.3f', $in_log), $in_output, "$libraries: and both print the same time");
 
-	# The server times executions that are expected to be short, until one has taken long
+	# The server times executions that are expected to be short, until an execution takes long
 	is($s->query(q{CREATE FUNCTION more(n integer) RETURNS SETOF integer LANGUAGE plpgsql ROWS 1 AS 'BEGIN RETURN QUERY SELECT generate_series(1, n); END'})->{state}, '00000', "$libraries: a function of more rows than is thought");
 	my $misjudged = 'SELECT count(*) FROM more(200000)';
 	foreach my $time ('first', 'second')
@@ -387,7 +387,7 @@ sub values_are_obeyed
 	$s->query('DROP FUNCTION more');
 	$s->query($settings);
 
-	# Synonyms of the values, and wrong values
+	# Synonyms of the setting's values, and invalid values
 	foreach my $word ([ 'true', 'on' ], [ 'yes', 'on' ], [ '1', 'on' ], [ 'false', 'off' ], [ 'no', 'off' ], [ '0', 'off' ])
 	{
 		is($s->query("SET clocktiming.sampled_timing = $word->[0]; SHOW clocktiming.sampled_timing")->{out}, $word->[1], "$libraries: $word->[0]");
@@ -462,7 +462,7 @@ sub writes_are_exact
 		my $tables = 'w_' . $n++;
 		my (%explained, %logged);
 
-		# in an earlier session, so that this one has none of it
+		# creates the tables in another session, so that this session has no cached data of them
 		$node->safe_psql('postgres', "SELECT copies_of('${tables}_explained'), copies_of('${tables}_logged')");
 		$node->safe_psql('postgres', 'VACUUM ANALYZE ' . join ', ', map { ("${tables}_explained_$_", "${tables}_logged_$_") } 0 .. 2);
 		sampled('off');
@@ -471,14 +471,14 @@ sub writes_are_exact
 		{
 			my $statement = sprintf($query, "${tables}_explained_" . ($value eq 'off' ? 1 : 2));
 
-			# the tables are different, so the pages of catalogs that have them are, too; this reads
-			# these pages
+			# The compared statements use different tables, and so different pages of the catalogs. Read
+			# these pages first.
 			$s->query("EXPLAIN $statement");
 			sampled($value);
 			my $json = explained('ANALYZE, BUFFERS, WAL, FORMAT JSON', $statement);
 			$json =~ s/(${tables}_explained)_\d/$1/g;
 			$explained{$value} = decode_json($json)->[0];
-			# the tables are different, so the pages of catalogs that have them may be, too
+			# planning may still read different numbers of catalog pages for different tables
 			delete $explained{$value}{Planning};
 		}
 		is_deeply(figures($explained{on}), figures($explained{off}), "$libraries: EXPLAIN: $query") or diag explain [ figures($explained{on}), figures($explained{off}) ];
@@ -569,7 +569,7 @@ sub ends_well
 				{
 					is($s->query($how)->{state}, '22012', "$libraries: error: $what");
 
-					# an error that is caught ends a subtransaction, and the statement continues
+					# the statement catches the error, which ends a subtransaction, and continues
 					$result = $s->query(qq{DO \$do\$
 						DECLARE
 							rows bigint;
@@ -677,7 +677,7 @@ sub statements_and_formats
 		}
 	}
 
-	# with workers, and what auto_explain prints of the same execution
+	# a parallel plan, and auto_explain's plan of the same execution
 	$s->query($parallel);
 	my $json = explained('ANALYZE, VERBOSE, FORMAT JSON', 'SELECT * FROM a WHERE i % 2 = 0');
 	ok(eval { decode_json($json) }, "$libraries: margins of a parallel plan") or diag $json;
@@ -771,7 +771,7 @@ sub statements_and_formats
 	return;
 }
 
-# Checks that functions that measure the server's own timers do so, whatever the setting
+# Checks that the functions which measure the server's own timers are not affected by the setting
 sub measures_are_not_replaced
 {
 	my $rows = 20000;
@@ -825,7 +825,7 @@ sub foreign_tables
 	return;
 }
 
-# Checks a session of an ordinary role that loads the library
+# Checks the setting in the session of an ordinary role that loads the library
 sub for_everybody
 {
 	my $own = PostgreSQL::Test::Cluster->new('own');

@@ -1,6 +1,6 @@
 
-# Statistics of plans: they are counted correctly, survive a restart and crashes, stay within their
-# limits, are shown to the right users, and show changes.
+# Statistics of plans are correct, survive a restart and crashes, stay within their limits, are shown
+# only to users with the privilege, and show changes of plans and times.
 
 use strict;
 use warnings;
@@ -35,13 +35,13 @@ $node->safe_psql(
 	GRANT SELECT ON t TO regress_other;
 });
 
-# Every execution is timed, whatever that costs.
+# Settings that time every execution, regardless of the overhead.
 my $on = q{SET clocktiming.track = on; SET clocktiming.track_everything = on; };
 
 sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub reset_all { query('SELECT clock_stats_reset()'); return; }
 
-# Returns the executions, with their margin, of plans with this text.
+# Returns the estimated number of executions, with its margin, of plans that match a LIKE pattern.
 sub executions
 {
 	my ($like) = @_;
@@ -50,8 +50,7 @@ sub executions
 		FROM clock_plan_stats WHERE plan LIKE '$like'});
 }
 
-# Checks an estimate. Its error may exceed the margin now and then, but hardly ever three times the
-# margin.
+# Checks an estimate. Its error may exceed the margin, but very rarely three times the margin.
 sub is_about
 {
 	my ($n, $what, $estimate, $margin) = @_;
@@ -79,8 +78,7 @@ is( query(
 		FROM clock_node_stats n WHERE node_type = 'CTE Scan'}),
 	'{t,t,f,t}',
 	'nodes that scan a CTE');
-# (in at least one of ten attempts, because few of these calls are timed, and one may have lost the
-# processor)
+# Ten attempts for the shares, because few of these calls are timed, and one may lose the CPU.
 my $shares;
 for (1 .. 10)
 {
@@ -97,7 +95,7 @@ $node->psql('postgres', $on . q{SELECT 1 / (k - 3) FROM t});
 is(query('SELECT executions, failed_executions > 0, mean_ms IS NULL, plan IS NULL FROM clock_plan_stats WHERE failed_executions > 0'),
 	'0|t|t|t', 'one that fails is counted apart');
 
-# A node that is pruned at the start of an execution is nevertheless a node of the plan.
+# A node that is pruned at the start of an execution is still listed as a node of the plan.
 query(q{
 	CREATE TABLE part (i int) PARTITION BY RANGE (i);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (0) TO (10);
@@ -121,7 +119,7 @@ like(query(q{SELECT plan FROM clock_plan_stats WHERE plan LIKE 'Result%'}),
 	qr/^Result\n  ->  Append\n(?:        ->  Seq Scan on part_\d\n){3}  ->  Index.* t_i on t\n  ->  (?:Aggregate|Result)\n/,
 	'the order is that of EXPLAIN');
 
-# Nodes as EXPLAIN lists them: depth, type, relation.
+# Returns the nodes that EXPLAIN lists: depth, type, relation.
 sub listed_by_explain
 {
 	my ($plan, $depth) = @_;
@@ -229,7 +227,7 @@ ok($node->wait_for_log(qr/database system is ready to accept connections/, $offs
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'and counts');
 
-# (while other sessions add)
+# An immediate shutdown while other sessions add to the statistics.
 my ($load_out, $load_err) = ('', '');
 my $load_script = $node->basedir . '/load.sql';
 append_to_file($load_script, "$on\nSELECT count(*) FROM t;\n");
@@ -241,13 +239,13 @@ $load->finish;
 $node->start;
 query($on . $scan);
 cmp_ok((executions('%Seq Scan on t'))[0], '>', 0, 'after an immediate shutdown, too');
-# (if no session adds, nothing is lost)
+# An immediate shutdown while no session adds: nothing is lost.
 my $kept = query('SELECT count(*) FROM clock_plan_stats');
 $node->stop('immediate');
 $node->start;
 is(query('SELECT count(*) FROM clock_plan_stats'), $kept, 'one that meets nobody who adds loses nothing');
 
-# Reset of all statistics, and of some.
+# Reset of all statistics, and of selected ones.
 reset_all();
 is(query('SELECT count(*) FROM clock_plan_stats'), '0', 'a reset forgets all');
 is(query('SELECT clock_stats_snapshot() IS NULL'), 't', 'of nothing there is no snapshot');
@@ -259,7 +257,7 @@ query(q{SELECT clock_stats_reset(userid => 4711)});
 query(q{SELECT clock_stats_reset(queryid => NULL)});
 is(query(q{SELECT count(*) > 0 FROM clock_plan_stats}), 't', 'that of a user who has no plans, or of null, forgets none');
 
-# Plans that have become slower: by sleeping, and by far more than a busy machine could cause.
+# Plans that have become slower. They sleep far longer than a busy machine could delay them.
 reset_all();
 query('CREATE FUNCTION work(i int) RETURNS void LANGUAGE sql VOLATILE AS $$ SELECT pg_sleep(0.001) $$; CREATE TABLE one AS SELECT 1 AS i');
 query($on . 'SELECT work(i) FROM one;' x 10);
@@ -279,7 +277,7 @@ foreach my $wrong (0, 0.95, 100, -1, "'NaN'", 'NULL')
 my (undef, undef, $err) = $node->psql('postgres', q{SELECT * FROM clock_node_changes('2000-01-01')});
 like($err, qr/no snapshot.*clock_stats_snapshot/s, 'no snapshot so old');
 
-# A changed plan.
+# A query whose plan has changed.
 reset_all();
 query($on . 'SET enable_seqscan = off;' . 'SELECT sum(i) FROM t WHERE i < 20;' x 5);
 query('SELECT clock_stats_snapshot()');
@@ -307,7 +305,7 @@ is(query(q{SELECT count(*) FROM clock_node_changes() WHERE change = 'other plan'
 query($on . 'CREATE TEMPORARY TABLE temporary (i int); SELECT count(*) FROM temporary') for 1 .. 3;
 is(query(q{SELECT count(DISTINCT planid), sum(executions) FROM clock_plan_stats WHERE plan LIKE '%temporary'}), '1|3', 'nor is a temporary table of another session');
 
-# Only the function writes snapshots and deletes old ones; members of pg_monitor may call it.
+# Only clock_stats_snapshot() writes snapshots and deletes old ones. Members of pg_monitor may call it.
 foreach my $statement (q{INSERT INTO clock_node_snapshots SELECT 'infinity', dbid, userid, queryid, planid, node, depth, node_type, relation, index_name, first_seen, total_sums, self_sums FROM clock_node_snapshots},
 	q{UPDATE clock_node_snapshots SET taken_at = 'infinity'}, 'DELETE FROM clock_node_snapshots', 'TRUNCATE clock_node_snapshots')
 {
@@ -318,8 +316,8 @@ cmp_ok(query($times), '>', 1, 'snapshots of some times');
 as('regress_monitor', q{SELECT clock_stats_snapshot(keep => '0')});
 is(query($times), '1', 'of which only the latest is kept');
 
-# Snapshots stay on this server: the database's owner can dump the database without them, and no
-# publication includes them.
+# Snapshots are never copied: the database's owner can dump the database without them, and no publication
+# includes them.
 query($_) foreach 'CREATE ROLE regress_owner LOGIN', 'CREATE DATABASE owned OWNER regress_owner', 'CREATE DATABASE restored';
 $node->safe_psql('owned', 'CREATE EXTENSION clocktiming; SELECT clock_stats_snapshot()');
 my $dump = $node->basedir . '/dump.sql';
@@ -330,8 +328,8 @@ $node->safe_psql('owned', 'SET client_min_messages = error; CREATE PUBLICATION e
 is($node->safe_psql('owned', q{SELECT count(*) FROM pg_publication_tables WHERE tablename = 'clock_node_snapshots'}), '0', 'a publication for all tables has none');
 query("DROP DATABASE $_") foreach qw(owned restored);
 
-# Many sessions with many plans: everything is counted as long as there is memory, and nothing hangs
-# if there is none.
+# Many sessions with many plans: all executions are counted while shared memory is free, and no session
+# hangs when it is full.
 query(join ';', map { "CREATE TABLE p$_ AS SELECT 1 AS i" } 1 .. 70);
 my $script = $node->basedir . '/many.sql';
 append_to_file($script, qq{\\set a random(1, 70)\n\\set b random(1, 70)\n$on\nSELECT count(*) FROM p:a JOIN p:b AS b USING (i);\n});
@@ -360,7 +358,7 @@ foreach my $max (100, 6000)
 	is_about(1500, 'none is lost', executions('%Seq Scan on p%'));
 }
 
-# A file with more plans than fit into memory: the most valuable ones are loaded.
+# The file has more plans than fit into memory: the plans with the largest total time are loaded.
 my $most = query('SELECT queryid FROM clock_plan_stats ORDER BY total_ms DESC LIMIT 1');
 $node->append_conf('postgresql.conf', 'clocktiming.track_max = 100');
 $node->restart;

@@ -1,6 +1,6 @@
 
-# The draw of executions for the statistics of plans: a random part of all executions, which
-# represents all; and switching it on and off.
+# The statistics of plans time a random sample of executions, which represents all executions. Also
+# tests switching this on and off.
 
 use strict;
 use warnings;
@@ -44,8 +44,8 @@ $node->safe_psql('postgres', q{
 
 sub query { return $node->safe_psql('postgres', $_[0]); }
 
-# Returns the statistics of the plans that scan a table: executions, their margin, timed and failed
-# ones
+# Returns statistics of the plans that scan a table: executions with their margin, timed executions,
+# and failed executions
 sub known
 {
 	my ($table) = @_;
@@ -57,7 +57,7 @@ sub known
 	return %known;
 }
 
-# A short statement
+# A short statement, of which few executions are timed
 my $n = 20000;
 query("SELECT repeats('SELECT count(*) FROM a', $n)");
 my %short = known('a');
@@ -66,7 +66,7 @@ cmp_ok($short{timed}, '<', $n / 4, 'and few of them');
 cmp_ok(abs($short{executions} - $n), '<', 4 * $short{margin}, "they stand for all") or diag explain \%short;
 is($short{failed}, 0, 'none has failed');
 
-# Another session has learned how rarely these are to be timed
+# New sessions use the sampling rate that another session has learned
 query("SELECT repeats('SELECT count(*) FROM a', 10)") for 1 .. 20;
 my %again = known('a');
 cmp_ok($again{timed} - $short{timed}, '<', 100, 'not each new session times them at once');
@@ -80,8 +80,8 @@ is($long{executions}, 8, 'long executions are counted') or diag explain \%long;
 is($long{timed}, 8, 'since all of them are timed');
 is($long{margin}, 0, 'exactly');
 
-# The mean duration of short executions does not include the timing of others, and nothing is
-# subtracted: it is between the shortest and the longest.
+# The mean duration of short executions includes no cost of timing, and no cost is subtracted from it.
+# So it is between the shortest and the longest duration of pg_stat_statements.
 SKIP:
 {
 	skip 'pg_stat_statements is not there', 1 unless $statements;
@@ -101,7 +101,7 @@ my $failed = query(q{SELECT sum(failed_executions) FROM clock_plan_stats});
 cmp_ok($failed, '>', 1000, 'is estimated as well');
 cmp_ok($failed, '<', 9000, 'and not more than there was');
 
-# Cursors: an execution may continue, be abandoned, or not begin
+# Cursors: their executions may continue, end early, or not begin
 query('SELECT clock_stats_reset()');
 my $s = ClockSession->new($node);
 foreach my $statements (
@@ -114,7 +114,7 @@ foreach my $statements (
 }
 is(query('SELECT coalesce(sum(failed_executions), 0) FROM clock_plan_stats'), 0, 'a cursor that is left has not failed');
 
-# An error between two parts of an execution, and an end that is no error
+# Cursors whose execution ends by an error between two fetches, and cursors that end without an error
 $s->query('SET clocktiming.track_everything = on');
 $s->query('CREATE TABLE e AS SELECT i FROM a');
 foreach my $case (
@@ -152,7 +152,7 @@ is( query(q{SELECT string_agg(plan || ' ' || executions, ',' ORDER BY plan COLLA
 is(query('SELECT count(*) FROM clock_plan_stats WHERE queryid = 0'), '0', 'under an id of their plan');
 $s->query('RESET clocktiming.track_everything');
 
-# The settings change within statements that are being drawn
+# The settings change within statements that may be timed
 $s->query(q{
 	DO $$
 	BEGIN

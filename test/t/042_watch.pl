@@ -1,6 +1,7 @@
 
-# The watched clock: each fault is one event, with the values before and after, and ends with the
-# fault. History and events survive the worker's end, a restart, a full disk and a damaged file.
+# The worker that watches the clock: each fault is one event, with the values before and after, which
+# ends with the fault. History and events survive the worker's end, a restart, a full disk and a damaged
+# file.
 
 use strict;
 use warnings;
@@ -12,7 +13,7 @@ use Time::HiRes qw(sleep time);
 
 use ClockShim;
 
-# Words of the control file; see drift_clock.c. Those between AHEAD and SLOW have no name here.
+# Positions of words in the control file of drift_clock.c. This test does not use the other words.
 use constant { PID => 0, RATE => 1, AHEAD => 2, EVERY => 4, STILL => 6, SLOW => 7 };
 use constant S => 1_000_000_000;
 
@@ -46,7 +47,7 @@ sub query { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
 sub worker { return ClockShim::watcher($node); }
 sub wait_for { my ($sql, $what) = @_; return ok($node->poll_query_until('postgres', $sql), $what); }
 
-# Waits until some more intervals have been judged. The first of them may have begun already.
+# Waits until the worker has judged n more intervals. The first of them may have begun before.
 sub intervals
 {
 	my ($n) = @_;
@@ -57,13 +58,13 @@ sub intervals
 
 sub events { my ($what) = @_; return query("SELECT count(*) FROM clock_events WHERE what = '$what'"); }
 
-# Events that only this test can cause. (The cost of a reading also depends on other processes, but
-# by less than this test injects.)
+# Condition for events that only this test can cause. Other processes also increase the cost of a
+# reading, but less than this test does.
 my $ours = q{what NOT IN ('stolen time', 'resume') AND CASE WHEN what = 'cost' THEN greatest(split_part(before, ' ', 1)::float, split_part(after, ' ', 1)::float) > 1000 ELSE true END};
 my $told = 0;
 
-# Checks that a fault is exactly one event, of this kind and with these values before and after, two
-# intervals later.
+# Checks that a fault has caused exactly one event within two intervals, of this kind and with these
+# values before and after.
 sub is_one_event
 {
 	my ($fault, $what, $condition) = @_;
@@ -76,8 +77,8 @@ sub is_one_event
 	return;
 }
 
-# Checks that the event ends with the fault, and that there is no other event. (An event that is
-# reported more than an interval later would be one too many for the next fault.)
+# Checks that the event ends with the fault, and that the end causes no other event. The check of the
+# next fault would find an event that is reported later.
 sub is_ended
 {
 	my ($fault, $what) = @_;
@@ -103,15 +104,16 @@ query('SELECT pg_reload_conf(), pg_sleep(0.01) FROM generate_series(1, 100)');
 $judged = query(q{SELECT sum(intervals) FROM clock_history WHERE per = 'hour'}) - $judged;
 cmp_ok($judged, '<=', (time - $since) / 0.5 + 2, 'reloads do not make intervals shorter');
 
-# From now on the worker's clock is faulty. It has the same offset to CLOCK_MONOTONIC_RAW as the
-# true clock, so nothing is visible yet.
+# From now on, drift_clock replaces the worker's clock. It starts with the true clock's offset to
+# CLOCK_MONOTONIC_RAW, so it shows no fault yet.
 sub raw { return ClockShim::raw_ns(); }
 my $ahead = ClockShim::ahead_ns();
 $shim->write(PID, worker(), 0, $ahead);
 intervals(5);
 is(query("SELECT count(*) FROM clock_events WHERE $ours"), '0', 'nor of one that is not at its best') or diag(query("SELECT * FROM clock_events"));
 
-# (sooner, but for earlier disturbances by a busy machine)
+# A slower clock. Waits for the event, which may be late if a busy machine has disturbed the intervals
+# before.
 $shim->write(SLOW, 3000);
 wait_for("SELECT count(*) > $told FROM clock_events WHERE $ours", '10 times slower: an event');
 is_one_event('10 times slower', 'cost', q{split_part(before, ' ', 1)::float < 1000 AND split_part(after, ' ', 1)::float BETWEEN 2900 AND 4500});
@@ -135,9 +137,9 @@ $shim->write(AHEAD, $ahead -= 2 * S);
 is_one_event('a step back', 'backward step', q{before = 'none' AND abs(split_part(after, ' ', 1)::float - 2e9) < 1e6});
 is_ended('a step back', 'backward step');
 
-# The clock stands still for a while and stays behind. For four observations or more that is a rate,
-# for fewer a lag, and for slightly more than four either, but not both. Observations are at least
-# 0.1 s apart.
+# The clock stands still for a while and stays behind. If that lasts for more than five observations,
+# the event is a rate; for fewer than four, a lag; in between either of them, but not both. Observations
+# are at least 0.1 s apart.
 foreach my $looks (2.5, 4.5, 5.5, 6.5, 7.5, 20)
 {
 	my $ns = $looks * S / 10;
@@ -178,7 +180,7 @@ is(query($resumed), '1 of 1', 'and no other');
 write_file('boot_id', '11111111-2222-3333-4444-555555555555');
 is_one_event('another start of the machine', 'machine', q{after = 'boot 11111111-2222-3333-4444-555555555555' AND ended_at = at});
 
-# a fifth of the CPU time is stolen, then nothing
+# A fifth of the CPU time is stolen, and later none. The numbers replace those of /proc/stat.
 my @ticks = (1000, 0, 0, 1000, 0, 0, 0, 0);
 sub tick
 {
@@ -201,8 +203,8 @@ for (1 .. 60)
 }
 is(query(q{SELECT bool_and(ended_at IS NOT NULL) FROM clock_events WHERE what = 'stolen time'}), 't', 'and ends');
 
-# The clock of one CPU is ahead, for all processes. A process that moves to another CPU sees it
-# step, too.
+# The clock of one CPU is ahead, for all processes. A process that moves to this CPU or from it sees
+# its clock step.
 SKIP:
 {
 	my ($cpu) = slurp_file('/proc/self/status') =~ /^Cpus_allowed_list:.*?(\d+)$/m;
@@ -233,7 +235,7 @@ my $file = $node->data_dir . '/pg_stat/clocktiming.watch';
 my $list = q{SELECT what || ' ' || at FROM clock_events WHERE ended_at IS NOT NULL};
 my @before;
 
-# Remembers what must be in the file by now.
+# Stores the list of events that the file must contain now.
 sub remember { intervals(5); @before = split /\n/, query($list); intervals(4); return; }
 sub lost { my %there = map { $_ => 1 } split /\n/, query($list); return join(', ', grep { !$there{$_} } @before); }
 sub wait_for_restart
@@ -263,7 +265,7 @@ wait_for_restart($pid);
 is(lost(), '', 'which is started again also if it was told to end');
 intervals(2);
 
-# a full disk
+# The disk is full.
 symlink('/dev/full', "$file.tmp") or die $!;
 my $complete = slurp_file($file);
 write_file('current_clocksource', 'acpi_pm');
@@ -271,7 +273,7 @@ my $offset = $node->wait_for_log(qr/could not write file "pg_stat\/clocktiming\.
 is(slurp_file($file) eq $complete, 1, 'a full disk: the file is that of before');
 is(query(q{SELECT count(*) FROM clock_events WHERE after = 'acpi_pm'}), '1', 'and the worker goes on');
 
-# kill -9 of all processes: the previous file is read
+# kill -9 of all processes: the server reads the previous file.
 $pid = worker();
 $node->kill9;
 for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default) { last if !kill(0, $pid); sleep(0.1); }
@@ -280,7 +282,7 @@ start();
 is(lost(), '', 'kill -9 of the server: events survive');
 is(query(q{SELECT count(*) > 1 FROM clock_history}), 't', 'and so does the history');
 
-# a restart
+# The server restarts.
 intervals(2);
 $shim->write(PID, worker(), 0, $ahead, 0, 0.3 * S, -5_000_000);
 wait_for(q{SELECT count(*) > 0 FROM clock_events WHERE what = 'lag' AND ended_at IS NULL}, 'lags that go on');
@@ -293,7 +295,7 @@ wait_for(q{SELECT count(*) = 0 FROM clock_events WHERE what = 'lag' AND ended_at
 is(query(qq{SELECT max(ended_at) > '$lagging' FROM clock_events WHERE what = 'lag'}), 't', 'not before it was seen to go on');
 intervals(2);
 
-# a standby
+# A standby also watches its clock.
 $node->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'backup', has_streaming => 1);
@@ -301,7 +303,7 @@ $standby->start;
 ok($standby->poll_query_until('postgres', q{SELECT pg_is_in_recovery() AND count(*) > 0 FROM clock_history WHERE at >= date_trunc('minute', pg_postmaster_start_time())}), 'a standby is watched');
 $standby->stop;
 
-# a damaged file
+# The file is damaged.
 $node->stop;
 ok(-s $file, 'there is a file');
 open(my $fh, '+<:raw', $file) or die "$file: $!";
@@ -314,7 +316,7 @@ like(slurp_file($node->logfile), qr/ignoring invalid data in file "pg_stat\/cloc
 like(slurp_file("$file.invalid"), qr/x{100}/, 'and kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew');
 
-# a file whose texts have no end, with a correct checksum
+# The file's texts lack a terminator, and its checksum is correct.
 sub crc32c
 {
 	my ($crc, @table) = (0xffffffff);
@@ -340,7 +342,7 @@ is(query(q{SELECT count(*) FROM clock_history WHERE boot_id ~ 'x'}), '0', 'a fil
 like(slurp_file("$file.invalid"), qr/x{200}/, 'but kept');
 wait_for(q{SELECT count(*) > 0 FROM clock_history}, 'the history begins anew, again');
 
-# the TSC, which the server reads or does not, as it is told
+# The setting timing_clock_source makes the server read the TSC, and later the system clock.
 SKIP:
 {
 	skip('the server reads the system clock only', 4) if $node->pg_version->major < 19;

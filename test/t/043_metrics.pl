@@ -1,6 +1,6 @@
 
-# Metrics for monitoring: clock_metrics and clock_metrics_text() return what the worker has
-# observed, and measure nothing.
+# Metrics for monitoring: clock_metrics and clock_metrics_text() return the worker's observations. They
+# do not measure themselves.
 
 use strict;
 use warnings;
@@ -11,7 +11,7 @@ use Test::More;
 
 use ClockShim;
 
-# Words of the control file; see drift_clock.c.
+# Positions of words in the control file of drift_clock.c.
 use constant { PID => 0, RATE => 1, AHEAD => 2 };
 
 my $shim = ClockShim->new('drift_clock', 7);
@@ -42,7 +42,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'clocktiming'\
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'preloaded, but not watched');
 
-# Without a slot for the worker
+# No slot for the worker is free
 $node->append_conf('postgresql.conf', "clocktiming.watch = on\nclocktiming.watch_interval = 500ms\nmax_worker_processes = 0");
 $node->restart;
 is(query('SELECT ' . value('watched')), '0', 'without a slot for the worker nobody watches');
@@ -90,7 +90,7 @@ $shim->write(PID, ClockShim::watcher($node), $fast, $ahead);
 my $rate = value('event_active', what => 'rate');
 my $drift = value('advice', check => 'drift', severity => 'warning');
 wait_for("SELECT $rate = 1 AND $drift = 1 AND " . value('advice', check => 'drift', severity => 'ok') . ' = 0', 'a clock that is 0.1 % fast');
-# In the interval in which the clock became fast, only a part of the rate shows.
+# The interval in which the clock became fast shows only a part of the rate error, so wait for the next.
 wait_for('SELECT round(' . value('rate_error_ratio') . '::numeric * 1000, 1) = 1.0', 'by 0.001');
 is(query('SELECT ' . value('advice', check => 'lags', severity => 'ok')), '1', 'which is another check than others');
 $ahead += gained();
@@ -109,8 +109,8 @@ $node->poll_query_until('postgres', "SELECT sum(intervals) > $intervals + 2 FROM
 counters_only_grow('some intervals later');
 $shim->write(PID, 0);
 
-# The worst nodes: at most ten, the same as in clock_node_stats, and no plans of other users without
-# the privilege to see them.
+# The nodes with the largest self time: at most ten, with the values of clock_node_stats. Users without
+# the privilege see only their own plans.
 query(q{SET clocktiming.track = on; CREATE TABLE "a\""b
 c" (a int); INSERT INTO "a\""b
 c" SELECT generate_series(1, 1000); SELECT count(*) FROM "a\""b
@@ -127,7 +127,7 @@ is(query(q{SELECT string_agg(DISTINCT labels ->> 'usename', ',') FROM clock_metr
 query('REVOKE SELECT ON clock_metrics FROM regress_other; REVOKE EXECUTE ON FUNCTION clock_metrics(text) FROM regress_other');
 is(query(q{SELECT bool_or(labels ->> 'usename' NOT LIKE 'regress%') FROM clock_metrics WHERE name ~ 'node_self'}, extra_params => [ '-U', 'regress_monitor' ]), 't', 'who monitors sees all');
 
-# Each line of the text agrees with the view; names chosen by other users are escaped.
+# Each line of the text agrees with the view. Names chosen by users are escaped.
 foreach my $format (qw(prometheus openmetrics))
 {
 	my $open = $format eq 'openmetrics';
@@ -154,7 +154,7 @@ foreach my $format (qw(prometheus openmetrics))
 my (undef, undef, $refused) = $node->psql('postgres', q{SELECT clock_metrics_text('json')});
 like($refused, qr/unknown format "json"\nHINT:  Known formats are prometheus and openmetrics\./, 'no other format');
 
-# promtool's check, which prints what is wrong, finds nothing.
+# Checks with promtool that the text of a database's metrics is valid.
 sub lint
 {
 	my ($database, $what) = @_;
@@ -179,8 +179,8 @@ append_to_file($script, "SELECT clock_metrics_text();\n");
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', 200, '-t', 2, '-f', $script, '-h', $node->host, '-p', $node->port, '-U', 'regress_monitor', 'postgres' ]);
 like($out, qr{transactions actually processed: 400/400\b}, '200 scrapes in parallel') or diag($err);
 
-# Names in another encoding than the database's, and in an unknown one: the text is UTF-8, and
-# different names remain different.
+# Names in other encodings, and in an unknown encoding: the text is UTF-8, and different names remain
+# different.
 query("CREATE DATABASE $_ TEMPLATE template0 ENCODING $_ LOCALE 'C'") foreach qw(latin1 win1252 utf8 sql_ascii);
 {
 	local $ENV{PGCLIENTENCODING} = 'SQL_ASCII';

@@ -1,7 +1,7 @@
 
-# clock_page(): a well-formed document with the values of the views. No value is interpreted as
-# markup, and every value may be missing. The page fits windows of 400 and 1600 pixels, light and
-# dark.
+# clock_page() returns a well-formed document with the values of the views. No value is interpreted as
+# markup, and any value may be missing. The page fits windows of 400 and 1600 pixels, in the light and
+# the dark color scheme.
 
 use strict;
 use warnings;
@@ -57,7 +57,7 @@ like($html, qr{<strong>not known: the clocks are not watched</strong>}, 'which h
 like($html, qr{<code>clocktiming\.watch = on</code>}, '... and says how to have one');
 like($html, qr{<h1>Clocks of main</h1>}, '... and whose it is');
 
-# A setting of a library that is not loaded may have any value.
+# The server accepts any value for a setting of a library that is not loaded, also markup.
 (my $quoted_evil = $evil) =~ s/'/''/g;
 like(check_form(query("SET auto_explain.log_timing = '$quoted_evil'; SELECT clock_page()"), 'a setting'), qr{<small>is \Q$escaped\E</small>}, 'which is text');
 
@@ -71,7 +71,7 @@ clocktiming.max_overhead = 100
 $node->restart;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM clock_history WHERE warm_ns > 0') or die;
 $html = check_form(page(), 'the first intervals');
-# (a busy machine may have events by now)
+# Two verdicts are possible: on a busy machine, the clock may have events.
 like($html, qr{<strong>not (?:known: the clock was watched for [0-9.]+ % of the period</strong>.*Look again tomorrow|to be believed: .*Do not trust times)}s, 'a verdict, and what to do');
 like($html, qr{<table class="h">}, 'a histogram');
 like($html, qr{<path class="w" d="M\d+ [\d.]+h0[^"]*"}, 'a chart');
@@ -93,7 +93,7 @@ is(join(' ', $html =~ m{node \d+</small></td><td>([0-9.]+)}g), join(' ', @expect
 like($html, qr{Seq Scan on <b>\Q$escaped\E</b>}, 'the name of a table is text');
 like($html, qr{Seq Scan on <b>$long</b>}, 'a long one, too');
 
-# It reads only the worst of many nodes.
+# The page shows only the slowest of many nodes.
 my $union = join(' UNION ALL ', ("SELECT i FROM $long") x 200);
 query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT $_ FROM ($union) u") foreach 'count(*)', 'max(i)', 'min(i)', 'sum(i)';
 my $spilled = q{SET log_temp_files = 0; SET work_mem = '64kB'; };
@@ -112,8 +112,7 @@ query("SET clocktiming.track = on; SET clocktiming.track_everything = on; SELECT
 is($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_monitor' ]), 0, 'it is for who monitors');
 isnt($node->psql('postgres', 'SELECT clock_page()', extra_params => [ '-U', 'regress_other' ]), 0, 'and not for others');
 
-# A history made for this test, instead of the worker's: of 400 days, with a pause and many kinds of
-# events.
+# Replaces the worker's history by an artificial one of 400 days, with a pause and many kinds of events.
 query(q{
 	CREATE TABLE list_history AS
 	SELECT t.per, t.at, 6 AS intervals, t.watched_s, 'rdtsc' AS source, t.ns + 20 AS cold_ns, t.ns AS warm_ns,
@@ -162,7 +161,7 @@ foreach my $figure (
 	[ 'bound of the error of synchronisation, most, &#181;s', 'max(sync_error_us)' ])
 {
 	my ($label, $sql) = @$figure;
-	# (by the time of the query, the oldest row may be too old)
+	# the oldest row may already be too old when this query runs
 	my $values = join(' | ', map { query("SELECT $sql FROM clock_history WHERE per = '$_->[0]' AND at >= now() - interval '$_->[1]'") } [ 'minute', '1 day' ], [ 'hour', '400 days' ]);
 	my @got = ($html =~ m{<tr><th scope="row">\Q$label\E</th><td>(.*?)</td><td>(.*?)</td></tr>});
 	is(join(' | ', @got), $values, $label) if $label !~ /watched|steps|lags/;
@@ -176,7 +175,7 @@ is(() = $charts[0] =~ /M/g, 1, 'a line of a day');
 is(() = $charts[1] =~ /M/g, 2, 'a line of 400 days that is interrupted');
 cmp_ok(scalar(() = $charts[1] =~ /[ML]/g), '>', 370, '... with a point a day');
 is(() = $html =~ /<a class="m"/g, 4, 'marks of three events: one of the last day');
-# 20 of 24 hours ago, and 200 of 400 days
+# Positions of events on the time lines: 20 of 24 hours ago, and 200 of 400 days ago
 my @at = $html =~ /<a class="m" href="#e(\d)" style="left:([0-9.]+)%"/g;
 like("@at", qr/^1 16\.\d 3 50\.0 2 75\.0 1 99\.8$/, '... where they happened');
 is(join(' ', $html =~ /<tr id="(e\d+)"/g), 'e1 e2 e3', 'and their list');
@@ -219,8 +218,8 @@ SKIP:
 	skip('there is no Chromium', 1) unless $chromium;
 	my $dir = File::Temp->newdir;
 
-	# Checks each piece of text: within the window, not covered, and with a contrast of at least 4.5
-	# to 1.
+	# Checks that each piece of text is within the window, is not covered, and has a contrast of at least
+	# 4.5 to 1.
 	my $script = <<'EOF';
 <script>
 addEventListener('load', () => {

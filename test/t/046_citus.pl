@@ -1,5 +1,5 @@
 
-# Citus: the verdict of a node is one value, and samples on shards can be merged there.
+# Citus: a query returns each node's verdict as one value, and samples are merged on their shards.
 
 use strict;
 use warnings;
@@ -18,7 +18,7 @@ if ($node->safe_psql('postgres', q{SELECT count(*) FROM pg_available_extensions 
 	plan(skip_all => 'Citus is not installed');
 }
 
-# A coordinator that has shards, too, and a worker
+# A worker, and a coordinator that also has shards
 my $worker = PostgreSQL::Test::Cluster->new('worker');
 $worker->init;
 $worker->start;

@@ -1,7 +1,7 @@
 
-# Programs that are often used with clocktiming, together: pgbouncer in front of a server with
-# pg_stat_statements, auto_explain, postgres_fdw, pg_cron and pgTAP. (022_beside tests each library
-# with clocktiming, 032_portable_pooler the portable edition.)
+# Programs that are often used with clocktiming, all together: pgbouncer in front of a server with
+# pg_stat_statements, auto_explain, postgres_fdw, pg_cron and pgTAP. 022_beside tests each library
+# separately, and 032_portable_pooler the portable edition.
 
 use strict;
 use warnings;
@@ -31,7 +31,7 @@ my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/u
 $there{pgbouncer} = defined $pgbouncer;
 diag "SKIPPED: what is for $_, which is not there" for grep { !$there{$_} } sort keys %there;
 
-# pg_cron executes jobs in sessions of its own, or in background workers.
+# pg_cron executes jobs in sessions or in background workers; a server for each.
 my %cron = $there{pg_cron} ? (sessions => $node, workers => new_server('workers')) : ();
 my $libraries = join ', ', grep { $there{$_} } qw(pg_cron pg_stat_statements auto_explain);
 foreach my $server ($node, $cron{workers} // ())
@@ -49,7 +49,7 @@ my $tables = q{
 };
 $node->safe_psql('postgres', "$tables CREATE ROLE regress_app LOGIN; GRANT SELECT ON a TO regress_app");
 
-# pg_cron starts now, and is checked at the end: its shortest interval is a minute
+# Schedules pg_cron's jobs now and checks them at the end, because the shortest interval is a minute.
 
 foreach my $server (values %cron)
 {
@@ -70,7 +70,7 @@ foreach my $server (values %cron)
 # pgbouncer
 #
 
-# Has the methods of a node that ClockSession calls.
+# A class with the methods of a node that ClockSession calls.
 package Pool
 {
 	sub connstr { return "host=$_[0]{dir} port=$_[0]{port} dbname=$_[1]" }
@@ -79,7 +79,7 @@ package Pool
 my $query = 'SELECT count(*) FROM a WHERE k < 25';
 my $sampled = qr/^ *->  Seq Scan on a .*rows=5000(\.00)? loops=1\).*^Time: [^,]+, sampling 64, timing took /ms;
 
-# Checks the state that the next client of a server connection finds
+# Checks the state of a server connection that the next client uses
 sub next_client
 {
 	my ($pool, $mode, $pid, $what) = @_;
@@ -136,7 +136,7 @@ END
 	$s = next_client($pool, 'session', $s->pid, 'after SET and PREPARE');
 	$s->quit;
 
-	# In transaction mode, a transaction does. SET LOCAL applies to it, however it ends.
+	# In transaction mode, a client has the session for a transaction. SET LOCAL ends with that.
 	my @clients = map { ClockSession->new($pool, dbname => 'transaction') } 1 .. 2;
 	foreach my $end ('COMMIT', 'ROLLBACK', 'an error')
 	{
@@ -227,7 +227,7 @@ SKIP:
 	is($tap, join("\n", '1..5', map { 'ok ' . ($_ + 1) . ' - ' . ('results_eq', 'lives_ok', 'throws_ok', 'throws_ok of a source', 'cmp_ok')[$_] } 0 .. 4), 'pgTAP');
 }
 
-# What pg_cron has done by now
+# The results of pg_cron's jobs
 
 SKIP:
 {

@@ -1,6 +1,6 @@
 
-# Viewers of plans: pev2 (explain.dalibo.com), Pg::Explain (explain.depesz.com) and pgBadger read
-# clocktiming's plans like the server's: the same nodes, times, rows and loops. pev2 shows margins.
+# Viewers of plans: pev2 (explain.dalibo.com), Pg::Explain (explain.depesz.com) and pgBadger show the
+# nodes, times, rows and loops of clocktiming's plans correctly. pev2 also shows margins.
 
 use strict;
 use warnings;
@@ -16,13 +16,13 @@ use ClockSession;
 sub program
 {
 	my ($name) = @_;
-	# (a slice of an empty list would return nothing, so that map would skip an element)
+	# returns undef if nothing is found; an empty list would make map skip an element
 	my ($found) = grep { -x } map { "$_/$name" } split /:/, $ENV{PATH};
 
 	return $found;
 }
 
-# Created by "tools/fetch pev2".
+# Directory of pev2, which tools/fetch pev2 creates.
 my $pev2 = ($ENV{CLOCKTIMING_CACHE} // '/var/cache/clocktiming') . '/pev2';
 my ($javascript, $chromium, $pgbadger) = map { program($_) } qw(node chromium pgbadger);
 my $pg_explain = eval { require Pg::Explain; 1 };
@@ -66,7 +66,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE a, b;
 });
 
-# Returns what psql prints with these options
+# Returns psql's output with these options
 sub psql
 {
 	my ($settings, $options, $sql) = @_;
@@ -81,8 +81,9 @@ sub psql
 my @aligned = ();
 my @unaligned = qw(-A -t);
 
-# Returns a plan's nodes as a list of texts, each with its figures and its parent's. In text the
-# indentation determines the parent. A CTE's plan has no parent, because viewers show it separately.
+# Returns a plan's nodes as a list of texts, each with the node's figures and its parent. In the text
+# format, the indentation determines the parent. A CTE's plan has no parent, because viewers show it
+# separately.
 sub figures
 {
 	my ($startup, $total, $rows, $loops) = @_;
@@ -134,7 +135,7 @@ sub margins_of_json
 		map { margins_of_json($_) } @{ $plan->{Plans} || [] });
 }
 
-# Returns what a viewer must show of an output
+# Returns the figures that a viewer must show for a plan
 sub expected
 {
 	my ($source) = @_;
@@ -159,7 +160,7 @@ sub expected
 	return $expected;
 }
 
-# Everything that prints plans
+# Collects plans from all functions and statements that print plans
 
 my $parallel = [ 'parallel_setup_cost=0', 'parallel_tuple_cost=0', 'min_parallel_table_scan_size=0', 'max_parallel_workers_per_gather=2' ];
 my %queries = (
@@ -203,7 +204,7 @@ foreach my $name (sort keys %queries)
 		keep("$name, EXPLAIN, show_margins = $_, JSON", psql([ @settings, "clocktiming.show_margins=$_" ], $options, "EXPLAIN (ANALYZE, FORMAT JSON) $query")) for 'off', 'on';
 	}
 
-	# Plans copied from the log, with and without the text before the plan
+	# Plans copied from the log, with and without the query text that precedes the plan
 	foreach my $format ('text', 'json')
 	{
 		my $log = $node->data_dir . '/log/log';
@@ -256,7 +257,7 @@ SKIP:
 		}
 		else
 		{
-			# pev2 omits the unit at the end of a line
+			# pev2 shows the unit separately
 			my @margins = map { s/ ms\z//r } split /\n/, $plan->{expected}{margins};
 			same($plan, 'pev2: margins', join("\n", sort map { "Clock: $_->{clock}{Clock}" } grep { defined $_->{clock}{Clock} } @nodes), join("\n", sort @margins));
 		}
@@ -266,7 +267,7 @@ SKIP:
 	}
 }
 
-# What it shows of a node's margins in an expanded row of its table: all but zeros
+# The margins that pev2 shows in an expanded row of its table: all except zeros
 SKIP:
 {
 	skip 'there is no pev2', 1 if $missing{'pev2, which make test-companions fetches, with node'};
@@ -326,7 +327,7 @@ sub nodes_of_pg_explain
 SKIP:
 {
 	skip 'there is no Pg::Explain', 1 if !$pg_explain;
-	# (JSON must be a list)
+	# omits JSON objects, because Pg::Explain requires a list
 	foreach my $plan (grep { $_->{source} !~ /^\s*\{/ } @plans)
 	{
 		my $got = eval { Pg::Explain->new(source => $plan->{source}) };
@@ -346,8 +347,8 @@ SKIP:
 # pgBadger
 #
 
-# pgBadger's reports from logs: plans are with their queries, or in CSV and JSON logs in place of
-# these. Only figures depend on how the plans were timed.
+# pgBadger's reports from logs show plans with their queries; from CSV and JSON logs, plans instead of
+# queries. Reports with and without clocktiming differ only in figures.
 SKIP:
 {
 	skip 'there is no pgBadger', 1 if !$pgbadger;
@@ -357,7 +358,7 @@ SKIP:
 	my %log = (stderr => 'log', csv => 'log.csv', jsonlog => 'log.json');
 	my (%duration, %plan, %offset);
 
-	# pgBadger reads the log from here on, because the hundreds of plans before would take long.
+	# A marker from which pgBadger reads the log, because the hundreds of earlier plans would take long.
 	psql(['auto_explain.log_min_duration=0'], \@unaligned, 'SELECT 1 AS begins_here');
 	foreach my $file (values %log)
 	{
@@ -373,7 +374,7 @@ SKIP:
 				"SELECT count(*) AS ${name}_$format FROM a JOIN b USING (i)");
 		}
 	}
-	# the last statement is in all three logs
+	# wait until all three logs have the last statement
 	foreach my $file (values %log)
 	{
 		$node->poll_query_until('postgres', "SELECT pg_read_file('log/$file') ~ 'AS margins_json FROM (.*\n)*.*Actual Loops(.*\n)+'") or die "nothing is logged in $file";

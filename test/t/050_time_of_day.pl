@@ -1,7 +1,7 @@
 
-# The time of day is set back and ahead again while the clock is watched. The worker continues; each
-# change is one event; the history has no minute twice and none in the future; time counts as
-# watched only if the worker has observed the clock.
+# The time of day is set back and ahead while the clock is watched. The worker continues, and each change
+# is one event. The history has no minute twice and no minute in the future. Time counts as watched only
+# if the worker has observed the clock.
 
 use strict;
 use warnings;
@@ -32,10 +32,10 @@ my $rows = q{SELECT coalesce(sum(intervals), 0) FROM clock_history WHERE per = '
 my $events = q{SELECT count(*) FROM clock_events WHERE what = 'time of day'};
 my ($set, $told) = (0, 0);
 
-# Waits until some more intervals have been judged, by the current time of day.
+# Waits until the worker has judged n more intervals, at the current time of day.
 sub intervals { my ($n) = @_; my $now = query($rows); return ok($node->poll_query_until('postgres', "SELECT ($rows) >= $now + $n"), 'the worker looks at the clock'); }
 
-# Checks the conditions that always hold, and the amount of the latest change of the time of day.
+# Checks conditions that must always hold, and the amount of the latest change of the time of day.
 sub is_sound
 {
 	my ($what, $by, $evidence) = @_;
@@ -94,7 +94,7 @@ foreach my $by (120, 3600, 86400)
 	is_sound("and ahead again", $by);
 }
 
-# The worker may end before it has seen the change.
+# The worker ends before it has detected the change.
 foreach my $by (-3600, 3600)
 {
 	set_by($by);
@@ -102,7 +102,7 @@ foreach my $by (-3600, 3600)
 	is_sound("set by $by s, and the worker restarted", $by);
 }
 
-# An event that has not ended did not begin in the future.
+# An event that has not ended does not begin in the future after the time of day is set back.
 write_file('synchronised', 0);
 my $begun = q{SELECT at <= clock_timestamp() FROM clock_events WHERE what = 'synchronisation' AND ended_at IS NULL};
 $node->poll_query_until('postgres', $begun);
@@ -110,7 +110,7 @@ set_by(-3600);
 is_sound('set back while an event goes on', -3600);
 is(query($begun), 't', 'which has not begun in the future');
 
-# The worker is stopped, and the time of day is set ahead: nothing is late yet.
+# The worker is stopped, and the time of day is set ahead: the worker does not count as late yet.
 my $worker = ClockShim::watcher($node);
 kill('STOP', $worker);
 set_by(86400);
@@ -118,7 +118,7 @@ is(query(q{SELECT value FROM clock_metrics WHERE name = 'pg_clock_watched'}), '1
 kill('CONT', $worker);
 is_sound('set ahead by a day', 86400);
 
-# A stopped worker watches nothing.
+# The time in which the worker was stopped does not count as watched.
 my $sum = q{SELECT sum(watched_s) FROM clock_history WHERE per = 'minute'};
 my ($sum_before, $since) = (query($sum), time);
 kill('STOP', $worker);
@@ -127,8 +127,8 @@ kill('CONT', $worker);
 intervals(2);
 cmp_ok(query($sum) - $sum_before, '<', time - $since - 1, 'what the worker has slept through was not watched');
 
-# An hour that was watched with a wrong time of day is in the future after a restart of the machine;
-# no worker is running.
+# After a restart of the machine, an hour that was watched with a wrong time of day is in the future.
+# No worker is running.
 my ($from, $to) = split /\|/, query(q{SELECT date_trunc('minute', now()) - interval '2 minutes', date_trunc('minute', now()) + interval '2 minutes'});
 set_by(-86400);
 is_sound('set back by a day', -86400);

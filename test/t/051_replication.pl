@@ -1,6 +1,6 @@
 
-# Logical replication of samples in a table without a key: the subscriber compares all columns to
-# find a changed row.
+# Logical replication of samples in a table without a key, where the subscriber finds a changed row by
+# comparing all columns.
 
 use strict;
 use warnings;

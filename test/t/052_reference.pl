@@ -1,6 +1,6 @@
 
-# doc/reference.md describes everything that psql's \df and \dv list, except for internal objects,
-# and all settings with their defaults and contexts; and nothing else.
+# doc/reference.md describes exactly the functions and views that psql's \df and \dv list, except for
+# internal ones, and all settings with their defaults and contexts.
 
 use strict;
 use warnings;
@@ -20,8 +20,8 @@ $node->safe_psql('postgres', 'CREATE EXTENSION clocktiming');
 sub rows { my ($sql) = @_; return split /\n/, $node->safe_psql('postgres', $sql); }
 my $members = q{FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'clocktiming' AND d.deptype = 'e'};
 
-# The names of functions, procedures and aggregates and of their arguments appear as code; each view
-# has a section that names its columns. The function beneath a view is described with the view.
+# The page has the names of all functions, procedures and aggregates, and of their arguments, as code.
+# Each view has a section that names its columns and describes the function that the view calls.
 my @functions = rows(qq{SELECT p.proname, (SELECT string_agg(name, ',') FROM unnest(p.proargnames, p.proargmodes) a(name, mode) WHERE coalesce(mode, 'i') IN ('i', 'b', 'v'))
 	$members JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 	WHERE p.proname LIKE 'clock\_%' AND NOT EXISTS (SELECT FROM pg_class v WHERE v.relkind = 'v' AND v.relname = p.proname) ORDER BY 1, 2});

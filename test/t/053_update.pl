@@ -1,6 +1,6 @@
 
-# ALTER EXTENSION UPDATE: an updated older version is identical to the newer version from CREATE
-# EXTENSION, and stored values remain. An invented version shows what this test would find.
+# ALTER EXTENSION UPDATE: an updated extension is identical to one that CREATE EXTENSION has created in
+# the newer version, and stored values remain. An invented version proves that the test finds differences.
 
 use strict;
 use warnings;
@@ -34,7 +34,7 @@ sub make
 	return;
 }
 
-# The older version, with values.
+# Creates the older version and stores values.
 my $values = 'SELECT s::text FROM t; SELECT v FROM v; SELECT * FROM clock_node_snapshots';
 
 sub make_older
@@ -47,8 +47,8 @@ sub make_older
 	return;
 }
 
-# Returns the differences between the updated version and the newer one in the database "newer": "-
-# missing", "+ too much".
+# Returns the differences between the updated version and the newer version in the database "newer".
+# "-" marks missing objects, "+" superfluous ones.
 sub differences
 {
 	my ($to) = @_;
@@ -78,8 +78,8 @@ foreach my $script (sort glob("$top/sql/clocktiming--*--*.sql"))
 	update_is_right($from, $to);
 }
 
-# An invented version, in parts. Each has a change of the newer version's script, the statements of
-# the update script, the latter with an omission, and the differences that are then found.
+# Parts of an invented version. Each part has a change of the newer version's script, the statements of
+# the update script, the same statements with an omission, and the differences that the omission causes.
 my @parts = (
 	[
 		'a function',

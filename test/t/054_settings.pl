@@ -1,6 +1,6 @@
 
-# Settings of the session that change how SQL is read and values are written do not change any
-# result: each function and view is called with and without them, and so is CREATE EXTENSION.
+# Settings that change how SQL is parsed or values are printed do not change any result. Calls each
+# function and view with and without these settings, and also CREATE EXTENSION.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = '" . ($stateme
 $node->restart;
 sub query { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', $sql); }
 
-# Those of the settings that this server and this machine support.
+# The settings, without those that this server or this machine does not support.
 my %settings = (standard_conforming_strings => 'off', backslash_quote => 'off', escape_string_warning => 'off', datestyle => 'German', intervalstyle => 'sql_standard',
 	extra_float_digits => -15, bytea_output => 'escape', array_nulls => 'off', transform_null_equals => 'on');
 my ($locale) = grep { /^de_DE/ } split /\n/, `locale -a 2>/dev/null`;
@@ -30,7 +30,7 @@ foreach my $name (sort keys %settings)
 }
 my $hostile = join('', map { "SET $_ = '$settings{$_}';\n" } sort keys %settings);
 
-# The stored definitions are the same.
+# CREATE EXTENSION stores the same definitions with and without the settings.
 query('CREATE DATABASE other');
 query('CREATE EXTENSION clocktiming' . ($statements ? '; CREATE EXTENSION pg_stat_statements' : ''));
 query("$hostile CREATE EXTENSION clocktiming", 'other');
@@ -54,7 +54,7 @@ $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM clock_history});
 query('CREATE TABLE samples AS SELECT clock_measure($$system$$, 0.01) AS s FROM generate_series(1, 3)');
 my $figures = q{'{1.234567890123,2.5,3.25,4.125,5.0625}'::float8[], '{2.234567890123,3.5,4.25,5.125,6.0625}'::float8[]};
 
-# The part of a function's result that is always the same.
+# Calls of functions, with the part of the result that does not vary.
 my %calls = (
 	clock_advice => 'SELECT check_name FROM clock_advice(0.1)',
 	clock_check => 'SELECT check_name, unit FROM clock_check(0.1)',
@@ -104,14 +104,14 @@ my %calls = (
 	clock_timeline => q{SELECT count(*) FROM clock_timeline('system', 0.04, 0.02)},
 	clock_trust => q{SELECT * FROM clock_trust(date_trunc('day', now()) - interval '12.5 hours', date_trunc('day', now()) + interval '36 hours')});
 
-# The result is stored in a table, so that psql's own output does not matter.
+# Returns a result as JSON. Stores it in a table first, so that the settings do not change its output.
 sub result { my ($set, $sql) = @_; return query("$set CREATE TEMP TABLE r AS $sql; RESET ALL; SELECT to_jsonb(r) FROM r") =~ s/\d\d:\d\d:\d\d(?:\.\d+)?//gr; }
 foreach my $name (sort keys %calls)
 {
 	my ($before, $with, $after);
 
 	next if $name eq 'clock_fleet_ask' && !$dblink;
-	# Statistics change meanwhile, so several attempts are made.
+	# Several attempts, because statistics may change between the two calls.
 	for (1 .. 5)
 	{
 		($before, $with, $after) = map { result($_, $calls{$name}) } '', $hostile, '';
@@ -120,8 +120,8 @@ foreach my $name (sort keys %calls)
 	is($with, $with eq $before ? $before : $after, "$name: the same under other settings");
 }
 
-# All functions and views except those that operators, the type and the aggregate need, and those
-# that change something.
+# All functions and views, except the functions of operators, of the type and of the aggregate, and those
+# that change data.
 my $surface = query(q{SELECT DISTINCT coalesce(p.proname, c.relname) FROM pg_depend d
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid AND p.prokind <> 'p'
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'

@@ -1,7 +1,6 @@
-# Times of clock_explain against work of known length in the same execution
+# Compares clock_explain's times with work of known length in the same execution
 # (test/module/known_work.c), both without the time off the CPU. Checks the median error of each
-# node over several executions, and how many margins contain the error. bench/truth prints the size
-# of the errors.
+# node over several executions, and how many margins contain the error. bench/truth prints the errors.
 
 use strict;
 use warnings;
@@ -17,7 +16,7 @@ my $module = ($ENV{CLOCKTIMING_SHIM_DIR} || '') . '/../module/known_work.so';
 plan skip_all => "no $module: say by CLOCKTIMING_SHIM_DIR where the shims are" unless -f $module;
 
 my $executions = 5;
-my $ns = 2000;    # of a call, beside which what the executor does is little
+my $ns = 2000;    # duration of a call, much longer than the executor's own time
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
@@ -38,7 +37,7 @@ my (%errors, @errors, @holds);
 foreach my $i (0 .. $#places)
 {
 	my $place = $places[$i];
-	# The first run fills the caches, the others have an empty function.
+	# Before the runs with work, runs with an empty function measure the executor's own time. The first one only fills the caches.
 	my @asked = (([ 'constant', 0, 'sampling' ]) x 4, map { [ $kinds[ ($i + $_) % @kinds ], $ns, 'sampling' ] } 1 .. $executions);
 	my @runs = known_runs(split /\n/, $node->safe_psql('postgres', known_script($module, $place, @asked)));
 	my (%own, %counted);
@@ -47,16 +46,15 @@ foreach my $i (0 .. $#places)
 	push @{ $own{ $_->{name} } }, $_->{self} - $_->{work} foreach map { known_nodes($place, $_) } @runs[ 1 .. 3 ];
 	foreach my $known (map { known_nodes($place, $_) } @runs[ 4 .. $#runs ])
 	{
-		# The executor's own time is known within the range of the executions with an empty
-		# function.
+		# The executor's own time is uncertain by the range of the runs with an empty function.
 		my @own = @{ $own{ $known->{name} } };
 		my $true = $known->{work} + max(median(@own), 0);
 		my $error = max(abs($known->{self} - $true) - (max(@own) - min(@own)) / 2, 0);
 
 		$counted{ $known->{name} }{ $known->{calls} } = 1;
 		push @{ $errors{ $known->{name} } }, $error / $true;
-		# After another process has run, the caches are cold; executions with an empty function, of
-		# 3 ms, hardly show that.
+		# Allow 2 % more: after another process has run, the caches are cold, which hardly affects the
+		# runs with an empty function, because they take only 3 ms.
 		push @holds, $error <= $known->{margin} + 0.02 * $true if defined $known->{margin};
 	}
 	is(join(', ', map { scalar keys %$_ } values %counted), join(', ', (1) x keys %counted), "$place->{name}: calls are the same each time") if !$place->{gather};

@@ -1,6 +1,6 @@
 
-# What clock_running shows of a query that waits at a certain row is what EXPLAIN ANALYZE counts of the same part of it: where
-# clocktiming's wrappers count, where the server counts, with and without timers, and where wrappers are installed late.
+# A query waits at a certain row, and clock_running must show the counters that EXPLAIN ANALYZE has at that row.  Tests counting by
+# clocktiming's wrappers, also wrappers that are installed late, and counting by the server, with and without timers.
 
 use strict;
 use warnings;
@@ -27,8 +27,8 @@ $node->safe_psql('postgres', q{
 	END $$;
 	CREATE TRIGGER after AFTER INSERT ON fired FOR EACH ROW EXECUTE FUNCTION fire()});
 
-# name; statement; expected lines where wrappers count; settings that are switched off; lines where the server counts and times; and
-# where it counts.  Wrappers publish after a call, so that a loop that has just begun is not shown.
+# Name; statement; expected lines if wrappers count; settings to switch off; different lines if the server counts and times; and
+# different lines if it only counts.  Wrappers publish after a call, so they do not show a loop that has just begun.
 my @plans = (
 	[ 'a scan', 'SELECT hold(i, 300) FROM a', ['Seq Scan|1|299|running'] ],
 	[ 'a sort', 'SELECT hold(i, 300) FROM (SELECT i FROM a ORDER BY i DESC OFFSET 0) s',
@@ -81,7 +81,7 @@ foreach my $plan (@plans)
 	$cluster->shows("$name: without timers", "EXPLAIN (ANALYZE, TIMING OFF) $sql", lines($counts // $server), $settings);
 }
 
-# What else is known where the server counts: all since the start, and times without margins, or none.
+# If the server counts, counters are from the execution's start, and times have no margins.  Without timers, times are NULL.
 $cluster->while_waiting('EXPLAIN ANALYZE SELECT hold(a.i, 300) FROM a JOIN b USING (i)', sub {
 	is($cluster->query("SELECT bool_and(since = started_at AND calls IS NULL AND self_ms >= 0 AND total_ms >= self_ms AND total_margin_ms = 0 AND self_margin_ms = 0), count(*) FILTER (WHERE innermost) $rows AND level = 0"),
 		't|1', 'times of the server');
@@ -111,14 +111,15 @@ SKIP:
 	$session->query('SET auto_explain.log_min_duration = -1');
 }
 
-# Statements in functions and of triggers have a level of their own.
+# Statements in functions and triggers are shown with a level above 0.
 $cluster->shows('EXPLAIN ANALYZE of a function', 'EXPLAIN ANALYZE SELECT caller()', [ '1|Aggregate|1|0|running', '1|  Seq Scan|1|299|running' ]);
 foreach my $how ('', 'EXPLAIN ANALYZE ')
 {
 	$cluster->shows($how . 'a trigger', "BEGIN; ${how}INSERT INTO fired SELECT i FROM a WHERE i < 50; ROLLBACK",
 		[ '0|Insert|1|0|finished', '0|  Seq Scan|1|49|finished', '1|Index Only Scan|1|39|running' ], 'enable_seqscan enable_bitmapscan');
 }
-# Parallel workers. The server adds those of EXPLAIN ANALYZE to the leader when the plan has ended, which cannot be seen here.
+# Parallel workers.  The server adds their counters to the leader's only when the plan of EXPLAIN ANALYZE has ended, so clock_running
+# never shows that.
 $session->query("SET $_") foreach 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
 my $of_big = 'AND level = 0 AND relation = \'big\'';
 foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
@@ -162,8 +163,8 @@ SKIP:
 	}
 }
 
-# Wrappers that are installed late, at the call after row 100: they count from there, a loop under way too, and know the
-# state of nodes called before.
+# Wrappers that are installed late, at the call after row 100.  They count from there, including the current loop, and know the
+# state of nodes that were called before.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION pause(i bigint, at bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 	BEGIN

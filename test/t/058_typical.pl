@@ -1,6 +1,6 @@
 
-# Two figures for the cost of timing: undisturbed, and typical. Of 10 readings of the clock, 7 are
-# slowed down by 3 us.
+# The cost of timing has two figures: undisturbed and typical. A shim slows down 7 of 10 readings of the
+# clock by 3 us.
 
 use strict;
 use warnings;
@@ -28,14 +28,14 @@ sub row
 	my ($statement) = @_;
 	my ($row, $said) = $session->row($statement);
 
-	# a process that waits for the CPU may use up the duration
+	# ignore this warning, because a process that waits for the CPU may use up the duration
 	$said =~ s/^WARNING:  the duration was used up .*\n(?:(?:DETAIL|HINT): .*\n)*//;
 	is($said, '', "$statement: no other message");
 	return $row;
 }
 
-# The undisturbed figure is that of fast readings, the typical one that of slow readings. A process
-# that waits for the CPU may see too few of one kind; a later attempt does not.
+# The undisturbed figure must be that of fast readings, the typical figure that of slow readings. Several
+# attempts, because a process that waits for the CPU may have too few readings of one kind.
 sub both
 {
 	my ($statement, $undisturbed, $typical, $readings) = @_;

@@ -1,6 +1,6 @@
 
-# Nothing of an execution remains in clock_running, however it ends; plans that do not fit; and rows are never torn while many
-# sessions publish and many read.  LIVE_LOAD="200 20 60" in the environment: so many sessions, readers and seconds.
+# Nothing of an execution remains in clock_running, however it ends.  A plan that does not fit has a reason.  While many sessions
+# publish and read, no reader sees counters of different moments.  LIVE_LOAD="200 20 60": numbers of sessions, readers and seconds.
 
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ sub nothing_remains
 	return;
 }
 
-# Errors, caught ones too, cancels and terminations, where wrappers count and where the server does; more often than there are slots.
+# Errors, caught errors, cancels and terminations, while wrappers count and while the server counts; more executions than slots.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION catches(n int) RETURNS bigint LANGUAGE plpgsql AS $$
 	DECLARE
@@ -90,7 +90,7 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 }
 $cluster->shows('after a crash', 'SELECT hold(i, 300) FROM a', ['0|Seq Scan|1|299|running']);
 
-# Plans of more nodes than a slot has, and of too many.  Limits pass rows on as they come.
+# Plans with more nodes than fit into one slot, and with too many nodes.  A Limit returns each row immediately.
 sub limits { my ($n, $of) = @_; return 'SELECT * FROM (' x $n . $of . ') s LIMIT 1000000' x $n; }
 
 $cluster->while_waiting(limits(40, 'SELECT hold(i, 30) FROM a'), sub {
@@ -106,8 +106,8 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 }
 nothing_remains('large plans');
 
-# Many sessions and readers: each row returned by a Limit has been returned by those below, or the call is under way.  A large
-# plan takes long to write and to read.
+# Many sessions and readers.  If the counters are of one moment, the rows of the Limits differ by at most one, because a call may
+# be in progress.  The plan is large, so that writing and reading it take long.
 my $nodes = 120;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/work.sql", limits($nodes - 1, 'SELECT i FROM big WHERE i > 0') . ";\n");
@@ -144,7 +144,7 @@ while ((grep { $_->{run}->pumpable } values %pgbench) && $looks < 100 * $seconds
 	$_->{run}->pump_nb foreach grep { $_->{run}->pumpable } values %pgbench;
 }
 $_->{run}->finish foreach values %pgbench;
-# A torn row is an error, at which pgbench gives up.
+# If a reader sees counters of different moments, it raises an error, and pgbench fails.
 is($pgbench{$_}{run}->result || 0, 0, "no session fails: $_") or diag $pgbench{$_}{out} foreach sort keys %pgbench;
 cmp_ok($most, '>=', $nsessions / 2, 'sessions are shown');
 is($waits, 0, 'no reader waits for a lock');

@@ -1,4 +1,4 @@
-/* change_point_test: changes are found soon, once, and with their sizes; nothing else is found. */
+/* change_point_test: each change is found soon, once, and with its size; nothing else is found. */
 #include <math.h>
 #include <string.h>
 
@@ -140,7 +140,7 @@ test_nothing(void)
 	}
 }
 
-/* A change by this factor after "settled" intervals, and its end after "lasts" intervals. */
+/* Simulates a change by a factor after "settled" intervals, which ends after "lasts" intervals. */
 static void
 test_change(Server *server, double factor, int settled, int lasts, int within, double tolerance,
 			uint64_t seed)
@@ -199,7 +199,7 @@ test_between_changes(void)
 	ok(!point.changed, "and then all is as before");
 }
 
-/* The value returns to normal, but one of the two values that show this is somewhat higher. */
+/* Tests the end of a change if one of the two values that show the end is somewhat too high. */
 static void
 test_back_with_noise(void)
 {

@@ -1,12 +1,12 @@
 /*
- * compare_test: what is said of data sets, and the picture of them.
+ * compare_test: statistical tests of data sets, and their plot.
  *
  * The numbers in the tables are those of mpmath 1.4.1 with 40 digits:
  * betainc(df / 2, 1 / 2, 0, df / (df + t^2), regularized=True) for p, and
- * findroot() of it for critical values.  scipy.stats.ttest_ind() of SciPy
- * 1.17.1, with equal_var=not welch, agrees with p to 1e-9 but where it warns of
- * lost precision itself, the last but one data, and its confidence_interval(0.95)
- * with margins, as far as their digits go.
+ * findroot() of it for critical values.  They agree with SciPy 1.17.1:
+ * scipy.stats.ttest_ind(), with equal_var=not welch, has the same p to 1e-9,
+ * except for the last but one data sets, for which it warns of lost precision.
+ * Its confidence_interval(0.95) agrees with all digits of the margins.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ near(double value, double wanted)
 	return fabs(value - wanted) <= PRECISION * fabs(wanted);
 }
 
-/* Returns a copy without spare space, so that ASan detects reads beyond its end. */
+/* Returns a copy of exactly the required size, so that ASan detects reads beyond its end. */
 static CompareSet
 set_of(const char *name, const double *x, int n)
 {
@@ -169,7 +169,7 @@ tests(void)
 		   "pair %d: the other way round", e->pair);
 		ok(near(test.percent, e->difference / a.mean * 100), "pair %d: in percent", e->pair);
 
-		/* as if a set with b's mean were compared */
+		/* moves a's mean to b's mean, so that the difference is 0 */
 		for (int j = 0; j < a.n; j++)
 			a.x[j] *= b.mean / a.mean;
 		mean = fabs(a.mean);
@@ -223,7 +223,7 @@ summaries(void)
 	free(zero.x);
 }
 
-/* Results of rank_test.c in the right members. */
+/* Tests that results of rank_test.c are stored in the right members. */
 static void
 shifts(void)
 {
@@ -241,7 +241,7 @@ shifts(void)
 	CompareTest scaled;
 	double		by;
 
-	/* p is 2 / 70, so the interval is that of all differences */
+	/* p is 2 / 70, so the interval ranges over all differences */
 	ok(test.difference == 4.75 && test.low == 1.25 && test.high == 19 && test.margin == 8.875 &&
 	   near(test.p_value, 2.0 / 70) && test.verdict == COMPARE_DIFFERENT &&
 	   isnan(test.pooled_stddev) && isnan(test.df), "%.17g (%.17g to %.17g), p = %.17g",
@@ -250,8 +250,9 @@ shifts(void)
 	   reverse.margin == 8.875,
 	   "the other way round");
 	/*
-	 * relative to a's median, 2.5, which becomes 7.25: b minus a * 2.9 is
-	 * -6.35 to 17.1
+	 * In percent of a's median, 2.5: the shift makes it 7.25, which is 2.9
+	 * times as much.  The differences of b and 2.9 * a range from -6.35 to
+	 * 17.1.
 	 */
 	ok(near(test.percent, 190) && near(test.margin_percent, (17.1 + 6.35) / 2 / 2.5 * 100),
 	   "in percent: %.17g +- %.17g", test.percent, test.margin_percent);
@@ -330,9 +331,10 @@ static void
 pictures(void)
 {
 	/*
-	 * Columns are 0.125 apart, from 0 to 7.125.  The bars, with mean and
-	 * standard deviation: 2.67 - 2.31 (column 2.9 of 0 to 57), 2.67 (21.3), 2.67
-	 * + 2.31 (39.8); 5.38 - 1.60 (30.2), 5.38 (43.0), 5.38 + 1.60 (55.8).
+	 * Columns 0 to 57 are 0.125 apart, from 0 to 7.125.  A bar shows mean and
+	 * standard deviation.  The first one: 2.67 - 2.31 (column 2.9), 2.67
+	 * (21.3), 2.67 + 2.31 (39.8).  The second one: 5.38 - 1.60 (30.2), 5.38
+	 * (43.0), 5.38 + 1.60 (55.8).
 	 */
 	static const char *const wanted[] = {
 		"x first",

@@ -1,4 +1,4 @@
-/* counter_test: the frequency chosen for a counter, and whether that of 64-bit Arm is trusted. */
+/* counter_test: the frequency chosen for a counter, and whether 64-bit Arm's counter is trusted. */
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -25,7 +25,7 @@ nap(double seconds)
 		nanosleep(&ms, NULL);
 }
 
-/* The frequency of many Arm counters. */
+/* A counter with the frequency of many Arm counters. */
 static uint64_t
 counter_of_25_mhz(void)
 {
@@ -38,15 +38,15 @@ broken_counter(void)
 	return 42;
 }
 
-/* Returns the frequency that is selected when two frequencies are stated in this order. */
+/* Returns the frequency that is selected from two stated ones in this order. */
 static CounterFrequency
 believed(uint64_t (*read) (void), double first_hz, double second_hz)
 {
 	CounterFrequency frequency;
 
 	/*
-	 * On a busy machine, the bound of a calibration may be larger than the
-	 * error that is stated below.
+	 * Repeats the calibration until it is accurate enough for the tests
+	 * below; on a busy machine its error bound may be too large.
 	 */
 	for (int i = 0; i < 10; i++)
 	{
@@ -79,7 +79,7 @@ frequencies(void)
 	ok(f.hz == 0, "a counter that stands still has none");
 }
 
-/* "why" is part of the reason; NULL: trusted. */
+/* Checks the verdict.  "why" must be part of the reason; NULL means that the counter is trusted. */
 static void
 judged(const char *source, double counter_ns, double system_ns, const char *why)
 {
@@ -95,7 +95,8 @@ judged(const char *source, double counter_ns, double system_ns, const char *why)
 #if defined(CLOCKTIMING_HAVE_ARM_COUNTER) && defined(__linux__)
 
 /*
- * In a child process: returns 0 if reading is refused, 1 if not, 2 if the kernel cannot forbid it.
+ * Forbids reading in a child process.  Returns 0 if the counter's code then refuses to read, 1 if
+ * not, 2 if the kernel cannot forbid reading.
  */
 static int
 forbidden_child(void)

@@ -1,4 +1,4 @@
-/* cpu_hop_test: a wrong clock of another CPU is found, and no correct one is. */
+/* cpu_hop_test: if another CPU's clock is wrong, this is found; correct clocks are not reported. */
 #ifdef __linux__
 #include <sched.h>
 #include <sys/syscall.h>
@@ -17,7 +17,7 @@
 static int	wrong_cpu = -1;
 static int64_t offset;
 
-/* Whether the latest CPU set includes CPUs that may come online later. */
+/* True if the latest CPU set includes CPUs that may come online later. */
 static bool one_to_come;
 
 /* Replaces the C library's function. */
@@ -66,7 +66,7 @@ test_wrong(int64_t by)
 	offset = by;
 	for (unsigned int i = 0; i < 300 && cpu_hop(i, now, &hop); i++)
 	{
-		/* seen from another CPU, or from the wrong one */
+		/* offset of the wrong clock, seen from another CPU or from the wrong CPU itself */
 		int64_t		there = hop.cpu == wrong_cpu ? by : hop.home == wrong_cpu ? -by : 0;
 
 		looked += there != 0;

@@ -71,14 +71,14 @@ add_all(CallSeries *series, const double *x, int n)
 		call_stratum_add(&series->now, x[i], &nothing);
 }
 
-/* Returns the factor of the variance by which a margin is wider for so many degrees of freedom. */
+/* Returns the factor that widens a variance to allow for its number of degrees of freedom. */
 static double
 widened(double df)
 {
 	return pow(stats_t_critical(0.95, 0.05, df) / NORMAL_975, 2);
 }
 
-/* Sets N * mean and its variance, computed in two passes. */
+/* Sets the estimated total, N * mean, and its variance.  Computes them in two passes. */
 static void
 direct(const double *x, int n, double calls, double *total, double *variance)
 {
@@ -125,7 +125,7 @@ test_strata(void)
 	call_series_end(&s);
 	ok(s.calls == 3 && s.timed == 0 && s.total == 0 && s.variance == 0, "none timed of three: nothing is known");
 
-	/* integers, so that sums are exact */
+	/* all values are integers, so that sums are exact */
 	memset(&s, 0, sizeof(s));
 	total[0] = 0;
 	for (int i = 0; i < 3; i++)
@@ -158,7 +158,7 @@ test_strata(void)
 	ok(near(s.variance, variance[0] + variance[1] + variance[2], 1e-10), "and so is the variance: %.17g, %.17g",
 	   s.variance, variance[0] + variance[1] + variance[2]);
 
-	/* 3, 4 and 5 of 12: s^2 is 1, and t for two degrees of freedom 4.3027 */
+	/* 3, 4 and 5 are timed of 12 calls: s^2 is 1, and t for two degrees of freedom 4.3027 */
 	memset(&s, 0, sizeof(s));
 	for (int i = 3; i <= 5; i++)
 		call_stratum_add(&s.now, i, &nothing);
@@ -168,7 +168,7 @@ test_strata(void)
 	   "the margin of three timed of 12 is by Student's t: %.9f", NORMAL_975 * sqrt(s.variance));
 
 	/*
-	 * a small last stratum: its own mean, but a variance pooled with the stratum before
+	 * a small last stratum has its own mean, but its variance is pooled with the stratum before
 	 */
 	memset(&s, 0, sizeof(s));
 	add_all(&s, x + 30, 32);
@@ -180,14 +180,15 @@ test_strata(void)
 	direct(x + 30, 32, 70, &total[0], &variance[0]);
 	direct(x, 15, 66, &total[1], &variance[1]);
 	ok(near(s.total, total[0] + total[1], 1e-12), "few timed calls stand for those of their stratum: %.9f", s.total);
-	/* divided by its own factors, so that s^2 remains */
+	/* dividing each variance by its factors leaves s^2 */
 	variance[2] = (31 * variance[0] / (70 * 70.0 / 32 * (1 - 32 / 70.0)) / widened(31) +
 				   14 * variance[1] / (66 * 66.0 / 15 * (1 - 15 / 66.0)) / widened(14)) / 45;
 	variance[2] *= 66 * 66.0 / 15 * (1 - 15 / 66.0) * widened(45);
 	ok(near(s.variance, variance[0] + variance[2], 1e-9), "their variance is pooled: %.9g", s.variance);
 
 	/*
-	 * the last or the first stratum is empty: its calls are taken to be like those of the next one
+	 * if the first or the last stratum has no timed call, its mean is assumed to be that of the
+	 * adjacent stratum
 	 */
 	for (int last = 0; last < 2; last++)
 	{
@@ -211,7 +212,7 @@ test_strata(void)
 		   "none timed %s: like those beside it", last ? "at last" : "at first");
 	}
 
-	/* 2^40 calls, each of 1 to 2 ms: a year */
+	/* 2^40 calls, each of 1 to 2 ms, which take decades */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 64; i++)
 		call_stratum_add(&s.now, i % 2 == 0 ? 1e6 : 2e6, &nothing);
@@ -221,7 +222,7 @@ test_strata(void)
 	ok(near(s.variance, pow(2, 80) * 0.25e12 / 63 * widened(63), 1e-6), "and their variance: %g", s.variance);
 }
 
-/* Long gaps between timed calls, in which one of many untimed calls may have been long. */
+/* Tests long gaps between timed calls.  A long call that was not timed may be in such a gap. */
 static void
 test_gaps(void)
 {
@@ -231,12 +232,12 @@ test_gaps(void)
 		double		certain;
 		double		expected;
 		int			seen;
-		double		least;		/* expected share */
+		double		least;		/* bounds of the share */
 		double		most;
-		double		error;		/* at least this long */
+		double		error;		/* upper bound of the share's error */
 	}			cases[] = {
 		{0.5, 0, 0, 0, 0, 0, 0},	/* no gaps between timed calls */
-		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* nothing can be seen, so half is assumed */
+		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any long call expected, so the prior remains */
 		{0.2, 0, 0.01, 0, 0.19, 0.25, 0.45},
 		{0, 0, 5, 20, 0, 0, 0}, /* impossible */
 		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* 10 long calls would have been seen */
@@ -244,7 +245,7 @@ test_gaps(void)
 		{0.5, 0, 1000, 1000, 0.99, 1, 0.01},
 		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* gaps of two nodes */
 		{0.5, 0, 10, 100, 0.95, 1, 0.1},	/* more than expected */
-		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* the long calls that were seen are others */
+		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* the observed long calls are the certain ones */
 		{0.5, 10, 10, 20, 0.85, 1, 0.2},
 	};
 
@@ -282,8 +283,8 @@ draw_gap(int gap)
 }
 
 /*
- * Returns the series of these calls.  Sets *known to the sum of those that were timed while all
- * were.
+ * Returns the series of these calls.  Sets *known to the total of the first calls, which are all
+ * timed.
  */
 static CallSeries
 sample(const double *x, int n, double *known)
@@ -470,8 +471,8 @@ typedef struct Population
 
 /*
  * If the central limit theorem applies, a coverage of 95 % is 90 to 99 in this test.  It does not
- * apply if the sample has only a few, or none, of the calls that make up the time.  Then an
- * estimate that is too low has a margin that is too narrow.
+ * apply if a few long calls take most of the time, and the sample has only a few of them or none.
+ * Then the estimate is too low and its margin too narrow.
  *
  * Calls that get slower are overestimated by 0.4 %, because a stratum ends with a timed call.
  */
@@ -503,17 +504,17 @@ static const Population populations[] = {
 	{"one in 100 takes 100 times as long", rarely_slow, 20000, 85, 99, 0, 0},
 	{"one in 100 takes 100 times as long", rarely_slow, 100000, 90, 99, 0, 0},
 
-	/* the period equals the mean gap, which must not matter */
+	/* the period of slow calls equals the mean gap; random gaps make the estimate unbiased */
 	{"one in 64 takes 50 times as long", every_64th, 2000, 50, 80, 0, 0},
 	{"one in 64 takes 50 times as long", every_64th, 20000, 88, 99, 0, 0},
 	{"one in 64 takes 50 times as long", every_64th, 100000, 90, 99, 0, 0},
 
-	/* few of the calls that make up the tail are in the sample */
+	/* the sample has few of the calls in the tail */
 	{"heavy tail", heavy_tail, 2000, 60, 90, -20, 0},
 	{"heavy tail", heavy_tail, 20000, 50, 90, -20, 0},
 	{"heavy tail", heavy_tail, 100000, 30, 80, -20, 0},
 
-	/* (in a query, such calls leave long gaps between timed calls) */
+	/* in a query, clocktiming would detect such calls as long gaps between timed calls */
 	{"rarely long", rarely_long, 20000, 30, 55, 0, 0},
 	{"rarely long", rarely_long, 100000, 65, 90, 0, 0},
 	{"often long", often_long, 2000, 45, 70, 0, 0},
@@ -536,7 +537,7 @@ test_populations(void)
 		for (int j = 0; j < p->n; j++)
 			x[j] = p->duration((double) j / p->n, j);
 		o = repeat(x, p->n);
-		/* four standard errors: one case in 30,000 by chance */
+		/* four standard errors, which one case in 30,000 exceeds by chance */
 		chance = 100 * 4 * o.bias_error + 1e-9;
 		ok(100 * o.bias >= p->bias_min - chance && 100 * o.bias <= p->bias_max + chance,
 		   "%s, %d calls: %+.2f %% on average (+- %.2f)", p->name, p->n, 100 * o.bias, chance / 2);
@@ -547,10 +548,10 @@ test_populations(void)
 }
 
 /* ---------------------------------------------------------------------
- * What is done below goes with a call's time.
+ * Regression: the time of a call depends on the work in the nodes below.
  */
 
-/* Nanoseconds per unit of work below, in addition to 50 of the call's own. */
+/* Nanoseconds per unit of work in nodes below.  A call without such work takes 50 ns. */
 static const double price[N_BELOW] = {700, 100, 30};
 
 static double
@@ -572,8 +573,8 @@ some_below(void)
 }
 
 /*
- * Samples n calls, one in 64, and a last call that is not timed, below which "last" is done.
- * Returns the estimated total divided by the true one.
+ * Samples one in 64 of n calls, and adds a last call that is not timed and causes the work "last"
+ * below.  Returns the estimated total divided by the true total.
  */
 static double
 regressed(int n, double noise, const CallsBelow *last, CallSeries *s)
@@ -681,7 +682,7 @@ test_below(void)
 	ok(near(s.total, 100000 + 25000, 1e-12) && near(s.variance, 25000.0 * 25000 / 4, 1e-9),
 	   "what a count takes that never varies is anything up to a call: %g", s.total);
 
-	/* only calls that are timed anyway vary */
+	/* only the calls that are always timed vary */
 	memset(&s, 0, sizeof(s));
 	for (int i = 0; i < 100; i++)
 		call_stratum_add(&s.now, 100, &b);
@@ -698,7 +699,7 @@ test_below(void)
 	ok(near(s.total, 100000 + 40 * 500, 1e-12), "or what those say that are known: %.17g", s.total);
 
 	/*
-	 * the only known call with much work below is also a loop's first one there
+	 * the only timed call with much work below is also the first call of a loop
 	 */
 	memset(&s, 0, sizeof(s));
 	memset(&known, 0, sizeof(known));
@@ -718,7 +719,7 @@ test_below(void)
 	call_series_regress(&s, &known, &all);
 	ok(near(s.total, 1000 * 100 + 1300 * 100, 1e-12), "many calls cost more than a loop's first one: %.17g", s.total);
 
-	/* one regression for first calls and others */
+	/* first calls of loops and other calls have the same regression */
 	memset(&s, 0, sizeof(s));
 	memset(&other, 0, sizeof(other));
 	for (int i = 0; i < 100; i++)
@@ -739,7 +740,7 @@ test_below(void)
 	   "first calls and others differ in all but that: %.17g", s.total);
 }
 
-/* Each call is timed with the same probability, whatever its position. */
+/* Tests that each call is timed with the same probability, independent of its position. */
 static void
 test_chances(void)
 {
@@ -777,7 +778,7 @@ inside_margin(const NodeEstimate *node, const NodeRecord *record)
 		(node->kind == NODE_WHOLE ? some_cost.whole_ns : some_cost.inside_ns);
 }
 
-/* Arrays have no spare elements, so that ASan detects accesses beyond their end. */
+/* Returns a plan whose arrays have exactly the required size, so that ASan detects overruns. */
 static PlanEstimate
 new_plan(int nnodes, int nworkers, const CallCost *cost)
 {
@@ -853,7 +854,7 @@ is_below(const PlanEstimate *plan, int i, int ancestor)
 	return false;
 }
 
-/* The measured time is the true time and the cost of timing; the estimate must be the true time. */
+/* Measured times are true times plus the cost of timing.  The estimates must be the true times. */
 static void
 test_truth(void)
 {
@@ -891,7 +892,7 @@ test_truth(void)
 				node->leader.calls = node->leader.timed = node->leader.loops;
 			node->leader.variance = 1000 * uniform();
 		}
-		/* some nodes are not executed, nor are those below them */
+		/* some nodes, and all nodes below them, are not executed */
 		for (int i = 1; i < n; i++)
 		{
 			if (below(10) > 0)
@@ -970,7 +971,7 @@ test_truth(void)
 			if (i == 0)
 			{
 				/*
-				 * variance of the measured time, without what is outside and the cost
+				 * variance of the measured time before the cost and the time outside are subtracted
 				 */
 				double		prior = node->leader.variance + (inside * inside + cost * cost) /
 					pow(NORMAL_975, 2);
@@ -985,7 +986,7 @@ test_truth(void)
 			else
 				variance += inside * inside;
 			self_variance += inside * inside;
-			/* the true times violate no condition, so nothing is reconciled */
+			/* the true times satisfy all conditions, so reconciling changes nothing */
 			totals &= near(node->total_ns, total[i], 1e-8) && fabs(node->adjusted_ns) < 1e-3;
 			firsts &= near(node->first_ns, fmin(fmax(node->leader.first_ns - node->leader.loops *
 													 (node->kind == NODE_WHOLE ?
@@ -1023,7 +1024,7 @@ test_truth(void)
 static PlanEstimate
 shared_plan(const CallCost *cost, bool times)
 {
-	/* 0 Append, 1 and 2 scans, 3 the CTE's root, 4 below it; 5 and 6 are parts of 3 */
+	/* 0 Append, 1 and 2 scans, 3 the CTE's root, 4 its child; 5 and 6 are the scans' parts of 3 */
 	PlanEstimate plan = new_plan(7, 0, cost);
 	static const int parents[] = {-1, 0, 0, 1, 3, 1, 2};
 	static const double totals[] = {70000, 15000, 45000, 60000, 20000, 10000, 40000};
@@ -1080,7 +1081,7 @@ test_shared(void)
 	free_plan(&plan);
 
 	/*
-	 * 400 timed calls below the scans, divided in proportion to the CTE's time
+	 * 400 timed calls in the CTE, whose cost is divided between the scans in proportion to its time
 	 */
 	plan = shared_plan(&some_cost, true);
 	for (int i = 0; i < 7; i++)
@@ -1109,7 +1110,7 @@ test_shared(void)
 	free_plan(&plan);
 }
 
-/* A Gather below an Aggregate, over a join with an InitPlan. */
+/* Tests an Aggregate over a Gather, which is over a join with an InitPlan. */
 static void
 test_workers(void)
 {
@@ -1199,9 +1200,9 @@ test_workers(void)
 #define MAX_SMALL	6
 
 /*
- * Finds the least change by brute force: of all sets of conditions that may hold with equality, the
- * one whose projection satisfies all conditions and is nearest. x[n] is the time outside, if it was
- * sampled.
+ * Finds the smallest change that satisfies all conditions, by brute force.  For each set of
+ * conditions, projects the times to equality in these conditions; the nearest valid projection is
+ * the result.  x[n] is the time outside, if it was sampled.
  */
 static void
 nearest(const PlanEstimate *plan, const double *t, const double *v, double *best)
@@ -1213,7 +1214,7 @@ nearest(const PlanEstimate *plan, const double *t, const double *v, double *best
 	double		least = INFINITY;
 	int			nrows = n + 1 + sampled;
 
-	/* each row * x >= its limit; the last one of a sampled outside is = */
+	/* conditions: row * x >= limit; with a sampled outside, the last one is an equation */
 	for (int i = 0; i < n; i++)
 	{
 		rows[i][i] = 1;
@@ -1357,7 +1358,7 @@ test_one_condition(void)
 	ok(near(plan.outside_ns, 500, 1e-12), "what is left of the run is outside");
 	free_plan(&plan);
 
-	/* the same, without reconciliation */
+	/* the same times, without reconciliation */
 	plan = new_plan(2, 0, &no_cost);
 	plan.nodes[0].leader.total_ns = 100;
 	plan.nodes[1].leader.total_ns = 130;
@@ -1371,7 +1372,7 @@ test_one_condition(void)
 	   	"as it is");
 	free_plan(&plan);
 
-	/* the root and the time outside */
+	/* the root's time and the time outside must add up to the run's time */
 	for (int i = 0; i < 4; i++)
 	{
 		double		run = (double[]) {220, 120, 100, 20}[i];
@@ -1384,7 +1385,7 @@ test_one_condition(void)
 		plan.outside_variance = 1;
 		plan.run_ns = run;
 		plan_estimate(&plan);
-		/* 3/4 of the missing time; but the time outside is not below 0 */
+		/* the root gets 3/4 of the missing time, but the time outside is not below 0 */
 		root = 150 + 0.75 * (run - 200);
 		root = root > run ? run : root;
 		ok(near(plan.nodes[0].total_ns, root, 1e-12) && near(plan.outside_ns, run - root, 1e-9) &&
@@ -1455,7 +1456,7 @@ test_nearest(void)
 	ok(worst < 1e-3, "it is the least change in terms of variances: off by %g at most", worst);
 }
 
-/* Conditions that can only be met by changes of many nodes. */
+/* Tests conditions that require changes of many nodes. */
 static void
 test_far(void)
 {
@@ -1463,7 +1464,7 @@ test_far(void)
 	PlanEstimate plan;
 
 	/*
-	 * each node seems to take longer than its parent, so all get the same time
+	 * each node is measured as longer than its parent, so all get the same time
 	 */
 	for (int d = 0; d < LENGTH(depths); d++)
 	{
@@ -1496,7 +1497,7 @@ test_far(void)
 	   "no child takes longer than the run: %.9f", plan.nodes[1].total_ns);
 	free_plan(&plan);
 
-	/* nothing has a variance, but something must change */
+	/* no time has a variance, but the times contradict each other, so some must change */
 	plan = new_plan(4, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 4; i++)
@@ -1522,7 +1523,7 @@ test_far(void)
 	   near(plan.nodes[2].total_ns, 20, 1e-12), "only the uncertain one is moved: %.9f", plan.nodes[2].total_ns);
 	free_plan(&plan);
 
-	/* the uncertain value would be below 0, so others must change, too */
+	/* changing only the uncertain value would make it negative, so others must change, too */
 	plan = new_plan(3, 0, &no_cost);
 	plan.nodes[2].parent = 0;
 	for (int i = 0; i < 3; i++)
@@ -1539,7 +1540,7 @@ test_far(void)
 }
 
 /* ---------------------------------------------------------------------
- * Other processes that have the processor.
+ * Other processes that use the processor.
  */
 static void
 test_others(void)
@@ -1571,13 +1572,13 @@ test_others(void)
 	   "the system's figures do not decrease");
 }
 
-/* Which self times are unknown. */
+/* Tests which self times are reported as unknown. */
 static void
 test_unknown(void)
 {
 	static const CallCost no_cost;
 
-	/* a node with this share of the query, and this margin, in percent */
+	/* a node's share of the query and its margin, in percent */
 	static const struct
 	{
 		double		self;
@@ -1594,7 +1595,7 @@ test_unknown(void)
 		PlanEstimate plan = new_plan(2, 0, &no_cost);
 
 		/*
-		 * a child that is known exactly, so that the root's self time has the margin of its total
+		 * the child's time is exact, so that the root's self time has the margin of the root's total
 		 */
 		for (int j = 0; j < 2; j++)
 		{
@@ -1614,7 +1615,7 @@ test_unknown(void)
 	}
 }
 
-/* The margin of a share: by sampling, and by the cost of timing of the whole query. */
+/* Tests the margin of a share, which sampling and the cost of timing of the whole query cause. */
 static void
 test_share(void)
 {
@@ -1624,7 +1625,7 @@ test_share(void)
 		double		sampling;	/* margin in percent of the whole */
 		double		margin;		/* margin of the share in percent; NAN: unknown */
 	}			cases[] = {
-		/* the whole is measured, so it does not reduce an error of sampling */
+		/* the whole time is measured, so it does not vary with the sampled self time */
 		{50, 5, 5}, {100, 5, 5}, {10, 2, 2}, {0.5, 0.2, 0.2},
 		{50, 51, NAN},
 	};
@@ -1658,8 +1659,8 @@ test_share(void)
 	}
 
 	/*
-	 * 1000 calls of 20 ns in a run of 120 us: the whole takes 100 us, known to 10 %, and the root
-	 * half of it
+	 * 1000 calls of 20 ns in a run of 120 us: the query takes 100 us with a margin of 10 %, and the
+	 * root takes half of that
 	 */
 	for (int given = 0; given < 2; given++)
 	{

@@ -1,4 +1,4 @@
-/* granularity_test: the observed steps of a clock, for any returned values and in bounded time. */
+/* granularity_test: finding a clock's step, for any values of the clock and in bounded time. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@ uniform(void)
 }
 
 /*
- * Generates advances of a clock in ns whose counter has this step, after delays from "least" to
- * "least" + "spread"; one in "many" takes "times" as long.
+ * Generates advances in ns of a clock whose counter has a given step.  The delays are from "least"
+ * to "least" + "spread"; one in "many" is "times" as long.
  */
 static void
 read_clock(int n, double step, double least, double spread, int many, int times)
@@ -48,7 +48,7 @@ is_step(int n, double expected, const char *what)
 	ok(fabs(found / expected - 1) < 5e-4, "%s: %.4f, found %.4f", what, expected, found);
 }
 
-/* The steps of well-known clocks: scaled TSC, Arm, HPET, ACPI timer, PIT. */
+/* Tests the steps of well-known clocks: scaled TSC, Arm, HPET, ACPI timer, PIT. */
 static void
 known_steps(void)
 {
@@ -74,8 +74,8 @@ known_steps(void)
 }
 
 /*
- * A traced process: each reading follows a system call of about 26.5 us, some a longer one.  The
- * time allows few readings.
+ * Tests a traced process: a system call of about 26.5 us, sometimes longer, precedes each reading,
+ * so that the time suffices only for few readings.
  */
 static void
 traced(void)
@@ -88,7 +88,7 @@ traced(void)
 	is_step(180, 10.01, "traced, in 5 ms");
 }
 
-/* No period may be found in a clock with a tick of 1 and disturbed readings. */
+/* Tests that no period is found in a clock with a step of 1 and disturbed readings. */
 static void
 no_step(void)
 {
@@ -114,7 +114,8 @@ no_step(void)
 }
 
 /*
- * The search must be bounded for any values: evaluating all frequencies would take hours or years.
+ * Tests that the search is bounded for any values.  Evaluating all frequencies would take hours or
+ * years.
  */
 static void
 bounded(void)

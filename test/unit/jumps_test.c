@@ -1,5 +1,5 @@
 /*
- * jumps_test: every step of a clock is found, and nothing else is.
+ * jumps_test: every step of a clock is found, and nothing else is found.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -49,12 +49,12 @@ add(double passed_ns, double rate, double step_ns, double backward_ns)
 {
 	JumpsInterval interval = {++number, passed_ns, 0, 400, backward_ns};
 
-	/* an error within the bound */
+	/* adds an error within the bound */
 	interval.lead_ns = passed_ns * rate + step_ns + (uniform() - 0.5) * 2 * interval.doubt_ns;
 	jumps_add(&jumps, &interval);
 }
 
-/* Usually a sleep; sometimes almost no time, or a long wait. */
+/* Returns the length of an interval: usually a sleep, sometimes almost no time or a long wait. */
 static double
 some_time(void)
 {
@@ -90,7 +90,7 @@ test_honest(void)
 	jumps_end(&jumps);
 	ok(jumps.warps.count + jumps.lags.count <= 1, "a change of the rate is none, if it lasts");
 
-	/* even if only one side shows it */
+	/* even if only one side of the step has observations */
 	for (int at = 1; at < 30; at++)
 	{
 		for (int part = 0; part <= 10; part++)
@@ -103,7 +103,7 @@ test_honest(void)
 		}
 	}
 
-	/* few intervals, none, or without length */
+	/* few intervals, no interval, or intervals without length */
 	for (int n = 0; n < 40; n++)
 	{
 		start();
@@ -113,7 +113,7 @@ test_honest(void)
 		ok(nothing(), "%d intervals", n);
 	}
 
-	/* the reference stands still, the clock does not */
+	/* the reference clock stands still, but the clock advances */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(0, 0, 1e6, 0);
@@ -165,7 +165,7 @@ test_steps(void)
 		}
 	}
 
-	/* also if the clock has quite another rate */
+	/* also if the rates of the clocks are very different */
 	for (int i = 0; i < 4; i++)
 	{
 		double		size = i % 2 == 0 ? 3e5 : -3e5;
@@ -186,7 +186,7 @@ test_steps(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 3e6) < 5e3, "still for three intervals: %ld, %g",
 	   (long) jumps.lags.count, jumps.lags.max_ns);
 
-	/* also with an observation in it that is too short */
+	/* also if the step includes an observation that is too short */
 	start();
 	for (int j = 0; j < LOOKS; j++)
 		add(j == 101 ? 1e3 : 1e6, j >= 100 && j < 104 ? -1 : 0, 0, 0);
@@ -225,7 +225,7 @@ test_backward(void)
 	ok(jumps.lags.count == 1 && fabs(jumps.lags.max_ns - 4e6) < 2000, "the rest is a lag: %g", jumps.lags.max_ns);
 }
 
-/* The rate of a coarse clock does not show between two observations. */
+/* Tests a coarse clock, whose rate is not visible between two observations. */
 static void
 test_nominal(void)
 {
@@ -248,8 +248,8 @@ test_nominal(void)
 }
 
 /*
- * A clock that is 200 ppm fast and stands still repeatedly, with observations as on a busy machine:
- * rare and irregular.
+ * A clock that is 200 ppm fast and stands still repeatedly.  Observations are rare and irregular, as
+ * on a busy machine.
  */
 
 #define MOST_PAIRS	1200
@@ -276,7 +276,7 @@ lead_at(double time_ns, double still_ns)
 	return time_ns * 200e-6 - (floor(time_ns / EVERY_NS) * still_ns + fmin(into, still_ns));
 }
 
-/* Observations as in clock_drift(): for a second, at least 30, at most most_ms apart. */
+/* Simulates clock_drift()'s observations of a second: at least 30, at most most_ms apart. */
 static int
 observations_of_still(double still_ns, double least_ms, double most_ms)
 {
@@ -337,8 +337,8 @@ test_still(void)
 				int			off = 0;
 
 				/*
-				 * if observations are as regular as the stops, the clock is
-				 * merely slow
+				 * if the clock stands still in each interval, it is only
+				 * slow, and no step is found
 				 */
 				if (steady && mosts[m] >= 200 && stills[s] < 30e6)
 					continue;
@@ -354,8 +354,8 @@ test_still(void)
 					off += fabs(rest_ns) > pairs[n - 1].doubt_ns + 400;
 				}
 				/*
-				 * standing still for a third of such long intervals hides
-				 * much
+				 * the tolerance is large: in such long intervals, stops of a
+				 * third of the time hide many steps
 				 */
 				ok(fmax(warped, fmax(missed, off)) <=
 				   (stills[s] == 100e6 && mosts[m] >= 100 ? 0.1 : 0.015) * runs,

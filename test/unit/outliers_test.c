@@ -1,4 +1,4 @@
-/* outliers_test: outliers are found, and other figures are not, as often as the confidence says. */
+/* outliers_test: outliers are found; regular figures are reported as rarely as the confidence states. */
 #include <math.h>
 
 #include "core/stats.h"
@@ -17,8 +17,8 @@ normal(void)
 }
 
 /*
- * Simulates fleets of n servers, of which "odd" deviate; counts fleets in which a regular one is
- * reported, and in which all odd ones are.
+ * Simulates fleets of n servers, of which "odd" are outliers.  Counts the fleets in which a regular
+ * server is reported, and those in which all outliers are reported.
  */
 static void
 fleets(int rounds, int n, int odd, double by, double all, int *wrong, int *found)

@@ -1,6 +1,6 @@
 /*
- * random_test: the gaps between the instants of a throttled run, without a clock; and what the
- * sampler derives from instants, intervals, and events between them.
+ * random_test: the random gaps between the instants of a throttled run, without a clock; and the
+ * sampler's figures of instants, intervals, and the events between them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define DRAWS		10000000
 
-/* First values of xorshift64* for the seed 1, computed independently. */
+/* Compares the first values of xorshift64* for the seed 1 with independently computed ones. */
 static void
 generator(void)
 {
@@ -65,7 +65,7 @@ distribution(uint64_t state)
 	variance = squares / DRAWS - mean * mean;
 	correlation = products / DRAWS;
 
-	/* six standard errors are 0.19 %, so a bound of 0.1 % is strict */
+	/* 0.1 % is about three standard errors; the seed is constant */
 	ok(fabs(mean - 1) < 0.001, "the mean of ten million gaps is within 0.1 %%: %.6f", mean);
 	/* the variance of the variance of an exponential distribution is 8 / n */
 	ok(fabs(variance - 1) < 6 * sqrt(8.0 / DRAWS), "the variance is 1: %.6f", variance);
@@ -98,7 +98,7 @@ exponential_of(uint64_t random)
 	return random_exponential(&state);
 }
 
-/* Extremes, which ten million draws do not reach. */
+/* Tests extreme gaps, which do not occur in ten million draws. */
 static void
 ends(void)
 {

@@ -1,6 +1,6 @@
 /*
- * sampler_test: the sampler finds injected faults of clocks one for one, and the granularities of
- * counters with known steps.
+ * sampler_test: the sampler finds each injected fault of a clock exactly once, and the granularities
+ * of counters with known steps.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "tap.h"
 
 /*
- * The clock under test: true nanoseconds plus an offset, with a fault at every "period"-th reading
- * from "from" on.
+ * The clock under test.  It returns true nanoseconds plus an offset, and has a fault at every
+ * "period"-th reading, from the reading "from" on.
  */
 static struct
 {
@@ -25,9 +25,9 @@ static struct
 	int64_t		step;			/* added to the offset permanently */
 	int64_t		once;			/* added to one reading */
 	int			still;			/* number of repeated readings */
-	uint64_t	pause_ns;		/* time without readings of either clock */
+	uint64_t	pause_ns;		/* time without readings of this and of the reference clock */
 	double		rate;			/* relative to the true rate */
-	uint64_t	tick_ns;		/* its unit in ns */
+	uint64_t	tick_ns;		/* length of a tick in ns */
 	int64_t		offset;
 	int			left;			/* repetitions that remain */
 	uint64_t	last;
@@ -106,7 +106,7 @@ reset(void)
 	memset(&fake, 0, sizeof(fake));
 	fake.rate = 1;
 	fake.tick_ns = 1;
-	/* the start of a run is not compared with the reference */
+	/* begins later, because the start of a run is not compared with the reference clock */
 	fake.from = 20000;
 }
 
@@ -139,7 +139,7 @@ faults(void)
 
 	reset();
 	fake.period = 5003;
-	/* more than any time off the CPU between two readings */
+	/* a step longer than any time off the CPU between two readings */
 	fake.step = -1000000000;
 	sample(0.2);
 	ok(tally->backward_steps == fake.injected && fake.injected > 10,
@@ -205,15 +205,15 @@ faults(void)
 	ok(run.granularity_ticks == 0, "a clock that never moves shows no granularity");
 }
 
-/* A clock in ns, and a counter of 25 MHz, for which few ticks are long. */
+/* Tests jumps of a clock in ns, and of a counter of 25 MHz, whose ticks are long. */
 static void
 jumps(uint64_t tick_ns)
 {
 	int64_t		missed;
 
 	/*
-	 * A jump is not recognised if the process was preempted in the same
-	 * block.  In one of ten runs that must not happen.
+	 * A jump is missed if the process was preempted in the same block of
+	 * readings.  At least one of ten runs must find all jumps.
 	 */
 	for (int i = 0; i < 10; i++)
 	{
@@ -226,8 +226,8 @@ jumps(uint64_t tick_ns)
 			break;
 	}
 	/*
-	 * on a busy machine it may happen in each; a missed jump is then in a
-	 * block with a gap
+	 * On a busy machine each run may miss jumps, but only in blocks with a
+	 * gap.
 	 */
 	missed = (int64_t) fake.injected - (int64_t) run.warps.count;
 	ok(missed >= 0 && missed <= (int64_t) run.gaps.count && run.warps.count > fake.injected * 0.5 &&
@@ -243,7 +243,7 @@ jumps(uint64_t tick_ns)
 	fake.period = 1009;
 	fake.step = 5000;
 	sample(0.2);
-	/* but none may be reported together with an interrupt */
+	/* no interrupt may be reported as a jump or as part of one */
 	ok(run.warps.count <= (int64_t) fake.injected && run.warps.count >= fake.injected * 0.9,
 	   "jumps closer to each other than blocks are long: %d of %d found",
 	   (int) run.warps.count, (int) fake.injected);
@@ -253,13 +253,13 @@ jumps(uint64_t tick_ns)
 	fake.period = 5003;
 	fake.pause_ns = 50000;
 	sample(0.2);
-	/* the process has other gaps */
+	/* there may be more gaps, because the process also loses the CPU */
 	ok(run.gaps.count >= fake.injected * 0.9 && fake.injected > 10,
 	   "pauses of 50 us: %d of %d found", (int) run.gaps.count, (int) fake.injected);
 	ok(run.warps.count == 0 && run.lags.count == 0, "which are no warps");
 }
 
-/* Stopping the process stops both clocks. */
+/* Tests pauses in which neither clock is read, as if the process was stopped. */
 static void
 a_gap(void *arg, double elapsed_s)
 {
@@ -292,7 +292,7 @@ gaps(void)
 	ok(tally->largest >= 300000000, "and the longest duration");
 }
 
-/* Returns the granularity of a counter with this step in ns, read after random delays. */
+/* Returns the granularity that is found for a counter with a given step in ns. */
 static double
 granularity_of(double step, bool whole, int strays)
 {

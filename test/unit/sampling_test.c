@@ -1,12 +1,12 @@
 /*
  * sampling_test: the choice of timed calls and its effect on estimates.
  *
- * A simulator executes queries many times.  Their plan nodes have calls with times of known
- * distributions.  The policy chooses the calls to time, and the extension's estimator computes
- * totals.  The previous rules, with constants and kinds of nodes, are simulated as well.  For both,
- * a diagnostic prints the overhead, the error of the nodes' shares (the root of the sum of mean
- * squares, in percent of the query), and how often the margin contains the truth.  Everything is
- * deterministic.
+ * A simulator executes queries many times.  The call times of their plan nodes have known
+ * distributions.  The sampling policy chooses the calls to time, and the extension's estimator
+ * computes totals.  For comparison, the simulator also uses the rules of an older version, which had
+ * constants for kinds of nodes.  For both, a diagnostic prints the overhead, the error of the nodes'
+ * shares (the root of the sum of mean squares, in percent of the query), and how often the margin
+ * contains the truth.  Everything is deterministic.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ typedef struct Node
 	double		times;
 	double		every;
 
-	/* kinds of nodes of the old rules */
+	/* kinds of nodes by the older version's rules */
 	enum
 	{
 		LEAF,
@@ -82,7 +82,7 @@ typedef struct Node
 	}			kind;
 } Node;
 
-/* Return the mean and the variance of a call when this part of all calls is over. */
+/* Returns the mean and the variance of the next call after a part of all calls. */
 static double
 mean_at(const Node *node, double f)
 {
@@ -119,7 +119,7 @@ variance_at(const Node *node, double f)
 	}
 }
 
-/* Returns the mean of the calls up to this part. */
+/* Returns the mean of the calls in the first part of all calls. */
 static double
 ticks_upto(const Node *node, double f)
 {
@@ -153,7 +153,7 @@ draw_ticks(const Node *node, double f)
 }
 
 /* ---------------------------------------------------------------------
- * The rules before.
+ * Rules of the older version.
  */
 
 typedef struct OldRules
@@ -199,7 +199,7 @@ typedef struct Run
 	int64_t		next;			/* number of the next timed call */
 	int64_t		before;			/* number of calls before this stratum */
 	int64_t		all_timed;
-	double		known;			/* time of the calls that were timed while all were */
+	double		known;			/* time of the first calls, which are all timed */
 	double		truth;
 	CallSeries	drawn;
 } Run;
@@ -216,7 +216,7 @@ draw_gap(Run *run)
 		run->next = run->node->calls;
 }
 
-/* Skips calls that are not timed.  Draws the sum of many calls, which is nearly normal. */
+/* Skips calls that are not timed.  Draws their sum as a normal variable if they are many. */
 static void
 skip(Run *run)
 {
@@ -291,7 +291,7 @@ typedef struct Plan
 {
 	const char *name;
 	Node		nodes[8];
-	/* number of nodes from the first one on whose calls alternate; the next nodes follow */
+	/* number of nodes in a stage, whose calls alternate; the next stage has the next nodes */
 	int			nodes_at_once;
 	int			copies;			/* number of repetitions of these nodes, in succession */
 	int			repeats;
@@ -299,8 +299,8 @@ typedef struct Plan
 } Plan;
 
 /*
- * Executes the nodes of a stage, whose calls alternate; "now" is in ticks.  Without a policy the
- * old rules apply.
+ * Executes the nodes of a stage, whose calls alternate; "now" is in ticks.  Without a policy, uses
+ * the older version's rules.
  */
 static double
 execute_stage(Run *stage, int n, SamplingPolicy *policy, OldRules *rules, double now)
@@ -499,7 +499,7 @@ show(const Outcome *o)
 	printf("  %7.3f %8.4f %6.1f", o->overhead, o->error, o->coverage);
 }
 
-/* Extreme behaviour of a clock or a node. */
+/* Tests extreme behaviour of a clock or a node. */
 static void
 test_limits(void)
 {

@@ -17,7 +17,7 @@
 #define READINGS		500
 #define MAX_SECONDS		20
 
-/* Simulated clocks, and two sides that alternate, so that the outcome is known. */
+/* Simulated clocks and two sides that alternate, so that the bounds can be computed. */
 
 static uint64_t now_ticks = 1000000;
 
@@ -28,7 +28,7 @@ made_up(const void *arg)
 	return (now_ticks += 100) + *(const int64_t *) arg;
 }
 
-/* variants: a clock that stands still, a coarse one, and one that returns 0 */
+/* variants: a clock that stands still, a coarse clock, and a clock that returns 0 */
 static uint64_t still_at;
 static uint64_t quantum;
 
@@ -106,7 +106,7 @@ test_unsteady(void)
 	int64_t		ahead[2] = {0, 0};
 	SkewResult	r;
 
-	/* it drifts, and returns */
+	/* the offset changes slowly, and returns to its first value */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	for (int i = 0; i < 16; i++)
@@ -120,7 +120,7 @@ test_unsteady(void)
 	ok(r.offset_min >= -200 && r.offset_max <= 2300, "and little more: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* it jumps; a single late reading does not hide this */
+	/* the offset jumps; a single late reading does not hide the jump */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 700;
@@ -132,7 +132,7 @@ test_unsteady(void)
 	ok(r.known && !r.steady && r.offset_min == -5100 && r.offset_max == 800, "a jump: %ld, %ld",
 	   (long) r.offset_min, (long) r.offset_max);
 
-	/* it jumps before the end of the first batch */
+	/* the offset jumps before the end of the first batch */
 	skew_init(&sides[0]);
 	skew_init(&sides[1]);
 	ahead[1] = 0;
@@ -149,7 +149,7 @@ test_unsteady(void)
 	ok(!r.known, "one side's readings alone bound nothing");
 }
 
-/* A clock that does not advance yields no bounds. */
+/* Tests clocks that do not advance, for which the result has no bounds. */
 static void
 test_still(void)
 {
@@ -164,7 +164,7 @@ test_still(void)
 		SkewResult	r;
 
 		/*
-		 * for some time, both at the same value or at different ones; then they continue
+		 * both clocks stand still for some time, at equal or different values, and then continue
 		 */
 		for (int each = 0; each < 2; each++)
 		{
@@ -189,7 +189,7 @@ test_still(void)
 			   "stalls: %ld, the longest %ld", (long) r.stalls, (long) r.longest_stall);
 		}
 
-		/* forever: at some value, and at 0, which means "none" */
+		/* both stand still forever, at some value, and at 0, which also means "no reading" */
 		for (int zero = 0; zero < 2; zero++)
 		{
 			made_up_clock = zero ? made_up_zero : made_up_still;
@@ -224,7 +224,7 @@ test_still(void)
 	}
 }
 
-/* Two threads on different CPUs, with real clocks. */
+/* Real clocks, read by two threads on different CPUs. */
 
 #ifdef __linux__
 
@@ -329,7 +329,7 @@ test_threads(const char *name, uint64_t (*clock) (const void *arg), double tick_
 			ok(r.offset_min <= truth && r.offset_max >= truth, "it is within the bounds");
 			ok(r.steady, "and steady");
 			ok(r.round_trip > 0 && r.offset_max - r.offset_min <= r.round_trip, "bounds are no farther apart than a round trip");
-			/* an offset larger than the round trip must be detected */
+			/* if the offset is larger than the round trip, the bounds must exclude 0 */
 			if (ticks > r.round_trip)
 			{
 				ok(truth > 0 ? r.offset_min > 0 : r.offset_max < 0, "0 is not within the bounds");

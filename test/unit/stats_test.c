@@ -2,13 +2,12 @@
  * stats_test: means, straight lines and Student's t against
  * SciPy.
  *
- * The numbers in the tables are those of SciPy 1.17.1, by the expressions
- * given there, printed by '%.17g'; p is that double, not the decimal that it
- * comes from.  All of the t distribution have been checked against mpmath
- * 1.4.1 with 60 digits (betainc(regularized=True), quadrature of the density
- * for df from 1e6 on, Newton's method for quantiles).  Where SciPy differs from it
- * by more than 1e-12, relative, as it does next to p = 0.5, the number is
- * mpmath's and says so.
+ * The numbers in the tables are results of SciPy 1.17.1, printed by '%.17g'.
+ * The comment of a table has the expression; p is the exact double.  Numbers
+ * of the t distribution have been compared with mpmath 1.4.1 with 60 digits
+ * (betainc(regularized=True), quadrature of the density for df from 1e6 on,
+ * Newton's method for quantiles).  If the relative difference exceeds 1e-12,
+ * as next to p = 0.5, the table has mpmath's number, marked by "mpmath".
  */
 #include <float.h>
 #include <math.h>
@@ -312,8 +311,8 @@ typedef struct Moments
 } Moments;
 
 /*
- * fractions.Fraction of all values, hence exact, and its square root by
- * mpmath; min, max, numpy.median
+ * Exact values by fractions.Fraction, the square root by mpmath; min, max,
+ * numpy.median
  */
 static const Moments moments[] = {
 	{two, LENGTH(two), 2.375, 1.5909902576697319, 1.25, 3.5, 2.375},
@@ -351,7 +350,7 @@ t_quantile(double p, double df)
 {
 	if (p == 0.5)
 		return 0;
-	/* both differences are exact near 0.5 and near 1 */
+	/* p - 0.5 and 1 - p are exact doubles near 0.5 and near 1 */
 	return p < 0.5 ? -stats_t_critical(2 * (0.5 - p), 2 * p, df) :
 		stats_t_critical(2 * (p - 0.5), 2 * (1 - p), df);
 }
@@ -410,7 +409,7 @@ distributions(void)
 	}
 }
 
-/* Any df, and agreement of the functions. */
+/* Tests that the functions agree with each other, for any df. */
 static void
 consistency(void)
 {
@@ -507,7 +506,7 @@ describing(void)
 	   isnan(stats_median(NULL, 0)), "nothing has nothing");
 }
 
-/* Data whose distance from 0 is large compared to their spread. */
+/* Tests data whose distance from 0 is large compared to their spread. */
 static void
 ill_conditioned(void)
 {
@@ -528,7 +527,7 @@ ill_conditioned(void)
 		   "four values around %g", offsets[k]);
 	}
 
-	/* 0 to MANY - 1, in units of 2^-20, which are exact above 1e9, mixed */
+	/* 1e9 plus 0 to MANY - 1 units of 2^-20, which are exact doubles, in mixed order */
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1e9 + (i * 7919L) % MANY * 0x1p-20;
 	ok(stats_mean(x, MANY) == 1e9 + (MANY - 1) / 2.0 * 0x1p-20, "many values around 1e9: mean");
@@ -540,7 +539,7 @@ ill_conditioned(void)
 	x[1] = x[2] = 1e15 + 0.125;
 	ok(near(stats_stddev(x, 3), 0.125 / sqrt(3)), "a spread of one unit in the last place");
 
-	/* Fraction again */
+	/* compared with fractions.Fraction */
 	for (int i = 0; i < MANY; i++)
 		x[i] = 1.0 / (i + 1);
 	ok(fabs(stats_mean(x, MANY) / 0.00012090146129863427 - 1) < 1e-12, "the mean of many has not piled up roundings");
@@ -583,7 +582,7 @@ intervals(void)
 	   isnan(half_width(1, 5, 95)), "undefined for a confidence out of range");
 }
 
-/* Means of the smallest values, and the margin of their difference. */
+/* Tests means of the smallest values, and the margin of their difference. */
 static void
 low_means(void)
 {
@@ -598,7 +597,7 @@ low_means(void)
 	ok(stats_low_mean(x, 5, 2, &limit) == 1.5 && limit == 2, "mean of the two smallest");
 	ok(stats_low_mean(x, 5, 5, &limit) == 3 && limit == 5, "of all");
 	ok(isnan(stats_low_mean(x, 5, 0, &limit)) && isnan(stats_low_mean(x, 5, 6, &limit)), "of none, of more than there are");
-	/* min(a, 2) - min(b, 1) is 1, 0, 1, 1, times 4 / 2: standard error 1 / 2 */
+	/* four groups have the differences 1, 0, 1, 1; their standard error is doubled to 1 / 2 */
 	half = stats_low_mean_half_width(a, 2, b, 1, 4, 2, 0.95, work);
 	ok(fabs(half / (12.706204736432095 / 2) - 1) < 1e-9, "half of the width by hand: %.6f", half);
 	ok(isnan(stats_low_mean_half_width(a, 1, b, 1, 4, 1, 0.95, work)), "not from a single value");
@@ -615,8 +614,8 @@ low_means(void)
 		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the fastest five");
 
 		/*
-		 * ranks by R's qbinom(0.025, n, 0.5): the first and the last of 6, the 40th and the 61st of
-		 * 100
+		 * the interval has the ranks of R's qbinom(0.025, n, 0.5): the first and the last of 6 values,
+		 * the 40th and the 61st of 100
 		 */
 		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
 		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
@@ -685,9 +684,9 @@ typedef struct LineCase
 
 /*
  * Times in ns, and the lead of a clock that is 200 ppm fast.  All numbers are integers that are
- * exact as double even with an offset of 1e18.  The first and the second are from
- * scipy.stats.linregress(x, y), all from rational arithmetic (fractions.Fraction); from an offset
- * of 1e15 on, SciPy loses up to 6 digits.
+ * exact as double even with an offset of 1e18.  Results are from rational arithmetic
+ * (fractions.Fraction).  scipy.stats.linregress(x, y) agrees for the first two cases; from an offset
+ * of 1e15 on, it loses up to 6 digits.
  */
 static const LineCase line_cases[] = {
 	{"times from 0", 0, 0, 1,
@@ -776,7 +775,7 @@ lines(void)
 	   isnan(stats_line_half_width(index, hundred, 9, 10, 0.95)) &&
 	   isnan(stats_line_half_width(index, hundred, 100, 10, 1)), "undefined for what is out of range");
 
-	/* the bound is reached if each point has its largest error */
+	/* the slope is off by the whole bound if each point has the largest error */
 	for (int i = 0; i < 100; i++)
 	{
 		bound[i] = 1 + i % 7;
@@ -788,7 +787,9 @@ lines(void)
 	   "no bound where there is no slope");
 }
 
-/* 95 % of the intervals by batches contain the true slope if deviations are correlated. */
+/*
+ * Tests intervals by batches: 95 % contain the true slope even if deviations are correlated.
+ */
 static void
 line_coverage(void)
 {

@@ -1,4 +1,4 @@
-/* tally_test: counts, merges, rounding and derived figures of tallies. */
+/* tally_test: tallies of durations: counts, merges, rounding and derived figures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ unusual(void)
 	ok(tally_moments(tally).count == 3, "backward steps are no durations");
 }
 
-/* More distinct long durations than fit are rounded, not lost. */
+/* Tests that distinct long durations are rounded, not lost, if there are more than fit. */
 static void
 rounding(void)
 {
@@ -147,7 +147,7 @@ rounding(void)
 	   tally_moments(tally).sum == 8 * 4992.0, "rounded when asked, and from then on");
 
 	/*
-	 * the largest duration in a class of its own, or above, below or next to another
+	 * the largest duration is alone in its class, or above, below or next to another duration
 	 */
 	for (uint64_t extra = 0; extra < 6; extra++)
 	{
@@ -172,7 +172,7 @@ rounding(void)
 	}
 }
 
-/* Compared with the definition, for all sizes from 1 to 40 and odd shares. */
+/* Compares quantiles with their definition, for sizes from 1 to 40 and unusual shares. */
 static void
 quantiles(void)
 {

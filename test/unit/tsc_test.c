@@ -1,4 +1,4 @@
-/* tsc_test: whether the TSC may be read is determined before it is read. */
+/* tsc_test: the TSC is only read after it is known that reading is permitted. */
 #include <math.h>
 #include <signal.h>
 #include <string.h>
@@ -28,7 +28,7 @@ nap(double seconds)
 
 #if defined(CLOCKTIMING_HAVE_TSC) && defined(__linux__)
 
-/* In a child process: exit status 0 if reading is refused with a reason, else 1. */
+/* Forbids reading in a child process.  Exits with 0 if reading is refused with a reason, else 1. */
 static int
 forbidden_child(void)
 {
@@ -42,14 +42,14 @@ forbidden_child(void)
 	why = tsc_why_no_rdtscp();
 	if (why == NULL || tsc_frequency(nap) != NULL)
 		return 1;
-	/* allowed again */
+	/* allows reading again */
 	prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
 	return tsc_why_no_rdtsc() == NULL ? 0 : 1;
 }
 
 /*
- * Proves that reading would have been fatal: the child must die.  It must die of the signal itself,
- * because a sanitizer's handler would report a fault, and without a core file.
+ * Proves that reading would have been fatal: the child process must die.  Resets the signal handler,
+ * because a sanitizer's would report a fault, and disables core files.
  */
 static int
 careless_child(void)
@@ -78,8 +78,8 @@ status_of(int (*child) (void))
 #endif
 
 /*
- * The TSC is trusted by PostgreSQL 19's rule unless the kernel has given it up.  "why" is part of
- * the reason; NULL: trusted.
+ * Checks the verdict: the TSC is trusted by PostgreSQL 19's rule unless the kernel has given it up.
+ * "why" must be part of the reason; NULL means that the TSC is trusted.
  */
 static void
 judged(bool tsc_adjust, const char *source, const char *available, bool by_default, const char *why)
@@ -92,7 +92,7 @@ judged(bool tsc_adjust, const char *source, const char *available, bool by_defau
 	ok(why == NULL ? reason == NULL : reason != NULL && strstr(reason, why) != NULL,
 	   "and it is %s", reason ? reason : "trusted");
 
-	/* for any kernel */
+	/* never trusted if it cannot be read */
 	evidence.why_not_usable = "it cannot be read";
 	ok(tsc_judge(&evidence) == evidence.why_not_usable, "unless it cannot be used");
 }
@@ -121,7 +121,7 @@ judgements(void)
 	judged(true, "hyperv_clocksource_tsc_page", "hyperv_clocksource_tsc_page acpi_pm", true, "has given up the TSC");
 	judged(true, "xen", "xen tsc-early", true, "has given up the TSC");
 
-	/* nothing is known; without TSC_ADJUST, several sockets may disagree */
+	/* no evidence of the kernel: without TSC_ADJUST, the TSCs of several sockets may differ */
 	judged(true, "", "", true, NULL);
 	judged(false, "", "", false, "no TSC_ADJUST, and the kernel's clock source is not known");
 	judged(true, "kvm-clock", "", true, NULL);

@@ -1,6 +1,6 @@
 /*
- * weighted_test: totals and means of values of which a random part is observed, compared with a
- * simulation, and Welch's test compared with its formula.
+ * weighted_test: totals and means of values of which only a random sample is observed, compared with
+ * a simulation; and Welch's test, compared with its formula.
  */
 #include <math.h>
 
@@ -25,9 +25,9 @@ is_near(double a, double b, double relative)
 }
 
 /*
- * Samples a population many times, with probabilities that depend on the values, which have errors
- * of their own.  Counts how often the intervals contain the true values, and compares margins with
- * the variation of the estimates.
+ * Samples a population many times.  The probabilities depend on the values, and the observed values
+ * have errors.  Counts how often the intervals contain the true values, and compares margins with the
+ * variation of the estimates.
  */
 static void
 simulate(void)
@@ -79,8 +79,8 @@ simulate(void)
 }
 
 /*
- * Means of values that are drawn anew each time; how often two equal means are reported as
- * different.
+ * Counts how often the interval of a mean contains the true mean, and how often Welch's test reports
+ * two samples of the same population as different.
  */
 static void
 simulate_means(void)
@@ -113,8 +113,8 @@ simulate_means(void)
 }
 
 /*
- * The squared standard errors of 1 to 5 and of 4, 6, 8, 10 are 1/2 and 5/3, the degrees of freedom
- * 4 and 3.
+ * Tests the data sets 1 to 5 and 4, 6, 8, 10.  Their squared standard errors are 1/2 and 5/3, their
+ * degrees of freedom 4 and 3.
  */
 static void
 compare(void)
