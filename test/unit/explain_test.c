@@ -237,7 +237,7 @@ test_gaps(void)
 		double		error;		/* upper bound of the share's error */
 	}			cases[] = {
 		{0.5, 0, 0, 0, 0, 0, 0},	/* no gaps between timed calls */
-		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any long call expected, so the prior remains */
+		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any long call expected: the prior */
 		{0.2, 0, 0.01, 0, 0.19, 0.25, 0.45},
 		{0, 0, 5, 20, 0, 0, 0}, /* impossible */
 		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* 10 long calls would have been seen */
@@ -1595,7 +1595,7 @@ test_unknown(void)
 		PlanEstimate plan = new_plan(2, 0, &no_cost);
 
 		/*
-		 * the child's time is exact, so that the root's self time has the margin of the root's total
+		 * the child's time is exact, so the root's self time has the margin of the root's total
 		 */
 		for (int j = 0; j < 2; j++)
 		{

@@ -248,8 +248,8 @@ test_nominal(void)
 }
 
 /*
- * A clock that is 200 ppm fast and stands still repeatedly.  Observations are rare and irregular, as
- * on a busy machine.
+ * A clock that is 200 ppm fast and stands still repeatedly.  Observations are rare and irregular,
+ * as on a busy machine.
  */
 
 #define MOST_PAIRS	1200

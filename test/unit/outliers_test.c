@@ -1,4 +1,4 @@
-/* outliers_test: outliers are found; regular figures are reported as rarely as the confidence states. */
+/* outliers_test: outliers are found; regular figures are reported as rarely as is stated. */
 #include <math.h>
 
 #include "core/stats.h"

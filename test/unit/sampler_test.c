@@ -1,6 +1,6 @@
 /*
- * sampler_test: the sampler finds each injected fault of a clock exactly once, and the granularities
- * of counters with known steps.
+ * sampler_test: the sampler finds each injected fault of a clock exactly once, and the
+ * granularities of counters with known steps.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  *
  * A simulator executes queries many times.  The call times of their plan nodes have known
  * distributions.  The sampling policy chooses the calls to time, and the extension's estimator
- * computes totals.  For comparison, the simulator also uses the rules of an older version, which had
- * constants for kinds of nodes.  For both, a diagnostic prints the overhead, the error of the nodes'
- * shares (the root of the sum of mean squares, in percent of the query), and how often the margin
- * contains the truth.  Everything is deterministic.
+ * computes totals.  For comparison, the simulator also uses the rules of an older version, which
+ * had constants for kinds of nodes.  For both, a diagnostic prints the overhead, the error of the
+ * nodes' shares (the root of the sum of mean squares, in percent of the query), and how often the
+ * margin contains the truth.  Everything is deterministic.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -614,8 +614,8 @@ low_means(void)
 		ok(stats_undisturbed(many, 100, &margin, sorted) == 2, "undisturbed: the fastest five");
 
 		/*
-		 * the interval has the ranks of R's qbinom(0.025, n, 0.5): the first and the last of 6 values,
-		 * the 40th and the 61st of 100
+		 * the interval has the ranks of R's qbinom(0.025, n, 0.5): the first and the last of 6
+		 * values, the 40th and the 61st of 100
 		 */
 		ok(isnan(stats_typical(many, 0, &margin)) && isnan(margin), "typical: nothing is known of none");
 		ok(stats_typical(many, 5, &margin) == 2 && isnan(margin), "typical: no margin of five");
@@ -685,8 +685,8 @@ typedef struct LineCase
 /*
  * Times in ns, and the lead of a clock that is 200 ppm fast.  All numbers are integers that are
  * exact as double even with an offset of 1e18.  Results are from rational arithmetic
- * (fractions.Fraction).  scipy.stats.linregress(x, y) agrees for the first two cases; from an offset
- * of 1e15 on, it loses up to 6 digits.
+ * (fractions.Fraction).  scipy.stats.linregress(x, y) agrees for the first two cases; from an
+ * offset of 1e15 on, it loses up to 6 digits.
  */
 static const LineCase line_cases[] = {
 	{"times from 0", 0, 0, 1,

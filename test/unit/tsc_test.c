@@ -48,8 +48,8 @@ forbidden_child(void)
 }
 
 /*
- * Proves that reading would have been fatal: the child process must die.  Resets the signal handler,
- * because a sanitizer's would report a fault, and disables core files.
+ * Proves that reading would have been fatal: the child process must die.  Resets the signal
+ * handler, because a sanitizer's would report a fault, and disables core files.
  */
 static int
 careless_child(void)

@@ -1,6 +1,6 @@
 /*
- * weighted_test: totals and means of values of which only a random sample is observed, compared with
- * a simulation; and Welch's test, compared with its formula.
+ * weighted_test: totals and means of values of which only a random sample is observed, compared
+ * with a simulation; and Welch's test, compared with its formula.
  */
 #include <math.h>
 
@@ -26,8 +26,8 @@ is_near(double a, double b, double relative)
 
 /*
  * Samples a population many times.  The probabilities depend on the values, and the observed values
- * have errors.  Counts how often the intervals contain the true values, and compares margins with the
- * variation of the estimates.
+ * have errors.  Counts how often the intervals contain the true values, and compares margins with
+ * the variation of the estimates.
  */
 static void
 simulate(void)
@@ -79,8 +79,8 @@ simulate(void)
 }
 
 /*
- * Counts how often the interval of a mean contains the true mean, and how often Welch's test reports
- * two samples of the same population as different.
+ * Counts how often the interval of a mean contains the true mean, and how often Welch's test
+ * reports two samples of the same population as different.
  */
 static void
 simulate_means(void)
