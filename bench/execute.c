@@ -57,7 +57,7 @@ instrument_options(const char *mode)
 	elog(ERROR, "no such mode: %s", mode);
 }
 
-/* CPU time of this process. */
+/* Returns the CPU time of this process in ms. */
 static double
 cpu_ms(void)
 {

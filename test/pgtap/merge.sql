@@ -38,7 +38,7 @@ SELECT is((s.cost_ns, s.cost_margin_ns),
            ORDER BY pg_temp.number(part.sample, 'cost_ns') + pg_temp.number(part.sample, 'cost_margin_ns') LIMIT 1),
           'the cost of the part that was disturbed least') FROM whole, clock_summary(whole.sample) AS s;
 
--- in any order, in any number of steps
+-- the order of samples and the number of steps do not matter
 SELECT is((SELECT row(pg_temp.numbers(m, 'ticks'), pg_temp.numbers(m, 'counts'), pg_temp.number(m, 'readings')::bigint, m::jsonb ->> 'started_at', pg_temp.numbers(m, 'cpus'))::text
            FROM (SELECT clock_merge(sample ORDER BY n DESC) AS m FROM part) AS x),
           (SELECT row(pg_temp.numbers(sample, 'ticks'), pg_temp.numbers(sample, 'counts'), pg_temp.number(sample, 'readings')::bigint, sample::jsonb ->> 'started_at', pg_temp.numbers(sample, 'cpus'))::text FROM whole),

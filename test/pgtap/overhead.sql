@@ -68,7 +68,7 @@ SET LOCAL jit_above_cost = 0;
 SELECT is((SELECT array_agg(DISTINCT jit) FROM clock_query_overhead('SELECT count(*) FROM pg_catalog.pg_class', 0.1)),
           ARRAY[true], 'a plan to be compiled') WHERE pg_jit_available();
 
--- on servers that can choose their clock
+-- on servers that can choose their clock, the query is measured with each clock
 SELECT is((SELECT count(DISTINCT clock)::int FROM clock_query_overhead('SELECT 1', 0.1, clock_sources => '{system,tsc,system}')),
           2, 'one set of rows for each clock')
 FROM clock_platform WHERE name = 'timing_clock_source' AND value IS NOT NULL

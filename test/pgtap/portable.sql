@@ -14,7 +14,7 @@ SET LOCAL search_path = portable;
 SET LOCAL search_path = public, pg_temp;
 
 --
--- The surface
+-- Functions and columns
 --
 
 -- all functions with their inputs and outputs; in the portable edition, clock_sample is jsonb

@@ -104,7 +104,7 @@ my $first = $session->memory;
 $session->query(q{SELECT count(*) FROM clock_query_overhead('SELECT 1', 0.2)}) for 1 .. 5;
 cmp_ok($session->memory - $first, '<', 100_000, 'memory does not grow');
 
-# Progress
+# Progress reports
 $session->query("SET clocktiming.progress_interval = '200ms'");
 my $reports;
 for (1 .. 10)

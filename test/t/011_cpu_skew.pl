@@ -440,7 +440,7 @@ foreach my $i (1 .. 5)
 	all_is_well('the backend is stopped for a while');
 }
 
-# Progress
+# Progress reports
 {
 	$session->query(q{SET clocktiming.progress_interval = '100ms'});
 	like(
@@ -450,7 +450,7 @@ foreach my $i (1 .. 5)
 	$session->query('RESET clocktiming.progress_interval');
 }
 
-# Two at once
+# Two calls at the same time
 {
 	$killer->send(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)});
 	is($session->query(q{SELECT count(*) FROM clock_cpu_skew('system', 0.5)})->{out},

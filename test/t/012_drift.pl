@@ -369,7 +369,7 @@ foreach my $ppm (-1e6, -3e6)
 cmp_ok($containing, '>=', 0.8 * $intervals, "$containing of $intervals intervals contain the truth at once");
 inject(0, 0);
 
-# Progress
+# Progress reports
 $session->query(q{SET clocktiming.progress_interval = '200ms'});
 foreach my $call (
 	[ q{clock_drift('system', 0.9, 'kernel')}, 'system', qr/drift so far -?\d+\.\d{3} ppm/ ],

@@ -158,7 +158,7 @@ foreach my $case (
 reset_all();
 query($on . $scan x 2);
 
-# Which users see which plans.
+# Privileges to see plans of other users.
 sub as
 {
 	my ($user, $sql) = @_;

@@ -239,12 +239,12 @@ test_gaps(void)
 		{0.5, 0, 0, 0, 0, 0, 0},	/* no gaps between timed calls */
 		{0.5, 0, 0.01, 0, 0.49, 0.5, 0.5},	/* hardly any long call expected: the prior */
 		{0.2, 0, 0.01, 0, 0.19, 0.25, 0.45},
-		{0, 0, 5, 20, 0, 0, 0}, /* impossible */
+		{0, 0, 5, 20, 0, 0, 0}, /* prior 0: never */
 		{0.5, 0, 10, 0, 0, 0.01, 0.05}, /* 10 long calls would have been seen */
 		{0.5, 0, 10, 10, 0.9, 1, 0.15},
 		{0.5, 0, 1000, 1000, 0.99, 1, 0.01},
-		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* gaps of two nodes */
-		{0.5, 0, 10, 100, 0.95, 1, 0.1},	/* more than expected */
+		{0.5, 0, 1000, 500, 0.45, 0.55, 0.03},	/* two nodes share the gaps */
+		{0.5, 0, 10, 100, 0.95, 1, 0.1},	/* more seen than expected */
 		{0.5, 10, 10, 10, 0, 0.12, 0.25},	/* the observed long calls are the certain ones */
 		{0.5, 10, 10, 20, 0.85, 1, 0.2},
 	};
@@ -1540,7 +1540,7 @@ test_far(void)
 }
 
 /* ---------------------------------------------------------------------
- * Other processes that use the processor.
+ * Time during which other processes had the processor.
  */
 static void
 test_others(void)

@@ -21,11 +21,11 @@
 #define LENGTH(a)	((int) (sizeof(a) / sizeof((a)[0])))
 
 #define SAMPLING	64
-#define COST		60			/* ticks that timing a call adds */
+#define COST		60			/* cost of timing a call, in ticks */
 #define LONG_TICKS	20000
 #define MAX_NODES	1000
 
-/* ticks that counting a call adds */
+/* Cost of counting a call, in ticks. */
 static double counting = 0;
 
 /* ---------------------------------------------------------------------
@@ -61,7 +61,7 @@ typedef enum Shape
 	LOGNORMAL,					/* lognormal with median "ticks" and sigma "times" */
 	RARE,						/* one call in "every" takes "times" times as long */
 	LATE,						/* the last tenth takes "times" times as long */
-	EARLY						/* the first tenth does */
+	EARLY						/* the first tenth takes "times" times as long */
 } Shape;
 
 typedef struct Node
@@ -383,12 +383,12 @@ typedef struct Outcome
 	int			nodes;
 	double		ticks;			/* time of the query without timing */
 	double		timed;			/* mean number of timed calls */
-	double		overhead;		/* in percent */
+	double		overhead;		/* in percent of "ticks" */
 	double		most;			/* largest overhead in ticks */
 	double		error;			/* in percent of the query */
 	double		bias;			/* bias of the query's total, in percent */
-	double		chance;			/* its standard error */
-	double		coverage;		/* in percent */
+	double		chance;			/* standard error of the bias */
+	double		coverage;		/* percent of margins that contain the truth */
 } Outcome;
 
 static Outcome
