@@ -118,8 +118,8 @@ foreach my $how ('', 'EXPLAIN ANALYZE ')
 	$cluster->shows($how . 'a trigger', "BEGIN; ${how}INSERT INTO fired SELECT i FROM a WHERE i < 50; ROLLBACK",
 		[ '0|Insert|1|0|finished', '0|  Seq Scan|1|49|finished', '1|Index Only Scan|1|39|running' ], 'enable_seqscan enable_bitmapscan');
 }
-# Parallel workers.  The server adds their counters to the leader's only when the plan of EXPLAIN ANALYZE has ended, so clock_running
-# never shows that.
+# Parallel workers.  The server adds their counters to the leader's only when the plan of EXPLAIN ANALYZE has ended, so that
+# clock_running never shows the sum.
 $session->query("SET $_") foreach 'max_parallel_workers_per_gather = 2', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'parallel_leader_participation = off';
 my $of_big = 'AND level = 0 AND relation = \'big\'';
 foreach my $how ('', 'EXPLAIN ANALYZE ', 'EXPLAIN (ANALYZE, TIMING OFF) ')
