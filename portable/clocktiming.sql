@@ -65,8 +65,7 @@ BEGIN
         EXECUTE replace($clocktiming_script$
 -- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
--- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3
--- degrees of freedom on.
+-- Uses the Cornish-Fisher expansion, whose error is at most 1 % for 3 or more degrees of freedom.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -77,9 +76,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
     'internal: returns the 97.5 % quantile of Student''s distribution';
 
--- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed"
--- mean. Its margin is that of the mean of values cut off at the slowest of these, which is the
--- influence function of the former.
+-- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. The C extension
+-- calls it undisturbed. By its influence function, the margin follows from the standard deviation
+-- of all values, each limited to the slowest of the fastest fiftieth.
 CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -120,7 +119,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], do
     'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
     'with its 95 % margin';
 
--- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
+-- Returns the median, and as its margin half of the interval between two ranks. The C extension
+-- calculates typical figures in the same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -140,9 +140,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
     'internal: returns the typical difference of the values of b and a, measured alternately, '
     'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
-    'means in so many blocks of successive values';
+    'means in that number of blocks of successive values';
 
--- Checks the duration of a run. Only functions that users call check it.
+-- Called only by functions that users call.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -154,13 +154,13 @@ BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    -- NaN is greater than all numbers
+    -- also rejects NaN, which is greater than all numbers
     IF NOT duration BETWEEN 0.000001 AND 86400 THEN
         RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
     END IF;
     FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- a fifth, and a tenth of a second, are for the work at the end
+        -- reserves a fifth of the time, and a tenth of a second, for the work after the measurement
         left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
             - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
         IF left_s < least(duration, 0.2) THEN
@@ -200,7 +200,7 @@ SET standard_conforming_strings = on AS $body$
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
-        -- (the longest duration is shown in any case)
+        -- always shows the longest duration
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
                || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
         FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
@@ -219,24 +219,26 @@ SET standard_conforming_strings = on AS $body$
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double precision) IS
-    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
--- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is
--- the same kernel clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to
--- PostgreSQL 18.
+    'internal: returns the results for a clock in the format of PostgreSQL 19''s pg_test_timing';
+-- Readings of the system clock. SQL reads it by clock_timestamp(), which calls gettimeofday().
+-- EXPLAIN up to PostgreSQL 18 calls clock_gettime(). On Linux, both functions read the same kernel
+-- clock, through the same vDSO.
 
 -- Each row of a query times two expressions in turn: 100 calls of clock_timestamp(), and 50 of
--- these calls alternating with 50 of statement_timestamp(), which reads no clock. A reading costs a
--- fiftieth of the difference. Half of the calls must be the same, because a processor executes the
--- code of a call while it waits for the clock of the previous one. Compared with calls of
--- statement_timestamp() only, a reading would seem 2 to 3 ns cheaper.
+-- these calls alternating with 50 of statement_timestamp(), which reads no clock. The cost of a
+-- reading is a fiftieth of the difference. Half of the calls are the same in both expressions,
+-- because a processor executes the code of a call while it waits for the clock of the previous one.
+-- Compared with 100 calls of statement_timestamp(), a reading would seem 2 to 3 ns cheaper.
 --
--- That cost includes the conversion of gettimeofday() to microseconds and to PostgreSQL's epoch,
--- about 0.3 calls of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() took
--- 23). It is subtracted, and added to the margin, because it is not known for this processor.
+-- That cost includes the conversion of gettimeofday()'s result to microseconds since PostgreSQL's
+-- epoch. The conversion costs about 0.3 calls of statement_timestamp(): where it was measured, 1 to
+-- 2 of 25 ns. This estimate is subtracted. It is also added to the margin, because it may be
+-- different on this processor.
 --
--- Where only a system call can read the kernel's clock, gettimeofday() uses a different one, which
--- may be a fifth cheaper. Nothing overlaps then, and a reading is half of what EXPLAIN takes to
--- time a call, within a twentieth.
+-- If only a system call can read the kernel's clock, gettimeofday() and clock_gettime() are
+-- different system calls, and the former may be a fifth cheaper. The processor does not overlap
+-- system calls with other work. Therefore half of EXPLAIN's cost of timing a call is then the cost
+-- of a reading, within a twentieth.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -246,8 +248,8 @@ AS $$
 DECLARE
     clock constant text := 'clock_timestamp()';
     other constant text := 'statement_timestamp()';
-    -- Times in microseconds are correct only as a mean over all rows. Rows that were disturbed for
-    -- more than some microseconds are left out.
+    -- Times in microseconds are precise enough only as a mean over all rows. Skips rows that were
+    -- disturbed for more than some microseconds.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
             SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
@@ -273,7 +275,7 @@ BEGIN
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block is small: it tells how many rows take about 20 ms
+        -- the first block is small, and determines the number of rows that take about 20 ms
         IF rows > 20 OR took > 0.02 THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
@@ -282,14 +284,14 @@ BEGIN
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
-    -- the faster half, because the processor was slow during the others
+    -- uses the faster half of the blocks, because the processor may have been slower in the others
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- unless that measurement was too disturbed to be better
+            -- keeps the former result if the measurement of the overhead was too disturbed
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
             INTO cost_ns, cost_margin_ns
             FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
@@ -302,7 +304,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
     'internal: returns the cost of reading the system clock, in nanoseconds, as EXPLAIN reads it '
     'up to PostgreSQL 18';
 
--- PostgreSQL 19 shows "auto (tsc)".
+-- In PostgreSQL 19, the value of the setting may be "auto (tsc)".
 CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -336,8 +338,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
     'internal: checks the name of a clock source to be read';
 
--- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after
--- each block. Because that takes longer than reading, duration_s is the time of reading only.
+-- Each row of a block contains 100 readings, with some nanoseconds of work in between. The readings
+-- are evaluated after each block. The evaluation takes longer than the readings, so duration_s does
+-- not include it.
 CREATE FUNCTION @extschema@.internal_clock_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -357,8 +360,8 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        -- compares equal readings first, because that is fast, and neighbours only if some differ:
-        -- a backward step
+        -- Counts equal readings, which is fast. If they are not adjacent, the clock went backwards:
+        -- only then compares each reading with the previous one.
         WITH same AS (
             SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
             FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
@@ -381,7 +384,7 @@ BEGIN
     END LOOP;
     SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
         'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        -- no other clock can show the error of this one
+        -- SQL cannot read another clock to determine the error of this one
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
@@ -426,8 +429,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-    'reads clock_timestamp() for some seconds (3) and returns the run as the text of a '
-    'clock_sample, which the C extension reads; a fifth of the time is for the cost of a reading';
+    'reads clock_timestamp() for some seconds (3) and returns the run as JSON, which the C '
+    'extension can cast to clock_sample; a fifth of the time is spent on the cost of a reading';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -461,7 +464,7 @@ BEGIN
     mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
     SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
-    -- a duration below a tick is 0 or 1 ticks by chance
+    -- a duration shorter than a tick is measured as 0 or 1 ticks, by chance
     SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -478,7 +481,7 @@ BEGIN
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
     lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
-    -- unknown without a second clock, like the rate
+    -- null unless the run was compared with a second clock
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
         warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
         lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);
@@ -584,12 +587,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
-    'reads clock_timestamp() for some seconds (3) and returns the output of pg_test_timing of '
-    'PostgreSQL 19, as far as known';
--- The overhead of EXPLAIN ANALYZE: its "Execution Time", which excludes planning and printing,
--- compared with executions of the same query without EXPLAIN.
+    'reads clock_timestamp() for some seconds (3) and returns the known results in the format of '
+    'PostgreSQL 19''s pg_test_timing';
+-- The overhead of EXPLAIN ANALYZE. Compares its "Execution Time", which excludes planning and
+-- printing, with executions of the same query without EXPLAIN.
 
--- This executes a nested statement.
+-- The measured statements are nested, so only settings for nested statements affect them.
 CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -606,9 +609,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
     'internal: raises an error if auto_explain counts or times executions';
 
--- The addresses of an execution's data on the stack and in memory can make it slower by a multiple
--- of what counting costs, and would be the same each time. Recursive calls and a string of random
--- length change them.
+-- At some addresses of its data on the stack and in memory, an execution is slower by a multiple of
+-- the cost of counting. Repeated executions would use the same addresses. Recursive calls and a
+-- string of random length vary them.
 CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -635,10 +638,10 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
--- Executes count(*) over the rows, several times per statement by a correlated subquery, so that a
--- microsecond, to which EXPLAIN rounds times, does not matter. A cursor executes without storing
--- the result. The times over no rows are subtracted from a cursor's as well as from EXPLAIN's, so
--- that what either does once per statement cancels out.
+-- Executes count(*) over the rows. A correlated subquery does so several times per statement, so
+-- that EXPLAIN's rounding to a microsecond does not matter. Plain executions use a cursor, which
+-- does not store the result. The same statements are also executed over no rows. Subtracting these
+-- times removes the costs that a cursor and EXPLAIN have once per statement.
 CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
@@ -657,7 +660,7 @@ DECLARE
     until constant timestamptz := clock_timestamp() + duration * interval '1 s';
     copies constant integer := least(greatest(4000 / rows, 1), 20);
     ns constant double precision := 1e6 / rows / copies;
-    -- times have microseconds: EXPLAIN rounds, the clock truncates
+    -- error of a difference of times: EXPLAIN rounds to microseconds, the clock truncates to them
     printed_ms constant double precision := 0.002;
     explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
     copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
@@ -679,9 +682,9 @@ BEGIN
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
-    -- After a large block has been freed, glibc's malloc() keeps smaller ones instead of returning
-    -- them to the system; the next execution would otherwise have page faults. What does not fit
-    -- into work_mem would be written to files.
+    -- Raises work_mem, because rows that do not fit would be written to files. Then frees a large
+    -- block: afterwards, glibc's malloc() keeps smaller freed blocks instead of returning them to
+    -- the system. Otherwise the next execution would have page faults.
     PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true), length(repeat(' ', 8000000));
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || many INTO explained;
     parallel := explained::text ~ '"Node Type": "Gather';
@@ -689,11 +692,11 @@ BEGIN
     LOOP
         round_started := clock_timestamp();
         times := '{}';
-        -- three modes over many rows, in each order, and sometimes over none
+        -- executes three modes over many rows, in varying order, and in some rounds also over none
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
             executions := executions + 1;
-            -- not random(), because the session may have set its seed
+            -- not random(), because the session may have called setseed()
             places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
             times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
@@ -702,7 +705,7 @@ BEGIN
         round_s := extract(epoch FROM clock_timestamp() - round_started);
         round := round + 1;
         plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
-        -- the first round fills caches, and counts only if there is hardly time for another one
+        -- the first round fills caches; it is used only if there is hardly time for another round
         CONTINUE WHEN round = 1 AND clock_timestamp() + 2 * round_s * interval '1 s' < until;
         EXIT WHEN times[0] IS NULL OR times[1] IS NULL OR times[2] IS NULL;
         plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
@@ -803,9 +806,9 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
     'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- "Execution Time" includes the start and the end of the executor; a cursor's time does not. They
--- are estimated as EXPLAIN's time minus its root node's. That difference also includes what happens
--- between two rows of the root, so where there are many rows, it is measured with count(*) as the
--- root.
+-- are estimated as EXPLAIN's time minus the time of its root node. That difference also includes
+-- the executor's work between two rows of the root. If the root returns many rows, the difference
+-- is therefore measured with count(*) as the root.
 CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
@@ -831,8 +834,8 @@ DECLARE
     times double precision[];
     plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
     modes double precision[];
-    planning double precision[];    -- planning, in the time of a statement without a cursor
-    more double precision[];    -- start and end of the executor, per round
+    planning double precision[];    -- times of planning, unless a cursor excludes it
+    more double precision[];    -- times of the executor's start and end
     round integer;
     m integer;
     executed integer := 0;
@@ -908,7 +911,7 @@ BEGIN
             END LOOP;
             elapsed := extract(epoch FROM clock_timestamp() - until) + part;
             round := round + 1;
-            -- the first round fills caches, and counts only if there is no time for another
+            -- the first round fills caches; it is used only if there is no time for another round
             CONTINUE WHEN round = 1 AND elapsed * 3 < part;
             plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
             EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
@@ -949,7 +952,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
-    'internal: clock_query_overhead() with the search_path for the statement';
+    'internal: returns the rows of clock_query_overhead() for a statement and its search_path';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,
@@ -969,8 +972,8 @@ COMMENT ON FUNCTION @extschema@.clock_query_overhead(text, double precision, boo
     'row per level, with times and the typical (median) overhead in milliseconds';
 -- clock_explain(): executes a query with and without the server's instrumentation.
 
--- Rejects statements that cannot be measured, with the C extension's messages. The server checks
--- that it is a single statement.
+-- Rejects statements that cannot be measured, with the C extension's messages. Does not check that
+-- the text is a single statement, because the server does so.
 CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -1007,8 +1010,8 @@ BEGIN
             HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
     END IF;
 
-    -- Replaces $1, $2 by literals. Their types are determined as by PREPARE, the plan is a custom
-    -- one, and nothing remains in the session.
+    -- Replaces $1, $2 by literals. As with PREPARE, the context determines their types. The plan is
+    -- a custom plan, and no prepared statement remains in the session.
     WHILE rest <> '' LOOP
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
@@ -1040,8 +1043,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
     'internal: returns the statement with the values of its parameters; raises an error if it '
     'cannot be measured';
 
--- Executes the statement under the caller's search_path, although this function has its own. An
--- error at the end of the block rolls its work back; variables keep their values.
+-- Executes the statement under the caller's search_path, although this function has its own. The
+-- block always ends with an error, which rolls its changes back; variables keep their values.
 CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -1070,8 +1073,8 @@ BEGIN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
         IF is_plain THEN
-            -- one expression for both readings, because each is planned again under another
-            -- search_path
+            -- Uses one expression for both readings. A second one would be planned during the
+            -- measurement, because search_path has changed.
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
@@ -1084,7 +1087,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- a cursor's query must be a single statement
+            -- FOR opens a cursor, whose query must be a single statement
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;
@@ -1114,11 +1117,11 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
-    'internal: executes a statement "as a cursor" or "as it is", undoes its changes, and returns '
-    'its duration in milliseconds, in the first case without parsing and planning; or returns the '
-    'output of the EXPLAIN in how';
+    'internal: executes a statement and rolls its changes back; if how is "as it is", returns its '
+    'duration in milliseconds, if it is "as a cursor", returns the duration without parsing and '
+    'planning, else returns the output of the EXPLAIN in how';
 
--- Returns the nodes in EXPLAIN's order.
+-- Returns the nodes in the order in which EXPLAIN prints them.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -1138,7 +1141,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
     'internal: returns the nodes of a plan in EXPLAIN''s JSON, a row per node';
 
--- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
+-- A query is measured by a cursor, because that discards rows as EXPLAIN does. A cursor cannot
+-- execute a parallel plan.
 CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -1164,10 +1168,10 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
     'internal: returns the plan of a statement, and whether a cursor can execute it with this '
-    'plan; raises an error if it writes and must not';
+    'plan; raises an error if the statement writes and allow_writes is false';
 
--- Executes the query alternately without timing and with all calls timed, as often as the time
--- allows, at least once.
+-- Executes the query alternately without timing and with all calls timed: at least once each, and
+-- as often as the time allows.
 CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -1178,7 +1182,7 @@ DECLARE
     -- following executions
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
-    -- VERBOSE shows the leader's part of a Gather's child
+    -- VERBOSE shows the times of workers, by which the leader's time in a Gather's child is known
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
@@ -1193,11 +1197,11 @@ DECLARE
 BEGIN
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- glibc: after a large piece was freed, malloc() no longer returns smaller ones to the system
+    -- frees a large block, for the reason given in internal_clock_overhead
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
-        -- in a varying order
+        -- alternates the order of both modes
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
@@ -1217,8 +1221,7 @@ BEGIN
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
-        -- until the time is used up, or statement_timeout expires: some results are better than
-        -- none
+        -- ends before statement_timeout would expire, because some results are better than none
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;
@@ -1237,17 +1240,17 @@ COMMENT ON FUNCTION @extschema@.internal_clock_rounds(text, boolean, integer, te
 --
 -- measured = true + calls * inside + (all calls below) * (inside + outside)
 --
--- where a call is timed by two readings of the clock, and "inside" is the part of their cost within
--- the node's own time. The sum of all costs is the difference between the root's time and the
--- query's time without timing.
+-- A call is timed by two readings of the clock. "inside" is the part of their cost that the node's
+-- own time includes, and "outside" is the rest, which only the nodes above include. The sum of all
+-- costs is the difference between the root's time and the query's time without timing.
 CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET jit = off
 AS $body$
 DECLARE
-    -- assumed standard deviation of a query's time between runs and of the costs of calls, both
-    -- relative, and usual self time of a call
+    -- assumed relative standard deviations of a query's time between runs, and of the cost of a
+    -- call; usual self time of a call
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 30e-6;
@@ -1301,8 +1304,8 @@ BEGIN
     timed := measured -> 'timed';
     lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
-    -- the tree, from the last run; the parent of a CTE is its scan, that of an InitPlan the first
-    -- node that uses its value
+    -- Reads the tree of the last run. The parent of a CTE is the slowest of its scans. The parent
+    -- of an InitPlan is the deepest node that uses its value.
     SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
@@ -1310,8 +1313,9 @@ BEGIN
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As
-    -- in each run, a node's time is not less than that of its children.
+    -- Calculates each node's mean over its fastest third of the runs, because disturbances are
+    -- temporary. In each run a node's time is at least that of its children, so this is also true
+    -- of these means.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
@@ -1330,7 +1334,7 @@ BEGIN
     SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
-    -- time outside of nodes: the executor's start and end, and triggers at the end
+    -- time outside of all nodes: the executor's start and end, and triggers at the end
     SELECT avg(fastest.ms) INTO outside FROM (
         SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
         FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
@@ -1346,11 +1350,11 @@ BEGIN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
                 WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
-        -- number of processes, if the Gather's child is executed once in each
+        -- number of processes below a Gather, if each executes the Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
             WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
-        -- EXPLAIN shows rows and times of one loop, rounded
+        -- bound of the error of rows, because EXPLAIN shows rows per loop, and rounds them
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
             WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
@@ -1366,7 +1370,7 @@ BEGIN
         END IF;
         rows[i] := round(rows[i]);
         calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- a first match ends a loop without another call
+            -- the first match ends a loop, without a last call that returns no row
             WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
@@ -1374,11 +1378,11 @@ BEGIN
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
-        -- asynchronous scans work while other nodes are timed
+        -- asynchronous scans are not timed, because they work while other nodes are timed
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- numbers of calls in one process: of all nodes below, and of the children only
+    -- numbers of calls in one process: "below" of all descendants, "children_cost" of the children
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -1390,8 +1394,8 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- Time of ExecutorRun without timing: the mean of the fastest third, for comparison with the
-    -- timed runs, and the median.
+    -- Time of ExecutorRun without timing. "undisturbed" is the mean of the fastest third, for
+    -- comparison with the timed runs. "plain_ms" is the median.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
@@ -1406,7 +1410,8 @@ BEGIN
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
-        -- EXPLAIN's Execution Time includes the executor's start and end, and the cost of counting
+        -- EXPLAIN's Execution Time includes the executor's start and end, and the cost of counting.
+        -- Both are subtracted.
         x := outside + counting * (below[1] + calls[1]);
         plain_ms := greatest(plain_ms - x, plain_ms / 2);
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
@@ -1418,7 +1423,7 @@ BEGIN
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- both kinds of runs alternated, so disturbances of both cancel out
+        -- plain and timed runs alternated, so that disturbances affect both and cancel out
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
@@ -1430,7 +1435,7 @@ BEGIN
     FOR i IN 1..n LOOP
         total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
     END LOOP;
-    -- The remaining difference to the plain runs is attributed to the machine's speed.
+    -- Attributes the remaining difference to the plain runs to the machine's speed.
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
@@ -1487,7 +1492,7 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        -- of its children's work, a Gather's time includes only the leader's part
+        -- a Gather's time includes only the leader's part of its children's times
         SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
                                            THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
@@ -1584,7 +1589,7 @@ AS $body$
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
-           -- not known without C
+           -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
     FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
@@ -1594,8 +1599,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns a row per plan node, '
     'with times without the cost of timing';
 
--- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next
--- node, at a heading, or at a line that belongs to no node.
+-- Inserts times into EXPLAIN's text of a run without timing. Adds a line at the end of each node's
+-- lines: before the next node, a heading, or a line that belongs to no node.
 CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -1657,7 +1662,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], intege
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
     'ANALYZE without the cost of timing';
 
--- EXPLAIN's JSON has one key per line, in an order that must be kept.
+-- Inserts keys into EXPLAIN's JSON line by line, to keep the order of its keys. EXPLAIN writes each
+-- key on a line of its own.
 CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -1712,18 +1718,19 @@ COMMENT ON FUNCTION @extschema@.clock_explain_json(text, boolean, text[], intege
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
     '(ANALYZE, FORMAT JSON) without the cost of timing';
 --
--- Work that this server did and could time, and what that costs.  The C extension includes this file.
+-- Operations that this server has executed and could time, and the cost of timing them.  The C
+-- extension includes this file.
 --
 
--- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
--- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
--- it.
+-- Returns the server's counters by name, each with total, per_s and period_s, which are null if
+-- unknown.  "problem" is the reason why statements are not counted.  If seconds is not null, the
+-- statement "wait" waits for that time between two snapshots of the counters.
 CREATE FUNCTION @extschema@.internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- from a view whose counters have the same age
+    -- reads a view whose counters all started at the same time
     simple CONSTANT text := $$
         SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
@@ -1778,9 +1785,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the one below it, once per row and
-            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
-            -- count rows without calling a node.
+            -- Each of these statements calls its topmost node, or the node below it, once per row
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
+            -- as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -1793,7 +1800,7 @@ BEGIN
             EXCEPTION WHEN out_of_memory THEN
                 RAISE;
             WHEN OTHERS THEN
-                -- it may not be preloaded, be too old, or be forbidden for this role
+                -- pg_stat_statements may not be preloaded, too old, or forbidden for this role
                 problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
             END;
         END IF;
@@ -1816,8 +1823,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
-    'internal: returns the server''s counters since the last reset of its statistics, or those of '
-    'the next so many seconds: totals, rates, and periods in seconds';
+    'internal: returns the server''s counters since the last reset of its statistics, or during '
+    'the given seconds: totals, rates, and periods in seconds';
 
 CREATE FUNCTION @extschema@.internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
@@ -1831,7 +1838,7 @@ CREATE FUNCTION @extschema@.internal_clock_works(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- (a custom setting that was set and reset is '')
+    -- a custom setting that was set and reset is an empty string
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
     cost record;
@@ -1975,7 +1982,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- ns per second
+        -- converts ns per second to percent
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -1989,7 +1996,7 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
-            -- no work, no uncertainty
+            -- without operations, the cost is certainly 0
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
@@ -2055,7 +2062,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
--- If a part of a sum is unknown, the sum of the others is a lower bound.
+-- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -2109,9 +2116,9 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
-    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
-    'which direction the number of operations can be wrong, reason tells what is unknown';
+    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
+    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
+    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';
 --
 -- Checks of the clock.
 --
@@ -2150,7 +2157,7 @@ BEGIN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
-                    -- otherwise it would take longer
+                    -- the backward step would otherwise prolong the loop
                     ends := ends + d;
                 ELSE
                     gaps := gaps + 1;
@@ -2172,14 +2179,14 @@ BEGIN
     seconds := extract(epoch FROM last - began);
 
     -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A
-    -- scheduler lets it continue after other processes' turns, which is more often or irregular.
+    -- scheduler lets it continue after other processes' turns, at shorter or irregular intervals.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
           FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
-    -- speed of the processor: the fastest blocks at the beginning and at the end
+    -- compares the processor's speed, by the fastest blocks, at the end and at the beginning
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
@@ -2188,7 +2195,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
     'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
     'their period if it is regular, and the factor by which the processor became slower';
 
--- All measurements.
+-- Executes all measurements for the checks.
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -2196,7 +2203,7 @@ DECLARE
     facts jsonb;
     calls jsonb;
 BEGIN
-    -- (first, before the processor is throttled)
+    -- watches first, before the other measurements may cause the processor to be throttled
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN
@@ -2210,7 +2217,6 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
     'internal: measures all facts for clock_advice() and clock_check() in some seconds';
 
--- Results of the checks, and their limits.
 CREATE FUNCTION @extschema@.internal_clock_criteria(
     facts jsonb,
     OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
@@ -2270,15 +2276,15 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
-    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
-    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
+    'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
+    'clock_advice() would warn or a threshold is exceeded; ok is null if SQL alone cannot tell, '
+    'which bool_and(ok) ignores, and detail states the reason';
 --
 -- Texts of clock_advice().  The C extension includes this file.
 --
 
--- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown, nor within words, unless they are longer than a line.
+-- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
+-- not break commands, which are enclosed in backquotes, and removes the backquotes.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
@@ -2291,7 +2297,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
--- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+-- Summarizes all checks.  Checks that SQL alone cannot decide have a null severity.
 CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
@@ -2306,13 +2312,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_overall(jsonb[], text) IS
     'internal: returns the row of clock_advice() that summarizes the others';
--- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
+-- Measures the cost of timing with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
-    -- the rollback restores the setting, whatever its source; the result is kept
+    -- The rollback restores the setting; variables keep their values.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
     WHEN SQLSTATE 'CT000' THEN RETURN;
@@ -2472,7 +2478,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
     'measures this server''s clock for some seconds (1) and returns an overall verdict, then each '
     'check, worst first: severity (ok, notice or warning; null if SQL alone cannot tell), finding '
-    'with figures, and what helps; at last a text for a support case';
+    'with figures, and action; the last row contains a text for a support case';
 $clocktiming_script$, '@extschema@', target);
     EXCEPTION
         WHEN dependent_objects_still_exist THEN

@@ -3,10 +3,10 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION clocktiming" to load this file. \quit
 
--- PostgreSQL resolves names in SQL bodies when it creates the function, in pg_catalog and in the
--- extension's schema, where other users may have created objects.  Therefore operands have the
--- types of pg_catalog's operators, polymorphic functions are qualified, and calls of clocktiming's
--- own functions pass all arguments.
+-- When PostgreSQL creates a function with an SQL body, it resolves names in pg_catalog and in the
+-- extension's schema.  Other users may have created objects in that schema.  To resolve to none of
+-- them, operands have exactly the types of pg_catalog's operators, polymorphic functions are
+-- qualified, and calls of clocktiming's own functions pass all arguments.
 
 -- The type clock_sample: one run of a clock as a value; its casts, operators and aggregate.
 
@@ -24,7 +24,7 @@ AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
     'internal: output function of the type clock_sample: writes a JSON object';
 
--- STABLE, because texts are in the client's encoding, which is a setting
+-- STABLE, because texts are converted according to client_encoding
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
@@ -49,12 +49,13 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
--- Assignment casts by way of the text, because no conversion loses anything.
+-- Both casts use the text form.  They are assignment casts, because they lose no information.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
+COMMENT ON CAST (jsonb AS clock_sample) IS
+    'converts a JSON object, the text of a sample, to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
+COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';
 
 -- Operators compare the stored bytes, because each run has exactly one stored form.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
@@ -142,7 +143,7 @@ CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 internal_clock_sample_cmp(clock_sample, clock_sample);
 COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
-    'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
+    'arbitrary order of samples, for DISTINCT, ORDER BY and merge joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
@@ -158,7 +159,7 @@ AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
 COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
     'internal: transition and combine function of the aggregate clock_merge()';
 
--- The state has two tables of counters and a table of long durations.
+-- SSPACE is the size of the state: two tables of counters and a table of long durations.
 CREATE AGGREGATE clock_merge(clock_sample) (
     SFUNC = internal_clock_merge_add,
     STYPE = clock_sample,
@@ -168,8 +169,8 @@ CREATE AGGREGATE clock_merge(clock_sample) (
 );
 COMMENT ON AGGREGATE clock_merge(clock_sample) IS 'merges samples of the same clock into one';
 
--- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
--- \df clock_* does not list them.
+-- Functions that only other functions of the extension call.  Their names begin with
+-- internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
@@ -216,7 +217,7 @@ SET standard_conforming_strings = on AS $body$
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
-        -- (the longest duration is shown in any case)
+        -- always shows the longest duration
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
                || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
         FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
@@ -235,7 +236,7 @@ SET standard_conforming_strings = on AS $body$
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;
 COMMENT ON FUNCTION internal_clock_report_block(text, jsonb, double precision) IS
-    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
+    'internal: returns the results for a clock in the format of PostgreSQL 19''s pg_test_timing';
 
 
 CREATE FUNCTION internal_clock_report_parts(
@@ -252,18 +253,19 @@ REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double prec
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
 --
--- Work that this server did and could time, and what that costs.  The C extension includes this file.
+-- Operations that this server has executed and could time, and the cost of timing them.  The C
+-- extension includes this file.
 --
 
--- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
--- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
--- it.
+-- Returns the server's counters by name, each with total, per_s and period_s, which are null if
+-- unknown.  "problem" is the reason why statements are not counted.  If seconds is not null, the
+-- statement "wait" waits for that time between two snapshots of the counters.
 CREATE FUNCTION internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- from a view whose counters have the same age
+    -- reads a view whose counters all started at the same time
     simple CONSTANT text := $$
         SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
@@ -318,9 +320,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the one below it, once per row and
-            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
-            -- count rows without calling a node.
+            -- Each of these statements calls its topmost node, or the node below it, once per row
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
+            -- as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -333,7 +335,7 @@ BEGIN
             EXCEPTION WHEN out_of_memory THEN
                 RAISE;
             WHEN OTHERS THEN
-                -- it may not be preloaded, be too old, or be forbidden for this role
+                -- pg_stat_statements may not be preloaded, too old, or forbidden for this role
                 problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
             END;
         END IF;
@@ -356,8 +358,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION internal_clock_counts(double precision, text) IS
-    'internal: returns the server''s counters since the last reset of its statistics, or those of '
-    'the next so many seconds: totals, rates, and periods in seconds';
+    'internal: returns the server''s counters since the last reset of its statistics, or during '
+    'the given seconds: totals, rates, and periods in seconds';
 
 CREATE FUNCTION internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
@@ -371,7 +373,7 @@ CREATE FUNCTION internal_clock_works(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- (a custom setting that was set and reset is '')
+    -- a custom setting that was set and reset is an empty string
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
     cost record;
@@ -515,7 +517,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- ns per second
+        -- converts ns per second to percent
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -529,7 +531,7 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
-            -- no work, no uncertainty
+            -- without operations, the cost is certainly 0
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN
@@ -562,7 +564,7 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- the name is qualified, because search_path excludes the function's schema
+        -- regproc qualifies the name, because search_path excludes the function's schema
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -572,8 +574,8 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
-    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact(detail => true); if the cost of a reading in '
+    'nanoseconds is an argument, measures nothing and omits auto_explain.log_analyze';
 REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
@@ -581,8 +583,8 @@ GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precisi
 -- Texts of clock_advice().  The C extension includes this file.
 --
 
--- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown, nor within words, unless they are longer than a line.
+-- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
+-- not break commands, which are enclosed in backquotes, and removes the backquotes.
 CREATE FUNCTION internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on AS $body$
@@ -595,7 +597,7 @@ $body$;
 COMMENT ON FUNCTION internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
--- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+-- Summarizes all checks.  Checks that SQL alone cannot decide have a null severity.
 CREATE FUNCTION internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,
@@ -633,8 +635,8 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: lists the weighted sums of execution times, for the plans (node 0) and nodes that '
-    'the caller may see';
+    'internal: returns a row per plan (node 0) and per node that the caller may see, with weighted '
+    'sums from which mean and variance of its execution times are computed';
 REVOKE ALL ON FUNCTION internal_clock_node_sums() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION internal_clock_node_sums() TO pg_monitor;
 
@@ -712,12 +714,12 @@ AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of figures and the limits outside which a figure is an outlier, '
     'by the median absolute deviation; the limits are at least the tolerance away from the '
-    'median, and the confidence is that of all comparisons together';
+    'median, and the confidence applies to all comparisons together';
 
--- One clock: runs, and views of a run.  Functions that measure keep a CPU busy, so they are for
--- pg_monitor.
+-- One clock: functions that sample it, and functions that show a sample.  Only pg_monitor may call
+-- functions that sample, because they keep a CPU busy.
 
--- NULL means unknown.
+-- A value of null means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -770,7 +772,7 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of readings that were compared with the previous one: durations and backward steps';
+    'number of durations and backward steps: each compares a reading with the previous one';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
     'elapsed time per reading, including the work of sampling, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
@@ -828,8 +830,8 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-    'samples a clock for some seconds (3) and returns the run as one value; with a rate, samples '
-    'at random instants, so many per second';
+    'samples a clock for some seconds (3) and returns the run as one value; with a rate per '
+    'second, samples at random instants';
 REVOKE ALL ON FUNCTION clock_measure(text, double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_measure(text, double precision, double precision) TO pg_monitor;
 
@@ -940,8 +942,8 @@ BEGIN ATOMIC
     ORDER BY p.n, l.n;
 END;
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
-    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
-    'of pg_test_timing of PostgreSQL 19';
+    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the results '
+    'in the format of PostgreSQL 19''s pg_test_timing';
 REVOKE ALL ON FUNCTION clock_report(double precision, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_report(double precision, double precision) TO pg_monitor;
 
@@ -1043,7 +1045,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
     'compares the cost of a reading of each clock source with that of the first one; with '
-    'plot_width, such as 74, the first row has the plot of ministat';
+    'plot_width, such as 74, the first row contains a plot like ministat''s';
 REVOKE ALL ON FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean) TO pg_monitor;
 
@@ -1067,8 +1069,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
-    'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
-    'ministat';
+    'compares two sets of figures; with plot_width, such as 74, the first row contains a plot '
+    'like ministat''s';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],
@@ -1090,9 +1092,9 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
 COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, int, boolean) IS
     'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
-    'the first row has the plot of ministat';
+    'the first row contains a plot like ministat''s';
 
--- Clock sources, and what the machine says of its clocks.
+-- Clock sources, and properties of the clocks that the machine reports.
 
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,
@@ -1152,7 +1154,8 @@ COMMENT ON COLUMN clock_platform.name IS
 COMMENT ON COLUMN clock_platform.value IS 'value on this machine; null if unknown';
 COMMENT ON COLUMN clock_platform.note IS 'remark about the value; null if none';
 
--- The cost of timing: of queries, and of settings for this server's work.
+-- Cost of timing: that of EXPLAIN ANALYZE for a query, and that of settings such as
+-- track_io_timing for this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -1226,7 +1229,7 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
     'row per level, with times and the typical (median) overhead in milliseconds';
 
--- If a part of a sum is unknown, the sum of the others is a lower bound.
+-- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -1299,7 +1302,8 @@ COMMENT ON FUNCTION clock_impact(double precision, boolean) IS
 REVOKE ALL ON FUNCTION clock_impact(double precision, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_impact(double precision, boolean) TO pg_monitor;
 
--- EXPLAIN ANALYZE without the cost of timing.  For everybody who may execute the query.
+-- EXPLAIN ANALYZE without the cost of timing.  All users may call these functions for queries that
+-- they may execute.
 
 CREATE FUNCTION clock_explain(
     query        text,
@@ -1371,7 +1375,7 @@ COMMENT ON FUNCTION clock_explain_json(text, int, text, boolean, boolean, float8
     'executes a query and returns the output of EXPLAIN (ANALYZE, FORMAT JSON), with times '
     'estimated from a random sample of the calls of each plan node';
 
--- Judgements of this server's clocks.
+-- Checks of this server's clocks.
 
 CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
@@ -1398,7 +1402,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- 120 columns are 87 for both texts
+    -- a terminal with 120 columns leaves 87 for finding and action
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,
@@ -1425,13 +1429,13 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
-    'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
-    'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
-    'unit';
+    'checks this server''s clocks for some seconds (1) and returns a row per check, with figure, '
+    'threshold and unit: ok is false if clock_advice() would warn or a threshold is exceeded';
 REVOKE ALL ON FUNCTION clock_check(float8, float8, float8, float8, float8) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_check(float8, float8, float8, float8, float8) TO pg_monitor;
 
--- Statistics of plans and nodes.  A user without pg_read_all_stats sees only his own executions.
+-- Statistics of plans and nodes.  Users who are not members of pg_read_all_stats see only their own
+-- executions.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -1475,11 +1479,11 @@ COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
     'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
     'two timed executions';
 COMMENT ON COLUMN clock_plan_stats.plan IS
-    'plan as EXPLAIN shows it, without figures and conditions; null until a successful execution '
-    'had timed nodes';
+    'plan as EXPLAIN shows it, without figures and conditions; null until an execution whose nodes '
+    'were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.nodes IS
-    'number of nodes of the plan, of which the first 200 have statistics; 0 until a successful '
-    'execution had timed nodes';
+    'number of nodes of the plan, of which the first 200 have statistics; 0 until an execution '
+    'whose nodes were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
 
@@ -1557,10 +1561,10 @@ COMMENT ON FUNCTION clock_stats_reset(oid, oid, bigint) IS
     'deletes nothing if an argument is null; keeps snapshots';
 REVOKE ALL ON FUNCTION clock_stats_reset(oid, oid, bigint) FROM PUBLIC;
 
--- Snapshots of the statistics of plans, and what has changed since.
+-- Snapshots of the statistics of plans, and changes since a snapshot.
 
--- Unlogged, because a crash ends the server's own statistics, too.  No dump and no publication for
--- all tables includes it.
+-- The table is unlogged, because a crash also discards the statistics that are compared with it.
+-- Neither dumps nor publications for all tables include it.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -1587,9 +1591,10 @@ COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_
 COMMENT ON COLUMN clock_node_snapshots.node IS
     'number of the node in the plan, from 1; 0 is the whole plan';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS
-    'time since when the sums are of the same plan without a reset';
+    'time of the first timed execution in the sums; it changes if the plan''s statistics are '
+    'reset or evicted';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS
-    'weighted sums of the times of the node and those below it, in nanoseconds';
+    'weighted sums of the times of the node and its descendants, in nanoseconds';
 COMMENT ON COLUMN clock_node_snapshots.self_sums IS
     'weighted sums of the times of the node itself, in nanoseconds';
 
@@ -1662,7 +1667,7 @@ BEGIN ATOMIC
                least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted
         FROM ranked r
     ), mostly_before AS (
-        -- A plan that was evicted since then is compared by its snapshot alone.
+        -- Uses only the snapshot, because a plan may have been evicted since then.
         SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid,
             w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM was w,
@@ -1703,8 +1708,8 @@ BEGIN ATOMIC
         abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-    'compares the mean times of plans (node 0) and of nodes themselves with the latest snapshot '
-    'of a time or before: significant changes by Welch''s test, with p-values adjusted for the '
+    'compares the mean times of plans (node 0) and the mean self times of nodes with the latest '
+    'snapshot up to a time: significant changes by Welch''s test, with p-values adjusted for the '
     'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
 REVOKE ALL ON FUNCTION clock_node_changes(timestamptz, numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_node_changes(timestamptz, numeric) TO pg_monitor;
@@ -1757,11 +1762,11 @@ COMMENT ON COLUMN clock_running.node IS
 COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
-    'not started; running: its latest loop goes on; finished: that has returned all its rows; '
-    'rescanning: that was ended by a rescan; null if unknown';
+    'not started, or the state of its latest loop: running, finished (it has returned all its '
+    'rows) or rescanning (a rescan has ended it); null if unknown';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since the counters began, in all loops and processes; null if '
-    'it was executed before, and not since';
+    'it was executed only before they began';
 COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
@@ -1795,15 +1800,15 @@ COMMENT ON COLUMN clock_running.wait_event IS
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'start of the counters: later than started_at unless counting was expected to add little to '
-    'a long execution';
+    'start of the counters: started_at if the execution was expected to be so long that counting '
+    'adds little to it, else later';
 COMMENT ON COLUMN clock_running.as_of IS
     'time when the process published the counters: it does so every 50 ms, but not during a long '
     'call of a single node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS
-    'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
+    'query identifier, that of pg_stat_activity; 0 if the server computes none';
 COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text
@@ -1879,7 +1884,7 @@ COMMENT ON FUNCTION clock_history(text) IS
 REVOKE ALL ON FUNCTION clock_history(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_history(text) TO pg_monitor;
 
--- Two parts, so that a condition on per excludes one of them.
+-- Two parts, so that the planner excludes one of them if a condition on per contradicts it.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
            assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
@@ -1905,19 +1910,21 @@ COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
     'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end';
+COMMENT ON COLUMN clock_history.source IS
+    'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+    'cost of a reading after a sleep, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+    'cost of a warm reading, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
-    'the medians of the intervals';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: the '
+    'median of each interval, averaged';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
     'number of times that the clock fell behind the reference clock, without backward steps';
-COMMENT ON COLUMN clock_history.gaps IS 'number of pauses during which both clocks advanced';
+COMMENT ON COLUMN clock_history.gaps IS
+    'number of pauses during which both the clock and the reference clock advanced';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
     'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
     'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
@@ -1952,8 +1959,8 @@ COMMENT ON VIEW clock_events IS
 REVOKE ALL ON TABLE clock_events FROM PUBLIC;
 GRANT SELECT ON TABLE clock_events TO pg_monitor;
 COMMENT ON COLUMN clock_events.at IS
-    'start of the change; for the kernel''s and the server''s clock source, the machine, '
-    'synchronisation, stolen time and the time of day, the time of its detection';
+    'start of the change, or its detection if the kind is kernel clock source, clock source, '
+    'machine, synchronisation, stolen time or time of day';
 COMMENT ON COLUMN clock_events.what IS
     'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
     'skew, machine, resume, synchronisation, stolen time or time of day';
@@ -1978,14 +1985,15 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- These affect timings while they last.
+                -- These events affect timings while they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
                                 'stolen time')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- These may last for ever, but timings before and after cannot be compared.
+                -- These events may never end.  They affect a period only if they start or end in
+                -- it, because timings before and after a change cannot be compared.
                 WHEN e.what IN ('clock source', 'kernel clock source')
                 THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- Likewise, and a higher cost affects timings while it lasts.
+                -- The same applies to the cost.  A higher cost also affects timings while it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from"
                      AND split_part(e.after, ' ', 1)::double precision
@@ -1996,14 +2004,15 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Hours before the first minute; not read for a period after it.
+        -- Hours before the first minute.  They are not read if the period begins after it.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
-        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        -- Adds up the watched time in the overlap of each piece with the period.  Assumes that as
+        -- much as possible of a minute's watched time is in the overlap.  Subtracts epochs, because
+        -- subtracting a time from infinity is an error before PostgreSQL 17.
         SELECT CASE WHEN "from" < "to"
                     THEN least(100, coalesce(sum(CASE p.length_s
                                                  WHEN 60::double precision
@@ -2040,7 +2049,7 @@ COMMENT ON FUNCTION clock_trust(timestamptz, timestamptz) IS
 REVOKE ALL ON FUNCTION clock_trust(timestamptz, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_trust(timestamptz, timestamptz) TO pg_monitor;
 
--- What monitoring reads, without measuring.
+-- Metrics for monitoring.  Nothing is measured for them.
 
 CREATE FUNCTION clock_metrics(
     format text DEFAULT 'prometheus',
@@ -2069,7 +2078,7 @@ GRANT SELECT ON TABLE clock_metrics TO pg_monitor;
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
 COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';
 COMMENT ON COLUMN clock_metrics.value IS
-    'value, in the unit that the name tells: seconds, or a ratio from 0 to 1';
+    'value, in the unit that the name states: seconds, or a ratio from 0 to 1';
 COMMENT ON COLUMN clock_metrics.type IS 'gauge or counter';
 COMMENT ON COLUMN clock_metrics.help IS 'description of the metric';
 
@@ -2101,23 +2110,24 @@ BEGIN ATOMIC
     FROM families f;
 END;
 COMMENT ON FUNCTION clock_metrics_text(text) IS
-    'returns the view clock_metrics as text in the format prometheus, as for the textfile '
-    'collector of node_exporter, or openmetrics';
+    'returns the view clock_metrics as text in the format openmetrics or prometheus, for example '
+    'for the textfile collector of node_exporter';
 REVOKE ALL ON FUNCTION clock_metrics_text(text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_metrics_text(text) TO pg_monitor;
 
 -- An HTML page about the clocks.
 
--- Classes of the style: .v verdict, .plot chart (.g grid, .b band, .w mean, .e events, .m their
--- marks, .x .y labels), .key .k its legend, .n table of numbers (.t text in it), .h histogram,
--- .ev events, .sr for screen readers.
+-- Classes of the style sheet: .v verdict; .plot chart, with .g grid, .b band, .w mean, .e events,
+-- .m marks of events, .x and .y labels; .key and .k legend of a chart; .n table of numbers, with
+-- .t text; .h histogram; .ev table of events; .sr text for screen readers only.
 CREATE FUNCTION clock_page() RETURNS text
 LANGUAGE SQL VOLATILE PARALLEL UNSAFE SET extra_float_digits = 1 SET intervalstyle = postgres
 BEGIN ATOMIC
 WITH knows AS MATERIALIZED (
     SELECT k.watched, k.plans FROM internal_clock_page_sources() k
 ), history AS MATERIALIZED (
-    -- PostgreSQL does not read FROM if a condition without its columns is false.
+    -- If the clocks are not watched, calls of clock_history() would raise an error. PostgreSQL does
+    -- not call it if a condition that uses no columns of it is false.
     SELECT h.* FROM clock_history h WHERE (SELECT k.watched FROM knows k) AND h.at <= now()
 ), latest AS MATERIALIZED (
     SELECT h.* FROM history h WHERE h.per = 'minute' ORDER BY h.at DESC LIMIT 1
@@ -2168,7 +2178,7 @@ spans AS MATERIALIZED (
     FROM (SELECT h.span, round(h.x, 1) AS x, round(greatest(max(h.x_end - h.x), 0.2), 1) AS width FROM happened h GROUP BY 1, 2) s
     GROUP BY s.span
 ), marks AS (
-    -- (as many as fit)
+    -- At most one mark per thirtieth of the width, so that they do not overlap
     SELECT m.span,
            string_agg(pg_catalog.format('<a class="m" href="#%s" style="left:%s%%" title="%s"><span aria-hidden="true">&#9660;</span></a>',
                                         CASE WHEN m.no <= 50::bigint THEN 'e' || m.no::text ELSE 'events' END, m.percent, internal_clock_page_escape(m.title)),
@@ -2201,7 +2211,7 @@ spans AS MATERIALIZED (
     FROM spans s JOIN scales c ON c.span = s.span LEFT JOIN lines l ON l.span = s.span
 ),
 
--- Figures: a column per span
+-- Table of figures: a column per span
 totals AS (
     SELECT s.span, v.no, v.label, v.value
     FROM spans s, LATERAL (
@@ -2235,7 +2245,7 @@ samples AS (
     SELECT s.members ->> 'source'::text AS source, s.members ->> 'clock'::text AS reads, clock_merge(s.sample) AS sample, max(s.at) AS seen,
            (pg_catalog.array_agg(s.warm_ns ORDER BY s.at DESC))[1] AS warm_ns, (pg_catalog.array_agg(s.cold_ns ORDER BY s.at DESC))[1] AS cold_ns
     FROM samples s
-    -- Other samples have no durations.
+    -- Skips samples without durations.
     WHERE (s.members ->> 'readings'::text)::bigint > (s.members ->> 'backward_steps'::text)::bigint
     GROUP BY 1, 2
 ), clocks AS (
@@ -2380,7 +2390,7 @@ COMMENT ON FUNCTION clock_page() IS
 REVOKE ALL ON FUNCTION clock_page() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_page() TO pg_monitor;
 
--- Many servers.
+-- Fleets: clocks of many servers.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -2450,7 +2460,8 @@ BEGIN
         EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
                        CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raises the error again without its context, which has the statement and the password.
+        -- Raises the error again without its context, which contains the statement with the
+        -- password.
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
             hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
@@ -2465,11 +2476,13 @@ COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
     'DROP SERVER ... CASCADE removes it';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
--- Timeouts: connect_timeout for a connection; the server's statement_timeout for an answer, and one
--- second more here, because the server may not respond; 30 s for all servers that fail.
--- dblink_cancel_query() is not called, because before PostgreSQL 17 it waits without limit for a
--- server that does not respond.  The server ends the query of a client that has disconnected, by
--- client_connection_check_interval.
+-- Timeouts: connect_timeout limits a connection, and statement_timeout on the other server limits
+-- an answer.  If that server does not respond, this function gives up one second later.  It asks no
+-- further servers when failed ones have cost 30 s.
+--
+-- After a timeout, the function disconnects, and client_connection_check_interval makes the other
+-- server end the query.  It does not call dblink_cancel_query(), because before PostgreSQL 17 that
+-- waits without limit for a server that does not respond.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -2497,8 +2510,8 @@ DECLARE
     servers text[];
     timeouts integer[];         -- connect_timeout in seconds; null: none
     began timestamptz[];
-    results integer[];          -- results of the script that have come; null: not connected
-    sent_at double precision[]; -- by "slept"
+    results integer[];          -- number of received results; null: not connected
+    sent_at double precision[]; -- value of "slept" when the script was sent
     -- Of the current server:
     connection text;
     rows text[];
@@ -2512,8 +2525,8 @@ DECLARE
     i integer;
     busy integer;
     idle boolean;
-    slept double precision := 0;    -- seconds
-    lost interval := '0';
+    slept double precision := 0;    -- total time of pg_sleep() in seconds
+    lost interval := '0';           -- time that failed servers have cost
 BEGIN
     IF query IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
@@ -2523,7 +2536,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Skips servers of other users, because their owners could direct the reader to any host.
+    -- Uses only servers of superusers, of the current user, and of the extension's owner, because
+    -- an owner can direct the connection to any host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
     FROM (SELECT s.srvname::text,
@@ -2599,7 +2613,7 @@ BEGIN
                         EXECUTE get_result INTO rows USING connection;
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
-                            -- convert_to() checks the encoding.
+                            -- convert_to() raises an error if the text is not in the encoding.
                             SELECT array_agg(convert_from(convert_to(r.value, encoding),
                                                           encoding)::jsonb)
                             INTO answers FROM unnest(rows) r(value);
@@ -2614,13 +2628,13 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The context of the other server's error names the connection.  Any other
-                -- cancellation is of this session.
+                -- If the other server has cancelled the query, the error's context names the
+                -- connection.  Else this session was cancelled.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
-                    -- A server that refuses a connection may say so in any encoding.
+                    -- The message of a server that refuses a connection may be in any encoding.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
                     error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
                                         WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
@@ -2656,8 +2670,8 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-    'executes a query with one column of JSON on all servers of the fleet by dblink, with '
-    'clocktiming''s schema as search_path: a row for each row of the answers, and one for each '
+    'executes a query that returns a column of JSON on all servers of the fleet by dblink, with '
+    'clocktiming''s schema as search_path: a row for each row of an answer, and a row for each '
     'server without an answer, with the error if there is one';
 REVOKE ALL ON FUNCTION clock_fleet_ask(text, double precision) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_ask(text, double precision) TO pg_monitor;
@@ -2811,12 +2825,12 @@ COMMENT ON FUNCTION clock_fleet_outliers(numeric) IS
 REVOKE ALL ON FUNCTION clock_fleet_outliers(numeric) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION clock_fleet_outliers(numeric) TO pg_monitor;
 
--- Columns that several views have, each described once.
+-- Descriptions of columns that several views share.
 
 COMMENT ON COLUMN clock_plan_stats.queryid IS
-    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+    'query identifier, that of pg_stat_statements; planid if the server computes none';
 COMMENT ON COLUMN clock_node_stats.queryid IS
-    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+    'query identifier, that of pg_stat_statements; planid if the server computes none';
 COMMENT ON COLUMN clock_plan_stats.planid IS
     'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN clock_node_stats.planid IS

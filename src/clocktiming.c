@@ -1,4 +1,4 @@
-/* Module magic, settings, and shared memory. */
+/* Loads the module: defines its settings and requests its shared memory. */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -18,7 +18,7 @@
 #include "stats/store_memory.h"
 #include "watch/watch_worker.h"
 
-/* since 18, pg_get_loaded_modules() returns the name and the version */
+/* PostgreSQL 18 added pg_get_loaded_modules(), which returns the name and version. */
 #ifdef PG_MODULE_MAGIC_EXT
 PG_MODULE_MAGIC_EXT(.name = "clocktiming", .version = CLOCKTIMING_VERSION);
 #else
@@ -59,7 +59,7 @@ start_shmem(void)
 		watch_shmem_init();
 }
 
-/* Initializes what requires clocktiming in shared_preload_libraries. */
+/* Registers the worker and the shared memory hooks, which works only at server start. */
 static void
 init_preloaded(void)
 {

@@ -1,4 +1,4 @@
-/* Differences between the versions of PostgreSQL, 15 to 19, and the text domain of messages. */
+/* Hides differences between PostgreSQL 15 to 19, and sets the text domain of messages. */
 #ifndef CLOCKTIMING_COMPAT_H
 #define CLOCKTIMING_COMPAT_H
 
@@ -27,8 +27,8 @@
 #endif
 
 /*
- * Text domain in which ereport() looks up translations.  Every file that calls ereport() includes
- * this one. _() translates text that is not a format of ereport().
+ * Text domain in which ereport() looks up translations.  Every file that calls ereport() must
+ * include this header.  _() is for text that ereport() does not translate itself.
  */
 #undef TEXTDOMAIN
 #define TEXTDOMAIN PG_TEXTDOMAIN("clocktiming")
@@ -36,9 +36,8 @@
 #define _(text) dgettext(TEXTDOMAIN, text)
 
 /*
- * Context of a setting that takes effect at the start of the server.  A variable of PGC_POSTMASTER
- * cannot be defined if the library is loaded later.  Then the setting has no effect, but may be in
- * postgresql.conf.
+ * GucContext of settings that take effect only at server start.  PGC_POSTMASTER variables cannot be
+ * defined later.  If the library is loaded later, the setting is PGC_SIGHUP and has no effect.
  */
 #define PGC_AT_START (process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP)
 
@@ -47,7 +46,7 @@
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* PostgreSQL 19 added timing by the TSC and INSTR_TIME_SET_CURRENT_FAST. */
+/* PostgreSQL 19 added the setting timing_clock_source and INSTR_TIME_SET_CURRENT_FAST(). */
 #if PG_VERSION_NUM >= 190000
 #define SERVER_HAS_TIMING_CLOCK_SOURCE 1
 #endif
@@ -101,8 +100,8 @@ compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 }
 
 /*
- * PostgreSQL 17 added the privilege MAINTAIN, by which users may refresh a materialized view.  Its
- * query is then executed with a search_path of its own.
+ * PostgreSQL 17 refreshes materialized views with a restricted search_path, because the new
+ * privilege MAINTAIN lets users refresh views of other owners.
  */
 #if PG_VERSION_NUM >= 170000
 #define compat_RestrictSearchPath() RestrictSearchPath()

@@ -1,7 +1,6 @@
 -- Statistics that are robust on a busy machine, because they use the undisturbed values.
 
--- Returns Student's t for 95 % (two-sided) by the Cornish-Fisher expansion, within 1 % from 3
--- degrees of freedom on.
+-- Uses the Cornish-Fisher expansion, whose error is at most 1 % for 3 or more degrees of freedom.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -12,9 +11,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
     'internal: returns the 97.5 % quantile of Student''s distribution';
 
--- Returns the mean of the fastest fiftieth, at least 5 values: the C extension's "undisturbed"
--- mean. Its margin is that of the mean of values cut off at the slowest of these, which is the
--- influence function of the former.
+-- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. The C extension
+-- calls it undisturbed. By its influence function, the margin follows from the standard deviation
+-- of all values, each limited to the slowest of the fastest fiftieth.
 CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -55,7 +54,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], do
     'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
     'with its 95 % margin';
 
--- The median, and half of the interval between two ranks, as the C extension's "typical" figures.
+-- Returns the median, and as its margin half of the interval between two ranks. The C extension
+-- calculates typical figures in the same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -75,9 +75,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], double precision[], integer) IS
     'internal: returns the typical difference of the values of b and a, measured alternately, '
     'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
-    'means in so many blocks of successive values';
+    'means in that number of blocks of successive values';
 
--- Checks the duration of a run. Only functions that users call check it.
+-- Called only by functions that users call.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -89,13 +89,13 @@ BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    -- NaN is greater than all numbers
+    -- also rejects NaN, which is greater than all numbers
     IF NOT duration BETWEEN 0.000001 AND 86400 THEN
         RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
     END IF;
     FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- a fifth, and a tenth of a second, are for the work at the end
+        -- reserves a fifth of the time, and a tenth of a second, for the work after the measurement
         left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
             - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
         IF left_s < least(duration, 0.2) THEN

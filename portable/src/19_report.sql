@@ -20,7 +20,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
-        -- (the longest duration is shown in any case)
+        -- always shows the longest duration
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
                || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
         FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
@@ -39,4 +39,4 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
         (SELECT string_agg(line, E'\n' ORDER BY ns) FROM lines WHERE part = 2))
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_report_block(text, jsonb, double precision) IS
-    'internal: returns what pg_test_timing of PostgreSQL 19 prints of a clock';
+    'internal: returns the results for a clock in the format of PostgreSQL 19''s pg_test_timing';

@@ -1,20 +1,22 @@
--- The clock that can be read from SQL: clock_timestamp() reads gettimeofday(), which on Linux is
--- the same kernel clock, through the same vDSO, as the clock_gettime() that EXPLAIN reads up to
--- PostgreSQL 18.
+-- Readings of the system clock. SQL reads it by clock_timestamp(), which calls gettimeofday().
+-- EXPLAIN up to PostgreSQL 18 calls clock_gettime(). On Linux, both functions read the same kernel
+-- clock, through the same vDSO.
 
 -- Each row of a query times two expressions in turn: 100 calls of clock_timestamp(), and 50 of
--- these calls alternating with 50 of statement_timestamp(), which reads no clock. A reading costs a
--- fiftieth of the difference. Half of the calls must be the same, because a processor executes the
--- code of a call while it waits for the clock of the previous one. Compared with calls of
--- statement_timestamp() only, a reading would seem 2 to 3 ns cheaper.
+-- these calls alternating with 50 of statement_timestamp(), which reads no clock. The cost of a
+-- reading is a fiftieth of the difference. Half of the calls are the same in both expressions,
+-- because a processor executes the code of a call while it waits for the clock of the previous one.
+-- Compared with 100 calls of statement_timestamp(), a reading would seem 2 to 3 ns cheaper.
 --
--- That cost includes the conversion of gettimeofday() to microseconds and to PostgreSQL's epoch,
--- about 0.3 calls of such a function (1 to 2 of 25 ns where it was measured; clock_gettime() took
--- 23). It is subtracted, and added to the margin, because it is not known for this processor.
+-- That cost includes the conversion of gettimeofday()'s result to microseconds since PostgreSQL's
+-- epoch. The conversion costs about 0.3 calls of statement_timestamp(): where it was measured, 1 to
+-- 2 of 25 ns. This estimate is subtracted. It is also added to the margin, because it may be
+-- different on this processor.
 --
--- Where only a system call can read the kernel's clock, gettimeofday() uses a different one, which
--- may be a fifth cheaper. Nothing overlaps then, and a reading is half of what EXPLAIN takes to
--- time a call, within a twentieth.
+-- If only a system call can read the kernel's clock, gettimeofday() and clock_gettime() are
+-- different system calls, and the former may be a fifth cheaper. The processor does not overlap
+-- system calls with other work. Therefore half of EXPLAIN's cost of timing a call is then the cost
+-- of a reading, within a twentieth.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -24,8 +26,8 @@ AS $$
 DECLARE
     clock constant text := 'clock_timestamp()';
     other constant text := 'statement_timestamp()';
-    -- Times in microseconds are correct only as a mean over all rows. Rows that were disturbed for
-    -- more than some microseconds are left out.
+    -- Times in microseconds are precise enough only as a mean over all rows. Skips rows that were
+    -- disturbed for more than some microseconds.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
             SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
@@ -51,7 +53,7 @@ BEGIN
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block is small: it tells how many rows take about 20 ms
+        -- the first block is small, and determines the number of rows that take about 20 ms
         IF rows > 20 OR took > 0.02 THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
@@ -60,14 +62,14 @@ BEGIN
         rows := least(greatest(0.02 / (a + b + c) * 1e9, 20), 4000);
         EXIT WHEN (clock_timestamp() >= until OR a > 100 * system_call_ns) AND cardinality(costs) >= 5;
     END LOOP;
-    -- the faster half, because the processor was slow during the others
+    -- uses the faster half of the blocks, because the processor may have been slower in the others
     SELECT avg(cost - 0.3 * call), sqrt(avg(0.3 * call) ^ 2 + (@extschema@.internal_clock_t(count(*) - 1) ^ 2 * var_samp(cost) / count(*)))
     INTO cost_ns, cost_margin_ns
     FROM (SELECT * FROM unnest(sums, costs, calls) AS u(sum, cost, call) ORDER BY sum LIMIT (cardinality(sums) + 1) / 2) AS fast;
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- unless that measurement was too disturbed to be better
+            -- keeps the former result if the measurement of the overhead was too disturbed
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
             INTO cost_ns, cost_margin_ns
             FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
@@ -80,7 +82,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
     'internal: returns the cost of reading the system clock, in nanoseconds, as EXPLAIN reads it '
     'up to PostgreSQL 18';
 
--- PostgreSQL 19 shows "auto (tsc)".
+-- In PostgreSQL 19, the value of the setting may be "auto (tsc)".
 CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -114,8 +116,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
     'internal: checks the name of a clock source to be read';
 
--- A row takes 100 readings, with some nanoseconds of work in between. Readings are evaluated after
--- each block. Because that takes longer than reading, duration_s is the time of reading only.
+-- Each row of a block contains 100 readings, with some nanoseconds of work in between. The readings
+-- are evaluated after each block. The evaluation takes longer than the readings, so duration_s does
+-- not include it.
 CREATE FUNCTION @extschema@.internal_clock_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -135,8 +138,8 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        -- compares equal readings first, because that is fast, and neighbours only if some differ:
-        -- a backward step
+        -- Counts equal readings, which is fast. If they are not adjacent, the clock went backwards:
+        -- only then compares each reading with the previous one.
         WITH same AS (
             SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
             FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
@@ -159,7 +162,7 @@ BEGIN
     END LOOP;
     SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
         'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        -- no other clock can show the error of this one
+        -- SQL cannot read another clock to determine the error of this one
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
@@ -204,8 +207,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_measure(text, double precision) IS
-    'reads clock_timestamp() for some seconds (3) and returns the run as the text of a '
-    'clock_sample, which the C extension reads; a fifth of the time is for the cost of a reading';
+    'reads clock_timestamp() for some seconds (3) and returns the run as JSON, which the C '
+    'extension can cast to clock_sample; a fifth of the time is spent on the cost of a reading';
 
 CREATE FUNCTION @extschema@.clock_summary(sample jsonb,
     OUT source text, OUT clock text, OUT cost_ns numeric, OUT cost_margin_ns numeric, OUT duration_s numeric, OUT readings bigint,
@@ -239,7 +242,7 @@ BEGIN
     mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
     SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
-    -- a duration below a tick is 0 or 1 ticks by chance
+    -- a duration shorter than a tick is measured as 0 or 1 ticks, by chance
     SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -256,7 +259,7 @@ BEGIN
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
     lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
-    -- unknown without a second clock, like the rate
+    -- null unless the run was compared with a second clock
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
         warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
         lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);
@@ -361,5 +364,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.clock_report(double precision, double precision) IS
-    'reads clock_timestamp() for some seconds (3) and returns the output of pg_test_timing of '
-    'PostgreSQL 19, as far as known';
+    'reads clock_timestamp() for some seconds (3) and returns the known results in the format of '
+    'PostgreSQL 19''s pg_test_timing';

@@ -1,7 +1,7 @@
--- The overhead of EXPLAIN ANALYZE: its "Execution Time", which excludes planning and printing,
--- compared with executions of the same query without EXPLAIN.
+-- The overhead of EXPLAIN ANALYZE. Compares its "Execution Time", which excludes planning and
+-- printing, with executions of the same query without EXPLAIN.
 
--- This executes a nested statement.
+-- The measured statements are nested, so only settings for nested statements affect them.
 CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -18,9 +18,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
     'internal: raises an error if auto_explain counts or times executions';
 
--- The addresses of an execution's data on the stack and in memory can make it slower by a multiple
--- of what counting costs, and would be the same each time. Recursive calls and a string of random
--- length change them.
+-- At some addresses of its data on the stack and in memory, an execution is slower by a multiple of
+-- the cost of counting. Repeated executions would use the same addresses. Recursive calls and a
+-- string of random length vary them.
 CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -47,10 +47,10 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
--- Executes count(*) over the rows, several times per statement by a correlated subquery, so that a
--- microsecond, to which EXPLAIN rounds times, does not matter. A cursor executes without storing
--- the result. The times over no rows are subtracted from a cursor's as well as from EXPLAIN's, so
--- that what either does once per statement cancels out.
+-- Executes count(*) over the rows. A correlated subquery does so several times per statement, so
+-- that EXPLAIN's rounding to a microsecond does not matter. Plain executions use a cursor, which
+-- does not store the result. The same statements are also executed over no rows. Subtracting these
+-- times removes the costs that a cursor and EXPLAIN have once per statement.
 CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
@@ -69,7 +69,7 @@ DECLARE
     until constant timestamptz := clock_timestamp() + duration * interval '1 s';
     copies constant integer := least(greatest(4000 / rows, 1), 20);
     ns constant double precision := 1e6 / rows / copies;
-    -- times have microseconds: EXPLAIN rounds, the clock truncates
+    -- error of a difference of times: EXPLAIN rounds to microseconds, the clock truncates to them
     printed_ms constant double precision := 0.002;
     explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
     copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
@@ -91,9 +91,9 @@ BEGIN
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
-    -- After a large block has been freed, glibc's malloc() keeps smaller ones instead of returning
-    -- them to the system; the next execution would otherwise have page faults. What does not fit
-    -- into work_mem would be written to files.
+    -- Raises work_mem, because rows that do not fit would be written to files. Then frees a large
+    -- block: afterwards, glibc's malloc() keeps smaller freed blocks instead of returning them to
+    -- the system. Otherwise the next execution would have page faults.
     PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true), length(repeat(' ', 8000000));
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || many INTO explained;
     parallel := explained::text ~ '"Node Type": "Gather';
@@ -101,11 +101,11 @@ BEGIN
     LOOP
         round_started := clock_timestamp();
         times := '{}';
-        -- three modes over many rows, in each order, and sometimes over none
+        -- executes three modes over many rows, in varying order, and in some rounds also over none
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
             executions := executions + 1;
-            -- not random(), because the session may have set its seed
+            -- not random(), because the session may have called setseed()
             places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
             times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
@@ -114,7 +114,7 @@ BEGIN
         round_s := extract(epoch FROM clock_timestamp() - round_started);
         round := round + 1;
         plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
-        -- the first round fills caches, and counts only if there is hardly time for another one
+        -- the first round fills caches; it is used only if there is hardly time for another round
         CONTINUE WHEN round = 1 AND clock_timestamp() + 2 * round_s * interval '1 s' < until;
         EXIT WHEN times[0] IS NULL OR times[1] IS NULL OR times[2] IS NULL;
         plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
@@ -215,9 +215,9 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
     'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
 -- "Execution Time" includes the start and the end of the executor; a cursor's time does not. They
--- are estimated as EXPLAIN's time minus its root node's. That difference also includes what happens
--- between two rows of the root, so where there are many rows, it is measured with count(*) as the
--- root.
+-- are estimated as EXPLAIN's time minus the time of its root node. That difference also includes
+-- the executor's work between two rows of the root. If the root returns many rows, the difference
+-- is therefore measured with count(*) as the root.
 CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
@@ -242,8 +242,8 @@ DECLARE
     times double precision[];
     plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
     modes double precision[];
-    planning double precision[];    -- planning, in the time of a statement without a cursor
-    more double precision[];    -- start and end of the executor, per round
+    planning double precision[];    -- times of planning, unless a cursor excludes it
+    more double precision[];    -- times of the executor's start and end
     round integer;
     m integer;
     executed integer := 0;
@@ -319,7 +319,7 @@ BEGIN
             END LOOP;
             elapsed := extract(epoch FROM clock_timestamp() - until) + part;
             round := round + 1;
-            -- the first round fills caches, and counts only if there is no time for another
+            -- the first round fills caches; it is used only if there is no time for another round
             CONTINUE WHEN round = 1 AND elapsed * 3 < part;
             plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
             EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
@@ -360,7 +360,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_query(text, double precision, boolean, text[], text[], text) IS
-    'internal: clock_query_overhead() with the search_path for the statement';
+    'internal: returns the rows of clock_query_overhead() for a statement and its search_path';
 
 CREATE FUNCTION @extschema@.clock_query_overhead(
     query text, duration double precision DEFAULT 3, allow_writes boolean DEFAULT false,

@@ -1,7 +1,7 @@
 -- clock_explain(): executes a query with and without the server's instrumentation.
 
--- Rejects statements that cannot be measured, with the C extension's messages. The server checks
--- that it is a single statement.
+-- Rejects statements that cannot be measured, with the C extension's messages. Does not check that
+-- the text is a single statement, because the server does so.
 CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -37,8 +37,8 @@ BEGIN
             HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
     END IF;
 
-    -- Replaces $1, $2 by literals. Their types are determined as by PREPARE, the plan is a custom
-    -- one, and nothing remains in the session.
+    -- Replaces $1, $2 by literals. As with PREPARE, the context determines their types. The plan is
+    -- a custom plan, and no prepared statement remains in the session.
     WHILE rest <> '' LOOP
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
@@ -70,8 +70,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
     'internal: returns the statement with the values of its parameters; raises an error if it '
     'cannot be measured';
 
--- Executes the statement under the caller's search_path, although this function has its own. An
--- error at the end of the block rolls its work back; variables keep their values.
+-- Executes the statement under the caller's search_path, although this function has its own. The
+-- block always ends with an error, which rolls its changes back; variables keep their values.
 CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -100,8 +100,8 @@ BEGIN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
         IF is_plain THEN
-            -- one expression for both readings, because each is planned again under another
-            -- search_path
+            -- Uses one expression for both readings. A second one would be planned during the
+            -- measurement, because search_path has changed.
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
@@ -114,7 +114,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- a cursor's query must be a single statement
+            -- FOR opens a cursor, whose query must be a single statement
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;
@@ -144,11 +144,11 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text) IS
-    'internal: executes a statement "as a cursor" or "as it is", undoes its changes, and returns '
-    'its duration in milliseconds, in the first case without parsing and planning; or returns the '
-    'output of the EXPLAIN in how';
+    'internal: executes a statement and rolls its changes back; if how is "as it is", returns its '
+    'duration in milliseconds, if it is "as a cursor", returns the duration without parsing and '
+    'planning, else returns the output of the EXPLAIN in how';
 
--- Returns the nodes in EXPLAIN's order.
+-- Returns the nodes in the order in which EXPLAIN prints them.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -168,7 +168,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
     'internal: returns the nodes of a plan in EXPLAIN''s JSON, a row per node';
 
--- Executes a query by a cursor, which discards rows as EXPLAIN does, but is never parallel.
+-- A query is measured by a cursor, because that discards rows as EXPLAIN does. A cursor cannot
+-- execute a parallel plan.
 CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -193,10 +194,10 @@ END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_shape(text, boolean, text) IS
     'internal: returns the plan of a statement, and whether a cursor can execute it with this '
-    'plan; raises an error if it writes and must not';
+    'plan; raises an error if the statement writes and allow_writes is false';
 
--- Executes the query alternately without timing and with all calls timed, as often as the time
--- allows, at least once.
+-- Executes the query alternately without timing and with all calls timed: at least once each, and
+-- as often as the time allows.
 CREATE FUNCTION @extschema@.internal_clock_rounds(statement text, allow_writes boolean, runs integer, format text, path text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -206,7 +207,7 @@ DECLARE
     -- following executions
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
-    -- VERBOSE shows the leader's part of a Gather's child
+    -- VERBOSE shows the times of workers, by which the leader's time in a Gather's child is known
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
@@ -221,11 +222,11 @@ DECLARE
 BEGIN
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     lines := (@extschema@.internal_clock_execute(statement, 'EXPLAIN (COSTS OFF) ', allow_writes, path)).output;
-    -- glibc: after a large piece was freed, malloc() no longer returns smaller ones to the system
+    -- frees a large block, for the reason given in internal_clock_overhead
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
-        -- in a varying order
+        -- alternates the order of both modes
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
@@ -245,8 +246,7 @@ BEGIN
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
-        -- until the time is used up, or statement_timeout expires: some results are better than
-        -- none
+        -- ends before statement_timeout would expire, because some results are better than none
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;

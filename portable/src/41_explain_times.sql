@@ -4,16 +4,16 @@
 --
 -- measured = true + calls * inside + (all calls below) * (inside + outside)
 --
--- where a call is timed by two readings of the clock, and "inside" is the part of their cost within
--- the node's own time. The sum of all costs is the difference between the root's time and the
--- query's time without timing.
+-- A call is timed by two readings of the clock. "inside" is the part of their cost that the node's
+-- own time includes, and "outside" is the rest, which only the nodes above include. The sum of all
+-- costs is the difference between the root's time and the query's time without timing.
 CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $body$
 DECLARE
-    -- assumed standard deviation of a query's time between runs and of the costs of calls, both
-    -- relative, and usual self time of a call
+    -- assumed relative standard deviations of a query's time between runs, and of the cost of a
+    -- call; usual self time of a call
     variation constant double precision := 0.03;
     cost_deviation constant double precision := 0.25;
     self_prior_ms constant double precision := 30e-6;
@@ -67,8 +67,8 @@ BEGIN
     timed := measured -> 'timed';
     lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
-    -- the tree, from the last run; the parent of a CTE is its scan, that of an InitPlan the first
-    -- node that uses its value
+    -- Reads the tree of the last run. The parent of a CTE is the slowest of its scans. The parent
+    -- of an InitPlan is the deepest node that uses its value.
     SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
@@ -76,8 +76,9 @@ BEGIN
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- Mean of the fastest third of the runs, for each node, because disturbances are temporary. As
-    -- in each run, a node's time is not less than that of its children.
+    -- Calculates each node's mean over its fastest third of the runs, because disturbances are
+    -- temporary. In each run a node's time is at least that of its children, so this is also true
+    -- of these means.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
@@ -96,7 +97,7 @@ BEGIN
     SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
-    -- time outside of nodes: the executor's start and end, and triggers at the end
+    -- time outside of all nodes: the executor's start and end, and triggers at the end
     SELECT avg(fastest.ms) INTO outside FROM (
         SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
         FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
@@ -112,11 +113,11 @@ BEGIN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
                 WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
-        -- number of processes, if the Gather's child is executed once in each
+        -- number of processes below a Gather, if each executes the Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
             WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
-        -- EXPLAIN shows rows and times of one loop, rounded
+        -- bound of the error of rows, because EXPLAIN shows rows per loop, and rounds them
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
             WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
@@ -132,7 +133,7 @@ BEGIN
         END IF;
         rows[i] := round(rows[i]);
         calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- a first match ends a loop without another call
+            -- the first match ends a loop, without a last call that returns no row
             WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
@@ -140,11 +141,11 @@ BEGIN
             ELSE loops[i] + rows[i] END;
         total[i] := total[i] / processes[i];
         rounding[i] := 0.001 * loops[i] / processes[i];
-        -- asynchronous scans work while other nodes are timed
+        -- asynchronous scans are not timed, because they work while other nodes are timed
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- numbers of calls in one process: of all nodes below, and of the children only
+    -- numbers of calls in one process: "below" of all descendants, "children_cost" of the children
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -156,8 +157,8 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- Time of ExecutorRun without timing: the mean of the fastest third, for comparison with the
-    -- timed runs, and the median.
+    -- Time of ExecutorRun without timing. "undisturbed" is the mean of the fastest third, for
+    -- comparison with the timed runs. "plain_ms" is the median.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
@@ -172,7 +173,8 @@ BEGIN
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
-        -- EXPLAIN's Execution Time includes the executor's start and end, and the cost of counting
+        -- EXPLAIN's Execution Time includes the executor's start and end, and the cost of counting.
+        -- Both are subtracted.
         x := outside + counting * (below[1] + calls[1]);
         plain_ms := greatest(plain_ms - x, plain_ms / 2);
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
@@ -184,7 +186,7 @@ BEGIN
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- both kinds of runs alternated, so disturbances of both cancel out
+        -- plain and timed runs alternated, so that disturbances affect both and cancel out
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
@@ -196,7 +198,7 @@ BEGIN
     FOR i IN 1..n LOOP
         total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
     END LOOP;
-    -- The remaining difference to the plain runs is attributed to the machine's speed.
+    -- Attributes the remaining difference to the plain runs to the machine's speed.
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
@@ -253,7 +255,7 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        -- of its children's work, a Gather's time includes only the leader's part
+        -- a Gather's time includes only the leader's part of its children's times
         SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
                                            THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)

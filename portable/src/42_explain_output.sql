@@ -18,7 +18,7 @@ AS $body$
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'estimate_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'run_ms')::numeric, 4) END,
            CASE WHEN n = 1 THEN pg_catalog.round((e ->> 'plain_ms')::numeric, 4) END,
-           -- not known without C
+           -- preempted_ms and total_stddev_ms, which need the C extension
            NULL::numeric, NULL::numeric
     FROM @extschema@.internal_clock_explain($1, $2, $3, $4, NULL, pg_catalog.current_setting('search_path')) AS e,
          pg_catalog.jsonb_array_elements(e -> 'nodes') WITH ORDINALITY AS t (x, n)
@@ -28,8 +28,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns a row per plan node, '
     'with times without the cost of timing';
 
--- Inserts times into EXPLAIN's text of a run without timing. The lines of a node end at the next
--- node, at a heading, or at a line that belongs to no node.
+-- Inserts times into EXPLAIN's text of a run without timing. Adds a line at the end of each node's
+-- lines: before the next node, a heading, or a line that belongs to no node.
 CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -90,7 +90,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], intege
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
     'ANALYZE without the cost of timing';
 
--- EXPLAIN's JSON has one key per line, in an order that must be kept.
+-- Inserts keys into EXPLAIN's JSON line by line, to keep the order of its keys. EXPLAIN writes each
+-- key on a line of its own.
 CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$

@@ -1,15 +1,16 @@
 --
--- Work that this server did and could time, and what that costs.  The C extension includes this file.
+-- Operations that this server has executed and could time, and the cost of timing them.  The C
+-- extension includes this file.
 --
 
--- Returns the server's counters by name, each with total, per_s and period_s (null: not known), and as
--- "problem" why statements are not counted.  Within a period, "wait" is the statement that waits for
--- it.
+-- Returns the server's counters by name, each with total, per_s and period_s, which are null if
+-- unknown.  "problem" is the reason why statements are not counted.  If seconds is not null, the
+-- statement "wait" waits for that time between two snapshots of the counters.
 CREATE FUNCTION @extschema@.internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- from a view whose counters have the same age
+    -- reads a view whose counters all started at the same time
     simple CONSTANT text := $$
         SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
@@ -64,9 +65,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the one below it, once per row and
-            -- once at the end.  Calls of other nodes are not known.  Other statements, such as COPY,
-            -- count rows without calling a node.
+            -- Each of these statements calls its topmost node, or the node below it, once per row
+            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
+            -- as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -79,7 +80,7 @@ BEGIN
             EXCEPTION WHEN out_of_memory THEN
                 RAISE;
             WHEN OTHERS THEN
-                -- it may not be preloaded, be too old, or be forbidden for this role
+                -- pg_stat_statements may not be preloaded, too old, or forbidden for this role
                 problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
             END;
         END IF;
@@ -102,8 +103,8 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_counts(double precision, text) IS
-    'internal: returns the server''s counters since the last reset of its statistics, or those of '
-    'the next so many seconds: totals, rates, and periods in seconds';
+    'internal: returns the server''s counters since the last reset of its statistics, or during '
+    'the given seconds: totals, rates, and periods in seconds';
 
 CREATE FUNCTION @extschema@.internal_clock_works(
     counts jsonb, observed boolean, costs jsonb,
@@ -117,7 +118,7 @@ CREATE FUNCTION @extschema@.internal_clock_works(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- (a custom setting that was set and reset is '')
+    -- a custom setting that was set and reset is an empty string
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
     cost record;
@@ -261,7 +262,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- ns per second
+        -- converts ns per second to percent
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -275,7 +276,7 @@ BEGIN
         IF rate IS NULL THEN
             bound := NULL;
         ELSIF operations = 0 THEN
-            -- no work, no uncertainty
+            -- without operations, the cost is certainly 0
             bound := NULL;
             reason := NULL;
         ELSIF version < 140000 THEN

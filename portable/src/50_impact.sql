@@ -51,7 +51,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
--- If a part of a sum is unknown, the sum of the others is a lower bound.
+-- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,
@@ -105,6 +105,6 @@ LANGUAGE sql VOLATILE ROWS 4 SET search_path = pg_catalog, pg_temp AS $body$
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_impact(double precision, boolean) IS
     'estimates the cost of track_io_timing, track_wal_io_timing and auto_explain for this '
-    'server''s work, since the last reset of the statistics or in the next so many seconds: a row '
-    'per setting or, with detail, per kind of work; cpu_percent is of one CPU, bound tells in '
-    'which direction the number of operations can be wrong, reason tells what is unknown';
+    'server''s work, since the last reset of the statistics or during the given seconds: a row per '
+    'setting or, with detail, per kind of work; cpu_percent is of one CPU, bound says whether it '
+    'is a lower bound, an upper bound or an estimate, and reason says what is unknown';

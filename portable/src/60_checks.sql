@@ -36,7 +36,7 @@ BEGIN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
-                    -- otherwise it would take longer
+                    -- the backward step would otherwise prolong the loop
                     ends := ends + d;
                 ELSE
                     gaps := gaps + 1;
@@ -58,14 +58,14 @@ BEGIN
     seconds := extract(epoch FROM last - began);
 
     -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A
-    -- scheduler lets it continue after other processes' turns, which is more often or irregular.
+    -- scheduler lets it continue after other processes' turns, at shorter or irregular intervals.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
           FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
-    -- speed of the processor: the fastest blocks at the beginning and at the end
+    -- compares the processor's speed, by the fastest blocks, at the end and at the beginning
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
@@ -74,7 +74,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
     'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
     'their period if it is regular, and the factor by which the processor became slower';
 
--- All measurements.
+-- Executes all measurements for the checks.
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -82,7 +82,7 @@ DECLARE
     facts jsonb;
     calls jsonb;
 BEGIN
-    -- (first, before the processor is throttled)
+    -- watches first, before the other measurements may cause the processor to be throttled
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN
@@ -96,7 +96,6 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_facts(double precision) IS
     'internal: measures all facts for clock_advice() and clock_check() in some seconds';
 
--- Results of the checks, and their limits.
 CREATE FUNCTION @extschema@.internal_clock_criteria(
     facts jsonb,
     OUT check_name text, OUT figure double precision, OUT threshold double precision, OUT unit text, OUT detail text
@@ -156,6 +155,6 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION @extschema@.clock_check(double precision, double precision, double precision, double precision, double precision) IS
-    'checks this server''s clock for some seconds (1): always the same rows, in which ok is false '
-    'if clock_advice() would warn or a threshold is exceeded, with figure, threshold and unit; ok '
-    'is null if SQL alone cannot tell, which bool_and(ok) ignores, and detail states the reason';
+    'checks this server''s clock for some seconds (1) and returns a row per check: ok is false if '
+    'clock_advice() would warn or a threshold is exceeded; ok is null if SQL alone cannot tell, '
+    'which bool_and(ok) ignores, and detail states the reason';

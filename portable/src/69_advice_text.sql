@@ -2,8 +2,8 @@
 -- Texts of clock_advice().  The C extension includes this file.
 --
 
--- Breaks texts into lines between words, but not within commands, which are enclosed in backquotes
--- that are not shown, nor within words, unless they are longer than a line.
+-- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
+-- not break commands, which are enclosed in backquotes, and removes the backquotes.
 CREATE FUNCTION @extschema@.internal_clock_lines(t text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT translate(rtrim(regexp_replace(string_agg(CASE WHEN p.n % 2 = 0 THEN translate(p.part, ' ', chr(1))
@@ -15,7 +15,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
--- Summarises all checks.  Those of which SQL alone cannot tell anything have no severity.
+-- Summarizes all checks.  Checks that SQL alone cannot decide have a null severity.
 CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,

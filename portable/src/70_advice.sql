@@ -1,10 +1,10 @@
--- Measures the cost of timing a call of a plan node with another clock, and restores the setting.
+-- Measures the cost of timing with another clock, and restores the setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
-    -- the rollback restores the setting, whatever its source; the result is kept
+    -- The rollback restores the setting; variables keep their values.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
     WHEN SQLSTATE 'CT000' THEN RETURN;
@@ -163,4 +163,4 @@ $body$;
 COMMENT ON FUNCTION @extschema@.clock_advice(double precision) IS
     'measures this server''s clock for some seconds (1) and returns an overall verdict, then each '
     'check, worst first: severity (ok, notice or warning; null if SQL alone cannot tell), finding '
-    'with figures, and what helps; at last a text for a support case';
+    'with figures, and action; the last row contains a text for a support case';

@@ -14,7 +14,7 @@ AS 'MODULE_PATHNAME', 'clock_sample_out';
 COMMENT ON FUNCTION internal_clock_sample_out(clock_sample) IS
     'internal: output function of the type clock_sample: writes a JSON object';
 
--- STABLE, because texts are in the client's encoding, which is a setting
+-- STABLE, because texts are converted according to client_encoding
 CREATE FUNCTION internal_clock_sample_recv(internal) RETURNS clock_sample
 LANGUAGE C STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'clock_sample_recv';
@@ -39,12 +39,13 @@ CREATE TYPE clock_sample (
 COMMENT ON TYPE clock_sample IS
     'a run of a clock: exact durations in ticks with their counts, and findings';
 
--- Assignment casts by way of the text, because no conversion loses anything.
+-- Both casts use the text form.  They are assignment casts, because they lose no information.
 CREATE CAST (jsonb AS clock_sample) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (jsonb AS clock_sample) IS 'a sample from the JSON object that is its text';
+COMMENT ON CAST (jsonb AS clock_sample) IS
+    'converts a JSON object, the text of a sample, to the sample';
 
 CREATE CAST (clock_sample AS jsonb) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (clock_sample AS jsonb) IS 'all members of a sample as a JSON object';
+COMMENT ON CAST (clock_sample AS jsonb) IS 'converts a sample to a JSON object of all its members';
 
 -- Operators compare the stored bytes, because each run has exactly one stored form.
 CREATE FUNCTION internal_clock_sample_eq(clock_sample, clock_sample) RETURNS boolean
@@ -132,7 +133,7 @@ CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING btree
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
     FUNCTION 1 internal_clock_sample_cmp(clock_sample, clock_sample);
 COMMENT ON OPERATOR CLASS clock_sample_ops USING btree IS
-    'order of samples, for DISTINCT, ORDER BY and merge joins; it means nothing';
+    'arbitrary order of samples, for DISTINCT, ORDER BY and merge joins';
 COMMENT ON OPERATOR FAMILY clock_sample_ops USING btree IS 'order of samples';
 
 CREATE OPERATOR CLASS clock_sample_ops DEFAULT FOR TYPE clock_sample USING hash AS
@@ -148,7 +149,7 @@ AS 'MODULE_PATHNAME', 'internal_clock_merge_add';
 COMMENT ON FUNCTION internal_clock_merge_add(clock_sample, clock_sample) IS
     'internal: transition and combine function of the aggregate clock_merge()';
 
--- The state has two tables of counters and a table of long durations.
+-- SSPACE is the size of the state: two tables of counters and a table of long durations.
 CREATE AGGREGATE clock_merge(clock_sample) (
     SFUNC = internal_clock_merge_add,
     STYPE = clock_sample,

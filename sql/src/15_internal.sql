@@ -1,5 +1,5 @@
--- Functions that only other functions of the extension call.  Their names begin with internal_clock_, so that
--- \df clock_* does not list them.
+-- Functions that only other functions of the extension call.  Their names begin with
+-- internal_clock_, so that \df clock_* does not list them.
 
 CREATE FUNCTION internal_clock_wait(seconds double precision) RETURNS void
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
@@ -56,7 +56,7 @@ SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1
 BEGIN ATOMIC
     SELECT w.*
     FROM internal_clock_works(
-        -- the name is qualified, because search_path excludes the function's schema
+        -- regproc qualifies the name, because search_path excludes the function's schema
         internal_clock_counts(seconds,
                               pg_catalog.format('SELECT %s($1)', 'internal_clock_wait'::regproc)),
         seconds IS NOT NULL,
@@ -66,8 +66,8 @@ BEGIN ATOMIC
                                                 'plan_reading_ns', nullif(cost_ns, 'NaN')) END) w;
 END;
 COMMENT ON FUNCTION internal_clock_impact(double precision, double precision) IS
-    'internal: returns the rows of clock_impact() with detail; if the cost of a reading is given, '
-    'in nanoseconds, measures nothing and omits auto_explain.log_analyze';
+    'internal: returns the rows of clock_impact(detail => true); if the cost of a reading in '
+    'nanoseconds is an argument, measures nothing and omits auto_explain.log_analyze';
 \only_for pg_monitor FUNCTION internal_clock_impact(double precision, double precision)
 
 \include portable/src/69_advice_text.sql
@@ -92,8 +92,8 @@ CREATE FUNCTION internal_clock_node_sums(
 LANGUAGE C VOLATILE PARALLEL SAFE ROWS 5000
 AS 'MODULE_PATHNAME', 'internal_clock_node_sums';
 COMMENT ON FUNCTION internal_clock_node_sums() IS
-    'internal: lists the weighted sums of execution times, for the plans (node 0) and nodes that '
-    'the caller may see';
+    'internal: returns a row per plan (node 0) and per node that the caller may see, with weighted '
+    'sums from which mean and variance of its execution times are computed';
 \only_for pg_monitor FUNCTION internal_clock_node_sums()
 
 CREATE FUNCTION internal_clock_compare_sums(
@@ -166,4 +166,4 @@ AS 'MODULE_PATHNAME', 'internal_clock_outlier_limits';
 COMMENT ON FUNCTION internal_clock_outlier_limits(float8[], numeric, float8, integer) IS
     'internal: returns the median of figures and the limits outside which a figure is an outlier, '
     'by the median absolute deviation; the limits are at least the tolerance away from the '
-    'median, and the confidence is that of all comparisons together';
+    'median, and the confidence applies to all comparisons together';

@@ -1,7 +1,7 @@
--- One clock: runs, and views of a run.  Functions that measure keep a CPU busy, so they are for
--- pg_monitor.
+-- One clock: functions that sample it, and functions that show a sample.  Only pg_monitor may call
+-- functions that sample, because they keep a CPU busy.
 
--- NULL means unknown.
+-- A value of null means unknown.
 CREATE TYPE clock_summary_row AS (
     source            text,
     clock             text,
@@ -54,7 +54,7 @@ COMMENT ON COLUMN clock_summary_row.cost_margin_ns IS
 COMMENT ON COLUMN clock_summary_row.duration_s IS
     'duration of the run by the reference clock, in seconds';
 COMMENT ON COLUMN clock_summary_row.readings IS
-    'number of readings that were compared with the previous one: durations and backward steps';
+    'number of durations and backward steps: each compares a reading with the previous one';
 COMMENT ON COLUMN clock_summary_row.loop_ns IS
     'elapsed time per reading, including the work of sampling, in nanoseconds';
 COMMENT ON COLUMN clock_summary_row.mean_ns IS
@@ -112,8 +112,8 @@ CREATE FUNCTION clock_measure(
 LANGUAGE C VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'clock_measure';
 COMMENT ON FUNCTION clock_measure(text, double precision, double precision) IS
-    'samples a clock for some seconds (3) and returns the run as one value; with a rate, samples '
-    'at random instants, so many per second';
+    'samples a clock for some seconds (3) and returns the run as one value; with a rate per '
+    'second, samples at random instants';
 \only_for pg_monitor FUNCTION clock_measure(text, double precision, double precision)
 
 CREATE FUNCTION clock_histogram(
@@ -219,6 +219,6 @@ BEGIN ATOMIC
     ORDER BY p.n, l.n;
 END;
 COMMENT ON FUNCTION clock_report(double precision, double precision) IS
-    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the output '
-    'of pg_test_timing of PostgreSQL 19';
+    'samples the system clock, RDTSCP and RDTSC for some seconds each (3) and returns the results '
+    'in the format of PostgreSQL 19''s pg_test_timing';
 \only_for pg_monitor FUNCTION clock_report(double precision, double precision)

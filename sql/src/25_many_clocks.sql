@@ -92,7 +92,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 4
 AS 'MODULE_PATHNAME', 'clock_compare_sources';
 COMMENT ON FUNCTION clock_compare(text[], double precision, text, numeric, integer, boolean) IS
     'compares the cost of a reading of each clock source with that of the first one; with '
-    'plot_width, such as 74, the first row has the plot of ministat';
+    'plot_width, such as 74, the first row contains a plot like ministat''s';
 \only_for pg_monitor FUNCTION clock_compare(text[], float8, text, numeric, integer, boolean)
 
 CREATE FUNCTION clock_compare(
@@ -115,8 +115,8 @@ CREATE FUNCTION clock_compare(
 LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_arrays';
 COMMENT ON FUNCTION clock_compare(float8[], float8[], text, numeric, integer, boolean) IS
-    'compares two sets of figures; with plot_width, such as 74, the first row has the plot of '
-    'ministat';
+    'compares two sets of figures; with plot_width, such as 74, the first row contains a plot '
+    'like ministat''s';
 
 CREATE FUNCTION clock_compare(
     a          clock_sample[],
@@ -138,4 +138,4 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 2
 AS 'MODULE_PATHNAME', 'clock_compare_samples';
 COMMENT ON FUNCTION clock_compare(clock_sample[], clock_sample[], text, numeric, int, boolean) IS
     'compares the cost of a reading between two sets of stored runs; with plot_width, such as 74, '
-    'the first row has the plot of ministat';
+    'the first row contains a plot like ministat''s';

@@ -1,4 +1,4 @@
--- Clock sources, and what the machine says of its clocks.
+-- Clock sources, and properties of the clocks that the machine reports.
 
 CREATE FUNCTION clock_sources(
     OUT source text, OUT description text, OUT available boolean, OUT reason text,

@@ -1,4 +1,5 @@
--- The cost of timing: of queries, and of settings for this server's work.
+-- Cost of timing: that of EXPLAIN ANALYZE for a query, and that of settings such as
+-- track_io_timing for this server's work.
 
 CREATE PROCEDURE clock_executor_overhead(
     INOUT rows                   bigint           DEFAULT 1000,
@@ -70,7 +71,7 @@ COMMENT ON FUNCTION clock_query_overhead(text, double precision, boolean, text[]
     'executes a statement at each level of instrumentation, alternating for some seconds (3): a '
     'row per level, with times and the typical (median) overhead in milliseconds';
 
--- If a part of a sum is unknown, the sum of the others is a lower bound.
+-- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
 CREATE FUNCTION clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

@@ -1,4 +1,5 @@
--- EXPLAIN ANALYZE without the cost of timing.  For everybody who may execute the query.
+-- EXPLAIN ANALYZE without the cost of timing.  All users may call these functions for queries that
+-- they may execute.
 
 CREATE FUNCTION clock_explain(
     query        text,

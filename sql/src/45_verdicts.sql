@@ -1,4 +1,4 @@
--- Judgements of this server's clocks.
+-- Checks of this server's clocks.
 
 CREATE FUNCTION clock_advice(
     duration double precision DEFAULT 1,
@@ -25,7 +25,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT f.* FROM found f
     )
-    -- 120 columns are 87 for both texts
+    -- a terminal with 120 columns leaves 87 for finding and action
     SELECT l.check_name, l.severity,
            internal_clock_lines(l.finding, greatest(87 - max(w.width) OVER (), 28)), l.action
     FROM listed l,
@@ -51,7 +51,6 @@ CREATE FUNCTION clock_check(
 LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 9
 AS 'MODULE_PATHNAME', 'clock_check';
 COMMENT ON FUNCTION clock_check(float8, float8, float8, float8, float8) IS
-    'checks this server''s clocks for some seconds (1): always the same rows, in which ok is '
-    'false if clock_advice() would warn or a threshold is exceeded, with figure, threshold and '
-    'unit';
+    'checks this server''s clocks for some seconds (1) and returns a row per check, with figure, '
+    'threshold and unit: ok is false if clock_advice() would warn or a threshold is exceeded';
 \only_for pg_monitor FUNCTION clock_check(float8, float8, float8, float8, float8)

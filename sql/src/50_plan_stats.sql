@@ -1,4 +1,5 @@
--- Statistics of plans and nodes.  A user without pg_read_all_stats sees only his own executions.
+-- Statistics of plans and nodes.  Users who are not members of pg_read_all_stats see only their own
+-- executions.
 
 CREATE FUNCTION clock_plan_stats(
     OUT dbid oid, OUT userid oid, OUT queryid bigint, OUT planid bigint,
@@ -42,11 +43,11 @@ COMMENT ON COLUMN clock_plan_stats.mean_margin_ms IS
     'half of a 95 % confidence interval of the mean time, in milliseconds; null for fewer than '
     'two timed executions';
 COMMENT ON COLUMN clock_plan_stats.plan IS
-    'plan as EXPLAIN shows it, without figures and conditions; null until a successful execution '
-    'had timed nodes';
+    'plan as EXPLAIN shows it, without figures and conditions; null until an execution whose nodes '
+    'were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.nodes IS
-    'number of nodes of the plan, of which the first 200 have statistics; 0 until a successful '
-    'execution had timed nodes';
+    'number of nodes of the plan, of which the first 200 have statistics; 0 until an execution '
+    'whose nodes were timed has succeeded';
 COMMENT ON COLUMN clock_plan_stats.first_seen IS 'time of the first timed execution';
 COMMENT ON COLUMN clock_plan_stats.last_seen IS 'time of the latest timed execution';
 

@@ -1,7 +1,7 @@
--- Snapshots of the statistics of plans, and what has changed since.
+-- Snapshots of the statistics of plans, and changes since a snapshot.
 
--- Unlogged, because a crash ends the server's own statistics, too.  No dump and no publication for
--- all tables includes it.
+-- The table is unlogged, because a crash also discards the statistics that are compared with it.
+-- Neither dumps nor publications for all tables include it.
 CREATE UNLOGGED TABLE clock_node_snapshots (
     taken_at   timestamptz        NOT NULL,
     dbid       oid                NOT NULL,
@@ -28,9 +28,10 @@ COMMENT ON COLUMN clock_node_snapshots.queryid IS 'query identifier, that of pg_
 COMMENT ON COLUMN clock_node_snapshots.node IS
     'number of the node in the plan, from 1; 0 is the whole plan';
 COMMENT ON COLUMN clock_node_snapshots.first_seen IS
-    'time since when the sums are of the same plan without a reset';
+    'time of the first timed execution in the sums; it changes if the plan''s statistics are '
+    'reset or evicted';
 COMMENT ON COLUMN clock_node_snapshots.total_sums IS
-    'weighted sums of the times of the node and those below it, in nanoseconds';
+    'weighted sums of the times of the node and its descendants, in nanoseconds';
 COMMENT ON COLUMN clock_node_snapshots.self_sums IS
     'weighted sums of the times of the node itself, in nanoseconds';
 
@@ -102,7 +103,7 @@ BEGIN ATOMIC
                least(1::double precision, min(r.scaled) OVER (ORDER BY r.p_value DESC)) AS adjusted
         FROM ranked r
     ), mostly_before AS (
-        -- A plan that was evicted since then is compared by its snapshot alone.
+        -- Uses only the snapshot, because a plan may have been evicted since then.
         SELECT DISTINCT ON (w.dbid, w.userid, w.queryid) w.dbid, w.userid, w.queryid, w.planid,
             w.taken_at, c.after_ms AS mean_ms, c.after_timed AS timed
         FROM was w,
@@ -143,7 +144,7 @@ BEGIN ATOMIC
         abs(v.difference_ms * v.after_timed::double precision) DESC, v.queryid, v.planid, v.node;
 END;
 COMMENT ON FUNCTION clock_node_changes(timestamptz, numeric) IS
-    'compares the mean times of plans (node 0) and of nodes themselves with the latest snapshot '
-    'of a time or before: significant changes by Welch''s test, with p-values adjusted for the '
+    'compares the mean times of plans (node 0) and the mean self times of nodes with the latest '
+    'snapshot up to a time: significant changes by Welch''s test, with p-values adjusted for the '
     'number of comparisons (Benjamini and Hochberg), and queries that now mostly use another plan';
 \only_for pg_monitor FUNCTION clock_node_changes(timestamptz, numeric)

@@ -46,11 +46,11 @@ COMMENT ON COLUMN clock_running.node IS
 COMMENT ON COLUMN clock_running.node_type IS
     'type of the node, as EXPLAIN calls it, indented by its depth';
 COMMENT ON COLUMN clock_running.state IS
-    'not started; running: its latest loop goes on; finished: that has returned all its rows; '
-    'rescanning: that was ended by a rescan; null if unknown';
+    'not started, or the state of its latest loop: running, finished (it has returned all its '
+    'rows) or rescanning (a rescan has ended it); null if unknown';
 COMMENT ON COLUMN clock_running.rows IS
     'rows that the node has returned since the counters began, in all loops and processes; null if '
-    'it was executed before, and not since';
+    'it was executed only before they began';
 COMMENT ON COLUMN clock_running.estimated_rows IS 'rows that the planner expects of each loop';
 COMMENT ON COLUMN clock_running.self_ms IS
     'estimated time of the node itself so far, without its children, in all processes, in '
@@ -84,15 +84,15 @@ COMMENT ON COLUMN clock_running.wait_event IS
 COMMENT ON COLUMN clock_running.started_at IS
     'start of the execution; in a function, the time when the execution was first noticed';
 COMMENT ON COLUMN clock_running.since IS
-    'start of the counters: later than started_at unless counting was expected to add little to '
-    'a long execution';
+    'start of the counters: started_at if the execution was expected to be so long that counting '
+    'adds little to it, else later';
 COMMENT ON COLUMN clock_running.as_of IS
     'time when the process published the counters: it does so every 50 ms, but not during a long '
     'call of a single node';
 COMMENT ON COLUMN clock_running.dbname IS 'name of the database';
 COMMENT ON COLUMN clock_running.username IS 'name of the user of the session';
 COMMENT ON COLUMN clock_running.queryid IS
-    'query identifier, that of pg_stat_activity; 0 if the server gives the query none';
+    'query identifier, that of pg_stat_activity; 0 if the server computes none';
 COMMENT ON COLUMN clock_running.userid IS 'OID of the user of the session';
 
 CREATE FUNCTION clock_running_text(pid integer, level integer DEFAULT 0) RETURNS text

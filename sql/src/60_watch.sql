@@ -36,7 +36,7 @@ COMMENT ON FUNCTION clock_history(text) IS
     'the view clock_history shows it';
 \only_for pg_monitor FUNCTION clock_history(text)
 
--- Two parts, so that a condition on per excludes one of them.
+-- Two parts, so that the planner excludes one of them if a condition on per contradicts it.
 CREATE VIEW clock_history AS
     SELECT 'hour'::text AS per, at, intervals, watched_s, source, cold_ns, warm_ns, rate_ppm,
            assumed_rate_ppm, backward_steps, warps, lags, gaps, stolen_percent, off_cpu_percent,
@@ -61,19 +61,21 @@ COMMENT ON COLUMN clock_history.at IS 'beginning of the minute or hour';
 COMMENT ON COLUMN clock_history.intervals IS
     'number of intervals of clocktiming.watch_interval in which the clock was judged';
 COMMENT ON COLUMN clock_history.watched_s IS 'time in which the clock was watched, in seconds';
-COMMENT ON COLUMN clock_history.source IS 'clock source that EXPLAIN ANALYZE read at the end';
+COMMENT ON COLUMN clock_history.source IS
+    'clock source that EXPLAIN ANALYZE read at the end of the period';
 COMMENT ON COLUMN clock_history.cold_ns IS
-    'cost of a reading after a sleep, in nanoseconds: mean of the minima of the intervals';
+    'cost of a reading after a sleep, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.warm_ns IS
-    'cost of a warm reading, in nanoseconds: mean of the minima of the intervals';
+    'cost of a warm reading, in nanoseconds: the minimum of each interval, averaged';
 COMMENT ON COLUMN clock_history.rate_ppm IS
-    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: mean of '
-    'the medians of the intervals';
+    'excess of the clock''s rate over that of CLOCK_MONOTONIC_RAW, in parts per million: the '
+    'median of each interval, averaged';
 COMMENT ON COLUMN clock_history.backward_steps IS 'number of readings below the previous one';
 COMMENT ON COLUMN clock_history.warps IS 'number of jumps ahead of the reference clock';
 COMMENT ON COLUMN clock_history.lags IS
     'number of times that the clock fell behind the reference clock, without backward steps';
-COMMENT ON COLUMN clock_history.gaps IS 'number of pauses during which both clocks advanced';
+COMMENT ON COLUMN clock_history.gaps IS
+    'number of pauses during which both the clock and the reference clock advanced';
 COMMENT ON COLUMN clock_history.cpu_skew_ns IS
     'largest proven difference between the clocks of two CPUs, in nanoseconds; 0 if none was '
     'proven, as a proof needs some microseconds of difference; null if there is only one CPU';
@@ -106,8 +108,8 @@ COMMENT ON VIEW clock_events IS
     'changes of the clocks while clocktiming.watch was on, the latest 1000';
 \only_for pg_monitor TABLE clock_events
 COMMENT ON COLUMN clock_events.at IS
-    'start of the change; for the kernel''s and the server''s clock source, the machine, '
-    'synchronisation, stolen time and the time of day, the time of its detection';
+    'start of the change, or its detection if the kind is kernel clock source, clock source, '
+    'machine, synchronisation, stolen time or time of day';
 COMMENT ON COLUMN clock_events.what IS
     'kind of change: kernel clock source, clock source, cost, rate, backward step, warp, lag, CPU '
     'skew, machine, resume, synchronisation, stolen time or time of day';
@@ -132,14 +134,15 @@ BEGIN ATOMIC
         FROM clock_events e
         WHERE e.at < "to"
           AND CASE
-                -- These affect timings while they last.
+                -- These events affect timings while they last.
                 WHEN e.what IN ('rate', 'backward step', 'warp', 'lag', 'CPU skew', 'resume',
                                 'stolen time')
                 THEN coalesce(e.ended_at, 'infinity') >= "from"
-                -- These may last for ever, but timings before and after cannot be compared.
+                -- These events may never end.  They affect a period only if they start or end in
+                -- it, because timings before and after a change cannot be compared.
                 WHEN e.what IN ('clock source', 'kernel clock source')
                 THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
-                -- Likewise, and a higher cost affects timings while it lasts.
+                -- The same applies to the cost.  A higher cost also affects timings while it lasts.
                 WHEN e.what = 'cost' THEN e.at >= "from" OR e.ended_at BETWEEN "from" AND "to"
                   OR coalesce(e.ended_at, 'infinity') >= "from"
                      AND split_part(e.after, ' ', 1)::double precision
@@ -150,14 +153,15 @@ BEGIN ATOMIC
     ), pieces AS (
         SELECT m.at, m.watched_s, 60::double precision AS length_s FROM minutes m
         UNION ALL
-        -- Hours before the first minute; not read for a period after it.
+        -- Hours before the first minute.  They are not read if the period begins after it.
         SELECT h.at, h.watched_s, 3600
         FROM clock_history h
         WHERE h.per = 'hour' AND "from" < (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
           AND h.at + interval '1 hour' <= (SELECT coalesce(min(m.at), 'infinity') FROM minutes m)
     ), watched AS (
-        -- The watched part of each piece's overlap with the period.  All of a minute's watched time
-        -- may be in the overlap.  Subtracts epochs, because infinity - time is an error before 17.
+        -- Adds up the watched time in the overlap of each piece with the period.  Assumes that as
+        -- much as possible of a minute's watched time is in the overlap.  Subtracts epochs, because
+        -- subtracting a time from infinity is an error before PostgreSQL 17.
         SELECT CASE WHEN "from" < "to"
                     THEN least(100, coalesce(sum(CASE p.length_s
                                                  WHEN 60::double precision

@@ -1,4 +1,4 @@
--- What monitoring reads, without measuring.
+-- Metrics for monitoring.  Nothing is measured for them.
 
 CREATE FUNCTION clock_metrics(
     format text DEFAULT 'prometheus',
@@ -25,7 +25,7 @@ COMMENT ON VIEW clock_metrics IS
 COMMENT ON COLUMN clock_metrics.name IS 'name of the metric, by the conventions of Prometheus';
 COMMENT ON COLUMN clock_metrics.labels IS 'labels, as an object of strings';
 COMMENT ON COLUMN clock_metrics.value IS
-    'value, in the unit that the name tells: seconds, or a ratio from 0 to 1';
+    'value, in the unit that the name states: seconds, or a ratio from 0 to 1';
 COMMENT ON COLUMN clock_metrics.type IS 'gauge or counter';
 COMMENT ON COLUMN clock_metrics.help IS 'description of the metric';
 
@@ -57,6 +57,6 @@ BEGIN ATOMIC
     FROM families f;
 END;
 COMMENT ON FUNCTION clock_metrics_text(text) IS
-    'returns the view clock_metrics as text in the format prometheus, as for the textfile '
-    'collector of node_exporter, or openmetrics';
+    'returns the view clock_metrics as text in the format openmetrics or prometheus, for example '
+    'for the textfile collector of node_exporter';
 \only_for pg_monitor FUNCTION clock_metrics_text(text)

@@ -1,4 +1,4 @@
--- Many servers.
+-- Fleets: clocks of many servers.
 
 CREATE FUNCTION internal_clock_state() RETURNS jsonb
 LANGUAGE sql VOLATILE PARALLEL SAFE SET extra_float_digits = 1
@@ -67,7 +67,8 @@ BEGIN
         EXECUTE format('GRANT USAGE ON FOREIGN SERVER %I TO %I', name,
                        CASE role WHEN 'public' THEN 'pg_monitor' ELSE role END);
     EXCEPTION WHEN OTHERS THEN
-        -- Raises the error again without its context, which has the statement and the password.
+        -- Raises the error again without its context, which contains the statement with the
+        -- password.
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
             hint = PG_EXCEPTION_HINT;
         IF hint = '' THEN
@@ -82,11 +83,13 @@ COMMENT ON FUNCTION clock_fleet_add(text, jsonb, name) IS
     'DROP SERVER ... CASCADE removes it';
 REVOKE ALL ON FUNCTION clock_fleet_add(text, jsonb, name) FROM PUBLIC;
 
--- Timeouts: connect_timeout for a connection; the server's statement_timeout for an answer, and one
--- second more here, because the server may not respond; 30 s for all servers that fail.
--- dblink_cancel_query() is not called, because before PostgreSQL 17 it waits without limit for a
--- server that does not respond.  The server ends the query of a client that has disconnected, by
--- client_connection_check_interval.
+-- Timeouts: connect_timeout limits a connection, and statement_timeout on the other server limits
+-- an answer.  If that server does not respond, this function gives up one second later.  It asks no
+-- further servers when failed ones have cost 30 s.
+--
+-- After a timeout, the function disconnects, and client_connection_check_interval makes the other
+-- server end the query.  It does not call dblink_cancel_query(), because before PostgreSQL 17 that
+-- waits without limit for a server that does not respond.
 CREATE FUNCTION clock_fleet_ask(
     query text,
     seconds double precision DEFAULT 5,
@@ -114,8 +117,8 @@ DECLARE
     servers text[];
     timeouts integer[];         -- connect_timeout in seconds; null: none
     began timestamptz[];
-    results integer[];          -- results of the script that have come; null: not connected
-    sent_at double precision[]; -- by "slept"
+    results integer[];          -- number of received results; null: not connected
+    sent_at double precision[]; -- value of "slept" when the script was sent
     -- Of the current server:
     connection text;
     rows text[];
@@ -129,8 +132,8 @@ DECLARE
     i integer;
     busy integer;
     idle boolean;
-    slept double precision := 0;    -- seconds
-    lost interval := '0';
+    slept double precision := 0;    -- total time of pg_sleep() in seconds
+    lost interval := '0';           -- time that failed servers have cost
 BEGIN
     IF query IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
@@ -140,7 +143,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
             MESSAGE = 'seconds must be between 0.001 and 3600';
     END IF;
-    -- Skips servers of other users, because their owners could direct the reader to any host.
+    -- Uses only servers of superusers, of the current user, and of the extension's owner, because
+    -- an owner can direct the connection to any host.
     SELECT array_agg(f.srvname), array_agg(f.timeout)
     INTO servers, timeouts
     FROM (SELECT s.srvname::text,
@@ -216,7 +220,7 @@ BEGIN
                         EXECUTE get_result INTO rows USING connection;
                         results[i] := results[i] + 1;
                         IF results[i] = 2 THEN
-                            -- convert_to() checks the encoding.
+                            -- convert_to() raises an error if the text is not in the encoding.
                             SELECT array_agg(convert_from(convert_to(r.value, encoding),
                                                           encoding)::jsonb)
                             INTO answers FROM unnest(rows) r(value);
@@ -231,13 +235,13 @@ BEGIN
             EXCEPTION WHEN OTHERS OR query_canceled THEN
                 GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, error = MESSAGE_TEXT,
                     detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
-                -- The context of the other server's error names the connection.  Any other
-                -- cancellation is of this session.
+                -- If the other server has cancelled the query, the error's context names the
+                -- connection.  Else this session was cancelled.
                 IF state = '57014' AND strpos(context, connection) = 0 THEN
                     RAISE;
                 END IF;
                 BEGIN
-                    -- A server that refuses a connection may say so in any encoding.
+                    -- The message of a server that refuses a connection may be in any encoding.
                     PERFORM convert_to(detail, encoding), convert_to(error, encoding);
                     error := CASE state WHEN '08001' THEN coalesce(nullif(detail, ''), error)
                                         WHEN '2F003' THEN concat_ws(': ', error, nullif(detail, ''))
@@ -273,8 +277,8 @@ EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
 END
 $$;
 COMMENT ON FUNCTION clock_fleet_ask(text, double precision) IS
-    'executes a query with one column of JSON on all servers of the fleet by dblink, with '
-    'clocktiming''s schema as search_path: a row for each row of the answers, and one for each '
+    'executes a query that returns a column of JSON on all servers of the fleet by dblink, with '
+    'clocktiming''s schema as search_path: a row for each row of an answer, and a row for each '
     'server without an answer, with the error if there is one';
 \only_for pg_monitor FUNCTION clock_fleet_ask(text, double precision)
 

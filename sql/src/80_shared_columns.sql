@@ -1,7 +1,7 @@
--- Columns that several views have, each described once.
+-- Descriptions of columns that several views share.
 
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats}.queryid IS
-    'query identifier, that of pg_stat_statements; the plan''s if the server gives the query none';
+    'query identifier, that of pg_stat_statements; planid if the server computes none';
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats,clock_node_snapshots}.planid IS
     'identifier of the plan: a hash of its tree';
 COMMENT ON COLUMN {clock_plan_stats,clock_node_stats}.dbname IS

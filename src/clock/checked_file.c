@@ -51,7 +51,7 @@ checked_write_end(CheckedWriter *writer)
 	unlink(writer->temporary);
 }
 
-/* Splits off the checksum; returns whether it is right. */
+/* Removes the checksum from the end of the data; returns whether it matches. */
 static bool
 take_checksum(CheckedReader *reader)
 {

@@ -34,11 +34,11 @@ typedef struct CheckedReader
 {
 	char	   *data;			/* whole file, or NULL */
 	const char *next;			/* next byte for checked_take() */
-	Size		left;			/* bytes from there to the checksum */
+	Size		left;			/* bytes from "next" to the checksum */
 } CheckedReader;
 
 /*
- * Reads a file of at most max_size bytes by restore(), which returns whether it is valid.
+ * Reads a file of at most max_size bytes, and calls restore(), which returns whether it is valid.
  * "consequence" is the translated DETAIL of messages about an unreadable or invalid file.
  */
 extern CheckedStatus checked_load(const char *path, Size max_size, const char *consequence,

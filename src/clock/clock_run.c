@@ -1,8 +1,8 @@
 /*
- * The gaps between random instants have an exponential distribution, so that periodic work of the
- * server is sampled in proportion.  The schedule does not depend on delays: an instant is due when
- * the gaps before it are over.  An instant that is due when the previous one ends is taken at once,
- * without a sleep, so it has no cold reading.
+ * A throttled run reads the clock at random instants.  The gaps between them have an exponential
+ * distribution, so that the instants are independent of periodic work of the server.  A delay does
+ * not postpone later instants: each is due at the sum of the gaps before it.  If an instant is
+ * overdue when the previous one ends, it follows without a sleep.  Then its first reading is warm.
  */
 #include "postgres.h"
 
@@ -19,19 +19,19 @@
 #include "core/random.h"
 #include "core/timing_counter.h"
 
-/* Smallest deviation of the rate that is a finding; NTP steers by up to 500 ppm. */
+/* Smallest deviation of the rate, in ppm, that is reported.  NTP steers by up to 500 ppm. */
 #define RATE_FINDING_PPM	600.0
 
-/* Duration of measuring the cost of a reading after the run. */
+/* Time in s for measuring the cost of a reading after the run. */
 #define COST_DURATION_S		0.02
 
-/* Share of the scheduled instants below which a warning is sent. */
+/* A run warns if it reached less than this fraction of the scheduled instants. */
 #define REACHED				0.95
 
-/* Instants that a pause delayed by more than this are skipped. */
+/* Instants that a pause delayed by more than this time, in s, are skipped. */
 #define LATE_AFTER_PAUSE_S	0.01
 
-/* Longest run of equal readings that is no stall: the readings of two successive instants. */
+/* Longest sequence of equal readings that is not a stall: those of two successive instants. */
 #define NATURAL_STALL		(2 * INSTANT_DURATIONS)
 
 static void
@@ -45,14 +45,14 @@ warn_of_events(const ClockSample *sample, const char *message, const char *kind,
 						   kind, (long long) events->count, events->max_ns)));
 }
 
-/* Faults of a clock are findings, not errors, but must not go unnoticed. */
+/* Warns of faults of the clock.  They are results of the run, so they raise no error. */
 static void
 warn_of_clock(const ClockRun *run, const ClockSample *sample)
 {
 	double		slack = run->sampler.slack_ns;
 	double		advance_ppm = (sample->advance_s / sample->duration_s - 1) * 1e6;
 
-	/* a late tick is no wrong rate */
+	/* a late tick of a coarse clock is not an error of its rate */
 	double		bound_ppm = (sample->reference_bound_ns + slack) / 1e3 / sample->duration_s;
 	double		stall_ns = sample->longest_stall *
 		(run->reading_s * 1e9 - sample->gaps.total_ns) / sample->readings;
@@ -146,7 +146,7 @@ prepare_sampler(SamplerRun *run, const ClockSource *source)
 	tally_init(run->tally);
 }
 
-/* Selects the clock for readings after a sleep: the processor's counter needs no cached data. */
+/* Selects the clock that times readings after a sleep.  The counter needs no cached data. */
 void
 prepare_stopwatch(SamplerRun *run)
 {
@@ -179,7 +179,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	run->source = source;
 	run->clock = clock_source_reads(source);
 	run->rate = rate;
-	/* calibration comes before the run */
+	/* calibrates before the run begins */
 	prepare_sampler(&run->sampler, source);
 	if (rate > 0)
 		prepare_stopwatch(&run->sampler);
@@ -192,7 +192,7 @@ clock_run_begin(const ClockSource *source, double rate, double duration_s)
 	run->wait.progress.start_ns = run->sampler.start.reference_ns;
 	if (rate > 0)
 	{
-		/* findings so far belong to no instant */
+		/* discards findings from before the first instant */
 		sampler_clear(&run->sampler);
 		run->cold = palloc(sizeof(Tally));
 		run->late = palloc(sizeof(Tally));
@@ -212,7 +212,7 @@ take_instant(ClockRun *run, bool slept)
 	sampler_instant(&run->sampler, &instant);
 	late_ns = (double) (int64) (instant.at_ns - run->wait.progress.start_ns) -
 		run->due_s * 1e9;
-	/* the error of the time may make it negative */
+	/* late_ns may be slightly negative because of rounding */
 	tally_add(run->late, (uint64) Max(rint(late_ns), 0), 1);
 	if (slept)
 		tally_add(run->cold, (uint64) rint(instant.first_ns), 1);
@@ -228,7 +228,7 @@ take_instants_until(ClockRun *run, double until_s)
 	{
 		bool		slept = wait_until(&run->wait, Min(run->due_s, until_s));
 
-		/* after a sleep, an instant is taken even if the sleep was too long */
+		/* after a sleep, takes the instant even if the sleep was too long */
 		if (run->due_s >= until_s ||
 			(!slept && progress_elapsed_s(&run->wait.progress) >= until_s))
 			break;
@@ -272,7 +272,7 @@ check_same_clock(const ClockRun *run)
 				 errdetail("It read %s in the beginning.", run->clock)));
 }
 
-/* Clears the tallies; the next progress report includes what has not been reported. */
+/* Clears the tallies, but keeps unreported durations for the next progress report. */
 static void
 clear_interval(ClockRun *run)
 {
@@ -296,7 +296,7 @@ clock_run_interval(ClockRun *run, double until_s)
 	if (progress_elapsed_s(&run->wait.progress) < until_s)
 	{
 		sampler_resume(&run->sampler);
-		/* skips the instants of a pause */
+		/* skips instants that were due during a pause */
 		while (run->rate > 0 &&
 			   run->due_s < progress_elapsed_s(&run->wait.progress) - LATE_AFTER_PAUSE_S)
 		{

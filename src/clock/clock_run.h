@@ -1,6 +1,7 @@
 /*
- * A run of a clock, continuous or at random instants with sleep in between, which a production
- * server hardly notices.  It reports progress, can be cancelled, and warns of findings.
+ * Runs a clock continuously, or at random instants with sleeps between them.  Random instants add
+ * little load to a production server.  A run reports progress, can be cancelled, and warns of
+ * findings.
  */
 #ifndef CLOCKTIMING_CLOCK_RUN_H
 #define CLOCKTIMING_CLOCK_RUN_H
@@ -12,47 +13,47 @@
 typedef struct ClockRun
 {
 	const ClockSource *source;
-	const char *clock;			/* text of the source's reads() */
+	const char *clock;			/* clock_source_reads() at the beginning */
 	double		rate;			/* instants per second; 0: continuous */
 	TimestampTz started_at;
 	SamplerRun	sampler;
 	Wait		wait;
 	TallyMoments reported;		/* tally at the latest progress report */
 	int64		intervals;		/* number of calls of clock_run_interval() */
-	ClockSample total;			/* findings of these intervals */
-	double		sampled_s;		/* time of sampling */
-	double		reading_s;		/* time of readings */
+	ClockSample total;			/* sum of the intervals' findings */
+	double		sampled_s;		/* time of sampling, with sleeps */
+	double		reading_s;		/* time of readings, without sleeps */
 	double		cpu_ns;			/* CPU time during sampled_s */
 
 	/* for random instants */
 	uint64_t	random;
-	double		due_s;			/* the next instant */
+	double		due_s;			/* time of the next instant */
 	int64		instants;		/* in the current interval */
-	int64		all_instants;
+	int64		all_instants;	/* in the whole run */
 	Tally	   *cold;			/* first readings after a sleep, in ns */
 	Tally	   *late;			/* delays of instants, in ns */
 } ClockRun;
 
-/* Prepares a run and its tally, which is allocated if NULL.  May calibrate. */
+/* Prepares a run, and allocates its tally if NULL.  May calibrate the clock. */
 extern void prepare_sampler(SamplerRun *run, const ClockSource *source);
 
-/* In addition, prepares for sampler_instant().  May calibrate. */
+/* Prepares a run for sampler_instant(), after prepare_sampler().  May calibrate the counter. */
 extern void prepare_stopwatch(SamplerRun *run);
 
-/* Begin a run; continue it until until_s seconds after that; end it, warn, return the sample. */
+/* Begin a run; continue it until until_s seconds after its beginning; end it, return the sample. */
 extern ClockRun *clock_run_begin(const ClockSource *source, double rate,
 								 double duration_s);
 extern void clock_run_until(ClockRun *run, double until_s);
 extern ClockSample *clock_run_end(ClockRun *run);
 
-/* All of these. */
+/* Calls these three functions, and measures the cost of a reading. */
 extern ClockSample *clock_run(const ClockSource *source, double rate,
 							  double duration_s);
 
 /*
- * The same for intervals with pauses between them: samples the rest of the time until until_s,
- * which may be empty.  ERROR if the source now reads another clock.  The final sample of
- * clock_run_end() then has no durations.
+ * Samples an interval of a run with pauses, from now until until_s, which may have passed.  Returns
+ * the sample of the interval.  ERROR if the source now reads another clock.  clock_run_end() then
+ * returns the findings of all intervals, but no durations.
  */
 extern ClockSample *clock_run_interval(ClockRun *run, double until_s);
 

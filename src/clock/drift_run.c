@@ -1,7 +1,7 @@
 /*
- * An observation is the narrowest of several brackets: a reading between two readings of the
- * reference.  The drift is computed from up to 1000 observations, the pairs.  More observations,
- * one per sleep, find steps of the clock, which are counted and excluded from the drift.
+ * A bracket is a reading of the clock between two readings of the reference.  An observation is the
+ * narrowest of several brackets.  Up to 1000 observations, the pairs, determine the drift.  Further
+ * ones, after each sleep, find steps of the clock, which are counted and excluded from the drift.
  */
 #include "postgres.h"
 
@@ -13,18 +13,18 @@
 #include "clock/wait.h"
 #include "core/stats.h"
 
-/* Numbers of pairs of a drift, evenly spaced; MIN_PAIRS are taken even if the time is too short. */
+/* Limits of the number of pairs, which are evenly spaced.  A run lasts until it has MIN_PAIRS. */
 #define MAX_PAIRS		1000
 #define MIN_PAIRS		30
 
-/* Number of batches for the confidence interval, and its confidence. */
+/* Number of batches for the confidence interval, and its confidence level. */
 #define BATCHES			10
 #define CONFIDENCE		0.95
 
-/* A bracket wider than this times the median was disturbed. */
+/* Ratio of a bracket's width to the median width, above which the bracket is rejected. */
 #define WIDE_BRACKET	1.5
 
-/* Maximum number of brackets of an observation; fewer if one is nearly the narrowest so far. */
+/* Maximum number of brackets per observation; one close to the narrowest so far is the last. */
 #define BRACKETS		9
 
 typedef struct DriftRun
@@ -32,15 +32,15 @@ typedef struct DriftRun
 	Wait		wait;
 	ComparedClock clock;
 	const ClockReference *reference;
-	double		resolutions_ns; /* sum of both resolutions */
+	double		resolutions_ns; /* sum of both clocks' resolutions */
 
-	/* a step belongs to the first pair after it, which may be the next one */
+	/* a step is stored in the first pair after it, even before that exists */
 	int			n;
 	JumpsPair	pairs[MAX_PAIRS + 1];
-	double		stepped_ns;		/* sum so far */
+	double		stepped_ns;		/* sum of steps so far */
 
 	Jumps		jumps;
-	int64		number;
+	int64		number;			/* observations so far */
 	ReferencePair last;			/* latest observation */
 	double		last_backward_ns;
 } DriftRun;
@@ -49,7 +49,7 @@ typedef struct MonitorRun
 {
 	Wait		wait;
 	int64		edge;			/* number of the next interval */
-	int64		edges;
+	int64		edges;			/* number of intervals */
 } MonitorRun;
 
 static void
@@ -100,7 +100,7 @@ compare_first(ComparedClock *clock, const ClockSource *source,
 	clock->first = compare(clock, reference);
 }
 
-/* Advances between two pairs.  Integer subtraction keeps the digits of times since 1970. */
+/* Return advances between two pairs.  As doubles, times since 1970 would lose digits. */
 static double
 clock_advance_ns(const ComparedClock *clock, const ReferencePair *from, const ReferencePair *to)
 {
@@ -143,7 +143,7 @@ pair_bound_ns(const DriftRun *run, const ReferencePair *pair)
 	return bracket_is_reversed(pair) ? INFINITY : (run->resolutions_ns + pair->width_ns) / 2;
 }
 
-/* Adds an observation, before which the clock may have stepped. */
+/* Adds an observation to the search for steps. */
 static void
 find_steps(DriftRun *run, const ReferencePair *pair)
 {
@@ -208,7 +208,7 @@ take_pairs(DriftRun *run, double duration_s)
 		if (run->n == MAX_PAIRS || (elapsed_s >= duration_s && run->n >= MIN_PAIRS))
 			break;
 
-		/* missed pairs are not repeated; the last pair is at the very end */
+		/* skips pairs missed by a delay; the last pair is at the very end */
 		due_s = Max(due_s + step_s, elapsed_s);
 		wait_until(&run->wait, Min(due_s, duration_s));
 	}
@@ -240,7 +240,7 @@ reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work
 	median_ns = stats_median(work, run->n);
 	for (int i = 0; i < run->n; i++)
 	{
-		/* equal brackets may differ by the reference's resolution */
+		/* undisturbed widths may differ by the reference's resolution */
 		double		limit_ns = WIDE_BRACKET * median_ns + reference_resolution_ns;
 
 		if (!isinf(run->pairs[i].bound_ns) &&
@@ -252,12 +252,12 @@ reject_wide_brackets(DriftRun *run, double reference_resolution_ns, double *work
 }
 
 /*
- * Fits a line through the pairs; sets half of the confidence interval of its slope.
- *
- * That is the larger of two.  Batches show the scatter.  Brackets give a bound: a delay that widens
- * a bracket comes before or after the reading, and moves the middle by at most half of it (Mills,
- * IEEE Transactions on Communications 39(10), 1991, on NTP's clock filter).  Delays come in phases
- * that may last for the whole run, and then do not scatter.  The uncertainty of the steps is added.
+ * Fits a line through the pairs.  Sets *half_width to the larger of two estimates of half of the
+ * confidence interval of the slope.  One is the scatter of batches of pairs.  The other one is a
+ * bound from the brackets' widths and the uncertainty of the steps.  A delay before or after the
+ * reading widens the bracket, and moves its middle by at most half of the delay (Mills, IEEE
+ * Transactions on Communications 39(10), 1991, on NTP's clock filter).  The bound is needed because
+ * delays that last for the whole run cause no scatter.
  */
 static StatsLine
 fit(const DriftRun *run, double *half_width, double *work)
@@ -328,7 +328,7 @@ drift_run(const ClockSource *source, const ClockReference *reference, double dur
 	drift.rate_ppm = line.slope * 1e6;
 	drift.margin_ppm = half_width * 1e6;
 	drift.residual_max_ns = line.residual_max;
-	/* two readings show less of a backward step than two observations */
+	/* observations may show a larger backward step than readings */
 	drift.backward_max_ns = Max(run->clock.backward_max_ns, run->jumps.backward_max_ns);
 	drift.warps = run->jumps.warps;
 	drift.lags = run->jumps.lags;
@@ -374,7 +374,7 @@ monitor_run(List *sources, const ClockReference *reference, double duration_s, d
 	MonitorRun	run;
 
 	run.edge = 1;
-	/* 0.3 / 0.1 is slightly less than 3 */
+	/* as doubles, 0.3 / 0.1 is slightly less than 3 */
 	run.edges = (int64) floor(duration_s / every_s * (1 + 1e-12));
 	wait_start(&run.wait, "clock_monitor", run.edges * every_s, report_monitor, &run);
 	foreach(cell, sources)

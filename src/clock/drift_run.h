@@ -22,20 +22,20 @@ typedef struct ComparedClock
 	/* backward steps between successive readings */
 	int64		backward_steps;
 	double		backward_max_ns;
-	double		backward_ns;	/* sum */
+	double		backward_ns;	/* sum of these steps */
 } ComparedClock;
 
-/* NAN: not known. */
+/* Result of drift_run().  NAN: not known. */
 typedef struct Drift
 {
 	ComparedClock clock;
-	int			pairs;			/* used for the rate */
-	int			rejected;		/* not used because of a wide bracket */
+	int			pairs;			/* pairs used for the rate */
+	int			rejected;		/* pairs with too wide a bracket */
 	double		duration_s;
-	double		rate_ppm;		/* without steps */
+	double		rate_ppm;		/* drift without steps */
 	double		margin_ppm;
 	double		residual_max_ns;
-	double		bracket_ns;		/* median */
+	double		bracket_ns;		/* median width of the brackets */
 	double		backward_max_ns;
 	JumpsCount	warps;
 	JumpsCount	lags;
@@ -49,7 +49,7 @@ typedef struct ClockAdvance
 {
 	double		elapsed_s;		/* time since the run began */
 	const ClockSource *source;
-	double		advance_ns;
+	double		advance_ns;		/* since the run began */
 	double		lead_ns;		/* lead over the reference; NAN: not known */
 	double		bracket_ns;		/* NAN: not known */
 } ClockAdvance;

@@ -1,4 +1,4 @@
-/* This hot loop needs PostgreSQL's headers. */
+/* Not in core/, because the hot loop needs PostgreSQL's headers. */
 #include "postgres.h"
 
 #include "clock/instr_clock.h"
@@ -33,7 +33,7 @@ server_times_by_tsc(void)
 	return TIMES_BY_TSC;
 }
 
-/* Unless timing_clock_source is auto, asking the server would change its clock. */
+/* If the setting is not auto, predicts the server's choice instead of changing the setting. */
 bool
 server_defaults_to_tsc(void)
 {

@@ -9,13 +9,13 @@ extern const ClockReader reader_instr_time;
 /* Returns whether the server times by the TSC now: EXPLAIN ANALYZE by RDTSC, the rest by RDTSCP. */
 extern bool server_times_by_tsc(void);
 
-/* Returns whether it would do so with timing_clock_source = auto. */
+/* Returns whether the server would time by the TSC if timing_clock_source were auto. */
 extern bool server_defaults_to_tsc(void);
 
 /*
- * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.  The
- * setting timing_clock_source of PostgreSQL 19 decides unless it is auto; then
- * tsc_judge() or arm_counter_why_not_trusted() does.
+ * Returns NULL if clocktiming times plans by the processor's counter, else the reason why not.
+ * PostgreSQL 19's setting timing_clock_source decides.  If it is auto, or before PostgreSQL 19,
+ * tsc_judge() or arm_counter_why_not_trusted() decides.
  */
 extern const char *why_not_timed_by_counter(void);
 

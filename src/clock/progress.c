@@ -44,7 +44,7 @@ progress_report(Progress *progress, double elapsed_s, const char *format, ...)
 					progress->label, elapsed_s,
 					Max(progress->total_s - elapsed_s, 0.0), detail)));
 
-	/* many intervals may have passed, because the clock may jump */
+	/* several intervals may have passed, for example if the clock jumped */
 	if (progress->next_s <= elapsed_s)
 		progress->next_s += interval_s * (floor((elapsed_s - progress->next_s) / interval_s) + 1);
 }

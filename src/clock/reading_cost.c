@@ -10,16 +10,16 @@
 #include "core/reference.h"
 #include "core/stats.h"
 
-/* Duration of a batch: the reference clock does not matter, and interrupts are soon noticed. */
+/* Least duration of a batch in ns, much longer than a reading of the reference clock. */
 #define BATCH_NS		40000.0
 #define MAX_BATCH		65536
 #define MIN_BATCHES		10
 #define MAX_BATCHES		20000
 
-/* Number of batches of a sample that are kept; one of the default duration has fewer. */
+/* Maximum number of batches per sample.  A longer sample keeps only its latest batches. */
 #define SAMPLE_BATCHES	1000
 
-/* Returns the time that n readings take, without that of reading the reference clock. */
+/* Returns the time of n readings, without the time of reading the reference clock. */
 static double
 batch_ns(const ClockSource *source, int n, double bracket_ns)
 {
@@ -55,7 +55,7 @@ batch_size(const ClockSource *source, double bracket_ns)
 	/* code that is executed for the first time is slow */
 	(void) batch_ns(source, n, bracket_ns);
 
-	/* three in a row, because one may have been interrupted */
+	/* a batch must be long enough three times: one may be interrupted */
 	while (n < MAX_BATCH && (batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS ||
 							 batch_ns(source, n, bracket_ns) < BATCH_NS))
@@ -63,7 +63,7 @@ batch_size(const ClockSource *source, double bracket_ns)
 	return n;
 }
 
-/* Measures in turns, because disturbances last for tenths of a second.  The order rotates. */
+/* Measures the series in turns, in rotating order, so that a disturbance affects all of them. */
 int
 reading_cost_samples(CostSeries *series, int n, int most, double duration_s, const char *label)
 {
@@ -97,7 +97,7 @@ reading_cost_samples(CostSeries *series, int n, int most, double duration_s, con
 			{
 				int			i = (round + turn) % n;
 
-				/* of a long sample, the last ones count */
+				/* overwrites the oldest batch of a long sample */
 				batches[i * SAMPLE_BATCHES + rounds % SAMPLE_BATCHES] =
 					batch_ns(series[i].source, series[i].batch, bracket_ns) / series[i].batch;
 				CHECK_FOR_INTERRUPTS();

@@ -1,4 +1,4 @@
-/* Measures the cost of a reading in a loop.  Source NULL: the cheapest system call. */
+/* Measures the cost of a reading, in a loop; for source NULL, that of the cheapest system call. */
 #ifndef CLOCKTIMING_READING_COST_H
 #define CLOCKTIMING_READING_COST_H
 
@@ -6,31 +6,31 @@
 
 typedef struct ReadingCost
 {
-	double		ns;				/* undisturbed */
+	double		ns;				/* cost of an undisturbed reading */
 	double		margin_ns;		/* half of its 95 % confidence interval */
 	double		typical_ns;		/* median of all batches */
 	double		typical_margin_ns;	/* NAN for fewer than six batches */
 } ReadingCost;
 
-/* Returns the cost of an available source, from readings in this time.  Can be cancelled. */
+/* Measures the cost of an available source for duration_s seconds.  Can be cancelled. */
 extern ReadingCost reading_cost(const ClockSource *source, double duration_s);
 
-/* Writes the costs of n sources, measured in turns, by at most most_batches batches of each. */
+/* Measures n sources in turns, by at most most_batches batches each, and writes their costs. */
 extern void reading_costs(const ClockSource *const *sources, int n, double duration_s,
 						  int most_batches, ReadingCost *costs);
 
 typedef struct CostSeries
 {
 	const ClockSource *source;
-	int			batch;			/* readings in some 40 us */
+	int			batch;			/* number of readings in about 40 us */
 	double	   *ns;				/* palloc'd samples */
 } CostSeries;
 
 /*
- * Measures samples of each of n series, spread over the duration.  A sample is the median of the
- * costs of the batches in its part of the duration, at least one.  Reports progress under the
- * label.  Without a label, a sample is one batch, and at most "most" are measured, as many as the
- * duration allows; returns their number.  Can be cancelled.
+ * Measures "most" samples of each of n series, and returns their number.  Each sample is the median
+ * cost of the batches in an equal part of the duration, at least one.  Reports progress under the
+ * label.  If the label is NULL, each sample is one batch, and there are as many as the duration
+ * allows, but not more than "most".  Can be cancelled.
  */
 extern int	reading_cost_samples(CostSeries *series, int n, int most, double duration_s,
 								 const char *label);

@@ -1,5 +1,5 @@
 /*
- * The form is the version in one byte, then the members in the order of sample_members, in network
+ * A sample consists of its version in one byte, then the members as in sample_members, in network
  * byte order without alignment.  A text or an array is preceded by its length in four bytes.
  */
 #include "postgres.h"
@@ -56,7 +56,7 @@ sample_encode(StringInfo buf, const ClockSample *sample, bool wire)
 				pq_sendint64(buf, int64_of(member));
 				break;
 			default:
-				/* equal samples must have equal bytes: one 0, and one NaN */
+				/* equal samples need equal bytes: one form of 0, one of NaN */
 				pq_sendfloat8(buf,
 							  isnan(double_of(member)) ? NAN : double_of(member) == 0 ? 0 :
 							  double_of(member));
@@ -78,7 +78,7 @@ decode_text(const char *name, StringInfo buf, bool wire, int sqlstate)
 		pnstrdup(pq_getmsgbytes(buf, length), length);
 }
 
-/* Returns the number of elements that follow, of "size" bytes each. */
+/* Reads and checks the number of elements of an array, of "size" bytes each. */
 static int
 decode_length(const char *name, StringInfo buf, int most, int size, int sqlstate)
 {

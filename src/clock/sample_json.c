@@ -28,7 +28,7 @@ time_to_text(TimestampTz at, bool fraction)
 					(int) fsec);
 }
 
-/* A time in whole seconds may have a fraction. */
+/* Accepts only the two forms of time_to_text().  A whole second may have the fraction 0. */
 static bool
 time_from_text(const char *text, TimestampTz *at)
 {
@@ -133,7 +133,7 @@ json_int64(const char *name, const JsonbValue *value, const char *what)
 	return result;
 }
 
-/* Returns infinity for a value that is too large; it is rejected later. */
+/* Returns infinity for a value that is too large, which sample_check() rejects. */
 static double
 json_double(const char *name, const JsonbValue *value)
 {
@@ -174,7 +174,7 @@ json_array(const char *name, const JsonbValue *value, int most, int *n)
 	return result;
 }
 
-/* Raises an error if there is a member that this version lacks. */
+/* Raises an error if the object has a member that this version lacks. */
 static void
 check_names(JsonbContainer *root)
 {
@@ -223,7 +223,7 @@ sample_from_jsonb(Jsonb *jsonb)
 
 	if (!JB_ROOT_IS_OBJECT(jsonb))
 		sample_malformed(ERRCODE_INVALID_TEXT_REPRESENTATION, "It is not a JSON object.");
-	/* the version comes first, because a newer one may have other members */
+	/* checks the version first: a newer one may have other members */
 	sample_check_version(json_int64("version", json_member(root, "version", &value), WHOLE_NUMBER),
 						 ERRCODE_INVALID_TEXT_REPRESENTATION);
 	check_names(root);

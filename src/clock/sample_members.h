@@ -9,14 +9,14 @@
 #include "compat.h"
 
 /*
- * Version that is written.  Versions from 1 to this one can be read.  A new version may only add
- * members at the end.  It must then add to the table the version from which a member exists and its
- * value in older samples, and convert older samples before comparing, because equality compares
- * stored bytes.
+ * Version of new samples.  Versions from 1 to this one can be read.  A new version may only add
+ * members at the end.  The table then needs each member's first version, and its value in older
+ * samples.  Older samples must be converted before a comparison, because equality compares stored
+ * bytes.
  */
 #define SAMPLE_VERSION		1
 
-/* Limits of a value; runs and merged samples have at most TALLY_MOST distinct durations. */
+/* Limits of a clock_sample.  Runs and merges return at most TALLY_MOST distinct durations. */
 #define SAMPLE_MAX_ENTRIES	TALLY_MOST
 #define SAMPLE_MAX_CPUS		SAMPLER_MAX_CPUS
 #define SAMPLE_MAX_NAME		255 /* bytes */
@@ -26,11 +26,11 @@ typedef enum MemberKind
 	MEMBER_TEXT,
 	MEMBER_TIME,
 	MEMBER_COUNT,				/* int64, not negative */
-	MEMBER_NUMBER,				/* finite */
+	MEMBER_NUMBER,				/* finite double */
 	MEMBER_NOT_NEGATIVE,
 	MEMBER_POSITIVE,
-	MEMBER_UNLESS_ZERO,			/* positive; 0 is stored as null */
-	MEMBER_UNLESS_NAN,			/* not negative; NaN is stored as null */
+	MEMBER_UNLESS_ZERO,			/* positive; 0 is null in JSON */
+	MEMBER_UNLESS_NAN,			/* not negative; NaN is null in JSON */
 	MEMBER_CPUS,
 	MEMBER_BITS,
 	MEMBER_TICKS,
@@ -59,7 +59,7 @@ extern void sample_check_version(int64 version, int sqlstate);
 /* Raises an error if the value is inconsistent or too large. */
 extern void sample_check(const ClockSample *sample, int sqlstate);
 
-/* Convert to and from the binary form; its texts are in the client's encoding on the wire. */
+/* Convert to and from the binary form.  If "wire", its texts are in the client's encoding. */
 extern void sample_encode(StringInfo buf, const ClockSample *sample, bool wire);
 extern ClockSample *sample_decode(StringInfo buf, bool wire);
 

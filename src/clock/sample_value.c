@@ -98,7 +98,7 @@ sample_mean_ns(const ClockSample *sample)
 	return sample->n > 0 ? sample_ns(sample, mean_ticks(sample)) : NAN;
 }
 
-/* Two passes, so that no digits cancel out. */
+/* Sums up deviations in a second pass, because a difference of large sums loses digits. */
 double
 sample_stddev_ns(const ClockSample *sample)
 {

@@ -10,15 +10,15 @@
 typedef struct ClockSample
 {
 	const char *source;
-	const char *clock;			/* what was read, such as "RDTSC" */
+	const char *clock;			/* instruction or call, such as "RDTSC" */
 	TimestampTz started_at;
 	double		duration_s;
 	double		frequency_hz;
 	double		resolution_ns;	/* 0: not known */
-	double		granularity_ticks;	/* 0: not seen */
+	double		granularity_ticks;	/* smallest step; 0: not seen */
 	int64		readings;
 	double		mean_margin_ns; /* NaN: not known */
-	double		cost_ns;		/* of an undisturbed reading; NaN: not known */
+	double		cost_ns;		/* cost of a reading; NaN: not known */
 	double		cost_margin_ns;
 	double		advance_s;
 	double		reference_bound_ns;
@@ -29,7 +29,7 @@ typedef struct ClockSample
 	Events		lags;
 	Events		gaps;
 	int			ncpus;
-	int32	   *cpus;			/* ascending; empty if not known */
+	int32	   *cpus;			/* visited CPUs, ascending; empty: not known */
 	int64		migrations;
 	int			precision_bits;
 
@@ -43,10 +43,10 @@ extern ClockSample *sample_from_run(const SamplerRun *run);
 
 extern void sample_set_durations(ClockSample *sample, const Tally *tally);
 
-/* Adds the findings of another sample with the same ticks.  ERROR on overflow. */
+/* Adds the findings of another sample with ticks of the same length.  ERROR on overflow. */
 extern void sample_add_findings(ClockSample *into, const ClockSample *from);
 
-/* Convert to and from the stored form: a varlena of the binary form, which is checked. */
+/* Convert to and from a varlena with the binary form.  The second one checks the value. */
 extern Datum sample_to_datum(const ClockSample *sample);
 extern ClockSample *sample_from_datum(Datum datum);
 
@@ -56,7 +56,7 @@ sample_ns(const ClockSample *sample, double ticks)
 	return ticks * 1e9 / sample->frequency_hz;
 }
 
-/* Statistics of the durations; NAN if there are too few.  Quantiles 0 and 1 are the extremes. */
+/* Return statistics of the durations; NAN if there are too few.  Quantile 0 is the minimum. */
 extern double sample_mean_ns(const ClockSample *sample);
 extern double sample_stddev_ns(const ClockSample *sample);
 extern double sample_quantile_ns(const ClockSample *sample, double q);
@@ -68,10 +68,10 @@ typedef struct DurationRow
 	uint64		running;		/* cumulative count */
 } DurationRow;
 
-/* Returns buckets of powers of two, the first one for 0 ns alone; at most 65 rows. */
+/* Returns a histogram with buckets of powers of two, the first one for 0 ns; at most 65 rows. */
 extern DurationRow *sample_histogram(const ClockSample *sample, int *nrows);
 
-/* Returns durations in whole nanoseconds up to "cutoff" percent of all, and the longest one. */
+/* Returns the shortest "cutoff" percent of the durations, in whole ns, and the longest one. */
 extern DurationRow *sample_durations(const ClockSample *sample, double cutoff, int *nrows);
 
 #endif							/* CLOCKTIMING_SAMPLE_VALUE_H */

@@ -1,8 +1,8 @@
 /*
  * The backend runs on the first CPU, and one background worker on each of the other CPUs in turn.
- * They exchange their readings.  The worker obeys orders: it moves to a CPU and reads until the
- * next order.  Neither waits for the other while it reads, so that an interrupt, a stop or the end
- * of the other process is noticed at once.
+ * They exchange their readings.  The backend orders the worker to move to a CPU.  The worker then
+ * reads the clock until the next order.  Neither process waits for readings of the other one, so
+ * that it soon notices an interrupt, a stop or the end of the other process.
  */
 #include "postgres.h"
 
@@ -38,21 +38,21 @@ skew_default_source(void)
 
 PGDLLEXPORT void clock_cpu_skew_worker(Datum main_arg);
 
-/* Number of readings between two checks of anything else, about 0.05 ms. */
+/* Number of readings, about 0.05 ms, between two checks for orders, interrupts and the time. */
 #define READINGS			500
 
-/* Time for measuring the cost of a reading: a share of the duration, with a maximum. */
+/* Time for measuring the cost of a reading: share of the duration, and maximum in s. */
 #define COST_SHARE			0.05
 #define COST_MAX_S			0.002
 
-/* The worker sleeps QUIET_NS after the backend's latest reading, and exits after SILENCE_NS. */
+/* The worker sleeps if the backend has not read for QUIET_NS, and exits after SILENCE_NS. */
 #define QUIET_NS			UINT64CONST(10000000)
 #define SILENCE_NS			UINT64CONST(60000000000)
 
-/* Time that the backend waits for bounds after the duration; the worker may be off the CPU. */
+/* Extra time to wait for bounds of the offset, because the worker may be off the CPU. */
 #define SEEN_NS				UINT64CONST(60000000000)
 
-/* Number of readings after which a clock that stands still is not waited for any longer. */
+/* Number of equal readings in a row after which the backend stops waiting for bounds. */
 #define STILL_READINGS		READINGS
 
 /* Interval at which the backend checks that the worker exists. */
@@ -70,10 +70,10 @@ typedef struct SkewShared
 	/* written by the backend */
 	PGPROC	   *backend;
 	char		source[NAMEDATALEN];
-	double		cost_s;			/* time for the cost of a reading */
+	double		cost_s;			/* time to measure the cost of a reading */
 	int			cpu;			/* order: CPU to run on, or NO_CPU to stand by */
 	int			order;			/* number of the order; written last */
-	int			stop;
+	int			stop;			/* the worker must exit */
 
 	/* written by the worker */
 	PGPROC	   *worker;
@@ -155,11 +155,11 @@ clock_cpu_skew_worker(Datum main_arg)
 	int64		heard = 0;
 	uint64		heard_ns = reference_ns();
 
-	/* SIGTERM is no failure */
+	/* after SIGTERM, exits without an error */
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
 
-	/* the backend has exited already */
+	/* NULL if the backend has exited already */
 	segment = dsm_attach(DatumGetUInt32(main_arg));
 	if (segment == NULL)
 		return;
@@ -167,7 +167,7 @@ clock_cpu_skew_worker(Datum main_arg)
 	source = clock_source_find(shared->source);
 	clock.arg = source->reader;
 
-	/* now the backend can wake the worker; an earlier order is seen below */
+	/* from now on, the backend can wake the worker when it gives an order */
 	__atomic_store_n(&shared->worker, MyProc, __ATOMIC_SEQ_CST);
 
 	while (!ShutdownRequestPending &&
@@ -196,7 +196,7 @@ clock_cpu_skew_worker(Datum main_arg)
 			skew_exchange(&shared->worker_side, &shared->backend_side, &clock,
 						  READINGS);
 
-			/* not the readings themselves: the clock may stand still */
+			/* compares counts, because a stopped clock's readings are equal */
 			if (skew_shared(&shared->backend_side.readings) != heard)
 				heard_ns = now;
 			heard = skew_shared(&shared->backend_side.readings);
@@ -228,7 +228,7 @@ start_worker(SkewRun *run)
 
 	memset(&worker, 0, sizeof(worker));
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
-	/* also on standbys */
+	/* runs on standbys too */
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	strlcpy(worker.bgw_library_name, "clocktiming", sizeof(worker.bgw_library_name));
@@ -239,7 +239,7 @@ start_worker(SkewRun *run)
 	worker.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(run->segment));
 	worker.bgw_notify_pid = MyProcPid;
 
-	/* needed until the end of the transaction */
+	/* the handle is needed until the end of the transaction */
 	caller = MemoryContextSwitchTo(TopTransactionContext);
 	registered = RegisterDynamicBackgroundWorker(&worker, &run->worker);
 	MemoryContextSwitchTo(caller);
@@ -259,7 +259,7 @@ check_worker(const SkewRun *run)
 {
 	pid_t		pid;
 
-	/* the worker has exited then, and nobody reports it */
+	/* without the postmaster, the worker exits and its end is not reported */
 	if (!PostmasterIsAlive())
 		ereport(FATAL,
 				(errcode(ERRCODE_ADMIN_SHUTDOWN),
@@ -297,7 +297,7 @@ clean_up(int code, Datum arg)
 	RESUME_INTERRUPTS();
 }
 
-/* Orders the worker to a CPU, or to stand by, and waits until it has obeyed. */
+/* Orders the worker to move to a CPU or to stand by, and waits until that is done. */
 static void
 give_order(SkewRun *run, int cpu)
 {
@@ -333,7 +333,7 @@ bounds_may_come(const SkewShared *shared)
 		skew_shared(&shared->worker_side.still) < STILL_READINGS;
 }
 
-/* Compares a CPU with the first one until end_ns; longer while advancing clocks lack bounds. */
+/* Compares a CPU with the first one until end_ns, or longer if there are no bounds yet. */
 static void
 compare_cpu(SkewRun *run, CpuSkew *skew, uint64 end_ns)
 {
@@ -377,7 +377,7 @@ add_up(Skew *skew, const CpuSkew *cpu)
 	skew->reading_ns = Max(skew->reading_ns, cpu->reading_ns);
 	skew->warps += result->warps;
 	skew->warp_max = Max(skew->warp_max, result->warp_max);
-	/* prefers the second CPU's offset to the first one's, which is 0 */
+	/* the first CPU, whose offset is 0, is the worst only if it is alone */
 	if (cpu <= &skew->cpus[1] || certain > skew->certain)
 	{
 		skew->worst = cpu;
@@ -426,7 +426,7 @@ skew_run(const ClockSource *source, double duration_s)
 	SkewRun    *run = palloc0(sizeof(SkewRun));
 
 	run->skew.source = source;
-	/* calibration comes before the run */
+	/* calibrates before the run begins */
 	run->skew.tick_ns = 1e9 / clock_source_hz(source, NULL);
 	run->clock.read = read_source;
 	run->clock.arg = source->reader;

@@ -8,7 +8,7 @@
 typedef struct CpuSkew
 {
 	int			cpu;
-	double		reading_ns;		/* cost of a reading there */
+	double		reading_ns;		/* cost of a reading on this CPU */
 	SkewResult	result;
 } CpuSkew;
 
@@ -21,21 +21,21 @@ typedef struct Skew
 	CpuSkew    *cpus;
 
 	/* over all CPUs */
-	double		reading_ns;		/* highest cost */
+	double		reading_ns;		/* highest cost of a reading */
 	int64		warps;
 	int64		warp_max;		/* ticks */
 
-	/* the CPU whose clock certainly differs most, and by how many ticks */
+	/* CPU with the largest proven offset from the first CPU, and that offset */
 	const CpuSkew *worst;
-	int64		certain;
+	int64		certain;		/* ticks */
 } Skew;
 
 extern const ClockSource *skew_default_source(void);
 
 /*
  * Compares the CPUs for duration_s seconds, with progress reports.  The source must be available,
- * must not be instr_time, and must not count CPU time.  Needs a background worker, and pins the
- * process to CPUs meanwhile; ERROR if either is impossible.  Can be cancelled.
+ * must not be instr_time, and must not count CPU time.  Starts a background worker, and pins both
+ * processes to CPUs meanwhile; ERROR if that is impossible.  Can be cancelled.
  */
 extern Skew skew_run(const ClockSource *source, double duration_s);
 

@@ -16,7 +16,7 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/* Largest delay of a coarse clock, in ticks. */
+/* Largest delay of a coarse clock's timer interrupt, in units of the clock's resolution. */
 #define COARSE_SLACK		25
 
 /* Largest edit distance of a suggested name. */
@@ -91,7 +91,7 @@ read_now(const ClockSource *source)
 	return source->call != NULL ? source : clock_source_find(clock_source_for_explain());
 }
 
-/* Returns whether this source, after read_now(), is a counter of the processor. */
+/* Returns whether a source that read_now() returned is a counter of the processor. */
 static bool
 is_counter(const ClockSource *source)
 {
@@ -115,7 +115,7 @@ clock_source_why_unreadable(const ClockSource *source)
 {
 	source = read_now(source);
 
-	/* not read, so that the first reading of a run is really the first */
+	/* does not read the clock, so that a run makes the first reading */
 	if (source == &first_sources[0])
 		return NULL;
 	if (!is_counter(source))
@@ -180,7 +180,7 @@ clock_source_find(const char *name)
 	return NULL;
 }
 
-/* Returns the source with the most similar name, as "rdtsc" for "tsc"; NULL if none is similar. */
+/* Returns the most similar name of a source, such as "rdtsc" for "tsc"; NULL: none is similar. */
 static const char *
 nearest_source(const char *name)
 {
@@ -289,7 +289,7 @@ clock_source_is_instruction(const ClockSource *source)
 	return is_counter(read_now(source));
 }
 
-/* A counter as a reference: ns since it became the reference, so that the product is exact. */
+/* A counter used as the reference.  Starts at 0, because larger products would lose digits. */
 static uint64_t (*counter_read) (void);
 static uint64_t counter_start;
 static double counter_tick_ns;

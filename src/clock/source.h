@@ -9,32 +9,32 @@
 #include "core/sampler.h"
 
 /*
- * To add a clock of the operating system, add an entry in os_clocks.c.  To add another one, add an
- * entry in source.c with a reader by DEFINE_CLOCK_READER(); NULL if the platform lacks the clock.
+ * To add a clock of the operating system, add an entry in os_clocks.c.  To add another clock, add
+ * one in source.c.  DEFINE_CLOCK_READER() makes its reader, which is NULL if a platform lacks it.
  */
 
-/* Returns NULL if the clock can be read now, else the reason why not.  May take 50 ms. */
+/* Returns NULL if the clock can be read now, else the reason why not.  May calibrate for 50 ms. */
 extern const char *clock_source_why_not(const ClockSource *source);
 
 /* The following functions may only be called if clock_source_why_not() returns NULL. */
 
-/* Returns the instruction, or the system call and its clock. */
+/* Returns the name of the instruction, or of the system call and its clock. */
 extern const char *clock_source_reads(const ClockSource *source);
 
-/* Returns ticks per second; "from" is set to the source of this number unless NULL. */
+/* Returns ticks per second.  Unless NULL, *from is set to how this frequency was determined. */
 extern double clock_source_hz(const ClockSource *source, const char **from);
 
 /* Returns the reported resolution; 0: none is reported. */
 extern double clock_source_resolution_ns(const ClockSource *source);
 
-/* All sources in the order of listings, available or not. */
+/* Return the number of sources, available or not, and the i-th one in the order of listings. */
 extern int	clock_source_count(void);
 extern const ClockSource *clock_source_at(int i);
 
-/* Returns the source of this name, in any case; NULL if there is none. */
+/* Returns the source of this name, ignoring case; NULL if there is none. */
 extern const ClockSource *clock_source_find(const char *name);
 
-/* Returns NULL if this process may read the source, else why not.  Is quick. */
+/* Returns NULL if this process may read the source, else the reason why not.  Never calibrates. */
 extern const char *clock_source_why_unreadable(const ClockSource *source);
 
 /* Returns the source of this name; ERROR if there is none or it is not available. */
@@ -71,7 +71,7 @@ extern ClockReference clock_reference_get(const char *name);
 extern const char *clock_source_for_explain(void);
 extern const char *clock_source_for_other_timing(void);
 
-/* Returns what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
+/* Returns the name of what EXPLAIN ANALYZE reads now: RDTSC, or a system call and its clock. */
 extern const char *clock_of_explain(void);
 
 /* Returns tsc_frequency().  Can be cancelled. */

@@ -42,7 +42,7 @@ subtransaction_attempt(void (*work) (void *arg), void *arg)
 
 	if (error == NULL)
 		return NULL;
-	/* errors that are not the work's own */
+	/* the work did not cause these errors */
 	if (ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
 		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
 		error->sqlerrcode == ERRCODE_ASSERT_FAILURE)

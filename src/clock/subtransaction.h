@@ -1,4 +1,4 @@
-/* Executes work in a subtransaction that may fail, or is always rolled back. */
+/* Calls a function in a subtransaction, which is rolled back after an error, or always. */
 #ifndef CLOCKTIMING_SUBTRANSACTION_H
 #define CLOCKTIMING_SUBTRANSACTION_H
 
@@ -8,8 +8,8 @@
  */
 
 /*
- * Returns NULL, or the message of the error after which the work was rolled back.  Rethrows errors
- * that are not the work's own: cancellation, shutdown, out of memory, failed assertions.
+ * Returns NULL if the work succeeded; else rolls it back and returns the error message.  Rethrows
+ * errors that the work did not cause: cancellation, shutdown, out of memory, failed assertions.
  */
 extern char *subtransaction_attempt(void (*work) (void *arg), void *arg);
 

@@ -6,15 +6,15 @@
 
 #include "clock/wait.h"
 
-/* Shorter waits are busy, because a sleep takes about 60 us longer than requested. */
+/* Time in s below which a wait is busy: a sleep takes about 60 us longer than requested. */
 #define AWAKE_S			100e-6
-#define SHORT_SLEEP_S	1e-3
+#define SHORT_SLEEP_S	1e-3	/* limit of wait_briefly() */
 
 /*
- * A latch's timeout has a resolution of 1 ms, so the rest of a wait is a plain sleep of at most 2 *
- * LAST_SLEEP_S, because a signal right before it is noticed only at its end.  Each wake-up costs
- * about 35 us of CPU time, and LAST_SLEEP_S is long enough for the data that it cached to be
- * evicted.  LONGEST_SLEEP_S limits the delay of progress reports.
+ * A wait ends with a plain sleep, because a latch's timeout has a resolution of only 1 ms.  The
+ * sleep lasts at most 2 * LAST_SLEEP_S, because a signal just before it is noticed only at its end.
+ * It is long enough to evict the data that the latest wake-up has cached.  A wake-up costs about 35
+ * us of CPU time.  LONGEST_SLEEP_S limits the delay of progress reports.
  */
 #define LAST_SLEEP_S	0.01
 #define LONGEST_SLEEP_S 0.1

@@ -128,7 +128,7 @@ arm_counter_why_not_trusted(void)
 	evidence.why_not = arm_counter_why_not();
 	evidence.kernel_source = source;
 #ifdef __linux__
-	/* other systems have other names */
+	/* other systems have other names for the counter */
 	(void) kernel_clock_source(source);
 #endif
 	if (evidence.why_not == NULL && evidence.system_ns == 0)

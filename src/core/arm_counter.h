@@ -1,4 +1,4 @@
-/* The counter of 64-bit Arm: whether it can be read and trusted, its frequency.  See doc/arm.md. */
+/* The counter of 64-bit Arm: whether it can be read and trusted; its frequency.  See doc/arm.md. */
 #ifndef CLOCKTIMING_ARM_COUNTER_H
 #define CLOCKTIMING_ARM_COUNTER_H
 
@@ -10,7 +10,7 @@
 #define CLOCKTIMING_HAVE_ARM_COUNTER 1
 #endif
 
-/* Returns NULL if the kernel now lets this process read the counter, else the reason why not. */
+/* Returns NULL if this process may read the counter at present, else the reason why not. */
 extern const char *arm_counter_why_not(void);
 
 /* Returns the frequency by CNTFRQ_EL0 or calibration; NULL while the counter may not be read. */
@@ -26,8 +26,9 @@ typedef struct ArmEvidence
 
 /*
  * Returns NULL if the counter is to be used for timing, else the reason why not, which is valid
- * until the next call.  Linux must keep time by it, and so handles its known faults.  Where a fault
- * needs a workaround, Linux traps readings, and they take longer than reading the system clock.
+ * until the next call.  Linux must keep time by the counter, because Linux then handles its known
+ * faults.  A reading must also take less time than one of the system clock.  It takes longer where
+ * a fault needs a workaround, because Linux then traps readings.
  */
 extern const char *arm_counter_judge(const ArmEvidence *evidence);
 

@@ -5,15 +5,13 @@
 #include "core/call_series.h"
 #include "core/stats.h"
 
-/*
- * Number of timed calls below which the variance of a stratum is pooled with that of another one.
- */
+/* Number of timed calls below which a stratum's variance is pooled with the previous one's. */
 #define MIN_TIMED		16
 
 /*
- * Prior distribution of a node's share of long gaps.  Usually one node caused all of them, so the
- * share is 1 with the probability p, or else 0.  Values in between, at this many points, have a
- * total weight of p (1 - p).
+ * Number of steps in the prior distribution of a node's share of long gaps.  Usually one node
+ * caused all gaps, so the share is 1 with a weight of p, or 0 with a weight of 1 - p.  The values
+ * in between have a total weight of p (1 - p).
  */
 #define SHARE_STEPS		20
 
@@ -66,9 +64,9 @@ add_deviations(CallProducts into, const CallStratum *stratum, double weight)
 }
 
 /*
- * Stratified sampling without replacement (Cochran, Sampling Techniques, 1977, 5.4 and 5.6): N
- * times the mean of the sample, with a variance of N^2 * s^2 / n * (1 - n / N).  "like" is another
- * stratum whose variance is pooled, or NULL.
+ * Adds a stratum's estimate to the sums: N times the mean of the sample, with a variance of
+ * N^2 * s^2 / n * (1 - n / N) (stratified sampling without replacement: Cochran, Sampling
+ * Techniques, 1977, 5.4 and 5.6).  "like" is a stratum to pool the variance with, or NULL.
  */
 static void
 close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum *like)
@@ -103,7 +101,7 @@ close_stratum(CallSeries *series, const CallStratum *stratum, const CallStratum 
 		series->variance += weight * stratum->sum * stratum->sum;
 		return;
 	}
-	/* with few calls, Student's t replaces the normal quantile */
+	/* so that 1.96 standard errors are the margin by Student's t */
 	weight *= pow(stats_t_critical(0.95, 0.05, (double) df) / NORMAL_975, 2) / (double) df;
 	series->variance += weight * fmax(spread[CALL_TIME][CALL_TIME], 0);
 	add_products(series->weighted, spread, weight);
@@ -122,8 +120,8 @@ merge_strata(CallStratum *into, const CallStratum *from)
 
 /*
  * A stratum without timed calls is assumed to be like the adjacent one.  A stratum with few timed
- * calls has its own mean, because calls may become slower and strata have different probabilities;
- * only its variance is pooled with that of the previous one.
+ * calls pools its variance with the previous one's.  It keeps its own mean, because calls may have
+ * become slower, and because strata have different probabilities.
  */
 void
 call_series_next(CallSeries *series)
@@ -173,7 +171,7 @@ slopes_of(const CallProducts products, double *slopes)
 			i = -1;
 			for (int k = 0; k < N_BELOW; k++)
 			{
-				/* a count that varies has a sum of squares of about 1 */
+				/* the sum of squares is at least 1/2 if the count varies */
 				if (use[k] && !solved[k] && m[k][k] >= 0.5 && m[k][k] >= 1e-6 * products[k][k] &&
 					(i < 0 || m[k][k] > m[i][i]))
 					i = k;
@@ -215,9 +213,9 @@ call_series_slopes(const CallSeries *series, const CallStratum *known, double *s
 
 /*
  * Uses the counts below as auxiliary variables: the combined regression estimator (Cochran, 7.10),
- * whose variance is that of the residuals.  If the sample says too little about a slope, because it
- * lacks calls with much work below, the known calls are used as well, and the margin includes half
- * of the result.
+ * whose variance is that of the residuals.  A slope is uncertain if the sample lacks calls with
+ * much work below.  Then the known calls are used as well, and the margin includes half of the
+ * correction.
  */
 void
 call_series_regress(CallSeries *series, const CallStratum *known, const CallsBelow *below)
@@ -229,7 +227,7 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 	bool		far[N_BELOW];
 	bool		any_far = false;
 	double		mean;
-	double		beyond = 0;		/* variance of what the sample cannot show */
+	double		beyond = 0;		/* variance because of uncertain slopes */
 
 	if (series->calls == 0)
 		return;
@@ -254,9 +252,9 @@ call_series_regress(CallSeries *series, const CallStratum *known, const CallsBel
 		if (products[i][i] < 0.5 && missing[i] > 0)
 		{
 			/*
-			 * No slope is known.  No call takes longer than the call of the
-			 * node, and all together take no longer than the gaps that they
-			 * explain.
+			 * The slope is unknown.  A call below takes no longer than the
+			 * node's call around it.  All of them together take no longer
+			 * than the long gaps.
 			 */
 			time = mean * missing[i] / 2;
 			if (series->hidden > 0)

@@ -4,18 +4,18 @@
 #include "core/change_point.h"
 #include "core/stats.h"
 
-/* Smallest deviation that counts: half of log 1.3, the factor that is detected soonest. */
+/* Part of a deviation that is ignored: half of log 1.3, the change that the sums are tuned to. */
 #define SLACK			0.131
 
-/* Threshold of the sum, and the largest contribution of one value: one outlier is no change. */
+/* Threshold of the sums, and the largest contribution of a value: one outlier is no change. */
 #define ALARM			2.2
 #define MOST			1.11
 
-/* Weight of a new value in the level, and the largest deviation that counts for it. */
+/* Smallest weight of a new value in the level, and limit of its deviation from the level. */
 #define FOLLOW			(1.0 / 3600)
 #define FOLLOW_MOST		0.02
 
-/* Returns the lower median of the latest n values; of two, the one nearer to the level. */
+/* Returns the median of the latest n values; of two middle values, the one nearer to the level. */
 static double
 cautious_median(const ChangePoint *point, int n, int direction)
 {
@@ -38,7 +38,7 @@ median_of_recent(const ChangePoint *point, int n)
 	return stats_median(x, n);
 }
 
-/* Adds a value to the sum of a direction; returns whether it shows a change. */
+/* Adds a value to the sum of increases (1) or decreases (-1); returns whether it shows a change. */
 static bool
 add_to_sum(const ChangePoint *point, ChangeSum *sum, double excess, int direction)
 {
@@ -122,7 +122,7 @@ change_point_add(ChangePoint *point, double value, Change *change)
 	set_level(point, cautious_median(point, n, up ? 1 : -1));
 	if (fabs(point->level - point->normal) > log(CHANGE_RATIO))
 	{
-		/* prefers the normal level: of two values, takes the nearer one */
+		/* prefers the normal level: of two medians, the one nearer to it */
 		set_level(point, cautious_median(point, n, point->level > point->normal ? 1 : -1));
 		change->began = fabs(point->level - point->normal) > log(CHANGE_RATIO);
 	}

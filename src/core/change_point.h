@@ -1,15 +1,16 @@
 /*
- * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading, by
- * a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  Each value must
- * be the minimum of many short measurements.  Two values raise an alarm if the factor is 3.5 or
- * more, 17 if it is 1.3.  The level follows slow changes, by at most 5 % a day.
+ * Detects changes of more than 20 % in a series of measurements, such as the cost of a reading.
+ * The method is a two-sided cumulative sum of log(value / level) (Page, Biometrika 41, 1954).  Each
+ * value must be the minimum of many short measurements.  A change by a factor of 3.5 or more is
+ * found after two values, and one by 1.3 after 17.  The level follows slow changes, by at most 5 %
+ * a day.
  */
 #ifndef CLOCKTIMING_CHANGE_POINT_H
 #define CLOCKTIMING_CHANGE_POINT_H
 
 #include <stdbool.h>
 
-#define CHANGE_RATIO	1.2		/* a smaller change is none */
+#define CHANGE_RATIO	1.2		/* smallest ratio that is a change */
 #define CHANGE_RECENT	16		/* number of values kept */
 
 /* Number of values from which the first level is learnt. */
@@ -24,20 +25,20 @@ typedef struct ChangeSum
 /* Must be initialised with zeros.  Levels are logarithms. */
 typedef struct ChangePoint
 {
-	int			n;				/* values since the level was set */
+	int			n;				/* number of values averaged by the level */
 	bool		learnt;
-	bool		changed;		/* whether the level differs from "normal" */
+	bool		changed;		/* the level differs from "normal" */
 	double		level;			/* current level */
-	double		normal;
+	double		normal;			/* level to which a return ends the change */
 	ChangeSum	up;
 	ChangeSum	down;
-	double		recent[CHANGE_RECENT];	/* latest one first */
+	double		recent[CHANGE_RECENT];	/* logarithms of values, latest first */
 } ChangePoint;
 
 typedef struct Change
 {
 	bool		ended;			/* the previous change is over */
-	bool		began;			/* a new change is in force */
+	bool		began;			/* a new change has begun */
 	double		before;			/* levels in the unit of the values */
 	double		after;
 	int			run;			/* number of values that showed the change */

@@ -6,14 +6,14 @@
 #include "core/comparison.h"
 #include "core/stats.h"
 
-/* Smaller data are scaled by 2^TINY_SCALE, because their squares would underflow. */
+/* Data below TINY_DATA are scaled by 2^TINY_SCALE, because their squares would underflow. */
 #define TINY_DATA		1e-100
 #define TINY_SCALE		600
 
 /* Largest height of the plot in rows; taller columns are scaled. */
 #define MAX_HEIGHT		200
 
-/* Columns of the table are as wide as ministat's if the plot is wide enough. */
+/* The table's columns: their number, largest width (that of ministat), and digits. */
 #define TABLE_COLUMNS	5
 #define TABLE_WIDTH		13
 #define TABLE_DIGITS	8
@@ -68,7 +68,7 @@ typedef struct Margin
 static Margin
 margin_of(double a_stddev, int a_n, double b_stddev, int b_n, bool welch)
 {
-	/* relative to the larger deviation, so that squares stay in range */
+	/* relative to the larger deviation, so that squares do not overflow */
 	double		unit = fmax(a_stddev, b_stddev);
 	double		a_variance = unit > 0 ? pow(a_stddev / unit, 2) : 0;
 	double		b_variance = unit > 0 ? pow(b_stddev / unit, 2) : 0;
@@ -117,7 +117,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	test.low = test.difference - test.margin;
 	test.high = test.difference + test.margin;
 	test.percent = number_or_nan(test.difference * 100 / a->mean);
-	/* the mean of a has an error, too */
+	/* the percentage also has the error of a's mean */
 	test.margin_percent = number_or_nan(half_width(&relative, level) * 100 / fabs(a->mean));
 	if (isnan(test.percent))
 		test.margin_percent = NAN;
@@ -130,7 +130,7 @@ t_test(const CompareSet *a, const CompareSet *b, const CompareLevel *level, bool
 	return test;
 }
 
-/* Returns half of the distance between the k-th smallest and the k-th largest difference. */
+/* Sets the k-th smallest and the k-th largest difference; returns half of their distance. */
 static double
 rank_margin(const RankSets *sets, int64_t k, double *low, double *high)
 {
@@ -212,7 +212,7 @@ put_line(const ComparePlot *plot, const char *format, ...)
 	plot->line(plot->arg, line);
 }
 
-/* Columns between the frames, and their values. */
+/* Columns between the frames, and the values that they stand for. */
 typedef struct Axis
 {
 	int			columns;
@@ -244,7 +244,7 @@ axis_of(const ComparePlot *plot)
 		high = fmax(high, fmax(set->max, set->mean + set->stddev));
 	}
 	axis.step = (high - axis.low) / (axis.columns - 1);
-	/* so that truncation rounds to the nearest column */
+	/* truncation to a column then rounds to the nearest one */
 	axis.low -= axis.step / 2;
 	return axis;
 }
@@ -390,7 +390,7 @@ put_table(const ComparePlot *plot)
 			char		number[40];
 			int			digits = TABLE_DIGITS;
 
-			/* as many digits as fit */
+			/* prints as many digits as fit */
 			do
 				snprintf(number, sizeof(number), "%.*g", digits, values[column]);
 			while ((int) strlen(number) > width && --digits > 0);

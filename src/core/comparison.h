@@ -11,7 +11,7 @@
 
 #define COMPARE_LIMIT		1e150
 
-/* Number of data sets that have a symbol in a plot. */
+/* Largest number of data sets in a plot, each of which has a symbol. */
 #define COMPARE_MAX_SETS	7
 #define COMPARE_MIN_WIDTH	60
 #define COMPARE_MAX_WIDTH	1000
@@ -27,14 +27,14 @@ typedef struct CompareSet
 	double		max;
 	double		median;
 	double		mean;
-	double		mean_rest;		/* rounding error of the mean */
-	double		stddev;			/* with n - 1; 0 if all values are equal */
+	double		mean_rest;		/* exact mean minus "mean", by rounding */
+	double		stddev;			/* divided by n - 1; 0 for equal values */
 } CompareSet;
 
 /* Sorts n >= 2 values and computes their statistics. */
 extern void compare_summary(CompareSet *set);
 
-/* Confidence of a two-sided test.  "inside" and "outside" add up to 1; the smaller is exact. */
+/* Confidence of a two-sided test.  "inside" + "outside" is 1; the smaller one keeps its digits. */
 typedef struct CompareLevel
 {
 	double		inside;			/* 0.95 for 95 % */
@@ -60,11 +60,11 @@ typedef enum CompareVerdict
 typedef struct CompareTest
 {
 	double		difference;		/* shift, or difference of means, of b minus a */
-	double		low;			/* interval; NAN for COMPARE_TOO_FEW */
+	double		low;			/* interval of the difference, or NAN */
 	double		high;
-	double		margin;			/* half of its width; 0 for COMPARE_NO_TEST */
-	double		percent;		/* in percent of a; NAN if not finite */
-	double		margin_percent; /* half of its confidence interval */
+	double		margin;			/* half of the interval; 0: COMPARE_NO_TEST */
+	double		percent;		/* difference in percent of a, or NAN */
+	double		margin_percent; /* half of the interval of "percent" */
 	double		pooled_stddev;	/* Student's test only, else NAN */
 	double		df;				/* degrees of freedom; NAN for ranks */
 	double		p_value;		/* two-sided; NAN for COMPARE_NO_TEST */
@@ -74,9 +74,8 @@ typedef struct CompareTest
 /*
  * Compares two independent data sets after compare_summary().  COMPARE_RANK: see rank_test.h; sets
  * differ if p is below level->outside.  COMPARE_WELCH: degrees of freedom of Welch and
- * Satterthwaite (Welch, Biometrika 34, 1947).  The interval of the percentage is that of the
- * difference after a's data were multiplied by the ratio of b's to a's, so that it includes the
- * error of a.
+ * Satterthwaite (Welch, Biometrika 34, 1947).  For the interval of "percent", a's data are first
+ * multiplied by the ratio of b's to a's location, so that the interval includes the error of a.
  */
 extern CompareTest compare_test(const CompareSet *a, const CompareSet *b,
 								const CompareLevel *level, CompareMethod method,
@@ -87,8 +86,9 @@ extern const char *compare_verdict(const CompareTest *test);
 /*
  * Input of compare_plot(), which draws ministat's picture line by line: names and symbols, the
  * plot, a table, and the test of each data set against the first.  Where data sets overlap, the
- * symbol is that of their numbers combined by OR.  Below, a bar extends one standard deviation to
- * each side of the mean A, with M at the median; if "separate", one for each data set.
+ * symbol is that of their numbers combined by OR.  A bar below the plot extends one standard
+ * deviation to each side of the mean A, with M at the median.  With "separate", each data set's bar
+ * has a line of its own.
  */
 typedef struct ComparePlot
 {

@@ -10,12 +10,12 @@
 
 #define CALIBRATION_S		0.05
 #define CALIBRATION_TRIES	21
-/* larger deviations from the calibration refute a stated frequency */
+/* largest deviation of a stated frequency from the calibration */
 #define BELIEVED_PPM		100.0
 
 static uint64_t (*counter_read) (void);
 
-/* The fences keep the reading inside its bracket. */
+/* Reads the counter.  The fences keep the reading between those of the reference. */
 static uint64_t
 fenced_read(void)
 {

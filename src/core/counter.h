@@ -19,7 +19,7 @@ typedef struct Probe
  */
 extern bool probe(Probe *probe);
 
-/* Must be initialised with zeros. */
+/* Frequency of a counter.  Must be initialised with zeros. */
 typedef struct CounterFrequency
 {
 	double		hz;				/* frequency in use; 0: not known */
@@ -28,14 +28,14 @@ typedef struct CounterFrequency
 	double		calibrated_bound_ppm;	/* bound of its error */
 } CounterFrequency;
 
-/* Compares the counter with the reference for 50 ms.  wait() gets the rest in s; may longjmp(). */
+/* Compares the counter with the reference for 50 ms.  wait() sleeps meanwhile; may longjmp(). */
 extern void counter_calibrate(CounterFrequency *frequency, uint64_t (*read) (void),
 							  void (*wait) (double seconds));
 
 /*
- * Sets the frequency to the stated one unless it is set, or the calibration differs by more than
- * 100 ppm.  A stated frequency is preferred because it is the same in all processes.  0: nothing is
- * stated.
+ * Sets the frequency to the stated one, unless it is already set, or the calibration differs by
+ * more than 100 ppm.  A stated frequency is preferred because it is the same in all processes.
+ * Ignores a stated_hz of 0.
  */
 extern void counter_consider(CounterFrequency *frequency, double stated_hz, const char *from);
 

@@ -10,7 +10,7 @@
 
 #ifdef __linux__
 
-/* CPUs from this number on are ignored.  Linux supports no more on x86. */
+/* Number of CPUs, the most that Linux supports on x86.  Further CPUs are ignored. */
 #define MOST_CPUS	8192
 
 typedef struct CpuSet
@@ -29,18 +29,19 @@ extern int	pin_to_cpu(int cpu);
 
 typedef struct CpuHop
 {
-	int			cpus;			/* CPUs that this thread may run on */
+	int			cpus;			/* number of CPUs that the thread may use */
 	int			home;			/* the current CPU */
-	int			cpu;			/* the other CPU */
+	int			cpu;			/* the CPU that the thread moved to */
 	int64_t		least;			/* bounds of the other clock's lead, in ticks */
 	int64_t		most;
-	int64_t		proven;			/* smallest difference that is proven; 0: none */
+	int64_t		proven;			/* smallest proven difference; 0: none */
 } CpuHop;
 
 /*
  * Moves to another CPU and back; successive numbers of "turn" select the CPUs in turn.  Returns
- * false if there is no other CPU or the system forbids it.  Restores the thread's CPU affinity.
- * Proves only differences longer than the moves, some microseconds; skew_bounds.h finds others.
+ * false if there is no other CPU or the system forbids the move.  Restores the thread's CPU
+ * affinity.  Proves only differences that exceed the duration of the moves, some microseconds.
+ * skew_bounds.h finds smaller ones.
  */
 extern bool cpu_hop(unsigned int turn, uint64_t (*read) (void), CpuHop *hop);
 

@@ -1,6 +1,6 @@
 /*
- * Linux counts how long a thread was ready to run, but did not.  Elsewhere, time off the CPU is
- * known, but not whether the thread waited for something else meanwhile.
+ * Linux counts the time in which a thread was ready to run but did not run.  Other systems show
+ * only the time off the CPU, which includes waiting for something else than the CPU.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -45,7 +45,7 @@ delay_ns(void)
 		return -1;
 	line[length] = '\0';
 
-	/* zeros mean that the kernel does not count: this thread has run before */
+	/* this thread has run, so zeros mean that the kernel does not count */
 	if (sscanf(line, "%llu %llu %llu", &ran, &delay, &times) == 3 && times > 0)
 		return (double) delay;
 #endif
@@ -91,9 +91,10 @@ cpu_usage_after(void)
 }
 
 /*
- * If the thread has not waited, all time off the CPU was that of other processes.  This includes
- * other virtual machines, which are in no run queue of this system.  Otherwise, without the
- * scheduler's counter, it was a part of this time, by the numbers of preemptions and waits.
+ * If the thread has not waited, other processes had the CPU all the time that the thread was off
+ * it.  This includes other virtual machines, which are in no run queue of this system.  If it has
+ * waited, the scheduler's counter shows the time of other processes.  Without that counter, the
+ * time off the CPU is divided in the ratio of preemptions and waits.
  */
 double
 preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns)

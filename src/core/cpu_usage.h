@@ -11,17 +11,17 @@ typedef struct CpuUsage
 	double		preemptions;	/* number of involuntary context switches */
 } CpuUsage;
 
-/* Read the usage before and after the work; their own CPU time is left out as far as possible. */
+/* Read the usage before and after the work.  Most of the calls' own CPU time is excluded. */
 extern CpuUsage cpu_usage_before(void);
 extern CpuUsage cpu_usage_after(void);
 
-/* CPU time of this thread alone, which is all of a backend. */
+/* Returns the CPU time of this thread, which is the only one of a backend. */
 extern double cpu_time_ns(void);
 
 /*
- * Returns the part of elapsed_ns, the time between two readings of the usage, in which the thread
- * was ready to run but other processes had the processor.  Waiting for something else, for example
- * a disk, does not count.
+ * Returns the time in which the thread was ready to run but other processes had the processor.
+ * Waiting for something else, for example a disk, does not count.  elapsed_ns is the time between
+ * the two readings of the usage.
  */
 extern double preempted_ns(const CpuUsage *before, const CpuUsage *after, double elapsed_ns);
 

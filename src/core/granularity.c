@@ -14,17 +14,18 @@
 #define SHORTER			0.1
 
 /*
- * Rounding to whole ticks smears a step of g ticks over 2 / g of its period, which hides any period
- * below four ticks.  A difference of two readings is off by less than a tick, and the period is not
- * known exactly.
+ * Parameters for a step that is no integer: its minimum in ticks, the largest deviation of an
+ * advance from a multiple of it in ticks, and the share of the advances that must agree.  Rounding
+ * to whole ticks blurs a step of g ticks by 2 / g of it, which hides a step below four ticks.  The
+ * deviation is less than a tick by rounding; the rest is for the error of the step.
  */
 #define MIN_PERIOD		4.0
 #define ROUNDING		1.25
 #define REAL_AGREEMENT	0.95
 
 /*
- * Parameters of the search for a period that is no integer: the ratio of successive candidates, the
- * longest difference in periods, the smallest number of such differences, and the smallest mean
+ * Parameters of the search for such a step, called the period: the ratio of successive candidates,
+ * the longest difference in periods, the smallest number of such differences, and the smallest mean
  * resultant length of their phases.
  */
 #define CANDIDATE_RATIO	1.03
@@ -54,7 +55,7 @@ gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Returns whether nearly all values are multiples of the divisor.  Mostly a few values decide. */
+/* Returns whether nearly all values are multiples of the divisor.  Usually the first few decide. */
 static bool
 divides_nearly_all(const uint64_t *value, int n, uint64_t divisor)
 {
@@ -90,7 +91,7 @@ robust_gcd(const uint64_t *value, int n)
 	return best;
 }
 
-/* Writes at most one difference between width / 2 and width per value; returns their number. */
+/* Writes at most one difference per value, from width / 2 to width; returns their number. */
 static int
 take_differences(const uint64_t *value, int n, double width, double *difference)
 {
@@ -135,7 +136,7 @@ fit_frequency(const double *length, int n, double *frequency)
 
 /*
  * Returns the period near 1 / frequency of which nearly all values are multiples within rounding;
- * 0: none.  Longer and longer differences refine it, and at last the values themselves.
+ * 0: none.  Longer and longer differences refine the period, and finally the values themselves.
  */
 static double
 confirmed_period(const uint64_t *value, int n, double frequency)
@@ -164,7 +165,7 @@ confirmed_period(const uint64_t *value, int n, double frequency)
 		if (multiple >= 1 && fabs(length[i] - multiple / frequency) <= ROUNDING)
 			multiples[agreeing++] = (uint64_t) multiple;
 	}
-	/* the period may be half of a step or less */
+	/* a step may be several periods */
 	return agreeing < REAL_AGREEMENT * n ? 0 : (double) robust_gcd(multiples, agreeing) / frequency;
 }
 
@@ -196,7 +197,7 @@ granularity(uint64_t *advances, int n)
 	if (n < MIN_ADVANCES)
 		return 0;
 
-	/* leaves out the longest ones, which interrupts have stretched */
+	/* leaves out the longest advances, which interrupts have stretched */
 	n = (int) (n * INT64_C(95) / 100) + 1;
 	nvalues = n < SAMPLE ? n : SAMPLE;
 	for (int i = 0; i < nvalues; i++)

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 /*
- * Returns the step, in ticks, of which nearly all n advances are multiples within the rounding of a
- * reading to whole ticks; 1: no step above one tick; 0: not known, as fewer than 16 advances are
- * positive.  Sorts the advances, which must be below 2^63 and vary.  doc/clocks.md has the method.
+ * Returns the step in ticks.  Nearly all n advances are multiples of it, apart from the rounding of
+ * readings to whole ticks.  Returns 1 if no longer step is found, and 0 if fewer than 16 advances
+ * are positive.  Sorts the advances, which must be below 2^63 and must vary.  doc/clocks.md has the
+ * method.
  */
 extern double granularity(uint64_t *advances, int n);
 

@@ -26,7 +26,7 @@ typedef struct Rate
 typedef struct Excess
 {
 	double		ns;
-	double		tolerance_ns;	/* a larger excess is a step */
+	double		tolerance_ns;	/* an excess larger than this is a step */
 } Excess;
 
 static const Rate nominal_rate = {.rate = 0, .doubt = 0};
@@ -70,7 +70,7 @@ rate_of(const double *rates, const double *doubts, int n, double tolerance, doub
 	return rate;
 }
 
-/* Sets the rate of the neighbours in the direction 1 or -1; returns false if they are too few. */
+/* Sets the rate of later (1) or earlier (-1) neighbours; returns false if they are too few. */
 static bool
 rate_of_side(const Jumps *jumps, int i, int direction, Rate *rate)
 {
@@ -109,7 +109,7 @@ count(Jumps *jumps, const JumpsInterval *interval, double size_ns, double bound_
 		jumps->found(jumps->arg, interval, size_ns, bound_ns);
 	jumps->unexplained_ns = 0;
 
-	/* the step seen in readings lacks the time between them */
+	/* a step seen in readings is too small by the time between them */
 	if (size_ns < 0 && backward_ns > 0)
 	{
 		double		most_ns = backward_ns + fabs(interval->passed_ns);
@@ -137,7 +137,7 @@ count_or_pass(Jumps *jumps, const JumpsInterval *interval, Excess excess)
 	}
 	jumps->unexplained_ns = interval->backward_ns;
 
-	/* too short to show whether the clock stands still */
+	/* a step goes on if the interval is too short to show that it has ended */
 	if (jumps->event_number > 0 && interval->number == jumps->event_number + 1 &&
 		excess.tolerance_ns >= fabs(interval->passed_ns))
 		jumps->event_number = interval->number;
@@ -156,14 +156,13 @@ smaller(Excess a, Excess b)
 }
 
 /*
- * Judges an interval by the smaller excess over the rates of both sides.  If their signs differ,
- * the rate changed, which is no step.
+ * Judges an interval by the smaller excess over the rates of both sides.  If the signs of the two
+ * differ, the rate changed, which is no step.
  *
- * The interval is judged by the nominal rate if the neighbours do not agree, because then they
- * contain steps themselves.  It is also judged by it if the neighbours agree on a rate that
- * steering does not explain, unless both sides and the interval itself have that rate, which then
- * is the rate of this clock.  At the beginning and at the end, where only one side has enough
- * neighbours, it is judged by both.
+ * The nominal rate replaces that of a side whose neighbours do not agree, because these contain
+ * steps themselves.  In two cases, the excess over the nominal rate must be a step as well.  One is
+ * the beginning and the end, where only one side has enough neighbours.  The other is a rate that
+ * steering does not explain, unless both sides and the interval have it: then it is the clock's.
  */
 static void
 judge(Jumps *jumps, int i)

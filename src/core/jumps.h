@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of neighbours on each side of an interval; odd because of their median. */
+/* Number of neighbours on each side of an interval; odd, so that the median is one of them. */
 #define JUMPS_SIDE		7
 
 typedef struct JumpsInterval
 {
-	int64_t		number;			/* of the later observation, from 1 */
+	int64_t		number;			/* observation at its end, counted from 1 */
 	double		passed_ns;		/* advance of the reference */
 	double		lead_ns;		/* advance of the clock minus passed_ns */
 	double		doubt_ns;		/* bound of the error of lead_ns */
@@ -30,7 +30,7 @@ typedef struct JumpsCount
 typedef struct Jumps
 {
 	/* input */
-	bool		nominal;		/* assume the reference's rate */
+	bool		nominal;		/* the clock has the reference's rate */
 
 	/* called for each interval with a step; may be NULL */
 	void		(*found) (void *arg, const JumpsInterval *interval,
@@ -39,38 +39,40 @@ typedef struct Jumps
 
 	/* output; successive steps in the same direction count as one */
 	JumpsCount	warps;			/* forward steps */
-	JumpsCount	lags;			/* backward steps of readings excluded */
-	double		backward_max_ns;	/* largest one that readings showed */
+	JumpsCount	lags;			/* backward steps not seen in readings */
+	double		backward_max_ns;	/* largest backward step in readings */
 
 	/* internal: the latest intervals, oldest first */
 	JumpsInterval recent[2 * JUMPS_SIDE + 1];
 	int			n;
-	int			judged;			/* number of these that have been judged */
-	double		unexplained_ns; /* backward steps of the previous interval */
+	int			judged;			/* number of judged intervals of "recent" */
+	double		unexplained_ns; /* previous interval's uncounted backward_ns */
 	int64_t		event_number;	/* interval of the latest step; 0: none */
-	double		event_ns;		/* its size; below 0: backward */
+	double		event_ns;		/* size of that step; below 0: backward */
 } Jumps;
 
-/* Adds the next interval.  All members but the input must be 0 at first. */
+/* Adds the next interval.  Before the first one, all members but the input must be 0. */
 extern void jumps_add(Jumps *jumps, const JumpsInterval *interval);
 
+/* Judges the remaining intervals after the last one was added. */
 extern void jumps_end(Jumps *jumps);
 
 /* An observation that a rate is fitted to. */
 typedef struct JumpsPair
 {
-	double		time_ns;		/* on the reference */
+	double		time_ns;		/* time on the reference */
 	double		lead_ns;		/* lead of the clock without steps */
 	double		bound_ns;		/* bound of the lead's own error */
-	double		doubt_ns;		/* bound of the error of the steps */
-	int64_t		number;			/* set by the caller */
-	double		step_ns;		/* set by the caller */
+	double		doubt_ns;		/* error bound of the subtracted steps */
+	int64_t		number;			/* used by the caller only */
+	double		step_ns;		/* used by the caller only */
 } JumpsPair;
 
 /*
  * Finds long stretches in which the clock ran at another rate, for example because it was frozen.
- * Their intervals differ from most others, but not from their neighbours.  Counts them as steps and
- * subtracts them.  Must be called after jumps_end().  "work" needs 3 * n elements.
+ * Intervals of a stretch differ from most others, but not from their neighbours.  Counts stretches
+ * as steps and subtracts them from the leads.  Must be called after jumps_end().  "work" needs
+ * 3 * n elements.
  */
 extern void jumps_subtract_stretches(Jumps *jumps, JumpsPair *pairs, int n,
 									 double *work);

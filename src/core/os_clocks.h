@@ -23,14 +23,14 @@ typedef struct ClockSource
 
 	/* reads a clock of the system in nanoseconds, whatever its unit is */
 	const ClockReader *reader;
-	double		unit_ns;		/* 0: by id, or set by os_clock_works() */
+	double		unit_ns;		/* 0: see os_clock_resolution_ns() */
 	clockid_t	id;				/* for clock_gettime(); else NO_CLOCK */
 } ClockSource;
 
-/* Stands for clocks that the platform's headers lack.  They are compiled but never read. */
+/* Identifier of clocks that the platform's headers lack.  They are compiled but never read. */
 #define NO_CLOCK ((clockid_t) -1)
 
-/* The clocks of COMMON_CLOCKS on every platform, then those of this platform. */
+/* The clocks that every platform lists (COMMON_CLOCKS), then those of this platform. */
 extern const ClockSource os_clocks[];
 extern const int n_os_clocks;
 

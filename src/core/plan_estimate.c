@@ -20,14 +20,14 @@ overhead(const PlanEstimate *plan, const NodeEstimate *node, const NodeRecord *r
 		(node->read_to_end ? plan->cost.unseen_ns : plan->cost.counted_ns);
 }
 
-/* Returns the cost within the interval of each timed call of a node. */
+/* Returns the part of a timed call's cost that is within its measured time. */
 static double
 inside_ns_of(const PlanEstimate *plan, const NodeEstimate *node)
 {
 	return node->kind == NODE_WHOLE ? plan->cost.whole_ns : plan->cost.inside_ns;
 }
 
-/* Returns half of the 95 % interval of the time of calls because of that cost. */
+/* Returns the margin of the time of that many calls because of the cost by inside_ns_of(). */
 static double
 inside_margin_ns(const PlanEstimate *plan, const NodeEstimate *node, int64_t calls)
 {
@@ -40,7 +40,7 @@ ratio(double part, double whole)
 	return whole > 0 ? fmin(fmax(part / whole, 0), 1) : 0;
 }
 
-/* Returns the part of a subplan's total time that belongs to one of its callers, in one process. */
+/* Returns the fraction of a subplan's time in one process that belongs to one of its callers. */
 static double
 part_of(const NodeRecord *whole, const NodeRecord *part)
 {
@@ -53,7 +53,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 		return 0;
 	if (whole->total_ns <= 0)
 		return (double) part->calls / (double) whole->calls;
-	/* first calls separately, because that of a Sort takes all the time */
+	/* first calls separately: that of a Sort takes nearly all of its time */
 	if (whole->loops > 0)
 		ns += part->loops / whole->loops * whole->first_ns;
 	if (later > 0)
@@ -61,7 +61,7 @@ part_of(const NodeRecord *whole, const NodeRecord *part)
 	return ns / whole->total_ns;
 }
 
-/* Completes the record of a NODE_PART, whose calls and share are known. */
+/* Completes the record of a NODE_PART by its share of the record of the whole subplan. */
 static void
 complete_part(const NodeRecord *whole, NodeRecord *part)
 {
@@ -74,7 +74,7 @@ complete_part(const NodeRecord *whole, NodeRecord *part)
 	part->timed = part->timed < part->calls ? part->timed : part->calls;
 }
 
-/* Adds one process's times to a node's, without the cost within the calls' own intervals. */
+/* Adds one process's record to a node's sums, without the cost of timing inside the calls. */
 static void
 add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 {
@@ -98,7 +98,7 @@ add_record(PlanEstimate *plan, NodeEstimate *node, const NodeRecord *record)
 	node->own_variance += record->variance;
 }
 
-/* Returns the record of a worker, or of the leader if -1; NULL if the node has none. */
+/* Returns the record of a worker (-1: of the leader); NULL if the node has none. */
 static NodeRecord *
 record_of(NodeEstimate *node, int worker)
 {
@@ -143,8 +143,8 @@ add_records(PlanEstimate *plan)
 }
 
 /*
- * Subtracts from each node the cost of timing the calls below it.  A worker's calls are in no
- * interval of Gather's.
+ * Subtracts from each node the cost of timing the calls below it.  A Gather's own time does not
+ * contain the calls of its workers, so only the leader's cost is subtracted from it.
  */
 static void
 take_off_costs(PlanEstimate *plan, int n)
@@ -160,7 +160,7 @@ take_off_costs(PlanEstimate *plan, int n)
 
 		if (whole != NULL)
 		{
-			/* the shared node is later: the cost below it has been subtracted */
+			/* the shared node was handled before: its total_ns lacks below_ns */
 			node->below_ns = whole->below_ns *
 				ratio(node->total_ns, whole->total_ns + whole->below_ns);
 			node->leader_below_ns = whole->leader_below_ns *
@@ -181,8 +181,8 @@ take_off_costs(PlanEstimate *plan, int n)
 }
 
 /*
- * Makes lists of children, and an order of the nodes in which parents come first, and the parts of
- * a shared node before it.  Returns the number of nodes.
+ * Links the children of each node.  Orders the nodes: parents precede their children, and the parts
+ * of a shared node precede it.  Returns the number of ordered nodes.
  */
 static int
 link_nodes(PlanEstimate *plan)
@@ -221,7 +221,7 @@ link_nodes(PlanEstimate *plan)
 	return n;
 }
 
-/* Returns the mean of two estimates of one time, weighted by the inverse of their variances. */
+/* Replaces an estimate by its mean with another one, weighted by their inverse variances. */
 static void
 combine(double *ns, double *variance, double other_ns, double other_variance)
 {
@@ -246,17 +246,17 @@ within_parent(const PlanEstimate *plan, const NodeEstimate *node)
 }
 
 /*
- * Changes the totals so that no node's total is negative or less than the sum of its children's,
- * and so that the root's total and the time outside of it add up to the measured time.  The sum of
- * squared changes divided by variances is minimal.
+ * Changes the totals to meet two conditions.  A node's total is not negative, and not less than the
+ * sum of its children's.  The root's total and the time outside of it add up to the measured time.
+ * The sum of squared changes divided by variances is minimal.
  *
- * A node is full if its children take all of its time.  If it is known which nodes are full, this
- * is a least-squares problem on a tree: upwards, the estimate of a full node is combined with that
- * of its children together; downwards, differences are divided in proportion to the variances.  A
- * node whose children take more than its own total becomes full.  No node ceases to be full when
- * others become full, because that makes its parent smaller or its children larger.  (In terms of
- * linear complementarity, the matrix is an M-matrix: Chandrasekaran, A Special Case of the
- * Complementary Pivot Problem, Opsearch 7, 1970.) So there are at most as many rounds as nodes.
+ * A node is full if its children take all of its time.  For a given set of full nodes, this is a
+ * least-squares problem on a tree.  Upwards, the estimate of a full node is combined with the sum
+ * of its children's.  Downwards, differences are divided in proportion to the variances.  A node
+ * whose children take more than its own total becomes full, and another round begins.  A full node
+ * remains full, because further full nodes only make its parent smaller or its children larger.
+ * (In terms of linear complementarity, the matrix is an M-matrix: Chandrasekaran, A Special Case of
+ * the Complementary Pivot Problem, Opsearch 7, 1970.) So there are at most as many rounds as nodes.
  */
 static void
 reconcile(PlanEstimate *plan, int n)
@@ -329,8 +329,8 @@ reconcile(PlanEstimate *plan, int n)
 	} while (changed);
 
 	/*
-	 * The root's total was measured: its uncertainty is that of the time
-	 * outside and of the cost of timing.
+	 * The root's total is the measured time minus the time outside and the
+	 * cost of timing, so only these two make it uncertain.
 	 */
 	if (!isnan(plan->outside_ns))
 	{
@@ -339,7 +339,7 @@ reconcile(PlanEstimate *plan, int n)
 		nodes[0].total_cost_margin_ns = COST_UNCERTAINTY * plan->overhead_ns;
 	}
 
-	/* rounding errors */
+	/* totals below 0 are rounding errors; outside_ns is the rest of the run */
 	plan->outside_ns = plan->whole_ns;
 	for (int i = 0; i < n; i++)
 	{
@@ -353,8 +353,8 @@ reconcile(PlanEstimate *plan, int n)
 }
 
 /*
- * Returns half of a 95 % confidence interval of a node's time, from the variance by
- * sampling and the margin of the cost of timing.
+ * Returns half of a 95 % confidence interval of a node's time, from the sampling variance and the
+ * margin of the cost of timing.
  */
 static double
 margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns)
@@ -371,8 +371,8 @@ margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, doub
  * ds = (dS - s dW) / W
  *
  * W is measured, so an error of S by sampling is an error of R with the opposite sign: ds = dS / W.
- * W is uncertain only by the cost of timing.  That error has the same sign in dS, so assuming
- * independence is conservative.
+ * W is uncertain only by the cost of timing.  This error has the same sign in dS and dW, so the
+ * assumption of independence is conservative.
  */
 static void
 estimate_share(const PlanEstimate *plan, NodeEstimate *node)
@@ -434,8 +434,8 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 }
 
 /*
- * Raises a parent's startup time to that of the child whose first call is part of
- * the parent's first call.  Sampling estimates the two from different loops.
+ * Raises a parent's startup time to that of the child whose first call is part of the parent's
+ * first call.  It may be lower before, because sampling estimates the two from different loops.
  */
 static void
 order_starts(PlanEstimate *plan, int n)
@@ -453,7 +453,7 @@ order_starts(PlanEstimate *plan, int n)
 	}
 }
 
-/* Sets which part of a shared node's time belongs to each NODE_PART. */
+/* Sets the fraction of a shared node's time that belongs to each NODE_PART. */
 static void
 find_parts(PlanEstimate *plan)
 {
@@ -484,7 +484,7 @@ plan_estimate(PlanEstimate *plan)
 		node->inside_margin_ns = inside_margin_ns(plan, node, node->calls);
 		node->total_cost_margin_ns =
 			hypot(node->inside_margin_ns, COST_UNCERTAINTY * node->below_ns);
-		/* calls share the error of a cost: costs are added up */
+		/* all calls have the same error of a cost, so errors add up */
 		node->variance = node->own_variance +
 			node->total_cost_margin_ns / NORMAL_975 * node->total_cost_margin_ns / NORMAL_975;
 		node->total_ns = fmax(node->total_ns, 0);

@@ -1,4 +1,4 @@
-/* Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).  The state is a seed, not 0. */
+/* Random numbers: xorshift64* (Vigna, ACM TOMS 42(4), 2016).  A state is any seed but 0. */
 #ifndef CLOCKTIMING_RANDOM_H
 #define CLOCKTIMING_RANDOM_H
 

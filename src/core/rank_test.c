@@ -4,7 +4,7 @@
 #include "core/rank_test.h"
 #include "core/stats.h"
 
-/* Half of the exact distribution, which is symmetric. */
+/* Number of probabilities in half of the exact distribution, which is symmetric. */
 #define MAX_EXACT		((RANK_EXACT_BELOW - 1) * (RANK_EXACT_BELOW - 1) / 2 + 1)
 
 /* Relative tolerance for probabilities that are equal apart from rounding. */
@@ -18,12 +18,12 @@ a_at(const RankSets *sets, int i)
 
 typedef struct Pass
 {
-	int64_t		count;			/* differences up to the value */
-	double		below;			/* largest of these; -INFINITY: none */
-	double		above;			/* smallest of the others */
+	int64_t		count;			/* number of differences up to the value */
+	double		below;			/* largest of these differences; or -INFINITY */
+	double		above;			/* smallest larger difference; or INFINITY */
 } Pass;
 
-/* Counts the differences up to the value: the number of suitable b[j] increases with a[i]. */
+/* Counts the differences up to the value in one pass: j does not decrease while a[i] grows. */
 static Pass
 pass_over(const RankSets *sets, double value)
 {
@@ -67,7 +67,7 @@ double_of(int64_t order)
 	return x;
 }
 
-/* Returns the middle of the doubles between two; at most 64 calls reach a single one. */
+/* Returns the middle one of all doubles from low to high; at most 64 calls leave a single one. */
 static double
 halve(double low, double high)
 {
@@ -77,8 +77,8 @@ halve(double low, double high)
 }
 
 /*
- * Bisection between two differences, with a pass for each step, which ends on existing differences.
- * At most 64 steps halve the doubles between the smallest and the largest one to a single one.
+ * Bisection: each step makes a pass, and moves "low" or "high" to an existing difference.  At most
+ * 64 steps halve the range of doubles from the smallest to the largest difference to a single one.
  */
 double
 rank_difference(const RankSets *sets, int64_t k)
@@ -114,12 +114,12 @@ rank_shift(const RankSets *sets)
 	return pass.count > k ? middle : middle + (pass.above - middle) / 2;
 }
 
-/* Sum of t^3 - t over groups of t equal values, within one set and in both. */
+/* Sums of t^3 - t over groups of t equal values, within each set and in both sets together. */
 typedef struct Ties
 {
 	double		within;
 	double		all;
-	double		statistic;		/* pairs with b above a; equal ones count half */
+	double		statistic;		/* pairs with b above a; ties count half */
 } Ties;
 
 static double

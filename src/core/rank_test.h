@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Results are exact if each set has fewer values and all values are distinct. */
+/* Number of values per set below which results are exact, if all values are distinct. */
 #define RANK_EXACT_BELOW	50
 
-/* Callback after at most some milliseconds of work; may leave by longjmp(); may be NULL. */
+/* Callback after every few milliseconds of work; may leave by longjmp(); may be NULL. */
 typedef void (*RankPause) (void);
 
 typedef struct RankSets
@@ -37,9 +37,9 @@ extern double rank_shift(const RankSets *sets);
  * (Mann and Whitney, Ann. Math. Stat. 18, 1947); NAN if all values are equal.  The confidence
  * interval of the shift reaches from the k-th smallest to the k-th largest difference; k is 0 if
  * the values are too few.  For few values without ties, both are exact, and the interval excludes
- * 0 exactly if p is below "outside".  Otherwise they are normal approximations with a continuity
- * correction and corrections for ties, for k only within a set, because nearly any shift has no
- * ties between sets.
+ * 0 exactly if p is below "outside".  Otherwise they are normal approximations, corrected for
+ * continuity and for ties.  The correction of k counts only ties within a set, because nearly any
+ * shift has no ties between sets.
  */
 typedef struct RankTest
 {

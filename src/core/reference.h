@@ -1,5 +1,5 @@
 /*
- * The reference clock, which bounds every run and against which clocks are judged: on Linux
+ * The reference clock, which bounds every run and against which clocks are judged.  On Linux, it is
  * CLOCK_MONOTONIC_RAW, read by a real system call, so that neither the vDSO nor a preloaded library
  * can falsify it.
  */
@@ -15,21 +15,21 @@ extern const char *const reference_name;
 typedef struct ReferencePair
 {
 	uint64_t	reading;		/* ticks of the clock */
-	uint64_t	reference_ns;	/* middle of the bracket around it */
+	uint64_t	reference_ns;	/* middle of the bracket around the reading */
 	uint64_t	width_ns;		/* width of the bracket */
 } ReferencePair;
 
 /* Returns nanoseconds since an arbitrary start.  Never goes backwards. */
 extern uint64_t reference_ns(void);
 
-/* Returns another clock in nanoseconds, which is read in the same way. */
+/* Returns the time of another clock in nanoseconds, read in the same way. */
 extern uint64_t kernel_clock_ns(clockid_t id);
 
 /*
  * Reads the reference, the clock and the reference again, until this bracket is no wider than
- * good_width_ns or "tries" brackets have been tried.  Returns the narrowest one, apart from
- * brackets whose reading is below the previous one: the return from there would look like a forward
- * step.
+ * good_width_ns or "tries" brackets have been tried.  Returns the narrowest bracket.  Skips brackets
+ * whose reading is below the previous one, because the clock's later return would look like a
+ * forward step.
  *
  * "reference" is reference_ns() or another clock in nanoseconds.  The callback "seen" gets every
  * reading in order; it may be NULL.

@@ -15,24 +15,27 @@
 #include "core/system_clock.h"
 #include "core/tsc.h"
 
-/* Number of pairs of readings in a block, and durations in ns at which it is doubled or halved. */
+/*
+ * Limits of the number of pairs of readings in a block.  The number is doubled after a short block
+ * and halved after a long one, by the block's duration in ns.
+ */
 #define MIN_PAIRS		16
 #define MAX_PAIRS		16384
 #define SHORT_BLOCK_NS	100000.0
 #define LONG_BLOCK_NS	400000.0
 
-/* A longer duration may be a jump, also if it is few ticks of a slow counter. */
+/* Shortest duration in ns that may be a jump.  A slow counter may need only a few ticks for it. */
 #define USUAL_NS		4096.0
 
-/* Maximum numbers of brackets for a pair of readings */
+/* Maximum numbers of brackets for a ReferencePair. */
 #define BRACKETS		9		/* at both ends of a run */
-#define BRACKETS_WITHIN	25		/* for a finding: until one is good */
+#define BRACKETS_WITHIN	25		/* between blocks, until one is narrow */
 
 /*
- * Learning of the clock's rate, which may differ from the reference's because NTP steers one of
- * them or because it is wrong.  The rate is an average over about RATE_MEMORY_NS.  It is assumed to
- * be within UNKNOWN_RATE at first, and within RATE_TOLERANCE of the learnt rate after some
- * RATE_PRIOR_NS.
+ * Parameters for learning the clock's rate relative to the reference.  The rates may differ because
+ * NTP steers one of them, or because the stated frequency is wrong.  The learnt rate is an average
+ * over about RATE_MEMORY_NS.  The rate is assumed to be within UNKNOWN_RATE at first, and within
+ * RATE_TOLERANCE of the learnt rate after some RATE_PRIOR_NS.
  */
 #define RATE_MEMORY_NS	20e6
 #define RATE_PRIOR_NS	1e6
@@ -43,6 +46,7 @@
 #define GRANULARITY_READINGS 1024
 #define GRANULARITY_NS	5000000
 
+/* Number of readings of the stopwatch that determine its own duration. */
 #define STOPWATCH_READINGS 64
 
 DEFINE_CLOCK_READER(reader_system, system_clock_read());
@@ -117,7 +121,7 @@ judge_reading(void *arg, uint64_t reading)
 	run->has_last = true;
 }
 
-/* Returns the granularity, from readings at random intervals of several steps of a fast clock. */
+/* Returns the granularity.  Random delays between readings exceed the steps of a fast clock. */
 static double
 measure_granularity(SamplerRun *run)
 {
@@ -132,7 +136,7 @@ measure_granularity(SamplerRun *run)
 	{
 		uint64_t	reading;
 
-		/* one cycle per iteration, so that the delay has no period */
+		/* one cycle per iteration, so that delays of all lengths occur */
 		for (int i = 256 + (int) (random_next(&random) >> 55); i > 0; i--)
 			__asm__ volatile ("");
 
@@ -162,7 +166,7 @@ visit_cpu(SamplerRun *run)
 	run->last_cpu = cpu;
 }
 
-/* Returns the smallest set of jumps, as bits, whose sum is about excess_ns; 0: none. */
+/* Returns the smallest set of jumps, as bits, whose sum is about excess_ns; 0 if there is none. */
 static unsigned int
 jumps_that_explain(const SamplerRun *run, double excess_ns)
 {
@@ -211,7 +215,7 @@ classify_jumps(SamplerRun *run, double excess_ns, double stretch_ns)
 	}
 }
 
-/* Returns the lead over the reference in ns without that of the learnt rate, which is steering. */
+/* Returns the clock's lead over the reference in ns, without the lead by the learnt rate. */
 static double
 excess(const SamplerRun *run, const ReferencePair *from, const ReferencePair *to)
 {
@@ -258,7 +262,7 @@ accurate_pair(SamplerRun *run)
 	return read_pair(run, BRACKETS_WITHIN, good_width_ns(run));
 }
 
-/* Returns a pair at the cost of one reading of each clock, the first one of which is "last". */
+/* Returns a pair from "last" and one further reading of each clock. */
 static ReferencePair
 quick_pair(SamplerRun *run, uint64_t last)
 {
@@ -283,7 +287,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	double		excess_ns = excess(run, anchor, &now);
 	double		tolerance_ns;
 
-	/* accurate pairs replace an interrupted one, and confirm a finding */
+	/* an accurate pair replaces a wide one; a second one confirms a finding */
 	if (now.width_ns > good_width_ns(run) ||
 		fabs(excess_ns) > tolerance(run, anchor, &now))
 	{
@@ -309,7 +313,7 @@ compare_with_reference(SamplerRun *run, ReferencePair now)
 	run->anchor = now;
 }
 
-/* Adds the mean of a block.  Successive durations are strongly correlated; means hardly are. */
+/* Adds a block's mean.  Successive durations are strongly correlated, but means hardly are. */
 static void
 count_block(SamplerRun *run, uint64_t first, uint64_t last, double durations)
 {
@@ -363,7 +367,7 @@ sampler_begin(SamplerRun *run)
 	run->start = read_pair(run, BRACKETS, 0);
 	run->anchor = run->start;
 	run->usual_width_ns = (double) run->start.width_ns;
-	/* keeps backward steps, which may have happened after the best bracket */
+	/* keeps backward_ticks: a step may have happened after the best bracket */
 	run->tally->window.njumps = 0;
 	run->started = true;
 }
@@ -415,8 +419,8 @@ sampler_until(SamplerRun *run, double until_s)
 }
 
 /*
- * Compares the clocks after a pause.  A backward step during the pause is larger than readings
- * show, by the length of the pause.  Without a correction, the rest would count as a lag.
+ * Compares the clocks after a pause.  A backward step during the pause exceeds the difference of
+ * the readings by the length of the pause.  Without a correction, this excess would count as a lag.
  */
 static void
 compare_after_pause(SamplerRun *run, ReferencePair now, bool stepped_back)
@@ -463,7 +467,7 @@ stopwatch_ns(const SamplerRun *run, uint64_t ticks)
 	return (int64_t) ticks > 0 ? (double) ticks * 1e9 / run->stopwatch_hz : 0;
 }
 
-/* Stores all readings before counting them, because the counters are not in the caches. */
+/* Counts the readings only after the last one, because a pause displaces counters from caches. */
 void
 sampler_instant(SamplerRun *run, SamplerInstant *instant)
 {
@@ -512,7 +516,7 @@ sampler_end(SamplerRun *run)
 	run->readings = (int64_t) (tally_moments(run->tally).count +
 							   run->tally->backward_steps);
 
-	/* 1.96, as a run with a margin has hundreds of blocks */
+	/* 1.96 instead of Student's t, because there are many blocks */
 	run->mean_margin_ns = run->blocks.n < 30 ? NAN :
 		1.96 * sqrt(run->blocks.squares / run->blocks.weight / (run->blocks.n - 1));
 }

@@ -40,18 +40,21 @@ typedef struct SamplerRun
 	/* input */
 	const ClockReader *reader;
 	double		frequency_hz;	/* ticks per second */
-	double		resolution_ns;	/* as reported; 0: not known */
+	double		resolution_ns;	/* as the clock source states; 0: not known */
 	double		duration_s;
-	bool		cpu_time;		/* a CPU time clock: no lags */
-	double		slack_ns;		/* coarse clock: largest update delay */
+	bool		cpu_time;		/* CPU time clock, whose lags are ignored */
+	double		slack_ns;		/* largest delay of a coarse clock's update */
 	double		least_warp_ns;	/* smaller warps are ignored */
-	uint64_t	(*reference) (void);	/* NULL: reference_ns() */
+	uint64_t	(*reference) (void);	/* reference_ns() if NULL */
 
 	/* called every 0.1 ms or so; may leave by longjmp(); may be NULL */
 	void		(*between_blocks) (void *arg, double elapsed_s);
 	void	   *arg;
 
-	/* clock that times the first reading of an instant; NULL: no instants */
+	/*
+	 * clock that times the first reading of a SamplerInstant; NULL: the run
+	 * has no instants
+	 */
 	uint64_t	(*stopwatch) (void);
 	double		stopwatch_hz;
 
@@ -59,22 +62,22 @@ typedef struct SamplerRun
 	Tally	   *tally;
 	int64_t		readings;		/* durations plus backward steps */
 	double		elapsed_s;		/* from first to last reading */
-	double		advance_ns;		/* advance of the clock in that time */
+	double		advance_ns;		/* advance of the clock in elapsed_s */
 	double		reference_bound_ns; /* error bound of advance_ns - elapsed_s */
 	double		mean_margin_ns; /* margin of the mean duration; NAN: not known */
-	double		granularity_ticks;	/* 0: not seen */
+	double		granularity_ticks;	/* 0: not known */
 	Events		warps;			/* forward steps */
 	Events		lags;			/* clock stood still, or was slow */
-	Events		gaps;			/* both clocks advanced: off the CPU */
+	Events		gaps;			/* both clocks advanced: process off CPU */
 	int64_t		migrations;		/* changes of CPU between blocks */
 	uint8_t		cpus[SAMPLER_MAX_CPUS / 8]; /* bit set of visited CPUs */
 
 	/* internal */
 	uint64_t	last;			/* latest reading */
-	bool		has_last;
-	bool		started;
+	bool		has_last;		/* whether "last" is set */
+	bool		started;		/* false: long durations are no gaps */
 	double		usual_width_ns; /* width of an undisturbed bracket */
-	double		recent_rate;	/* learnt relative difference of the rates */
+	double		recent_rate;	/* learnt rate relative to the reference's */
 	double		learnt_ns;		/* elapsed time that recent_rate averages */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first pair of the run */
@@ -108,8 +111,8 @@ extern void sampler_end(SamplerRun *run);
 extern double sampler_elapsed(const SamplerRun *run);
 
 /*
- * Continues sampling after other work.  The time of that work is neither a duration nor a gap, but
- * steps of the clock during it are counted.
+ * Continues sampling after other work.  The time of that work is neither a duration nor a gap.
+ * Steps of the clock during that work are counted.
  */
 extern void sampler_resume(SamplerRun *run);
 

@@ -16,7 +16,7 @@ typedef struct ClockReader
 	uint64_t	(*repeat) (int n);
 } ClockReader;
 
-/* Counts a duration.  0 and negative ones wrap around to large numbers: one comparison suffices. */
+/* Counts a duration.  For 0 and backward steps, ticks_ - 1 is large: one comparison suffices. */
 #define CLOCK_STEP(tally, usual, table, a, b) \
 	do { \
 		uint64_t	ticks_ = (b) - (a); \
@@ -29,12 +29,12 @@ typedef struct ClockReader
 
 /*
  * DEFINE_CLOCK_READER(name, READ) defines "const ClockReader name".  READ is an expression that
- * reads the clock once and returns uint64_t ticks.  A reader for one file only can be defined by
- * the two parts.
+ * reads the clock once and returns uint64_t ticks.  For a static reader, use
+ * CLOCK_READER_FUNCTIONS() and CLOCK_READER().
  *
  * Software pipelining: the next reading is issued before the previous duration is counted, so that
- * counting takes place during the reading.  Two tables keep successive increments, which mostly hit
- * the same counter, from waiting for each other.
+ * counting takes place during the reading.  Successive increments mostly hit the same counter.  Two
+ * tables keep them from waiting for each other.
  */
 #define CLOCK_READER_FUNCTIONS(name, READ) \
 static uint64_t \

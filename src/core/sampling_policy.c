@@ -10,13 +10,13 @@
 #define REMEMBERED		512.0
 
 /*
- * Deviation, in multiples of the mean, of an imagined further call that is part of the variance
- * from the start, because calls that are unlike the others may not have been seen yet.
+ * Deviation of an imagined further call, in multiples of the mean.  The variance includes this
+ * call, because calls that are unlike the others may not have been seen yet.
  */
 #define TAIL			8.0
 
 /*
- * Share of the budget that is spent on all calls equally, because rare calls have not been seen yet
+ * Share of the budget that is spent on all calls equally, because rare calls may not have been seen
  * (a defensive mixture: Hesterberg, Technometrics 37, 1995).
  */
 #define DEFENSIVE		0.25
@@ -24,23 +24,17 @@
 /* Share of the query's elapsed time over which recent sums are averaged. */
 #define RECENT			0.25
 
-/*
- * Smallest factor by which a gap is changed; largest factor by which it becomes longer unless too
- * much was spent; largest factor by which k increases.
- */
-#define GAP_STEP		1.5
-#define RAMP			4.0
-#define K_STEP			4.0
+#define GAP_STEP		1.5		/* smallest factor by which a gap changes */
+#define RAMP			4.0		/* largest factor of a gap with budget left */
+#define K_STEP			4.0		/* largest factor by which k grows */
 
-/* The unspent budget is spent over this multiple of the elapsed time. */
+/* Time in which the unspent budget is to be spent, in multiples of the elapsed time. */
 #define SPEND_OVER		2.0
 
 /* A new class may use one part in this many of the unspent budget. */
 #define NEW_CLASS_PART		16
 
-/*
- * Share of the budget that timing can always spend, whatever was spent before and counting costs.
- */
+/* Share of the budget that timing can always spend, even if the budget is exhausted. */
 #define LEAST_SHARE		0.2
 
 static double
@@ -62,7 +56,7 @@ share(const SamplingPolicy *policy)
 	return fmax(policy->share - policy->counting / elapsed(policy), LEAST_SHARE * policy->share);
 }
 
-/* Budget that is not yet spent: ticks that timing may still add by now. */
+/* Returns the unspent budget: the number of ticks that timing may still add at this time. */
 static double
 remaining_ticks(const SamplingPolicy *policy)
 {
@@ -70,7 +64,7 @@ remaining_ticks(const SamplingPolicy *policy)
 		(POLICY_ALLOWANCE - (double) policy->timed) * policy->cost;
 }
 
-/* Returns the number of timed calls per tick by which the unspent budget is spent in that time. */
+/* Returns the number of timed calls per tick that the budget allows. */
 static double
 affordable(const SamplingPolicy *policy)
 {
@@ -103,9 +97,9 @@ policy_class_init(const SamplingPolicy *policy, SamplingClass *class, double cou
 }
 
 /*
- * Adds to the moments of a class, and returns the mean (Chan, Golub and LeVeque, The American
- * Statistician 37, 1983).  Long times are truncated, because another process may have had the
- * processor.
+ * Adds times to the moments of a class (Chan, Golub and LeVeque, The American Statistician 37,
+ * 1983), and returns their mean.  Truncates long times in the moments, because they may include the
+ * time of another process.
  */
 static double
 remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks, int n)
@@ -134,8 +128,8 @@ remember(const SamplingPolicy *policy, SamplingClass *class, const double *ticks
 }
 
 /*
- * Returns the standard deviation of a class's calls.  It includes an imagined unusual call, which
- * counts most if few calls were seen.
+ * Returns the standard deviation of a class's calls.  It includes an imagined unusual call (TAIL),
+ * whose weight is largest if few calls were seen.
  */
 static double
 deviation_of(const SamplingPolicy *policy, const SamplingClass *class)
@@ -174,15 +168,15 @@ policy_see_batch(SamplingPolicy *policy, SamplingClass *class, const double *tic
 		policy->k = 1 / deviation;
 	k = policy->k;
 
-	/* reserves the budget of classes that have not been seen yet */
+	/* reserves budget for classes that have not been seen yet */
 	rate = affordable(policy) * fmin(policy->elapsed, policy->seen);
 
-	/* a few calls are not sufficient to time a class more rarely */
+	/* lowers the minimum only after a full batch */
 	least = policy->least;
 	if (class->n >= POLICY_BATCH)
 		least = fmax(fmin(least, DEFENSIVE * rate / fmax(policy->calls, 1)), class->least);
 
-	/* if all calls are timed, or the minimum, another k has no effect */
+	/* limits k where it has no effect: all calls are timed, or the minimum */
 	policy->demand = policy->demand * keep + passed * clamp(k * deviation, least, 1) / k;
 	policy->k = clamp(rate / policy->demand, fmin(k, least / deviation / K_STEP),
 					  k * deviation >= 1 ? k : k * K_STEP);

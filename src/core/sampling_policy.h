@@ -1,8 +1,8 @@
 /*
- * Which share of a plan node's calls is timed.  Timing is spent where it lowers the variance of the
- * nodes' times most: calls of a class (those that begin a node's loops, or its others) are timed
- * with a probability proportional to the standard deviation of their times (Neyman's allocation:
- * Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
+ * Decides which share of a plan node's calls is timed.  A node's calls have two classes: those that
+ * begin a loop, and the others.  The probability of timing a call is proportional to the standard
+ * deviation of its class's times, which minimizes the variance of the nodes' times (Neyman's
+ * allocation: Cochran, Sampling Techniques, 1977, 5.5).  Times are in ticks of any clock.
  */
 #ifndef CLOCKTIMING_SAMPLING_POLICY_H
 #define CLOCKTIMING_SAMPLING_POLICY_H
@@ -10,21 +10,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of additional timed calls of a query, and of calls of a new class that are all timed. */
+/* Number of timed calls that a query may have in addition to its share. */
 #define POLICY_ALLOWANCE	512
-#define POLICY_FEW		4
 
-/* Largest number of timed calls of a class between two decisions of the policy. */
+/* Smallest and largest number of timed calls of a class between two decisions of the policy. */
+#define POLICY_FEW		4
 #define POLICY_BATCH	32
 
 /* Policy of a query. */
 typedef struct SamplingPolicy
 {
-	double		share;
+	double		share;			/* budget as a share of the elapsed time */
 	double		cost;			/* ticks that timing a call adds */
-	double		least;			/* least probability within the budget */
+	double		least;			/* minimum probability within the budget */
 	double		long_ticks;		/* longer times of calls are truncated */
-	uint64_t	start;
+	uint64_t	start;			/* time at which the query started */
 	uint64_t	now;			/* time of the latest batch */
 	int64_t		timed;			/* input: number of timed calls */
 	double		counting;		/* ticks that counting calls has added */
@@ -33,21 +33,21 @@ typedef struct SamplingPolicy
 	/* recent sums, with weights that decrease with age */
 	double		elapsed;		/* elapsed ticks */
 	double		seen;			/* ticks in the calls of known classes */
-	double		calls;			/* number of their calls, timed or not */
-	double		demand;			/* number of their timed calls if k were 1 */
+	double		calls;			/* number of these calls, timed or not */
+	double		demand;			/* number of calls to time if k were 1 */
 } SamplingPolicy;
 
 /* A class of calls. */
 typedef struct SamplingClass
 {
 	int			gap;			/* mean gap: one call in this many is timed */
-	int			batch;			/* timed calls until policy_see_batch() */
+	int			batch;			/* timed calls before policy_see_batch() */
 	double		counting;		/* ticks that counting a call adds */
-	double		least;			/* least probability, whatever the cost */
+	double		least;			/* minimum probability, whatever the cost */
 	int64_t		calls;			/* number of calls at the latest batch */
 	double		n;				/* number of timed calls in the history */
-	double		mean;			/* mean of their times */
-	double		square;			/* sum of squared deviations from it */
+	double		mean;			/* mean time of these calls */
+	double		square;			/* sum of squared deviations from mean */
 } SamplingClass;
 
 /*
@@ -58,16 +58,16 @@ extern void policy_init(SamplingPolicy *policy, double share, double cost_ticks,
 
 /*
  * Initializes a class; all its calls are timed until the end of the first batch.  Counting a call
- * adds counting_ticks.  "vary": few calls may take most of the time, so one in "sampling" is timed
- * whatever that costs.
+ * adds counting_ticks.  "vary" means that few calls may take most of the time.  Then one call in
+ * "sampling" is timed, whatever the cost.
  */
 extern void policy_class_init(const SamplingPolicy *policy, SamplingClass *class,
 							  double counting_ticks, bool vary);
 
 /*
- * Adds a class's latest n times of calls, without their known part and without what the counts
- * below explain; "calls" is the number of the class's calls so far.  Returns the new gap, which
- * differs from the previous one only if it differs much.
+ * Adds the times of a class's latest n timed calls.  The known part and the part that the counts
+ * below explain must have been subtracted.  "calls" is the number of the class's calls so far.
+ * Returns the new gap.  Small changes of the gap are suppressed.
  */
 extern int	policy_see_batch(SamplingPolicy *policy, SamplingClass *class,
 							 const double *ticks, int n, int64_t calls, uint64_t now);

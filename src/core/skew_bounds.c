@@ -8,10 +8,9 @@
 #define MAX_OF(a, b)	((a) > (b) ? (a) : (b))
 
 /*
- * Returns a reading that begins after the other side's reading was seen, and is published after it
- * was taken.  RDTSC does not wait for earlier instructions, so that without a fence clocks that
- * agree seem to warp.  On x86 the fence before the reading suffices, because stores become visible
- * in program order.
+ * Reads the clock after the other side's reading was seen, and before the result is published.
+ * RDTSC does not wait for earlier instructions, so without a fence, clocks that agree seem to warp.
+ * On x86, the fence before the reading suffices, because stores become visible in program order.
  */
 static inline uint64_t
 fenced_reading(const SkewClock *clock)
@@ -44,8 +43,9 @@ skew_init(SkewSide *side)
 }
 
 /*
- * Judges the previous own reading, now that the next one is known.  The echo is never newer than
- * the reading published with it, so that differences also bound both ways of a round trip.
+ * Judges the previous own reading, now that the next one is known.  An echo is loaded before the
+ * reading published with it, and so is never newer.  So the time since the echoed reading is an
+ * upper bound of a round trip.
  */
 static inline void
 judge(SkewFound *found, uint64_t reading, int64_t *still, int64_t *bounds)
@@ -91,7 +91,7 @@ void
 skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 			  int readings)
 {
-	/* a local copy, which stores to shared memory cannot change */
+	/* a copy that need not be reloaded after stores to shared memory */
 	SkewFound	found = mine->found;
 	int64_t		still = mine->still;
 	int64_t		bounds = mine->bounds;
@@ -103,7 +103,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		uint64_t	reading = fenced_reading(clock);
 		int64_t		difference = (int64_t) (reading - seen);
 
-		/* publish first, so that the reading is seen while it is new */
+		/* publishes before judging, while the reading is new */
 		__atomic_store_n(&mine->reading, reading, __ATOMIC_RELEASE);
 		__atomic_store_n(&mine->echo, seen, __ATOMIC_RELEASE);
 
@@ -117,7 +117,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 		found.seen = seen;
 		found.exchanges++;
 
-		/* the latest reading seen is the strictest bound */
+		/* the latest reading seen gives the strictest bound */
 		if (!found.pending || (int64_t) (seen - found.pending_seen) > 0)
 			found.pending_seen = seen;
 		found.pending = true;
@@ -140,7 +140,7 @@ skew_exchange(SkewSide *mine, const SkewSide *theirs, const SkewClock *clock,
 	__atomic_store_n(&mine->readings, mine->readings + readings, __ATOMIC_RELAXED);
 }
 
-/* Returns the greatest difference of complete batches, else that of the incomplete one. */
+/* Returns the greatest batch_least of complete batches, else that of the incomplete one. */
 static int64_t
 greatest_of_batches(const SkewFound *found)
 {
@@ -176,7 +176,7 @@ skew_result(const SkewSide *first, const SkewSide *second)
 			from_below = -greatest_of_batches(a);
 			from_above = greatest_of_batches(b);
 		}
-		/* the bounds cross if the sides saw the offset at different times */
+		/* the order differs if the sides saw the offset at different times */
 		result.offset_min = MIN_OF(from_below, from_above);
 		result.offset_max = MAX_OF(from_below, from_above);
 	}

@@ -7,14 +7,14 @@
 #include "core/stats.h"
 
 #define SQRT_PI			1.77245385090551602730
-#define NORMAL_DF		1e17	/* from here on, t is normal */
-#define FAR_OUT			1e8		/* 1 + x^2 equals x^2 */
-#define UNDISTURBED_SHARE 50	/* the fastest one in so many is undisturbed */
-#define UNDISTURBED_LEAST 5
+#define NORMAL_DF		1e17	/* smallest df that is treated as normal */
+#define FAR_OUT			1e8		/* for larger x, 1 + x^2 equals x^2 */
+#define UNDISTURBED_SHARE 50	/* one value in this many is undisturbed */
+#define UNDISTURBED_LEAST 5		/* smallest number of undisturbed values */
 #define TINY			1e-300	/* replaces 0 in Lentz's method */
-#define MAX_TERMS		10000	/* hundreds are enough */
-#define MAX_STEPS		200
-#define CLOSE_ENOUGH	1e-9	/* relative; Newton's next step squares it */
+#define MAX_TERMS		10000	/* in beta_fraction(); hundreds suffice */
+#define MAX_STEPS		200		/* in stats_t_critical() */
+#define CLOSE_ENOUGH	1e-9	/* step of log(t) that ends the iteration */
 
 static int
 compare_double(const void *a, const void *b)
@@ -27,8 +27,7 @@ compare_double(const void *a, const void *b)
 
 /*
  * Returns Gamma(a + 1/2) / Gamma(a).  The difference of two large logarithms would lose digits.
- * From 100 on, the asymptotic series is used (DLMF 5.11.13), whose first omitted term is below
- * 2e-13.
+ * For a >= 100, uses the asymptotic series (DLMF 5.11.13), whose first omitted term is below 2e-13.
  */
 static double
 gamma_ratio(double a)
@@ -40,13 +39,12 @@ gamma_ratio(double a)
 }
 
 /*
- * Returns the continued fraction f of the regularised incomplete beta function, I_x(a, b) = x^a y^b
- * / (B(a, b) f) with y = 1 - x, by the modified Lentz method.
+ * Returns the continued fraction f of the regularised incomplete beta function, by the modified
+ * Lentz method.  With y = 1 - x, I_x(a, b) = x^a y^b / (B(a, b) f).
  *
  * It is the even part of DLMF 8.17.22, that is, every second convergent of it (DiDonato and Morris,
- * ACM TOMS 18, 1992, BFRAC).  The fraction itself begins with 1 - x (a + b) / (a + 1), which
- * cancels if a is large and x near 1, and then needs about sqrt(a) terms.  The even part has
- * neither problem.
+ * ACM TOMS 18, 1992, BFRAC).  The whole fraction has two problems if a is large and x near 1: its
+ * beginning, 1 - x (a + b) / (a + 1), cancels, and it needs about sqrt(a) terms.
  */
 static double
 beta_fraction(double a, double b, double x, double y)
@@ -86,7 +84,7 @@ beta_fraction(double a, double b, double x, double y)
  * of both by log(t).  The smaller probability keeps all its digits.
  *
  * With x = df / (df + t^2) the first is I_x(df/2, 1/2), the second is I_y(1/2, df/2) (DLMF 8.17.4).
- * Both have the same factor before the continued fraction, which is the third result.
+ * Both have the same factor before the continued fraction.  This factor is the third result.
  */
 static void
 both_sides(double t, double df, double *outside, double *inside, double *density)
@@ -121,7 +119,7 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 	}
 	*density = gamma_ratio(df / 2) / SQRT_PI * exp(-power) * root;
 
-	/* chooses the side where the fraction converges fast */
+	/* chooses the probability whose fraction converges fast */
 	if (y > 3 / (df + 5))
 	{
 		*outside = *density / beta_fraction(df / 2, 0.5, x, y);
@@ -135,9 +133,9 @@ both_sides(double t, double df, double *outside, double *inside, double *density
 }
 
 /*
- * Newton's method for the logarithm of the smaller probability as a function of log(t), which is
- * nearly straight at both ends and concave between them.  Steps outside the bracket are replaced by
- * bisection.
+ * Newton's method for the logarithm of the smaller probability as a function of log(t).  This
+ * function is nearly straight at both ends and concave between them.  Bisection replaces steps
+ * that leave the bracket from low to high.
  */
 double
 stats_t_critical(double inside, double outside, double df)
@@ -147,7 +145,7 @@ stats_t_critical(double inside, double outside, double df)
 	double		low = DBL_MIN;
 	double		high = DBL_MAX;
 
-	/* the normal quantile is too small, but accurate near 0 */
+	/* start: approximate normal quantile, too small but accurate near 0 */
 	double		t = by_tail ? sqrt(-2 * log(outside)) : inside * sqrt(M_PI / 2);
 	double		out;
 	double		in;
@@ -177,7 +175,7 @@ stats_t_critical(double inside, double outside, double df)
 		next = t * exp(by_tail ? step : -step);
 		if (fabs(step) < CLOSE_ENOUGH)
 			return next;
-		/* also true for NAN, from a value of 0 */
+		/* bisects also if a value of 0 has made next NAN */
 		if (!(next > low && next < high))
 			next = sqrt(low) * sqrt(high);
 		t = next;

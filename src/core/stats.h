@@ -30,8 +30,8 @@ extern double stats_median(double *x, int n);
 extern double stats_low_mean(double *x, int n, int k, double *limit);
 
 /*
- * Returns half of the confidence interval of the difference of two such means, of n pairs a[i],
- * b[i] that were measured together; b may be NULL, for zeros.  By the influence function of a
+ * Returns half of the confidence interval of the difference of two means by stats_low_mean().  The
+ * n pairs a[i], b[i] were measured together; b of NULL means zeros.  By the influence function of a
  * one-sided trimmed mean (Huber, Robust Statistics, 1981, 3.3), the standard error is that of the
  * mean of min(a[i], limit_a) - min(b[i], limit_b), times n / k.  Student's t has k - 1 degrees of
  * freedom.  a and b are in their original order; "work" needs n elements.  NAN for k < 2.
@@ -43,26 +43,26 @@ extern double stats_low_mean_half_width(const double *a, double limit_a,
 
 /*
  * Returns the undisturbed value of n measurements of the same quantity, given that disturbances
- * only increase it: the mean of the fastest fiftieth, at least five.  Sets half of its 95 %
- * confidence interval. NAN for n < 5.  Sorts x; "work" needs n elements.
+ * only increase it: the mean of the fastest fiftieth, at least five.  Sets *margin to half of its
+ * 95 % confidence interval.  NAN for n < 5.  Sorts x; "work" needs n elements.
  */
 extern double stats_undisturbed(double *x, int n, double *margin, double *work);
 
 /*
- * Returns the median of n measurements, disturbed ones included.  Sets half of its 95 % confidence
- * interval: that of the values whose ranks enclose the median (David and Nagaraja, Order
- * Statistics, 2003, 7.1), by the normal approximation of the binomial distribution; NAN for fewer
- * than six.  Sorts x.
+ * Returns the median of n measurements, including disturbed ones.  Sets *margin to half of its 95 %
+ * confidence interval, whose ends are values by their ranks (David and Nagaraja, Order Statistics,
+ * 2003, 7.1).  The ranks come from the normal approximation of the binomial distribution.  The
+ * margin is NAN for n < 6.  Sorts x.
  */
 extern double stats_typical(double *x, int n, double *margin);
 
 /* Least-squares line.  x and y may be far from 0, such as times in nanoseconds since 1970. */
 typedef struct StatsLine
 {
-	double		x_mean;			/* the line contains this point */
+	double		x_mean;			/* the line contains (x_mean, y_mean) */
 	double		y_mean;
 	double		slope;			/* NAN if n < 2 or all x are equal */
-	double		slope_stderr;	/* for independent deviations; NAN for n < 3 */
+	double		slope_stderr;	/* if deviations are independent; or NAN */
 	double		residual_max;	/* largest absolute deviation in y */
 	double		x_ssd;			/* sum of squared deviations of x */
 } StatsLine;
@@ -72,19 +72,20 @@ extern StatsLine stats_line(const double *x, const double *y, int n);
 #define STATS_MAX_BATCHES	30
 
 /*
- * Returns half of the confidence interval of that line's slope if deviations of successive points
- * are correlated: that of the line through the means of batches, which are nearly independent if a
- * batch is longer than the correlation (Law, Simulation Modeling and Analysis, 2015, section 9.5.3;
- * Schmeiser, Operations Research 30(3), 1982, recommends 10 to 30 batches).  NAN for fewer than 3
- * batches, more than STATS_MAX_BATCHES or n, and for a confidence out of range.
+ * Returns half of the confidence interval of the slope by stats_line(), where deviations of
+ * successive points may be correlated.  It is that of the line through the means of batches, which
+ * are nearly independent if a batch is longer than the correlation (Law, Simulation Modeling and
+ * Analysis, 2015, section 9.5.3; Schmeiser, Operations Research 30(3), 1982, recommends 10 to 30
+ * batches).  NAN for fewer than 3 batches, more than STATS_MAX_BATCHES or n, and for a confidence
+ * out of range.
  */
 extern double stats_line_half_width(const double *x, const double *y, int n,
 									int batches, double confidence);
 
 /*
- * Returns the largest possible error of that line's slope if y[i] is known to within bound[i],
- * apart from a common error: the sum of |x[i] - mean| * bound[i] over that of (x[i] - mean)^2.  NAN
- * if the slope is.
+ * Returns the largest possible error of the slope by stats_line() if y[i] is known to within
+ * bound[i], apart from a common error.  It is the sum of |x[i] - mean| * bound[i] over that of
+ * (x[i] - mean)^2.  NAN if the slope is NAN.
  */
 extern double stats_line_bound(const double *x, const double *bound, int n);
 
@@ -98,13 +99,13 @@ extern double stats_line_bound(const double *x, const double *bound, int n);
 extern double stats_t_p_value(double t, double df);
 
 /*
- * Returns the critical value of a two-sided test: the t that |T| stays below with probability
- * "inside" and exceeds with probability "outside".  They add up to 1; both are passed so that the
- * smaller one keeps its digits.  NAN unless both are above 0.
+ * Returns the critical value t of a two-sided test: |T| < t with probability "inside", and |T| > t
+ * with probability "outside".  The two add up to 1.  Both are passed so that the smaller one keeps
+ * its digits.  NAN unless both are above 0.
  */
 extern double stats_t_critical(double inside, double outside, double df);
 
-/* Values outside of these limits are outliers, by median and MAD; up to half may be outliers. */
+/* Limits by median and median absolute deviation (MAD).  Values outside of them are outliers. */
 typedef struct OutlierLimits
 {
 	double		median;
@@ -117,9 +118,9 @@ typedef struct OutlierLimits
  * the standard deviation of the regular values (Croux and Rousseeuw, COMPSTAT 1992).  t is the
  * critical value of Student's distribution with 0.37 * (n - 1) degrees of freedom, because the MAD
  * has 37 % of the efficiency of the standard deviation.  "outside" is the probability that a
- * regular value is outside the limits; with a / n it is a for all n values together (Davies and
- * Gather, Journal of the American Statistical Association 88, 1993).  Overwrites x, whose n values
- * must be finite.  All limits are NAN for n < 3.
+ * regular value is outside the limits.  If it is p / n, any of n regular values is outside with a
+ * probability of about p (Davies and Gather, Journal of the American Statistical Association 88,
+ * 1993).  Up to half of the values may be outliers.  Overwrites x.  All limits are NAN for n < 3.
  */
 extern OutlierLimits outlier_limits(double *x, int n, double outside, double tolerance);
 

@@ -95,7 +95,7 @@ system_boot_id(char *id)
 	return id[0] != '\0';
 }
 
-/* Fields: user, nice, system, idle, iowait, irq, softirq, steal; guests are in the first two. */
+/* Fields: user, nice, system, idle, iowait, irq, softirq, steal; user and nice include guests. */
 SystemCpuTime
 system_cpu_time(void)
 {

@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-#define KERNEL_CLOCK_SIZE 1024	/* of the buffers of these functions */
+#define KERNEL_CLOCK_SIZE 1024	/* size of the buffers for names */
 
-/* Write the kernel's clock source, or those available; return false and write "" if not known. */
+/* Write the kernel's current or available clock sources; return false and write "" if unknown. */
 extern bool kernel_clock_source(char *name);
 extern bool kernel_clock_sources_available(char *names);
 
-/* Returns whether a name is one of those available.  FreeBSD adds the quality, as in TSC(1000). */
+/* Returns whether "names" contains a name.  FreeBSD adds the quality, as in TSC(1000). */
 extern bool kernel_offers(const char *name, const char *names);
 
 #define BOOT_ID_SIZE 37

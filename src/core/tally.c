@@ -4,13 +4,13 @@
 
 #include "core/tally.h"
 
-/* Precision in bits when exact values no longer fit. */
+/* Precision in bits as soon as exact values no longer fit. */
 #define FIRST_PRECISION 16
 
 void
 tally_init(Tally *tally)
 {
-	/* touches all pages, so that durations contain no page faults */
+	/* touches all pages, so that later durations contain no page faults */
 	memset(tally, 0, sizeof(Tally));
 	tally->precision_bits = TALLY_EXACT;
 	tally->usual = TALLY_DIRECT;
@@ -213,7 +213,7 @@ tally_export(const Tally *tally, TallyEntry *entries)
 	qsort(entries + first_long, n - first_long, sizeof(TallyEntry),
 		  compare_entries);
 
-	/* the largest duration is exact: remove it from its rounded class */
+	/* the largest duration is exact: removes it from its rounded class */
 	if (n > first_long && entries[n - 1].ticks != tally->largest)
 	{
 		uint64_t	rest = --entries[n - 1].count;

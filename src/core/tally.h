@@ -1,8 +1,8 @@
 /*
  * Counts of a run: durations in ticks, stalls and backward steps.  Durations below TALLY_DIRECT
  * have two tables of counters, which the hot loop uses alternately, so that increments do not wait
- * for each other.  Long ones have a table of TALLY_LONG slots; when it fills, their precision is
- * reduced.
+ * for each other.  Longer durations have a hash table of TALLY_LONG slots.  When it fills, their
+ * precision is reduced.
  */
 #ifndef CLOCKTIMING_TALLY_H
 #define CLOCKTIMING_TALLY_H
@@ -10,12 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TALLY_DIRECT	4096	/* shorter durations are counted by index */
-#define TALLY_LONG		8192	/* slots for longer ones, a power of two */
+#define TALLY_DIRECT	4096	/* smaller durations are counted by index */
+#define TALLY_LONG		8192	/* slots for longer durations, a power of 2 */
 #define TALLY_FULL		(TALLY_LONG / 4 * 3)	/* limit of used slots */
-#define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* distinct durations */
+#define TALLY_MOST		(TALLY_DIRECT + TALLY_FULL) /* limit of distinct
+													 * durations */
 #define TALLY_EXACT		64		/* precision_bits of exact durations */
-#define TALLY_FAILURE	199		/* stalls in a row that are a failure */
+#define TALLY_FAILURE	199		/* length of a stall that is a failure */
 #define TALLY_JUMPS		12		/* number of jumps in a window */
 
 typedef struct TallyEntry
@@ -24,11 +25,11 @@ typedef struct TallyEntry
 	uint64_t	count;			/* 0: free slot */
 } TallyEntry;
 
-/* Events since the latest reading of the reference, which tell gaps from warps. */
+/* Events since the latest reading of the reference.  Its next reading tells gaps from warps. */
 typedef struct TallyWindow
 {
 	int			njumps;			/* elements of "jumps" */
-	uint64_t	jumps[TALLY_JUMPS]; /* the longest ones, unordered */
+	uint64_t	jumps[TALLY_JUMPS]; /* the longest jumps, unordered */
 	uint64_t	backward_ticks; /* sum of backward steps */
 } TallyWindow;
 
@@ -39,18 +40,18 @@ typedef struct Tally
 	TallyEntry	scratch[TALLY_LONG];	/* used while the table is rebuilt */
 	int			nlonger;		/* used slots */
 	int			precision_bits; /* significant bits of long durations */
-	uint64_t	largest;		/* always exact */
-	uint64_t	usual;			/* shortest possible jump */
+	uint64_t	largest;		/* largest duration, always exact */
+	uint64_t	usual;			/* shortest duration that may be a jump */
 
 	uint64_t	stall_value;	/* latest repeated reading */
-	uint64_t	stall_run;		/* number of its repetitions */
+	uint64_t	stall_run;		/* number of its repetitions in a row */
 	uint64_t	longest_stall;	/* longest stall_run */
-	uint64_t	failures;		/* stalls of TALLY_FAILURE readings */
+	uint64_t	failures;		/* number of stalls that are failures */
 
 	uint64_t	backward_steps;
-	uint64_t	backward_max;	/* ticks */
-	bool		went_back;		/* and has not returned yet */
-	uint64_t	back_from;		/* the reading before that step */
+	uint64_t	backward_max;	/* largest backward step in ticks */
+	bool		went_back;		/* backward step without a return so far */
+	uint64_t	back_from;		/* reading before that backward step */
 
 	TallyWindow window;
 } Tally;
@@ -65,7 +66,7 @@ typedef struct TallyMoments
 
 extern void tally_init(Tally *tally);
 
-/* Sets "usual", limited to 2 to TALLY_DIRECT. */
+/* Sets "usual", clamped to the range from 2 to TALLY_DIRECT. */
 extern void tally_set_usual(Tally *tally, double ticks);
 
 extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
@@ -74,9 +75,9 @@ extern void tally_add(Tally *tally, uint64_t ticks, uint64_t count);
 extern void tally_round(Tally *tally, int bits);
 
 /*
- * Counts two successive readings that the hot loop does not: a stall (b = a), a backward step (b
- * below a in 64-bit arithmetic), or a duration of "usual" ticks or more.  Any other pair is
- * accepted, too.
+ * Counts the interval between successive readings a and b if the hot loop cannot count it: a stall
+ * (b = a), a backward step (b below a in 64-bit arithmetic), or a duration of "usual" ticks or more.
+ * Accepts any other interval, too.
  */
 extern void tally_unusual(Tally *tally, uint64_t a, uint64_t b);
 

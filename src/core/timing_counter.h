@@ -1,11 +1,11 @@
-/* The processor's counter that times plans if it is trusted. */
+/* The processor's counter, which times plans if it can be trusted. */
 #ifndef CLOCKTIMING_TIMING_COUNTER_H
 #define CLOCKTIMING_TIMING_COUNTER_H
 
 #include "core/arm_counter.h"
 #include "core/tsc.h"
 
-/* Names of the clock sources; the ordered one waits for earlier instructions. */
+/* Names of the clock sources.  The ordered one waits for earlier instructions before it reads. */
 #ifdef CLOCKTIMING_HAVE_ARM_COUNTER
 #define TIMING_COUNTER			"cntvct"
 #define TIMING_COUNTER_ORDERED	"cntvct_isb"

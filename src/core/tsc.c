@@ -109,7 +109,7 @@ tsc_evidence(void)
 /* from Linux's asm/prctl.h, which some C libraries lack */
 #define ARCH_GET_CPUID_CODE	0x1011
 
-/* Returns whether CPUID may be executed: a kernel that lacks this call cannot forbid it. */
+/* Returns whether CPUID may be executed.  A kernel without this system call cannot forbid it. */
 static bool
 cpuid_allowed(void)
 {
@@ -177,7 +177,7 @@ tsc_cpuid_now(void)
 	{
 		unsigned int highest;
 
-		/* not __get_cpuid(), which checks against the highest basic leaf */
+		/* __get_cpuid() would reject leaves above the highest basic one */
 		__cpuid(0x40000000, highest, r[1], r[2], r[3]);
 		copy_text(id.hypervisor_name, r[1], r[2], r[3]);
 		if (highest >= 0x40000010 && highest <= 0x400000ff)

@@ -34,11 +34,11 @@ extern const TscCpuid *tsc_cpuid(void);
 /* Executes CPUID again, because a virtual machine may have moved to another processor. */
 extern TscCpuid tsc_cpuid_now(void);
 
-/* Return NULL if the kernel now lets this process execute RDTSC, or RDTSCP, else the reason. */
+/* Return NULL if this process may execute RDTSC or RDTSCP at present, else the reason why not. */
 extern const char *tsc_why_no_rdtsc(void);
 extern const char *tsc_why_no_rdtscp(void);
 
-/* The same for timing by PostgreSQL 19, which needs RDTSCP and an invariant rate. */
+/* Returns NULL if PostgreSQL 19 can use the TSC (RDTSCP, invariant rate), else the reason. */
 extern const char *tsc_why_not_usable(void);
 
 /* Evidence for judging the TSC of this or another server. */
@@ -46,22 +46,22 @@ typedef struct TscEvidence
 {
 	const char *why_not_usable; /* tsc_why_not_usable() */
 	bool		tsc_adjust;		/* CPUID leaf 7, EBX bit 1 */
-	/* of Linux, from kernel_clock_source(); empty: not known */
+	/* Linux's clock sources, by system_state.h; empty: not known */
 	const char *kernel_source;
 	const char *kernel_sources_available;
 } TscEvidence;
 
 /*
- * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto, as
- * tsc_use_by_default() in its src/common/instr_time.c: if there is TSC_ADJUST, by which firmware
- * and kernel synchronise the counters of all sockets, or Linux keeps time by the TSC.
+ * Returns whether PostgreSQL 19 reads a usable TSC with timing_clock_source = auto.  As in
+ * tsc_use_by_default() of its src/common/instr_time.c, Linux must keep time by the TSC, or the
+ * processor must have TSC_ADJUST, by which firmware and kernel synchronise the counters of sockets.
  */
 extern bool tsc_is_default(const TscEvidence *evidence);
 
 /*
- * Returns whether Linux has given up the TSC: it no longer offers it as a clock source, or keeps
- * time by a much slower timer (hpet, acpi_pm).  A hypervisor's clock beside an available TSC is no
- * such evidence.
+ * Returns whether Linux has given up the TSC: Linux does not offer the TSC as a clock source, or
+ * keeps time by a much slower timer (hpet, acpi_pm).  If Linux offers the TSC but keeps time by a
+ * hypervisor's clock, it has not given up the TSC.
  */
 extern bool tsc_is_given_up(const TscEvidence *evidence);
 

@@ -3,7 +3,7 @@
 #include "core/stats.h"
 #include "core/weighted_sums.h"
 
-/* Differences of sums may yield variances below 0, which are rounding errors. */
+/* Returns a standard error.  Differences of sums may yield a variance below 0 by rounding. */
 static double
 root(double variance)
 {

@@ -11,7 +11,7 @@
 typedef struct WeightedSums
 {
 	double		n;				/* number of sampled values */
-	double		w;				/* sums over them of w, w^2, w x, ... */
+	double		w;				/* sum of w; below: of w^2, w x, ... */
 	double		w2;
 	double		wx;
 	double		wxx;
@@ -23,8 +23,7 @@ typedef struct WeightedSums
 #define WEIGHTED_SUMS_MEMBERS	8
 
 /*
- * Adds a value of weight w >= 1.  The variance is that of x if x itself is an estimate; 0: x is
- * exact.
+ * Adds a value x of weight w >= 1.  If x itself is an estimate, "variance" is its variance, else 0.
  */
 extern void weighted_add(WeightedSums *sums, double w, double x, double variance);
 
@@ -32,20 +31,20 @@ extern void weighted_add(WeightedSums *sums, double w, double x, double variance
 extern void weighted_subtract(WeightedSums *sums, const WeightedSums *before);
 
 /*
- * Half-widths of 95 % confidence intervals of the number of values, estimated by the sum of w
- * (Horvitz and Thompson, JASA 47, 1952, for independent sampling), and of their total, estimated by
- * the sum of w x.  The variances are the sums of w (w - 1) and of w (w - 1) x^2 + w v (Saerndal,
- * Swensson and Wretman, Model Assisted Survey Sampling, 1992, results 2.8.1 and 4.3.1).  0 if all
- * values are sampled and exact.
+ * Return half of a 95 % confidence interval; 0 if all values are sampled and exact.  The number of
+ * values is estimated by the sum of w, whose variance is the sum of w (w - 1).  Their total is
+ * estimated by the sum of w x, whose variance is the sum of w (w - 1) x^2 + w v (Horvitz and
+ * Thompson, JASA 47, 1952, for independent sampling; Saerndal, Swensson and Wretman, Model Assisted
+ * Survey Sampling, 1992, results 2.8.1 and 4.3.1).
  */
 extern double weighted_count_margin(const WeightedSums *sums);
 extern double weighted_total_margin(const WeightedSums *sums);
 
 /*
  * Returns the mean: the sum of w x over the sum of w (Hajek's estimator; ibid., section 5.7), NAN
- * for n = 0. Its standard error refers to the long-run mean of such values: the root of the sum of
- * w^2 (x - mean)^2, over the sum of w, times n / (n - 1); NAN for n < 2.  The scatter of the values
- * includes the errors of the values themselves.
+ * for n = 0.  Its standard error is that of an estimate of the long-run mean of such values: the
+ * root of the sum of w^2 (x - mean)^2 times n / (n - 1), over the sum of w; NAN for n < 2.  The
+ * scatter of the values includes the errors of the values themselves.
  */
 extern double weighted_mean(const WeightedSums *sums);
 extern double weighted_mean_stderr(const WeightedSums *sums);

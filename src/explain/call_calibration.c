@@ -1,4 +1,4 @@
-/* Calls of a node that does nothing are counted, timed, and neither, alternately. */
+/* Measures rounds of calls of a node that does nothing: not counted, counted, and timed. */
 #include "postgres.h"
 
 #include "executor/executor.h"
@@ -30,7 +30,7 @@ enum
 	UNSEEN,						/* counted, without checking the result */
 	TIMED,						/* extra time of a timed call */
 	INSIDE,						/* interval that a timed call measures */
-	INSIDE_ALL,					/* the same if all calls are timed */
+	INSIDE_ALL,					/* INSIDE if all calls are timed */
 	OUTSIDE,					/* interval between two timed calls */
 	OUTSIDE_ALL,
 	SERVER,						/* a call that the server times */
@@ -47,7 +47,7 @@ dummy_call(PlanState *node)
 	return &dummy_slot;
 }
 
-/* Volatile, or the compiler would know which function ExecProcNodeReal always is in this file. */
+/* Volatile, so that the compiler does not replace indirect calls by direct ones. */
 static volatile ExecProcNodeMtd dummy_function = dummy_call;
 
 typedef struct Dummy
@@ -105,7 +105,6 @@ mean_ticks(Dummy *dummy, double *n)
 	return (class->all_timed_sum + class->drawn_sum) / *n;
 }
 
-/* Returns the mean interval between timed calls, if one call in "gap" is timed. */
 static double
 mean_outside_ticks(Dummy *dummy, int gap)
 {
@@ -150,9 +149,10 @@ measure_round(double measured[N_MEASURED][ROUNDS], int i, int gap)
 }
 
 /*
- * Measures the cost of calls of which one in "gap" is timed.  If few are, the processor mispredicts
- * branches in a timed call in some sessions, here or in the query, which costs more than a reading.
- * So the costs inside and outside of the interval are the smaller ones of both cases.
+ * Measures the cost of calls of which one in "gap" is timed.  If few calls are timed, the CPU may
+ * mispredict branches in them, during calibration or in the query, which costs more than a reading.
+ * So the costs inside and outside of the interval are the smaller ones of sampling and of timing
+ * every call.
  */
 static CallCost
 calibrate(int gap)
@@ -195,11 +195,11 @@ calibrate(int gap)
 typedef struct Calibration
 {
 	CallCost	cost;
-	uint64		at_ns;			/* 0: never */
+	uint64		at_ns;			/* time of calibration; 0: none */
 	bool		by_counter;
 } Calibration;
 
-/* [0]: if one call in GAP is timed; [1]: if all calls are timed. */
+/* Latest calibrations: [0] if one call in GAP is timed; [1] if all calls are timed. */
 static Calibration kept[2];
 
 /* Calibrations that all backends share, if clocktiming is in shared_preload_libraries. */
@@ -248,7 +248,7 @@ call_cost(bool all_timed)
 		SpinLockAcquire(&shared->mutex);
 		*own = shared->kept[all_timed];
 
-		/* until then, other backends use the old calibration */
+		/* while this backend calibrates, others use the old calibration */
 		if (own->at_ns != 0 && own->by_counter == timing_by_counter && !is_valid(own, now_ns))
 			shared->kept[all_timed].at_ns = now_ns;
 		SpinLockRelease(&shared->mutex);

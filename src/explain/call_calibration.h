@@ -4,10 +4,10 @@
 
 #include "core/plan_estimate.h"
 
-/* Returns the cost of a call if all calls are timed or only some.  May calibrate, for some ms. */
+/* Returns the cost of calls, if all of them or only some are timed.  May calibrate, for some ms. */
 extern const CallCost *call_cost(bool all_timed);
 
-/* Shared memory for one calibration of all backends, with shared_preload_libraries. */
+/* Shared memory for calibrations that all backends share, with shared_preload_libraries. */
 extern Size call_calibration_shmem_size(void);
 extern void call_calibration_shmem_init(void);
 

@@ -9,14 +9,14 @@
 #include "explain/timing_clock.h"
 
 /*
- * Factors of interval_spread for a difference above it and below it.  They make it about the median
- * of the differences, which follows the sampling interval within few readings.  A higher quantile
- * would be that of long calls if every fifth interval has one.
+ * Factors by which interval_spread changes after a larger and after a smaller deviation.  They make
+ * it converge to the median, within few readings.  A higher quantile would measure long calls if
+ * every fifth interval has one.
  */
 #define SPREAD_UP		1.3
 #define SPREAD_DOWN		0.77
 
-/* Weight of the earlier intervals relative to the latest one. */
+/* Factor by which earlier intervals decay in the running means at each new one. */
 #define INTERVALS_KEPT	0.9
 
 static uint64 random_state = 0;
@@ -28,7 +28,7 @@ call_samples_prepare(void)
 		random_state = pg_prng_uint64(&pg_global_prng_state);
 }
 
-/* By the geometric distribution, the only one without memory. */
+/* Draws from the geometric distribution, the only memoryless one. */
 int64
 draw_gap(const CallClass *class)
 {
@@ -94,7 +94,7 @@ calls_of(const NodeTiming *t, const CallClass *class)
 	return class == &t->samples->first ? t->first_calls : later_calls(t);
 }
 
-/* Begins the next stratum, with another gap than gap_before. */
+/* Ends the stratum sampled with gap_before, and begins the next one. */
 static void
 change_gap(NodeTiming *t, CallClass *class, int gap_before)
 {
@@ -122,7 +122,7 @@ add_samples(NodeTiming *t, CallClass *class)
 			call_stratum_add(&class->drawn.now, ticks, &sample->below);
 			class->drawn_sum += sample->ticks;
 		}
-		else if (!t->query->all_timed)	/* with one timed node, nothing is
+		else if (!t->query->all_timed)	/* if every call is timed, nothing is
 										 * estimated */
 			call_stratum_add(&t->samples->known_calls, ticks, &sample->below);
 		if (sample->use != NULL)
@@ -135,8 +135,8 @@ add_samples(NodeTiming *t, CallClass *class)
 }
 
 /*
- * Adds up samples.  Writes their times, without the part explained by the counts below, to "ticks";
- * returns their number.
+ * Adds up samples and returns their number.  Sets ticks[] to their durations without the part
+ * explained by the counts of calls below.
  */
 static int
 take_samples(NodeTiming *t, CallClass *class, double *ticks)
@@ -167,7 +167,7 @@ take_samples(NodeTiming *t, CallClass *class, double *ticks)
 	return n;
 }
 
-/* Gives the policy a batch of timed calls, after which the sampling interval may change. */
+/* Passes a batch of timed calls to the policy, which may change the sampling interval. */
 static pg_noinline void
 use_samples(NodeTiming *t, CallClass *class)
 {
@@ -186,7 +186,7 @@ use_samples(NodeTiming *t, CallClass *class)
 		change_gap(t, class, gap);
 }
 
-/* The known time of a call is also known to the nodes above. */
+/* A call's known time is also part of the calls of the nodes above. */
 void
 add_known(NodeTiming *t, CallClass *class, double ticks, double known)
 {
@@ -249,8 +249,8 @@ keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 }
 
 /*
- * Ends a class.  If none of its few last calls was timed, they are assumed to be like the previous
- * ones, which were all timed.
+ * Ends sampling of a class.  If the last calls are so few that none was timed, they are assumed to
+ * be like the previous ones, all of which were timed.
  */
 static void
 end_class(NodeTiming *t, CallClass *class)
@@ -265,10 +265,10 @@ end_class(NodeTiming *t, CallClass *class)
 	call_series_end(drawn);
 
 	/*
-	 * The largest time counts as the second largest one: a winsorized mean,
-	 * which has a smaller mean squared error if few calls are much longer
-	 * than others (Rivest, Biometrika 81, 1994). An interrupt of 5 us in one
-	 * of 50 timed calls of 0.1 us would double their mean.
+	 * Winsorized mean: the largest duration is replaced by the second
+	 * largest. That has a smaller mean squared error if few calls are much
+	 * longer than others (Rivest, Biometrika 81, 1994).  An interrupt of 5 us
+	 * in one of 50 timed calls of 0.1 us would double their mean.
 	 */
 	if (class->second_largest > 0)
 		drawn->total -= (class->largest_gap - 1) * (class->largest - class->second_largest);

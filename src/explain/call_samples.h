@@ -1,19 +1,19 @@
-/* Draws the calls of a node that are timed, and keeps their times. */
+/* Draws which calls of a node are timed, and keeps their durations. */
 #ifndef CLOCKTIMING_CALL_SAMPLES_H
 #define CLOCKTIMING_CALL_SAMPLES_H
 
 #include "explain/query_timing.h"
 
-/* Gap of a class without timed calls. */
+/* Result of draw_gap() for a class without timed calls. */
 #define NEVER			PG_INT32_MAX
 
 /* Seeds the random number generator.  To be called before all functions below. */
 extern void call_samples_prepare(void);
 
-/* Allocates a node's samples when its first call begins.  At first all calls are timed. */
+/* Allocates a node's samples at its first call.  Initially the sampling interval is 1. */
 extern void begin_samples(NodeTiming *t);
 
-/* Sets the mean gap: one call in "gap" is timed; 0: none. */
+/* Sets the sampling interval: on average one call in "gap" is timed; 0: none. */
 extern void set_gap(CallClass *class, int gap);
 
 /* Returns the random number of calls before the next timed one. */
@@ -21,26 +21,26 @@ extern int64 draw_gap(const CallClass *class);
 
 extern void draw_later(NodeTiming *t);
 
-/* Returns the numbers of calls counted so far in the node and in the nodes below it. */
+/* Returns the sums of calls of nodes below so far, and of rows removed by them and by the node. */
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
- * Keeps the time of a call, and the numbers of calls counted below it.  "known" is the part of it,
- * in ticks, that calls below took while all of them were timed.
+ * Keeps the duration of a timed call, and the counts of calls below within it. "known" is the part
+ * of the duration, in ticks, of calls below that were made while every call was timed.
  */
 extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 stop,
 						double known, CallsBelow below);
 
-/* Begins a timed call of a node.  To be called before the call itself. */
+/* Called before a timed call.  Updates the running means of the intervals between timed calls. */
 extern void begin_timed_call(NodeTiming *t, uint64 start);
 
-/* Adds the ticks of a call that was timed while all calls are timed. */
+/* Adds the ticks of a call made while every call was timed; "known" of them are already added. */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 
-/* Adds up the samples that are not yet part of the sums. */
+/* Adds the kept samples to the sums. */
 extern void add_samples(NodeTiming *t, CallClass *class);
 
-/* Ends sampling; returns the series of both classes, without calls timed while all were. */
+/* Ends sampling.  Returns the joined series of both classes, without known calls. */
 extern CallSeries end_samples(NodeTiming *t);
 
 #endif							/* CLOCKTIMING_CALL_SAMPLES_H */

@@ -1,9 +1,9 @@
 /*
  * Wrapper around a node's ExecProcNode function: counts all calls and times some.
  *
- * A node's "instrument" points to the server's Instrumentation within a NodeTiming, and its
- * ExecProcNode is one of two functions below.  Usually they count the call and call the node's
- * function. due_call() handles a call that begins a loop, or that is to be timed.
+ * A node's "instrument" points to the server's Instrumentation within a NodeTiming.  Its
+ * ExecProcNode is counted_call() or counted_call_unseen().  Usually they count the call and call
+ * the node's function. due_call() handles a call that begins a loop or is to be timed.
  */
 #include "postgres.h"
 
@@ -18,8 +18,8 @@
 static dlist_head timed_queries = DLIST_STATIC_INIT(timed_queries);
 
 /*
- * Addresses of the nodes' "instr" of the execution whose wrapper was called last; size is 0 if
- * there is none.
+ * Address range of the NodeTimings of the execution whose wrapper was called last; size 0 if there
+ * is no such execution.
  */
 static TimingRange current_timings;
 
@@ -53,8 +53,8 @@ in_range(const PlanState *node, TimingRange range)
 }
 
 /*
- * Returns the NodeTiming that a node's "instrument" points into, for any timed execution, and makes
- * that execution the current one; NULL if there is none.
+ * Returns the NodeTiming that a node's "instrument" points into, and makes its execution the
+ * current one.  Returns NULL if it points into no NodeTiming.
  */
 static NodeTiming *
 find_node_timing(const PlanState *node)
@@ -76,9 +76,9 @@ find_node_timing(const PlanState *node)
 
 /*
  * Returns a node's NodeTiming if the node belongs to the current execution and has this kind of
- * wrapper, else NULL.  Other extensions save and restore nodes' functions, so a wrapper may be
- * called for a node of another kind or another execution, whose "instrument" may be the server's.
- * It must not be dereferenced before its address is known to be within current_timings.
+ * wrapper, else NULL. Other extensions save and restore nodes' functions.  So a wrapper may be
+ * called for a node of another execution, or one that has another wrapper or none. "instrument" is
+ * then not part of a NodeTiming, so its address is checked before it is dereferenced.
  */
 static inline NodeTiming *
 own_node_timing(const PlanState *node, bool unseen)
@@ -96,8 +96,8 @@ put_wrapper(NodeTiming *t)
 }
 
 /*
- * Executes a node that has another wrapper than the called one, see own_node_timing(): by its own
- * wrapper, or else as the server would.
+ * Executes a node if the called wrapper is not its own, see own_node_timing().  Uses the node's own
+ * wrapper; without one, does what the server would.
  */
 static pg_noinline TupleTableSlot *
 call_other(PlanState *node)
@@ -127,8 +127,8 @@ call_other(PlanState *node)
 }
 
 /*
- * Wrapper of a node whose function the server replaces during its first call: a Hash Join just
- * below Gather, which becomes a parallel one.  The server times that call.
+ * Wrapper of a node whose function the server replaces during its first call: a Hash Join directly
+ * below Gather gets the function of a parallel Hash Join.  The server times that first call.
  */
 static TupleTableSlot *
 resumed_call(PlanState *node)
@@ -153,7 +153,7 @@ resumed_call(PlanState *node)
 	return t->call(node);
 }
 
-/* Returns the function that the server gives a node before its first call. */
+/* Returns ExecProcNodeFirst(), which the server sets as a node's function before its first call. */
 static ExecProcNodeMtd
 server_function(void)
 {
@@ -203,10 +203,10 @@ server_call_function(const PlanState *node)
 static void
 begin(NodeTiming *t)
 {
-	/* like ExecProcNodeFirst() */
+	/* ExecProcNodeFirst(), which the wrapper replaces, checks it, too */
 	check_stack_depth();
 
-	/* until now, an extension that replaced the wrapper could use the timer */
+	/* the timer was on for extensions that replace the wrapper */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
@@ -243,8 +243,8 @@ record_result(NodeTiming *t, TupleTableSlot *slot)
 }
 
 /*
- * Called after a loop's first call, because some nodes rescan themselves during it, when they know
- * the values to search for.  That does not end a loop.
+ * Called after, not before, a loop's first call.  During that call some nodes rescan themselves,
+ * when the values to search for are known.  Such a rescan does not end a loop.
  */
 static inline void
 begin_loop(NodeTiming *t)
@@ -268,7 +268,7 @@ record_root_call(NodeTiming *t, uint64 start, uint64 stop)
 		outside->last_ticks = stop;
 	else
 	{
-		/* not "stop": the time since then is not part of the query */
+		/* not "stop", because the time since "stop" was spent on timing */
 		next_due(t) = 0;
 		t->returned = fenced_ticks() - t->query->off_ticks;
 	}
@@ -316,7 +316,7 @@ timed_call(PlanState *node, NodeTiming *t, CallClass *class)
 	return slot;
 }
 
-/* Publishes the counters while a call of t begins, which need not be timed. */
+/* Publishes the counters at the start of a call, timed or not. */
 static pg_noinline void
 watch_call(NodeTiming *t)
 {
@@ -358,7 +358,7 @@ first_call(PlanState *node, NodeTiming *t)
 	return slot;
 }
 
-/* Counts a call that is not timed, but ends a period outside of the root's calls. */
+/* Adds the time between the root's latest timed call and the call that begins now. */
 static pg_noinline void
 record_time_between_calls(NodeTiming *t)
 {
@@ -397,7 +397,7 @@ due_call(PlanState *node)
 		record_time_between_calls(t);
 	if (t->samples->later.policy.gap == 0)
 		draw_later(t);
-	/* 0: this call publishes, see live_remind() */
+	/* live_remind() sets it to 0, so that this call publishes the counters */
 	else if (next_due(t) == 0)
 		next_due(t) = t->first_calls + t->later_due;
 	t->calls++;
@@ -412,9 +412,9 @@ due_call(PlanState *node)
 }
 
 /*
- * Counts a call that begins a loop, by the short way.  Returns false if the call needs due_call():
- * it is to be timed; it is the very first one, in which some nodes rescan themselves; the end of
- * the previous loop may not have been seen; or loops are not detected, in which case first_skip is
+ * Fast path for a call that begins a loop: counts it.  Returns false if the call needs due_call():
+ * it is to be timed; it is the node's very first call, in which some nodes rescan themselves; the
+ * end of the previous loop may have been missed; or loops are not detected, so that first_skip is
  * always 0.
  */
 static inline bool
@@ -432,8 +432,8 @@ count_first_call(NodeTiming *t)
 }
 
 /*
- * Detects that the plan was explained during a node's call.  This must be detected in a subplan,
- * and on the outer side of a nested loop before the inner side is rescanned.
+ * Returns whether the plan was explained during a node's call.  Needed for subplans, and for the
+ * outer side of a nested loop before the inner side is rescanned.
  */
 static inline bool
 was_read_within(const NodeTiming *t)
@@ -468,8 +468,8 @@ call_if_due(PlanState *node)
 }
 
 /*
- * In this function and the next one, calls at the end handle all rare cases, so that the compiler
- * saves only the registers of the common case.
+ * counted_call() and counted_call_unseen() handle rare cases by tail calls, so that the compiler
+ * saves only the registers that the common case needs.
  */
 static TupleTableSlot *
 counted_call(PlanState *node)
@@ -486,7 +486,7 @@ counted_call(PlanState *node)
 	return likely(!TupIsNull(slot) && !was_read_within(t)) ? slot : end_seen_call(t, slot);
 }
 
-/* The result need not be checked, so the node's function is called in tail position. */
+/* Does not check the result, so that it can call the node's function as a tail call. */
 static TupleTableSlot *
 counted_call_unseen(PlanState *node)
 {
@@ -513,7 +513,7 @@ counted_call_with_usage(PlanState *node)
 		return call_other(node);
 	InstrStartNode(&t->instr);
 	slot = t->counted_call(node);
-	/* InstrStopNode() would hide that the plan was explained */
+	/* before InstrStopNode(), which would hide that the plan was explained */
 	if (unlikely(query_was_read(t->query)))
 		query_restore_loops(t->query, NULL);
 	InstrStopNode(&t->instr, 0);
@@ -546,7 +546,7 @@ counted_call_with_uses(PlanState *node)
 	if (t->use != NULL)
 	{
 		/*
-		 * a call after the last tuple does no work, so it belongs to the
+		 * a call after the loop's end does no work, so it is counted for the
 		 * latest user
 		 */
 		if (t->calls_again == calls_again)

@@ -20,12 +20,12 @@
 #include "explain/plan_run.h"
 #include "explain/timing_clock.h"
 
-/* Number of calls that the server can time in the time that it takes to set up sampling. */
+/* Number of calls that the server can time in the time it takes to set up sampling. */
 #define FEW_CALLS		800
 
 /*
- * Duration, in ticks, from which a statement is sampled at its next execution.  That is 1 ms if a
- * tick is a nanosecond, and some tenths of it if ticks are shorter.
+ * Duration, in ticks, from which a statement is sampled at its next execution.  It is 1 ms if a
+ * tick is a nanosecond, and less if ticks are shorter.
  */
 #define LONG_TICKS		1000000
 
@@ -54,7 +54,7 @@ static bool sampled_counting = false;
 
 const ExecutionSampler *execution_sampler = NULL;
 
-/* Timed executions whose query memory exists. */
+/* Timed executions, until their query's memory is freed. */
 static dlist_head executions = DLIST_STATIC_INIT(executions);
 
 /* Statements that took long although the planner expected few calls. */
@@ -68,9 +68,9 @@ static ExecutorEnd_hook_type previous_ExecutorEnd = NULL;
 #define NEXT(function) (previous_##function != NULL ? previous_##function : standard_##function)
 
 /*
- * A hook costs a short statement some 10 ns, so hooks are installed when they are needed, and
- * removed afterwards.  A hook stays installed if another extension has installed its own on top of
- * it.
+ * Whether our hooks are installed.  A hook costs a short statement some 10 ns, so hooks are
+ * installed when they are needed, and removed afterwards.  A hook stays installed if another
+ * extension has installed its own on top of it.
  */
 static bool have_ProcessUtility = false;
 static bool have_ExecutorRun = false;
@@ -114,9 +114,9 @@ execution_of(const QueryDesc *desc)
 }
 
 /*
- * Returns whether an unfinished execution was ended by an error, not by ROLLBACK or by the end of
- * the session, which close cursors.  The error may have been raised between two calls of
- * ExecutorRun(), as in the body of a PL/pgSQL loop.  The ROLLBACK of a procedure cannot be told
+ * Returns whether an error has ended an unfinished execution.  ROLLBACK and the end of the session
+ * end executions, too, by closing cursors.  The error may have occurred between two calls of
+ * ExecutorRun(), as in the body of a PL/pgSQL loop.  A procedure's ROLLBACK cannot be distinguished
  * from an error.
  */
 static bool
@@ -139,9 +139,7 @@ end_execution(void *arg)
 		execution_sampler->failed(execution);
 }
 
-/*
- * Returns whether sampling replaces the timers, or the counters, that the executor was asked for.
- */
+/* Returns whether sampling replaces the timers or counters that instrument_options request. */
 static bool
 is_replaced(const QueryDesc *desc, bool explained)
 {
@@ -153,8 +151,8 @@ is_replaced(const QueryDesc *desc, bool explained)
 /*
  * Called before the first ExecutorRun() of an execution.  Returns NULL if it is not timed.
  *
- * "whole": it runs until there are no more rows.  Sets *is_short if the server times the nodes
- * because the planner expects few calls.
+ * "whole": the execution fetches all rows.  Sets *is_short if the planner expects so few calls that
+ * the server times the nodes.
  */
 static TimedExecution *
 begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
@@ -168,8 +166,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	TimedExecution *execution;
 
 	/*
-	 * For few calls, the server's timers are exact and cost less than setting
-	 * up sampling, which takes 50 us.
+	 * for few calls, the server's timers are exact and cost less than the 50
+	 * us to set up sampling
 	 */
 	if (replaced && !explained &&
 		plan_expected_calls(desc->plannedstmt->planTree, 1, FEW_CALLS) <= FEW_CALLS)
@@ -178,7 +176,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 		asked = was_long(long_statements, desc);
 	}
 
-	/* an execution by EXPLAIN is no part of the server's work */
+	/* executions by EXPLAIN are not counted in the statistics of plans */
 	if (execution_sampler != NULL && !explained &&
 		(replaced || (desc->instrument_options & INSTRUMENT_TIMER) == 0) &&
 		!execution_sampler->draw(desc, &drawn))
@@ -186,7 +184,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/* calibrates now, so that no timed execution includes it */
+	/* before start_ns, so that no timed execution includes calibration */
 	if (asked || drawn.nodes)
 		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
@@ -216,8 +214,8 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 }
 
 /*
- * The state of an EXPLAIN is known until its statement ends, also by an error.  It may be executed
- * within another EXPLAIN, whose state is restored then.
+ * Sets explain_at_work while an EXPLAIN statement is executed.  EXPLAIN may be executed within
+ * another EXPLAIN, whose state is restored afterwards, also after an error.
  */
 static void
 hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_tree,
@@ -241,7 +239,7 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 
 	PG_TRY();
 	{
-		/* if done later, EXPLAIN would count it as part of the execution */
+		/* before EXPLAIN's timers start, which would include calibration */
 		if (sampled_timing == SAMPLED_ON)
 			(void) node_timing_prepare(false, true);
 		NEXT(ProcessUtility) (statement, text, read_only_tree, context, params, env,
@@ -257,9 +255,10 @@ hooked_ProcessUtility(PlannedStmt *statement, const char *text, bool read_only_t
 }
 
 /*
- * Returns whether this is the execution of the explained statement, and not one by a function that
- * the planner, the arguments of EXECUTE or the plan calls.  EXPLAIN executes the plan in the memory
- * context of its own call, and no function is executed in that context, because each has its own.
+ * Returns whether this is the execution of the explained statement.  Functions called by the
+ * planner, by the arguments of EXECUTE or by the plan may execute other statements.  EXPLAIN
+ * executes the plan in the memory context of its own call, while functions have memory contexts of
+ * their own.
  */
 static bool
 is_explained(const QueryDesc *desc)
@@ -286,8 +285,8 @@ is_explained(const QueryDesc *desc)
 #endif
 
 /*
- * Handles all cases but the most frequent one, that the execution is not timed.  A plan has
- * parallel workers only if it is executed to its end, or once.
+ * Called before ExecutorRun() unless it is clear that the execution is not timed.  Returns NULL if
+ * it is not timed.  A plan has parallel workers only if it is executed to its end, or once.
  */
 static pg_noinline TimedExecution *
 before_run(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -332,8 +331,8 @@ end_part(TimedExecution *execution)
 }
 
 /*
- * Calls the next hook of ExecutorRun(), or of ExecutorFinish() ("finishes"), and before and after
- * it the module that publishes running executions.
+ * Calls the next hook of ExecutorRun(), or of ExecutorFinish() if "finishes", between enter() and
+ * leave() of the module that publishes running executions.
  */
 static void
 call_watched(QueryDesc *desc, ScanDirection direction, uint64 count, bool execute_once,
@@ -367,7 +366,7 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
-	/* where AFTER triggers execute statements */
+	/* ExecutorFinish() fires AFTER triggers, which may execute statements */
 	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
 		TAKE_HOOK(ExecutorFinish);
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
@@ -384,7 +383,7 @@ hooked_ExecutorRun(EXECUTOR_RUN_PARAMETERS)
 	{
 		bool		observed = plan_run_desc == desc;
 
-		/* NULL also if it was set for an execution that failed before this */
+		/* also if left over from an execution that failed before this hook */
 		plan_run_desc = NULL;
 		if (observed)
 		{
@@ -472,7 +471,7 @@ hooked_ExecutorEnd(QueryDesc *desc)
 	if (unlikely(explain_at_work != NULL) && explain_at_work->desc == desc)
 	{
 		explain_option_ends();
-		/* the plan is freed with the query's memory; another one may follow */
+		/* the run is freed with the query's memory; another plan may follow */
 		explain_at_work->desc = NULL;
 		explain_at_work->run = NULL;
 	}
@@ -519,7 +518,7 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/* the hook must know the EXPLAIN statement before its options are read */
+	/* option_validate() must know the EXPLAIN statement */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

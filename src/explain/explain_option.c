@@ -1,7 +1,7 @@
 /*
- * The options exist on PostgreSQL 18 and later.  While the server executes EXPLAIN (ANALYZE,
- * CLOCK_SAMPLING 64), es->timing is off, so that it only counts rows; when it prints the times, it
- * is on.  The server's hooks print the margins; before 18, explain_output.c does.
+ * The options exist on PostgreSQL 18 and later.  With CLOCK_SAMPLING, es->timing is off while the
+ * plan is executed, so that the server only counts rows.  It is on while the plan is printed.  On
+ * 18 and later, EXPLAIN's hooks print the margins; before, explain_output.c inserts them.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ warn_no_effect(const ExplainOption *option, const char *detail, const char *hint
 			 hint == NULL ? 0 : errhint("%s", _(hint))));
 }
 
-/* Handles both options.  The state's "name" is that of the first one given. */
+/* Handles both options. option->name is the one that is given first. */
 static void
 option_handler(ExplainState *es, DefElem *opt, ParseState *pstate)
 {
@@ -106,7 +106,7 @@ option_validate(ExplainState *es, List *options, ParseState *pstate)
 	if (!buffers_given)
 		es->buffers = false;
 
-	/* now, so that the server's measurement does not include it */
+	/* calibrates before EXPLAIN starts its timers */
 	(void) node_timing_prepare(option->options.sampling == 1, false);
 	es->timing = false;
 	need_executor_hooks();
@@ -121,7 +121,7 @@ explain_option_starts(bool sampled)
 	if (option == NULL)
 		return;
 
-	/* from here on, es->timing is for the serialization and for printing */
+	/* from now on, es->timing only affects serialization and printing */
 	explain_at_work->es->timing = true;
 	if ((explain_at_work->desc->instrument_options & INSTRUMENT_TIMER) != 0 && !sampled)
 	{
@@ -153,7 +153,7 @@ option_per_node(PlanState *node, List *ancestors, const char *relationship,
 }
 
 #if PG_VERSION_NUM >= 190000
-/* As a setting of auto_explain, the option would be printed although it does not apply. */
+/* Rejects the options in auto_explain's settings, where they would be printed without an effect. */
 static bool
 option_not_in_settings(const char *name, const char *value, NodeTag type)
 {
@@ -186,7 +186,7 @@ take_hooks(void)
 
 static ExplainOneQuery_hook_type previous_ExplainOneQuery = NULL;
 
-/* Before 18, EXPLAIN prints markers in place of margins, unless it prints the values itself. */
+/* Sets markers that EXPLAIN prints in place of margins, unless it prints WAL usage itself. */
 void
 explain_option_finished(void)
 {
@@ -201,7 +201,7 @@ explain_option_finished(void)
 				 errdetail("On this version of PostgreSQL, EXPLAIN EXECUTE prints neither margins nor a summary.")));
 		return;
 	}
-	/* auto_explain may print these values, too */
+	/* EXPLAIN or auto_explain may print WAL usage */
 	if (!es->timing || !show_margins || es->wal ||
 		(explain_at_work->desc->instrument_options & INSTRUMENT_WAL) != 0 ||
 		(es->format != EXPLAIN_FORMAT_TEXT && es->format != EXPLAIN_FORMAT_JSON))
@@ -211,7 +211,7 @@ explain_option_finished(void)
 	es->wal = true;
 }
 
-/* Does what the server does if there is no hook. */
+/* Explains as the server does without a hook. */
 static void
 explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 				  const char *text, ParamListInfo params, QueryEnvironment *env)
@@ -235,7 +235,7 @@ explain_one_query(Query *query, int cursor_options, IntoClause *into, ExplainSta
 #endif
 }
 
-/* Before 18, the only hook that gets the ExplainState of an EXPLAIN. */
+/* Gets the ExplainState.  Before 18, no other hook of EXPLAIN does. */
 static void
 option_ExplainOneQuery(Query *query, int cursor_options, IntoClause *into, ExplainState *es,
 					   const char *text, ParamListInfo params, QueryEnvironment *env)
@@ -278,7 +278,7 @@ explain_option_ends(void)
 		if (es->summary || explain_at_work->option == NULL)
 			explain_put_summary(es, &timed);
 	}
-	/* the next plan of the statement is not timed by the server, either */
+	/* off again, for a further plan of the statement */
 	if (explain_at_work->option != NULL)
 		es->timing = false;
 }

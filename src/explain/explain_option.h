@@ -1,4 +1,6 @@
-/* EXPLAIN: options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD since 18, margins in the output. */
+/*
+ * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (from 18 on), and margins in its output.
+ */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 
@@ -16,22 +18,23 @@ typedef struct ExplainAtWork
 {
 	const char *text;			/* text of the statement */
 	MemoryContext context;		/* context in which EXPLAIN executes its plans */
-	ExplainState *es;			/* NULL: not known */
-	QueryDesc  *desc;			/* plan that is being executed and printed,
-								 * one of possibly several; NULL: none */
-	SampledRun *run;			/* its timing, after the execution; or NULL */
-	ExplainOption *option;		/* NULL: none of clocktiming */
-	Markers		markers;		/* before 18 */
-	int			marked_from;	/* position in the output after which markers
-								 * may be printed */
+	ExplainState *es;			/* NULL: not yet known */
+	QueryDesc  *desc;			/* plan that is being executed and printed;
+								 * NULL: none */
+	SampledRun *run;			/* timing of "desc", after its execution; or
+								 * NULL */
+	ExplainOption *option;		/* NULL: no option of clocktiming was given */
+	Markers		markers;		/* markers printed by EXPLAIN before 18 */
+	int			marked_from;	/* position in the output from which markers
+								 * are replaced */
 } ExplainAtWork;
 
 extern ExplainAtWork *explain_at_work;
 
 /*
- * Called before the first ExecutorRun() of the explained plan, after its ExecutorFinish() if the
- * plan was timed, and before its ExecutorEnd().  "sampled": sampling replaces timers that other
- * extensions ask for.
+ * explain_option_starts() is called before the first ExecutorRun() of the explained plan,
+ * explain_option_finished() after ExecutorFinish() of a timed plan, and explain_option_ends()
+ * before ExecutorEnd().  "sampled": sampling replaces timers that other extensions request.
  */
 #if PG_VERSION_NUM >= 180000
 extern void explain_option_starts(bool sampled);
@@ -42,7 +45,10 @@ extern void explain_option_finished(void);
 #endif
 extern void explain_option_ends(void);
 
-/* Defines setting, option and hooks.  Calls need_hooks() when the functions above are needed. */
+/*
+ * Defines the setting and the options, and installs EXPLAIN's hooks.  need_hooks() is called when
+ * the functions above must be called.
+ */
 extern void explain_option_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_EXPLAIN_OPTION_H */

@@ -1,7 +1,7 @@
 /*
- * Before PostgreSQL 18, there is no hook to add lines to a node.  But EXPLAIN (WAL) prints the
- * number of WAL records of each node.  So each node gets a number of its own (a marker), which is
- * replaced in the output by the lines to add.
+ * PostgreSQL before 18 has no hook to add lines to a node.  But EXPLAIN (WAL) prints each node's
+ * number of WAL records.  So these are set to a number that is unique to the node, its marker.
+ * Afterwards the markers in the output are replaced by the lines to add.
  */
 #include "postgres.h"
 
@@ -22,10 +22,10 @@
 /* A node's marker is this number plus a random one plus its plan_node_id. */
 #define MARKER_BASE		INT64CONST(1000000000000000)
 
-/* Percent of the run off the CPU from which the output recommends another run. */
+/* Time off the CPU, in percent of the run, from which the output recommends another run. */
 #define MUCH_PREEMPTED	10
 
-/* Least share of the run, and least time, of a few long calls or gaps that are printed. */
+/* Smallest share of the run, and smallest time in ns, of rare long calls that are printed. */
 #define MUCH_RARE		0.05
 #define LEAST_RARE_NS	1e5
 
@@ -73,9 +73,9 @@ marked_node(const char *line, const Markers *markers)
 }
 
 /*
- * Returns a state as for EXPLAIN (ANALYZE, WAL, COSTS OFF, TIMING OFF, SUMMARY OFF).  Foreign and
- * custom scans see the state and may use it for an EXPLAIN of their own.  So it must be a valid
- * combination of options: WAL, TIMING and SERIALIZE require ANALYZE.
+ * Returns the state of EXPLAIN (ANALYZE, WAL, COSTS OFF, TIMING OFF, SUMMARY OFF).  Foreign and
+ * custom scans may use the state for an EXPLAIN of their own.  So it must be a valid combination of
+ * options: WAL, TIMING and SERIALIZE require ANALYZE.
  */
 static ExplainState *
 new_explain_state(ExplainFormat format)
@@ -163,7 +163,9 @@ without_figures(const char *line)
 	return pstrdup(line);
 }
 
-/* Finds the nodes' own lines: the first ones that begin with an arrow; the root's has none. */
+/*
+ * Finds each node's line: the first line, or the first one with an arrow after the previous marker.
+ */
 static void
 read_nodes(QueryDesc *desc, NodeList *list, const Markers *markers)
 {
@@ -204,7 +206,7 @@ explain_nodes(QueryDesc *desc, int *n)
 	return list.nodes;
 }
 
-/* Milliseconds per process, if several processes executed the node. */
+/* Time in ms, divided by the number of processes that executed the node. */
 #define PER_PROCESS_MS(node, ns) ((ns) / Max((node)->processes, 1) / 1e6)
 
 /* Appends text to a list, after a separator if the list is not empty. */
@@ -314,9 +316,9 @@ explain_disturbed(const PlanEstimate *plan)
 }
 
 /*
- * Writes the summary as text.  Viewers of plans (pev2, Pg::Explain) know only a few labels at the
- * beginning of a line, and append other lines to the node, trigger or execution time before.  So
- * the first line has one of these labels.
+ * Writes the summary as text.  Plan viewers (pev2, Pg::Explain) only know a few labels at the
+ * beginning of a line.  They append other lines to the node or trigger before.  So the first line
+ * begins with "Time", a label that they know.
  */
 static void
 put_summary_text(ExplainState *es, const TimedPlan *timed)
@@ -382,7 +384,7 @@ append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat for
 		return;
 	es = new_explain_state(format);
 	es->indent = indent;
-	/* not the first key of its group, so that a comma comes before it */
+	/* as if another key preceded, so that a comma is written first */
 	es->grouping_stack = list_make1_int(1);
 	explain_put_node(es, node);
 	appendStringInfoString(output, es->str->data);
@@ -391,8 +393,9 @@ append_node(StringInfo output, const TimedPlan *timed, int id, ExplainFormat for
 }
 
 /*
- * Replaces each marker by the output of its node.  In text a marker is one line.  In JSON it is all
- * keys about WAL, each with its comma.  VERBOSE prints such keys of each worker, too.
+ * Replaces each marker by the lines of its node.  In text, the line with the marker is replaced.
+ * In JSON, all WAL keys are removed with their commas; VERBOSE prints such keys for each worker,
+ * too.
  */
 static char *
 replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
@@ -418,7 +421,7 @@ replace_markers(const char *text, const TimedPlan *timed, ExplainFormat format,
 			/* skip further keys about WAL */
 			while (starts_with(text +strspn(text, " "), "\"WAL "))
 				line = explain_next_line(&text);
-			/* the text before ends with a comma and a line feed */
+			/* remove the comma and line feed of the previous line */
 			result.len -= 2;
 			result.data[result.len] = '\0';
 			if (id >= 0)

@@ -14,7 +14,7 @@ typedef struct PlanNodeInfo
 	const char *type;			/* "Node Type" of EXPLAIN (FORMAT JSON) */
 } PlanNodeInfo;
 
-/* Returns the nodes in EXPLAIN's order, of a query executed with row counts that has not ended. */
+/* Returns the plan's nodes in EXPLAIN's order.  The query has counted rows and has not ended. */
 extern PlanNodeInfo *explain_nodes(QueryDesc *desc, int *n);
 
 /* Returns the relation that a node scans or modifies; InvalidOid if none. */
@@ -26,7 +26,7 @@ typedef struct TimedPlan
 	const PlanEstimate *estimate;
 	const char *method;
 	int			sampling;		/* 0: no sampling */
-	int			runs;			/* number of runs whose mean this is */
+	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;
 	double		plain_ms;		/* NaN if not measured */
 } TimedPlan;
@@ -40,9 +40,9 @@ extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * For servers without a hook: give each node of an executed plan a marker that EXPLAIN (WAL)
- * prints, and replace the markers in the output from position "from" on by what explain_put_node()
- * writes.  Text and JSON only.
+ * Markers of nodes, for servers without a hook. explain_set_markers() sets a number for each node
+ * of an executed plan, which EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in
+ * the output, from position "from", by the lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {
@@ -54,10 +54,10 @@ extern Markers explain_set_markers(QueryDesc *desc);
 extern void explain_put_margins(ExplainState *es, int from, const TimedPlan *timed,
 								const Markers *markers);
 
-/* Returns a note about a node's figures, with "self time unknown" if wanted; NULL if none. */
+/* Returns a note about a node's figures, or NULL. "with_unknown": also "self time unknown". */
 extern char *explain_note(const NodeEstimate *node, bool with_unknown);
 
-/* Returns what makes a run's figures less reliable than on an idle server; NULL if nothing does. */
+/* Returns a description of what disturbed the run, such as other processes; NULL if nothing did. */
 extern char *explain_disturbed(const PlanEstimate *plan);
 
 /* Returns a copy of the next line and advances *text; NULL at the end. */

@@ -1,7 +1,6 @@
 /*
- * The methods "full" and "isolate" time the nodes in one or several
- * executions.  Then they execute the query once more and only count calls; all other figures are of
- * that last execution.
+ * The methods "full" and "isolate" time the nodes in one or several executions.  A last execution
+ * then only counts calls and provides all other figures.
  */
 #include "postgres.h"
 
@@ -16,7 +15,7 @@
 #include "explain/explain_query.h"
 #include "explain/plan_record.h"
 
-/* If one of two similar runs takes longer by this factor, it does not count. */
+/* Ratio of the durations of two plain runs from which the longer one is ignored. */
 #define DISTURBED	1.25
 
 const char *const explain_methods[N_EXPLAIN_METHODS] = {
@@ -27,7 +26,7 @@ const char *const explain_methods[N_EXPLAIN_METHODS] = {
 
 typedef struct MeasuredNode
 {
-	bool		there;			/* the node is in the first run at least */
+	bool		there;			/* the node is in the first run's plan */
 	NodeRecord	leader;
 	int			nworkers;
 	NodeRecord *workers;
@@ -41,7 +40,7 @@ run_plain_ms(const ExplainedQuery *explained)
 	return plan_run(explained->query, &nobody);
 }
 
-/* Executes the query for the last time.  All figures that are not measured come from this run. */
+/* Executes the query for the last time, or for one run of a series. */
 static void
 run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *desc, void *arg))
 {
@@ -49,10 +48,7 @@ run_last(ExplainedQuery *explained, int sampling, void (*finished) (QueryDesc *d
 	explained->run.options.sampling = sampling;
 	explained->run.options.only_node = -1;
 
-	/*
-	 * the estimates of all but the last run of a series are needed during the
-	 * run only
-	 */
+	/* in a series, only the last run's estimates must outlive the run */
 	explained->run.context =
 		explained->series.runs + 1 < explained->runs ? NULL : CurrentMemoryContext;
 	explained->run.finished = finished;
@@ -104,7 +100,7 @@ explain_series(ExplainedQuery *explained)
 	}
 }
 
-/* Returns NULL for a node that is not in the first run, because partitions were pruned there. */
+/* Returns a node's measured times.  NULL if the node was pruned in the first run. */
 static MeasuredNode *
 measured_node(const ExplainedQuery *explained, int id)
 {
@@ -112,7 +108,7 @@ measured_node(const ExplainedQuery *explained, int id)
 		&explained->measured[id] : NULL;
 }
 
-/* Replaces the times of the last run, which only counted calls, and all derived from them. */
+/* Replaces the last run's times by the measured ones, and clears all figures derived from times. */
 static PlanEstimate *
 put_measured(ExplainedQuery *explained)
 {
@@ -188,7 +184,7 @@ run_isolated(ExplainedQuery *explained, int id)
 	sampled_run(explained->query, &explained->run);
 }
 
-/* Callback of the last run: timing the nodes has cost no time but their own. */
+/* Callback of the last run.  The cost of timing is 0, because each run timed only one node. */
 static void
 isolated_last(QueryDesc *desc, void *arg)
 {
@@ -228,7 +224,7 @@ explain_isolated(ExplainedQuery *explained)
 			continue;
 		if (progress_due(&progress, elapsed_s))
 		{
-			/* the last run, which times nothing, is included */
+			/* plus the last run, which only counts */
 			progress.total_s = elapsed_s / done * (nnodes + 1);
 			progress_report(&progress, elapsed_s, "%d of %d nodes timed", done, nnodes);
 		}
@@ -250,7 +246,7 @@ take_server_times(PlanState *node, void *context)
 		measured->leader = instr_end(node->instrument);
 	measured->nworkers = instr_nworkers(node);
 	measured->workers = palloc0(sizeof(NodeRecord) * measured->nworkers);
-	/* the server adds its workers to the leader */
+	/* the server has added the workers' counts to the leader's */
 	for (int i = 0; instr_of_worker(node, i, &measured->workers[i]); i++)
 		record_add(&measured->leader, &measured->workers[i], -1);
 	return planstate_tree_walker(node, take_server_times, context);
@@ -267,8 +263,8 @@ full_finished(QueryDesc *desc, void *arg)
 }
 
 /*
- * Scales a process's times by "slower".  If the number of timed calls is not known, sets it to one
- * call per tuple and one for the end, or to one per loop for nodes that are timed as a whole.
+ * Multiplies a process's times by "slower".  If the number of timed calls is not known, sets it to
+ * one per tuple and one for each loop's end, or to one per loop for NODE_WHOLE.
  */
 static void
 put_server_record(NodeRecord *record, double slower, NodeKind kind)
@@ -281,9 +277,10 @@ put_server_record(NodeRecord *record, double slower, NodeKind kind)
 }
 
 /*
- * Callback of the last run: corrects the server's times by the cost of timing.  That cost is the
- * difference to plain runs, divided among the nodes by calls.  If the timed run took less time than
- * plain runs, the machine was faster during it; then times are scaled to the plain runs.
+ * Callback of the last run: subtracts the cost of timing from the server's times.  The cost is the
+ * timed run's duration minus that of plain runs, distributed among the nodes by their calls.  If
+ * the timed run was shorter than plain runs, the machine was faster during it.  Then times are
+ * scaled to the plain runs.
  */
 static void
 full_last(QueryDesc *desc, void *arg)
@@ -317,7 +314,7 @@ full_last(QueryDesc *desc, void *arg)
 	plan->cost.inside_ns = plan->cost.whole_ns;
 	plan->run_ns = explained->full_ms * 1e6 * slower;
 	plan->outside_ns = NAN;
-	plan->preempted_ns = plan->besides_ns = 0;	/* of the other run */
+	plan->preempted_ns = plan->besides_ns = 0;	/* known for the last run only */
 	plan_estimate(plan);
 	for (int i = 0; i < plan->nnodes; i++)
 		explained->removed_ns[i] -= plan->nodes[i].total_ns;
@@ -341,7 +338,7 @@ explain_full(ExplainedQuery *explained)
 	explained->full_ms = plan_run(explained->query, &observer);
 	after_ms = run_plain_ms(explained);
 	explained->plain_ms = (before_ms + after_ms) / 2;
-	/* caches were cold, or a run was disturbed */
+	/* caches were cold in the first run, or one was disturbed */
 	if (Max(before_ms, after_ms) > DISTURBED * Min(before_ms, after_ms))
 		explained->plain_ms = Min(before_ms, after_ms);
 	run_last(explained, 0, full_last);
@@ -350,7 +347,7 @@ explain_full(ExplainedQuery *explained)
 void
 explain_query(ExplainedQuery *explained)
 {
-	/* METHOD_FULL executes plain runs anyway */
+	/* METHOD_FULL always executes plain runs */
 	bool		verify = explained->verify && explained->method != METHOD_FULL;
 
 	if (explained->runs > 1)
@@ -360,7 +357,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/* one plain run on each side: both are disturbed alike */
+	/* before and after, because the load may change meanwhile */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	if (explained->method == METHOD_FULL)
 		explain_full(explained);

@@ -7,9 +7,9 @@
 
 typedef enum ExplainMethod
 {
-	METHOD_SAMPLING,			/* a few calls of all nodes, in one execution */
-	METHOD_FULL,				/* the server's own times, corrected */
-	METHOD_ISOLATE				/* each node in an execution of its own */
+	METHOD_SAMPLING,			/* times a sample of all nodes' calls */
+	METHOD_FULL,				/* corrects the times of the server */
+	METHOD_ISOLATE				/* times each node in a separate execution */
 } ExplainMethod;
 
 #define N_EXPLAIN_METHODS (METHOD_ISOLATE + 1)
@@ -25,27 +25,28 @@ typedef struct ExplainedQuery
 	bool		verify;			/* also execute without counting and timing */
 	int			runs;			/* for METHOD_SAMPLING: number of runs */
 
-	/* called when the plan is known, before ExecutorEnd() */
+	/* called when "plan" is set, before ExecutorEnd() */
 	void		(*finished) (QueryDesc *desc, void *arg);
 	void	   *arg;
 
 	/* output */
 	PlanEstimate *plan;
-	double	   *removed_ns;		/* removed cost, by place; NULL: none */
-	double		plain_ms;		/* without counting and timing; or NaN */
+	double	   *removed_ns;		/* removed cost of timing each node; or NULL */
+	double		plain_ms;		/* duration without counting and timing; or
+								 * NaN */
 
 	/* state of the execution */
 	SampledRun	run;
 	struct MeasuredNode *measured;	/* by plan_node_id */
 	int			nmeasured;
-	double		full_ms;		/* duration of the run that the server times */
-	RunSeries	series;			/* several runs */
+	double		full_ms;		/* duration of the run timed by the server */
+	RunSeries	series;			/* sums over several runs */
 } ExplainedQuery;
 
 /*
- * Executes the query as often as the method requires.  With "verify", plain_ms is the duration of
- * one plain run when "finished" is called, and the shorter of two at the end; for several runs it
- * is the mean of one before each.
+ * Executes the query as often as the method requires.  With "verify", a plain run precedes each run
+ * and sets plain_ms; for several runs it is the mean.  For a single run, a second plain run follows
+ * after "finished", and plain_ms becomes the shorter duration.
  */
 extern void explain_query(ExplainedQuery *explained);
 

@@ -1,6 +1,6 @@
 /*
- * A session's memory of statements of which an execution was long, though the planner did not
- * expect it.  Another statement may take a statement's place.
+ * A session's cache of statements whose latest execution took long although the planner expected
+ * few calls.  If two statements have the same entry, the later one replaces the earlier one.
  */
 #ifndef CLOCKTIMING_LONG_STATEMENTS_H
 #define CLOCKTIMING_LONG_STATEMENTS_H
@@ -9,10 +9,10 @@
 
 #define LONG_STATEMENTS	1024
 
-/* Keys of statements, by their remainders; 0: none. */
+/* Keys of statements, indexed by a hash of the key; 0: none. */
 typedef uint64 LongStatements[LONG_STATEMENTS];
 
-/* Without query ids, the planner's cost tells statements apart. */
+/* Returns the query id.  Without query ids, the planner's cost distinguishes statements. */
 static inline uint64
 statement_key(const QueryDesc *desc)
 {

@@ -31,7 +31,7 @@ sampling_check(const char *name, int64 sampling)
 double
 max_overhead_check(const char *name, double percent)
 {
-	/* in this form NaN fails, too */
+	/* written so that NaN is rejected, too */
 	if (!(percent > 0 && percent <= 100))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -122,7 +122,7 @@ show_node(PlanState *node, void *context)
 
 	if (estimate != NULL && node->instrument != NULL && estimate->kind != NODE_UNTIMED)
 	{
-		/* assumes that loops that were not timed are like the others */
+		/* assumes that untimed loops took as long as timed ones */
 		double		factor = estimate->loops <= 0 ? 1 :
 			(estimate->loops + estimate->untimed_loops) / estimate->loops;
 
@@ -174,7 +174,7 @@ sampled_after_finish(QueryDesc *desc, void *arg)
 	if (query->root->kind != NODE_SAMPLED || query->root->begun)
 	{
 		run->plan = node_timing_record(query, NULL, NULL);
-		/* auto_explain may print it when the execution ends */
+		/* for auto_explain, which prints the plan in ExecutorEnd() */
 		node_timing_show(desc, run->plan);
 	}
 	parallel_timing_release(query);
@@ -187,7 +187,7 @@ void
 sampled_run(const PlanQuery *query, SampledRun *run)
 {
 	PlanObserver observer = {
-		/* with one timed node, no other node is counted */
+		/* if only one node is timed, the others are not counted */
 		.instrument_options = run->options.only_node < 0 ? INSTRUMENT_ROWS : 0,
 		.before_run = sampled_before_run,
 		.after_run = sampled_after_run,

@@ -1,9 +1,9 @@
 /*
- * Times the plan nodes of one execution by a sample of their calls.
+ * Times the plan nodes of one execution by sampling their calls.
  *
  * A wrapper around the function of every node counts all calls and times a random sample.  The
- * results include those of parallel workers.  The times of triggers go to the server's
- * instrumentation only, because the server prints them.
+ * results include those of parallel workers.  Times of triggers are only written to the server's
+ * instrumentation, because the server prints them.
  */
 #ifndef CLOCKTIMING_NODE_TIMING_H
 #define CLOCKTIMING_NODE_TIMING_H
@@ -14,59 +14,59 @@
 #define SAMPLING_DEFAULT		64
 #define MAX_OVERHEAD_DEFAULT	1.0
 
-/* Return the value of this name, or raise an error if it is not valid for NodeTimingOptions. */
+/* Return the value if it is valid, else raise an error in which "name" is the parameter. */
 extern int	sampling_check(const char *name, int64 sampling);
 extern double max_overhead_check(const char *name, double percent);
 
 typedef struct SampledRun
 {
 	NodeTimingOptions options;
-	MemoryContext context;		/* for "plan"; NULL: the query's own */
-	void		(*finished) (QueryDesc *desc, void *arg);	/* called with the plan,
-															 * before ExecutorEnd();
-															 * may be NULL */
+	MemoryContext context;		/* of "plan"; NULL: the query's context */
+	void		(*finished) (QueryDesc *desc, void *arg);	/* called before
+															 * ExecutorEnd(), if
+															 * "plan" is set; or
+															 * NULL */
 	void	   *arg;
 
 	QueryTiming *timing;		/* state during the execution */
-	PlanEstimate *plan;			/* result after ExecutorFinish(); NULL:
-								 * another extension has replaced the
-								 * functions of the nodes, so that no wrapper
-								 * was called */
+	PlanEstimate *plan;			/* result after ExecutorFinish(); NULL if no
+								 * wrapper was called, because another
+								 * extension has replaced the nodes' functions */
 } SampledRun;
 
 /* Executes the plan.  Raises an error if another extension prevents the timing. */
 extern void sampled_run(const PlanQuery *query, SampledRun *run);
 
 /*
- * Callbacks of its observer, for other ways to execute a plan; arg is the SampledRun.  An error
- * releases all resources, too.
+ * PlanObserver callbacks of sampled_run(), for callers that execute a plan otherwise.  "arg" is the
+ * SampledRun.  After an error, the query's memory context releases all resources.
  */
 extern void sampled_before_run(QueryDesc *desc, void *arg);
 extern void sampled_after_run(QueryDesc *desc, void *arg);
 extern void sampled_after_finish(QueryDesc *desc, void *arg);
 
 /*
- * Chooses the clock and calibrates for some milliseconds.  Not while a query is timed.  "recent":
- * the kernel is not asked for its clock if it was asked recently.
+ * Chooses the clock and returns the cost of calls.  May calibrate for some milliseconds, so it must
+ * be called before timing begins.  "recent": a recent choice of the clock remains valid.
  */
 extern const CallCost *node_timing_prepare(bool all_timed, bool recent);
 
-/* Installs the wrappers.  The result is in the query's memory context. */
+/* Installs the wrappers.  Returns the timing state, in the query's memory context. */
 extern QueryTiming *node_timing_attach(QueryDesc *desc, const NodeTimingOptions *options);
 
 /* Fills in the "in" fields of a node's estimate. */
 typedef void (*NodeRecorder) (NodeTiming *t, NodeEstimate *estimate, void *arg);
 
 /*
- * Returns the estimates of all nodes, in CurrentMemoryContext, by what the recorder says of each.
- * NULL: at the end of the execution, including the reports of workers.
+ * Returns the estimates of all nodes, in CurrentMemoryContext.  The recorder provides each node's
+ * input.  Without recorder, they are those of the ended execution, with the results of workers.
  */
 extern PlanEstimate *node_timing_record(QueryTiming *query, NodeRecorder recorder, void *arg);
 
-/* Writes the estimates into the server's instrumentation, if any, so that EXPLAIN prints them. */
+/* Writes the estimates into the server's instrumentation, so that EXPLAIN prints them. */
 extern void node_timing_show(QueryDesc *desc, const PlanEstimate *plan);
 
-/* Return a plan_node_id's place in the plan, -1 if none; and its estimate, or NULL. */
+/* Return the place in the plan of a plan_node_id, or -1; and its estimate, or NULL. */
 extern int	node_estimate_place(const PlanEstimate *plan, int id);
 extern NodeEstimate *node_estimate(const PlanEstimate *plan, int id);
 

@@ -1,6 +1,7 @@
 /*
  * The leader creates a segment of shared memory with the timing options and space for the workers'
- * results.  A setting, which every worker inherits from the leader, names the segment.
+ * results.  The setting clocktiming.worker_timing, which every worker inherits from the leader,
+ * contains the segment's handle.
  */
 #include "postgres.h"
 
@@ -26,23 +27,24 @@ typedef struct SharedTiming
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* of the query; workers may execute others */
+	uint32		text_hash;		/* of the query; functions may execute others */
 	CallCost	cost;
 	bool		by_counter;
-	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: the nodes,
-												 * then the uses of shared
-												 * subplans */
+	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: one for
+												 * each node, then one for
+												 * each use of a shared
+												 * subplan */
 	/* followed by a SharedUse for each use of a shared subplan */
 } SharedTiming;
 
-/* Use of a shared subplan by a node; both are plan_node_ids. */
+/* The plan_node_ids of a node and of a shared subplan that it uses. */
 typedef struct SharedUse
 {
 	int			user;
 	int			subplan;
 } SharedUse;
 
-/* clocktiming.worker_timing: "handle of the segment", in a leader and its workers. */
+/* Setting clocktiming.worker_timing: handle of the segment; empty if there is none. */
 static char *worker_timing = NULL;
 static void (*need_executor_hooks) (void);
 
@@ -72,7 +74,7 @@ shared_size(const QueryTiming *query)
 		sizeof(SharedUse) * (Size) query->nparts;
 }
 
-/* Creates the segment, in a subtransaction.  The segment outlives the subtransaction. */
+/* Creates the segment.  Called in a subtransaction, which the segment outlives. */
 static void
 create_segment(void *arg)
 {
@@ -149,7 +151,7 @@ parallel_timing_release(QueryTiming *query)
 	query->shared = NULL;
 }
 
-/* Attaches timers in a worker, but not to a query that a function executes. */
+/* Installs the wrappers in a worker, unless the query is one that a function executes. */
 void
 parallel_timing_join(QueryDesc *desc)
 {
@@ -184,7 +186,10 @@ parallel_timing_join(QueryDesc *desc)
 	query_timing_start(query);
 }
 
-/* Adds a node's calls of a shared subplan: all calls, if it is the only user below this Gather. */
+/*
+ * Sets the record of a node's calls of a shared subplan: of all calls if it is the worker's only
+ * user.
+ */
 static void
 record_use(QueryTiming *query, const SharedUse *shared, const NodeRecord *nodes, NodeRecord *record)
 {
@@ -234,13 +239,14 @@ parallel_timing_report(QueryDesc *desc)
 			instr_show(&t->instr, record->rows, record->loops, record->first_ns, record->total_ns);
 
 			/*
-			 * The server would add these counts to the leader's when Gather
-			 * shuts down.  That may be before the leader makes its estimates,
-			 * or, below a Limit, within a timed call.
+			 * The server would add the removed rows to the leader's when
+			 * Gather shuts down.  That may be before the leader makes its
+			 * estimates, or, below a Limit, within a timed call.
 			 */
 			instr_forget_removed(&t->instr);
 		}
-		/* the workers of a rescanned Gather execute one after the other */
+
+		/* after a rescan of Gather, other workers have the same numbers */
 		record_add(&records[i], record, 1);
 	}
 	for (int i = 0; i < shared->nparts; i++)

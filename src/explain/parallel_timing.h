@@ -4,27 +4,30 @@
 
 #include "explain/query_timing.h"
 
-/* Publishes the options for workers, if the plan may have any. */
+/* Writes the options to shared memory if the plan may have workers. */
 extern void parallel_timing_share(QueryTiming *query);
 
 /*
- * Returns what the workers have reported: for each of query->nworkers the records of the nodes and
- * of the uses of shared subplans.  NULL if nothing was published.
+ * Returns the workers' results: for each of query->nworkers, the records of the nodes and of the
+ * uses of shared subplans.  Returns NULL without shared memory.
  */
 extern const NodeRecord *parallel_timing_records(const QueryTiming *query);
 
-/* Ends the publication; no further workers will start.  Publications are nested like executions. */
+/*
+ * Resets clocktiming.worker_timing when no further workers will start.  Ends the GUC nest level
+ * that parallel_timing_share() began.
+ */
 extern void parallel_timing_told(QueryTiming *query);
 
 extern void parallel_timing_release(QueryTiming *query);
 
-/* Called in a worker before and after it executes its part of a plan. */
+/*
+ * Called in a worker before it executes its part of the plan, and afterwards to write its results.
+ */
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);
 
-/*
- * Defines the setting that names the segment.  Calls need_hooks() in a worker that finds a segment.
- */
+/* Defines clocktiming.worker_timing.  Whenever it is set to a segment, need_hooks() is called. */
 extern void parallel_timing_init(void (*need_hooks) (void));
 
 #endif							/* CLOCKTIMING_PARALLEL_TIMING_H */

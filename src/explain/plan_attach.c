@@ -16,8 +16,8 @@
 #define SPARE_SAMPLES	32
 
 /*
- * Distance of nodes: an odd number of cache lines, so that nodes are in different sets of the
- * caches.
+ * Distance of NodeTimings in bytes: an odd number of cache lines, so that the nodes are distributed
+ * over all sets of the caches.
  */
 #define NODE_STRIDE (((sizeof(NodeTiming) + LINE_SIZE - 1) / LINE_SIZE | 1) * LINE_SIZE)
 
@@ -44,8 +44,8 @@ subplan_among(const List *subplans, const PlanState *node)
 }
 
 /*
- * Returns whether each loop of a subplan is read to its end.  A CTE that modifies data is executed
- * to its end, but by a call outside of any loop of a scan.
+ * Returns whether each loop of a subplan is read to its end.  A CTE that modifies data may be
+ * executed to its end by ExecutorFinish() instead of by a scan.
  */
 static bool
 is_subplan_read_to_end(const NodeTiming *t)
@@ -57,9 +57,9 @@ is_subplan_read_to_end(const NodeTiming *t)
 }
 
 /*
- * Returns whether the outer side's rows determine the loops of a node on the inner side of a nested
- * loop that a match ends.  If all calls are timed, or the server counts usage and thereby loops,
- * the loops are detected directly.
+ * Returns whether loops of a node on the inner side of a nested loop are counted by the rows of the
+ * outer side.  That is for joins in which a match ends a loop.  If all calls are timed, or the
+ * server counts usage and thereby loops, the loops are detected directly.
  */
 static bool
 loops_follow_outer(const NodeTiming *t, const PlanState *join)
@@ -78,7 +78,7 @@ node_reading(const NodeTiming *t)
 	const PlanState *parent;
 	InputReading reading;
 
-	/* the whole query is, unless it is a cursor or executed by a worker */
+	/* the root is read to its end, except in cursors and in workers */
 	if (t == t->query->root)
 		return IsParallelWorker() || t->query->may_stop ? INPUT_MAY_STOP : INPUT_READ_TO_END;
 	if (t->subplan != NULL)
@@ -97,8 +97,8 @@ node_reading(const NodeTiming *t)
 }
 
 /*
- * Determines how far all nodes are read.  Nodes depend on each other, with CTEs in no particular
- * order.
+ * Sets "reading" of all nodes.  A node's reading depends on that of other nodes, which for CTEs may
+ * be set later.  So the loop is repeated until nothing changes.
  */
 static void
 find_readings(QueryTiming *query)
@@ -143,8 +143,8 @@ node_kind(const QueryTiming *query, const PlanState *node)
 		return NODE_UNTIMED;
 
 	/*
-	 * The server must not end the timing of a call that began without a
-	 * timer.  Another extension's function is not replaced.
+	 * The server's timer cannot be switched on during a call.  Another
+	 * extension's function is not replaced.
 	 */
 	if (query->late && (plan_shape(node)->output == OUTPUT_WHOLE || !has_server_function(node)))
 		return NODE_UNTIMED;
@@ -207,8 +207,8 @@ collect_node(PlanState *node, void *context)
 }
 
 /*
- * Returns whether an ancestor's calls contain a node's, as far as this is known for shared
- * subplans.
+ * Returns whether an ancestor's calls contain all calls of a node.  Returns false if shared
+ * subplans are in between.
  */
 static bool
 is_within(const NodeTiming *t, const NodeTiming *ancestor)
@@ -218,7 +218,7 @@ is_within(const NodeTiming *t, const NodeTiming *ancestor)
 	return t != NULL;
 }
 
-/* Returns whether the server executes a CTE again at the end. */
+/* Returns whether ExecutorFinish() executes the node, a CTE that modifies data, to its end. */
 static bool
 is_finished_later(const NodeTiming *t)
 {
@@ -244,8 +244,8 @@ next_above(const NodeTiming *t)
 }
 
 /*
- * Adds a node to the lists of nodes below of all nodes above it, because a rare long call may be
- * due to a node far below.
+ * Adds a node to "below" of all nodes above it, not only of its parent, because a rare long call
+ * may be due to a node far below.
  */
 static void
 put_below(NodeTiming *t)
@@ -267,7 +267,7 @@ add_use(NodeTiming *user, const PlanState *root)
 	NodeTiming *subplan = root == NULL ? NULL : query_node(user->query, root);
 	SubplanUse *use;
 
-	/* a worker lacks the subplans that it must not execute */
+	/* in a worker, subplans that are not parallel-safe are missing */
 	if (subplan == NULL)
 		return;
 	/* a node may use a subplan in several expressions */
@@ -303,8 +303,9 @@ collect_uses(QueryTiming *query)
 }
 
 /*
- * Finds the node that calls each subplan, or that several do.  The server calls a CTE that modifies
- * data again in ExecutorFinish(), or only there if no node scans it: such calls belong to no node.
+ * Sets the parent of each subplan to the node that calls it, and finds the shared subplans.  Calls
+ * of a CTE in ExecutorFinish() belong to no node, so a CTE that it executes is a shared subplan
+ * even with one user.
  */
 static void
 find_users(QueryTiming *query)
@@ -337,8 +338,8 @@ find_users(QueryTiming *query)
 }
 
 /*
- * Has calls of shared subplans counted by user.  Calls outside of any counted call of a user belong
- * to a user without a wrapper, or to none.
+ * Prepares for counting the calls of shared subplans for each user.  Calls outside of all wrapped
+ * calls of users are counted for the user without a wrapper, or, if all have wrappers, for no user.
  */
 static void
 share_subplans(QueryTiming *query)
@@ -410,7 +411,7 @@ plan_attach(QueryDesc *desc, const NodeTimingOptions *options)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &query->at_end);
 	timing_clock_hold();
 
-	/* workers count only rows, like the nodes here */
+	/* as in this process, the server only counts rows in workers */
 	if (query->nworkers > 0 && (desc->estate->es_instrument & INSTRUMENT_TIMER) != 0)
 		desc->estate->es_instrument = (desc->estate->es_instrument & ~INSTRUMENT_TIMER) |
 			INSTRUMENT_ROWS;

@@ -4,7 +4,7 @@
 
 #include "explain/query_timing.h"
 
-/* Returns the timing state of the plan's nodes, in the query's memory context. */
+/* Installs the wrappers.  Returns the timing state, in the query's memory context. */
 extern QueryTiming *plan_attach(QueryDesc *desc, const NodeTimingOptions *options);
 
 #endif							/* CLOCKTIMING_PLAN_ATTACH_H */

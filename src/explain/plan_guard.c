@@ -46,7 +46,9 @@ query_error_callback(void *text)
 
 static object_access_hook_type previous_object_access = NULL;
 
-/* Object access hook: refuses functions of session locks, which a rollback does not release. */
+/*
+ * Object access hook.  Rejects functions of session-level advisory locks, which outlast a rollback.
+ */
 static void
 refuse_session_locks(ObjectAccessType access, Oid class_id, Oid object_id,
 					 int sub_id, void *arg)
@@ -88,8 +90,8 @@ work_as_role(Oid role, void (*work) (void *arg), void *arg)
 }
 
 /*
- * Calls work(), and refuses writes unless they are allowed.  A read-only transaction may still
- * write large objects and temporary tables, and assign a transaction ID; that is checked
+ * Calls work() in a read-only transaction unless it may write.  A read-only transaction can still
+ * write large objects and temporary tables.  That assigns a transaction ID, which is checked for
  * afterwards.
  */
 static void
@@ -110,7 +112,7 @@ guard_writes(void *arg)
 	PG_TRY();
 	{
 		XactReadOnly = true;
-		/* already installed if this is part of a measured query */
+		/* already installed within another measured query */
 		if (hook != refuse_session_locks)
 		{
 			previous_object_access = hook;

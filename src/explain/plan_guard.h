@@ -3,20 +3,21 @@
 #define CLOCKTIMING_PLAN_GUARD_H
 
 /*
- * Calls work(arg) for the query of this text as this role, and rolls its effects back if "undone".
- * Raises an error if it writes without may_write.  Error positions refer to the text.
+ * Calls work(arg) as this role, and rolls its effects back if "undone".  Raises an error if it
+ * writes without may_write.  "text" is the query's text, to which positions in error messages
+ * refer.
  */
 extern void guarded_work(const char *text, bool may_write, bool undone, Oid role,
 						 void (*work) (void *arg), void *arg);
 
 /*
- * Calls work(arg) as this role, with the restrictions that the server has for functions in a
- * materialized view's query.  InvalidOid: the current role, without restrictions.  After an error,
- * the abort of the (sub)transaction removes the restrictions.
+ * Calls work(arg) as this role, restricted like functions in a materialized view's query.
+ * InvalidOid: the current role, without restrictions.  After an error, the abort of the
+ * (sub)transaction removes the restrictions.
  */
 extern void work_as_role(Oid role, void (*work) (void *arg), void *arg);
 
-/* Error context callback: lets an error's position refer to this text. */
+/* Error context callback.  Reports an error's position as a position in this text. */
 extern void error_in_text(void *text);
 
 #endif							/* CLOCKTIMING_PLAN_GUARD_H */

@@ -8,7 +8,6 @@
 #include "explain/call_samples.h"
 #include "explain/plan_record.h"
 
-/* Returns the number of rows that a node has returned. */
 static double
 returned_rows(const NodeTiming *t)
 {
@@ -23,7 +22,7 @@ loops_of(const NodeTiming *t)
 	return (double) t->first_calls - t->calls_again;
 }
 
-/* "record" has the counts of the server. */
+/* Sets a node's record from its samples.  "record" contains the server's counts. */
 static void
 record_samples(NodeTiming *t, NodeRecord *record)
 {
@@ -42,13 +41,11 @@ record_samples(NodeTiming *t, NodeRecord *record)
 	record->timed = first->all_timed + samples->later.all_timed + drawn.timed;
 	record->rows = returned_rows(t);
 
-	/*
-	 * including rows that a foreign server has changed without returning them
-	 */
+	/* adds rows that a foreign server has changed but not returned */
 	if (plan_shape(t->node)->counts_rows)
 		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
-	/* no note for nodes whose calls vary by their nature */
+	/* calls of some types of nodes always vary, which needs no note */
 	if (!t->calls_vary)
 		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
 	if (first->drawn.timed > 0)
@@ -64,16 +61,16 @@ record_samples(NodeTiming *t, NodeRecord *record)
 }
 
 /*
- * Makes the record of a node without calls of a wrapper.  The server has called and timed it: a
- * parallel Hash Join, whose function the server has replaced and whose first call returned nothing;
- * or a node whose wrapper another extension has replaced by the server's function.
+ * Sets the record of a node whose wrapper was never called, from the server's times.  Either the
+ * node is a parallel Hash Join whose first call, which replaced its function, returned no tuple.
+ * Or another extension has replaced the wrapper by the server's function.
  */
 static void
 record_server_calls(const NodeTiming *t, NodeRecord *record)
 {
 	NodeRecord	worker;
 
-	/* the server adds its workers to the leader */
+	/* the server has added the workers' counts to the leader's */
 	for (int i = 0; instr_of_worker(t->node, i, &worker); i++)
 		record_add(record, &worker, -1);
 	if (record->loops > 0)
@@ -86,8 +83,9 @@ record_server_calls(const NodeTiming *t, NodeRecord *record)
 }
 
 /*
- * Returns the server's time of a node without that of other processes.  If no other node is timed,
- * the latter is divided in proportion, because nothing reads the clock meanwhile.
+ * Returns the server's time of a node without the time of other processes.  If no other node is
+ * timed, nothing reads the clock during the node's calls.  Then the run's share of time of other
+ * processes is subtracted.
  */
 static double
 server_ns(const NodeTiming *t, double ns)
@@ -131,7 +129,7 @@ record_show_counts(QueryTiming *query)
 		ended = *t;
 		end_loop(&ended);
 		rows = returned_rows(&ended);
-		/* (the server counts other loops) */
+		/* in all other cases the server counts the loops */
 		loops = t->reading == INPUT_ENDED_BY_MATCH ? loops_of(&ended) : 0;
 		instr_add_counts(&t->instr, rows - t->shown_rows, loops - t->shown_loops);
 		t->shown_rows = rows;
@@ -165,7 +163,7 @@ take_off_worker(const NodeTiming *t, const NodeRecord *worker, NodeRecord *leade
 		leader->rows -= worker->rows;
 }
 
-/* Adds what the server has counted in workers in which the node is not timed. */
+/* Adds the server's counts of workers in which the node was not timed. */
 static void
 add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 {
@@ -195,7 +193,10 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 	}
 }
 
-/* Copies the workers' records of a node, or of a part, whose ids follow those of the nodes. */
+/*
+ * Copies the workers' records of a node, or of a subplan's use, whose ids follow those of the
+ * nodes.
+ */
 static void
 copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,
 			 NodeEstimate *estimate)
@@ -274,9 +275,9 @@ record_parts(const QueryTiming *query, const NodeRecord *records, PlanEstimate *
 }
 
 /*
- * Sets the time outside of the root's calls: before the first and after the last one, as far as
- * these were timed, which includes the end of workers and the firing of triggers; and between its
- * calls.
+ * Sets the time outside of the root's calls.  It consists of the time between calls, and, if the
+ * first or last call was timed, of the time before or after it.  The time after it includes
+ * shutdown of workers and firing of triggers.
  */
 void
 record_outside(const QueryTiming *query, PlanEstimate *plan)

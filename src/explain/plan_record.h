@@ -1,21 +1,22 @@
-/* Makes estimates of a plan from counters and timed calls. */
+/* Converts counters and timed calls of a plan's nodes to NodeRecords and estimates. */
 #ifndef CLOCKTIMING_PLAN_RECORD_H
 #define CLOCKTIMING_PLAN_RECORD_H
 
 #include "explain/query_timing.h"
 
-/* Copies what this process has counted and timed at a node after the run. */
+/* Sets the record of a node's calls in this process.  Called after the run. */
 extern void record_node(NodeTiming *t, NodeRecord *record);
 
-/* Writes the counts so far into the server's instrumentation, for plans explained meanwhile. */
+/* Writes the counts so far into the server's instrumentation, for EXPLAIN during the execution. */
 extern void record_show_counts(QueryTiming *query);
 
 /* Adds a record to a sum, or with sign -1 subtracts it. */
 extern void record_add(NodeRecord *sum, const NodeRecord *record, int sign);
 
 /*
- * Set the "in" members of a node's estimate, and of those of all uses of shared subplans, which is
- * to be called after all nodes.  "records" is that of parallel_timing_records().
+ * Set the "in" members of the estimates: record_estimate() for a node, and record_parts(), called
+ * after all nodes, for the uses of shared subplans.  "records" is the result of
+ * parallel_timing_records().
  */
 extern void record_estimate(NodeTiming *t, int nworkers, const NodeRecord *records,
 							NodeEstimate *estimate);
@@ -25,8 +26,8 @@ extern void record_parts(const QueryTiming *query, const NodeRecord *records, Pl
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
 /*
- * Sets the record of the calls that one user has made of a shared subplan, in this process.
- * whole_ns is the subplan's total time.
+ * Sets the record of a user's calls of a shared subplan in this process. whole_ns is the subplan's
+ * total time.
  */
 extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
 

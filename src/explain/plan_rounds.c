@@ -15,32 +15,40 @@
 #include "explain/plan_guard.h"
 #include "explain/plan_rounds.h"
 
-/* Relative margin at which no more rounds are executed. */
+/* Relative margin of the overhead at which execution of rounds ends. */
 #define GOOD_MARGIN		0.02
 
-/* Rounds, and share of the time, before the margins are checked: noise of rounds is correlated. */
+/*
+ * Smallest number of rounds, and share of the duration, before margins are checked.  Noise of
+ * successive rounds is correlated, so early margins are too small.
+ */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* number that should fit on an idle machine */
-#define MAX_RUNS		100000	/* limit of the executions of a mode */
+#define CALM_ROUNDS		20		/* least number of rounds for which blocks are
+								 * sized */
+#define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
-/* Share of the executions, the fastest ones, whose mean is the result; and their least number. */
+/*
+ * The result is the mean of this share of executions, the fastest ones, but at least FASTEST_MIN.
+ */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
-/* Too few undisturbed executions have been seen if this share's mean is above this ratio of it. */
+/*
+ * Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO times the result.
+ */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
-/* Number of memory contexts, and of positions of the stack, from which an execution's are drawn. */
+/* Ranges of the random positions of memory contexts and of the stack, and steps in bytes. */
 #define N_PADS			32
 #define PAD_STEPS		1024
 #define PAD_STEP		64
 #define STACK_STEPS		256
 #define STACK_STEP		16
 
-/* More than fits into a hole of the heap, and less than what malloc() allocates by mmap(). */
+/* Size in bytes: too large for a gap within the heap, too small for malloc() to use mmap(). */
 #define HEAP_KEEPER_SIZE (120 * 1024)
 
 #if PG_VERSION_NUM >= 180000
@@ -119,9 +127,9 @@ execute_once(void *arg)
 }
 
 /*
- * Allocates contexts so that the executor gets a random one.  Otherwise each mode would always get
- * the contexts freed last.  Their addresses can make an execution slower by several times the cost
- * of timing, see doc/clocks.md.
+ * Allocates n contexts, so that the executor's contexts have other addresses in each execution.
+ * Otherwise each mode would always reuse the contexts freed last.  Their addresses can make an
+ * execution slower by several times the cost of timing, see doc/clocks.md.
  */
 static void
 take_contexts(MemoryContext parent, int n, bool spread)
@@ -164,7 +172,7 @@ fastest(int runs, double share)
 	return Max((int) ceil(runs * share), Min(runs, FASTEST_MIN));
 }
 
-/* Returns the mean of the fastest share of executions, and sets *limit to the slowest of these. */
+/* Returns the mean of the fastest executions, and sets *limit to the slowest one among them. */
 static double
 fastest_ms(const PlanRounds *rounds, int mode, double share, double *limit)
 {
@@ -257,7 +265,7 @@ good_enough(const PlanRounds *rounds, double elapsed_s, Progress *progress)
 		settled(rounds, target) && settled(rounds, target - 1);
 }
 
-/* Executes a block of each mode.  Returns false if there was no time for it. */
+/* Executes a block of each mode.  Returns false if the duration was used up before the end. */
 static bool
 execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, uint64 end_ns)
 {
@@ -265,12 +273,12 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 	int			nmodes = rounds->nmodes;
 	bool		backwards = (round / nmodes) % 2 == 1;
 
-	/* rotates the order of the modes, in both directions */
+	/* the first mode changes each round, the direction every nmodes rounds */
 	for (int turn = 0; turn < nmodes; turn++)
 	{
 		int			place = (round + (backwards ? nmodes - turn : turn)) % nmodes;
 
-		/* in the first round, the second warm-up may count */
+		/* in the first round, warm_up() may have left a result */
 		while (rounds->runs[place] < (round + 1) * rounds->block)
 		{
 			if (reference_ns() >= end_ns)
@@ -288,12 +296,12 @@ execute_round(PlanRounds *rounds, Execution *execution, MemoryContext context, u
 }
 
 /*
- * Executes the query twice without counting the times, to fill caches, set hint bits and compile
- * code.  The second execution is in the slowest mode and determines the size of a block.  It
- * allocates a block at the end of the heap that stays, against page faults, see doc/clocks.md.
- * Before that, the first one makes malloc() use the heap at all.
+ * Executes the query twice without using the times, to fill caches, set hint bits and compile code.
+ * The second execution is in the slowest mode and determines the number of executions in a block.
+ * It keeps memory allocated at the end of the heap, against page faults, see doc/clocks.md.  The
+ * first execution has made malloc() use the heap.
  *
- * If there is hardly time for two rounds, the first execution counts.
+ * If the duration hardly suffices for two rounds, there is only one warm-up, and its time is used.
  */
 static void
 warm_up(PlanRounds *rounds, Execution *execution, MemoryContext context,
@@ -368,7 +376,7 @@ plan_rounds(const PlanQuery *query, const int *modes, int nmodes, int block, dou
 		if (elapsed_s >= duration_s || rounds->runs[0] >= MAX_RUNS)
 			break;
 
-		/* the check costs time, too, so not after each round */
+		/* not after each round, because the check takes time */
 		if (rounds->rounds >= next_check)
 		{
 			if (good_enough(rounds, elapsed_s, &progress))
@@ -392,7 +400,7 @@ plan_rounds_warn(int executions, double elapsed_s, int nmodes, double duration_s
 	double		execution_s = executions > 0 ? elapsed_s / executions : 0;
 	double		two_rounds_s = 2 * nmodes * execution_s * needed;
 
-	/* a fifth more, rounded up to two digits */
+	/* the hint adds a fifth, and rounds up to two digits */
 	double		digit = pow(10, floor(log10(Max(two_rounds_s, 1e-6))) - 1);
 
 	ereport(WARNING,

@@ -1,10 +1,10 @@
-/* Executes a query repeatedly under several levels of instrumentation, interleaved. */
+/* Executes a query repeatedly, alternating between several levels of instrumentation. */
 #ifndef CLOCKTIMING_PLAN_ROUNDS_H
 #define CLOCKTIMING_PLAN_ROUNDS_H
 
 #include "explain/plan_run.h"
 
-/* A level of instrumentation: that of the EXPLAIN options in "statement". */
+/* A level of instrumentation, and the EXPLAIN statement that has it. */
 typedef struct RunMode
 {
 	const char *name;
@@ -24,7 +24,7 @@ enum
 
 extern const RunMode run_modes[N_RUN_MODES];
 
-/* The levels of EXPLAIN ANALYZE on this server, without and with TIMING OFF. */
+/* The levels of EXPLAIN ANALYZE and EXPLAIN (ANALYZE, TIMING OFF) on this server. */
 #if PG_VERSION_NUM >= 180000
 #define MODE_DEFAULT_TIMING		MODE_TIMING_BUFFERS
 #define MODE_DEFAULT_ROWS		MODE_ROWS_BUFFERS
@@ -38,35 +38,40 @@ typedef struct PlanRounds
 	int			nmodes;
 	const int  *modes;
 	int			target;			/* place of the first mode with timers */
-	int			rounds;			/* complete ones, with a block of each mode */
-	int			block;			/* executions of a mode in a round */
-	int			runs[N_RUN_MODES];	/* by place in modes: executions of the
-									 * complete rounds; if there is none, of
-									 * the incomplete one */
+	int			rounds;			/* complete rounds, with a block of each mode */
+	int			block;			/* number of executions of a mode in a round */
+	int			runs[N_RUN_MODES];	/* executions in complete rounds, or in
+									 * the incomplete first round; by place in
+									 * modes */
 	double	  **ms;				/* [mode's place in modes][run] */
 	double		node_calls;		/* of one execution; 0: no mode counts them */
-	int			executions;		/* including those that do not count */
+	int			executions;		/* number of all executions, with warm-ups */
 	double		elapsed_s;		/* duration of all executions */
 } PlanRounds;
 
 /*
  * Executes the query in turn in each mode, "block" times in succession, and discards its output.
  * Stops when the overhead of the first mode with timers over the mode before it is known to 2 %, or
- * when the time is used up.  doc/clocks.md describes the method.
+ * when the duration is used up. doc/clocks.md describes the method.
  *
- * Blocks are shorter if there is no time for twenty rounds.  No execution begins after the end of
- * the duration, so that the only round may lack modes.  With by_statement, the query is parsed,
- * planned and executed each time.
+ * Blocks are shorter if the duration does not suffice for twenty rounds.  No execution begins after
+ * the end of the duration, so a first round that is incomplete may lack modes.  With by_statement,
+ * the query is also parsed and planned each time.
  */
 extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmodes,
 							   int block, double duration_s, bool by_statement,
 							   const char *label);
 
-/* Warns that the time did not suffice for a round; "needed" such durations are divided up. */
+/*
+ * Warns that the duration is too short.  The recommended one is "needed" times that of two rounds.
+ */
 extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
 							 double duration_s, double needed);
 
-/* Calls work(arg) with stack and contexts at random places, after random_places_prepare() once. */
+/*
+ * Calls work(arg) with stack and memory contexts at random addresses. random_places_prepare() must
+ * be called once before.
+ */
 extern void random_places_prepare(MemoryContext context);
 extern void call_at_random_place(void (*work) (void *arg), void *arg, MemoryContext context);
 

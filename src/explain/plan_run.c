@@ -15,7 +15,7 @@
 
 const QueryDesc *plan_run_desc = NULL;
 
-/* A node is called for each tuple, if it returns tuples, and for the end of each loop. */
+/* Calls of a node: one for each loop's end and, if it returns tuples, one for each tuple. */
 static bool
 count_node_calls(PlanState *node, void *context)
 {
@@ -101,7 +101,7 @@ run_it(void *arg)
 		observer->after_run(desc, observer->arg);
 	ExecutorFinish(desc);
 
-	/* a reading is a system call, so it is skipped if not needed */
+	/* skipped if not needed, because reading the clock is a system call */
 	if (!observer->whole || observer->after_finish != NULL)
 	{
 		run->ms = (reference_ns() - start) / 1e6;

@@ -6,14 +6,15 @@
 
 #include "explain/plan_source.h"
 
-/* Callbacks of an execution; may be NULL.  What they allocate in CurrentMemoryContext is kept. */
+/* Callbacks of an execution, or NULL. Memory that they allocate outlives plan_run(). */
 typedef struct PlanObserver
 {
 	int			instrument_options; /* as for CreateQueryDesc() */
-	bool		whole;			/* including ExecutorStart() and End() */
+	bool		whole;			/* the duration includes ExecutorStart() and
+								 * ExecutorEnd() */
 	void		(*before_run) (QueryDesc *desc, void *arg);
 	void		(*after_run) (QueryDesc *desc, void *arg);
-	void		(*after_finish) (QueryDesc *desc, void *arg);	/* not part of the
+	void		(*after_finish) (QueryDesc *desc, void *arg);	/* excluded from the
 																 * duration */
 	void	   *arg;
 } PlanObserver;
@@ -21,10 +22,13 @@ typedef struct PlanObserver
 /* Executes the plan once, rolls its writes back, and returns the duration in ms. */
 extern double plan_run(const PlanQuery *query, const PlanObserver *observer);
 
-/* Execution that plan_run() begins: hooks leave it to the observer, and set this to NULL. */
+/*
+ * The execution that plan_run() is starting.  The ExecutorRun hook does not time it, because its
+ * observer does, and sets this to NULL.
+ */
 extern const QueryDesc *plan_run_desc;
 
-/* Returns the number of calls of plan nodes, in after_finish, if rows were counted. */
+/* Returns the number of calls of plan nodes.  For after_finish(), if rows were counted. */
 extern double plan_node_calls(QueryDesc *desc);
 
 /* Returns the upper limit of the plan_node_ids of a started plan. */

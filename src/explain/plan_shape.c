@@ -1,4 +1,4 @@
-/* Nothing is assumed about a node whose type is not in the table. */
+/* A node whose type is not in the table may stop reading its inputs, and its calls may vary. */
 #include "postgres.h"
 
 #include "executor/hashjoin.h"
@@ -9,7 +9,7 @@
 
 #include "explain/plan_shape.h"
 
-/* Upper limit of the bytes that a sort needs for a row in addition to its columns. */
+/* Largest memory, in bytes, that a sort needs for a row in addition to its columns. */
 #define SORT_ROW_OVERHEAD	64
 
 static const PlanShape shapes[] = {
@@ -39,7 +39,7 @@ static const PlanShape shapes[] = {
 	{.plan = T_Hash, .name = "Hash", .output = OUTPUT_WHOLE, .inputs = INPUT_READ_TO_END},
 	{.plan = T_Sort, .name = "Sort", .inputs = INPUT_READ_TO_END, .end_shows = true},
 
-	/* nodes that read an input as they are read themselves */
+	/* nodes that read an input to its end if they are read to their own end */
 	{.plan = T_Append, .name = "Append", .inputs = INPUT_AS_NODE},
 	{.plan = T_MergeAppend, .name = "Merge Append", .inputs = INPUT_AS_NODE},
 	{.plan = T_SubqueryScan, .name = "Subquery Scan", .inputs = INPUT_AS_NODE},
@@ -94,7 +94,7 @@ plan_input_reading(const PlanState *node, const PlanState *input)
 	switch (nodeTag(plan))
 	{
 		case T_Agg:
-			/* the others but AGG_MIXED read all input in one call */
+			/* AGG_PLAIN and AGG_HASHED read all input in one call */
 			if (((const Agg *) plan)->aggstrategy == AGG_SORTED)
 				return INPUT_AS_NODE;
 			may_stop = ((const Agg *) plan)->aggstrategy == AGG_MIXED;
@@ -103,11 +103,11 @@ plan_input_reading(const PlanState *node, const PlanState *input)
 			may_stop = ((const SetOp *) plan)->strategy != SETOP_HASHED;
 			break;
 		case T_ModifyTable:
-			/* the reader of its rows may stop */
+			/* the node above may stop reading */
 			may_stop = ((const ModifyTable *) plan)->returningLists != NIL;
 			break;
 		case T_WindowAgg:
-			/* a run condition ends one partition, or all of them */
+			/* a run condition may end a partition, or all of them */
 			may_stop = ((const WindowAggState *) node)->runcondition != NULL;
 			break;
 		case T_NestLoop:
@@ -148,7 +148,7 @@ plan_works_between(const PlanState *node, double rows)
 	{
 		case T_SortState:
 
-			/* reading the sort's statistics changes what EXPLAIN prints */
+			/* tuplesort_get_stats() would change what EXPLAIN prints */
 			return rows * (node->plan->plan_width + SORT_ROW_OVERHEAD) > work_mem * 1024.0;
 		case T_HashState:
 			return table != NULL && table->nbatch > 1;
@@ -170,7 +170,7 @@ plan_end_shows(const PlanState *node)
 	return plan_shape(node)->end_shows;
 }
 
-/* Scans and sorts clear the slot that they return. */
+/* Scans and sorts clear their result slot at the end. */
 bool
 plan_is_at_end(const PlanState *node)
 {

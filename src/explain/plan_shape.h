@@ -9,17 +9,18 @@
 /* How far a node reads an input before the input is rescanned or the query ends. */
 typedef enum InputReading
 {
-	INPUT_MAY_STOP,				/* not known */
-	INPUT_READ_TO_END,			/* each loop ends with a call without tuple */
+	INPUT_MAY_STOP,				/* unknown; may stop before the end */
+	INPUT_READ_TO_END,			/* to the call that returns no tuple */
 	INPUT_IF_BEGUN,				/* to the end if the loop has a second call */
-	INPUT_ENDED_BY_MATCH,		/* until a match: hardly more than one call */
-	INPUT_AS_NODE				/* to the end if the node itself is */
+	INPUT_ENDED_BY_MATCH,		/* until the first match, often the first call */
+	INPUT_AS_NODE				/* to the end if the node is read to its end */
 } InputReading;
 
 typedef enum NodeOutput
 {
 	OUTPUT_TUPLES,				/* one tuple per call of ExecProcNode() */
-	OUTPUT_WHOLE				/* all in one call of MultiExecProcNode() */
+	OUTPUT_WHOLE				/* whole result in one MultiExecProcNode()
+								 * call */
 } NodeOutput;
 
 typedef struct PlanShape
@@ -30,15 +31,14 @@ typedef struct PlanShape
 	InputReading inputs;
 	bool		gathers;		/* its inputs are also executed in workers */
 	bool		counts_rows;	/* may count rows that it does not return */
-	bool		scans_relation; /* it is a Scan, with a relation or without */
-	bool		end_shows;		/* its state shows the end, see
-								 * plan_is_at_end() */
+	bool		scans_relation; /* is a Scan struct, though scanrelid may be 0 */
+	bool		end_shows;		/* plan_is_at_end() supports it */
 	bool		calls_vary;		/* few calls may take most of the time: those
 								 * that begin a partition or a group, fetch
 								 * many rows, or wait */
 } PlanShape;
 
-/* Returns the entry of a node's type, or one that says that nothing is known. */
+/* Returns the table entry of a node's type, or a default for unknown types. */
 extern const PlanShape *plan_shape_of(const Plan *plan);
 #define plan_shape(node) plan_shape_of((node)->plan)
 
@@ -48,20 +48,20 @@ extern InputReading plan_input_reading(const PlanState *node, const PlanState *i
 extern bool plan_calls_vary(const PlanState *node);
 
 /*
- * Returns whether a node may work for long by itself between two calls of its input, if this has
- * returned "rows" rows; for example because it writes to disk.  A Sort also does after the last.
+ * Returns whether a node may itself work for long, for example on disk, between two calls of its
+ * input, which has returned "rows" rows.  A Sort may also do so after the last call.
  */
 extern bool plan_works_between(const PlanState *node, double rows);
 
 /*
- * plan_end_shows() returns whether a node's state shows that its latest call has returned no tuple,
- * and plan_is_at_end() whether that was so.  Not during a call of the node, nor after a rescan has
- * ended its loop.
+ * plan_is_at_end() returns whether a node's latest call has returned no tuple, read from its state.
+ * plan_end_shows() returns whether plan_is_at_end() can be called for a node.  It must not be
+ * called during a call of the node, nor after a rescan has ended its loop.
  */
 extern bool plan_end_shows(const PlanState *node);
 extern bool plan_is_at_end(const PlanState *node);
 
-/* Returns whether each evaluation reads the subplan to the end.  Not for CTEs. */
+/* Returns whether each evaluation of an expression reads its subplan to the end.  Not for CTEs. */
 extern bool plan_subplan_is_read_to_end(const SubPlanState *subplan);
 
 /*

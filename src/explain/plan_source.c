@@ -39,7 +39,7 @@ typedef struct Planning
 	ArrayType  *values;			/* values of parameters; NULL: none */
 	bool		allow_writes;
 
-	/* arguments of functions that subtransaction_undone() and others call */
+	/* arguments of callbacks, such as read_parameters() */
 	Oid		   *types;			/* types of the parameters */
 	int			ntypes;
 	const ExecuteStmt *execute;
@@ -56,7 +56,7 @@ refuse_writes(const Planning *planning, const char *kind)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Refuses statements whose parameters cannot be given. */
+/* Rejects "params" for statements that do not use it. */
 static void
 refuse_params(const Planning *planning, const char *kind, const char *hint)
 {
@@ -77,7 +77,7 @@ refuse_no_data(const char *kind)
 			 errhint("Leave WITH NO DATA out.")));
 }
 
-/* Refuses statements that cannot be executed repeatedly without harm. */
+/* Rejects statements that cannot be executed repeatedly without harm. */
 static void
 check_statement(const Planning *planning, RawStmt *raw)
 {
@@ -117,7 +117,7 @@ param_error_callback(void *arg)
 	errcontext("value of parameter $%d", *(int *) arg);
 }
 
-/* Converts each of the planning's values to the type of its parameter. */
+/* Converts each value to the type of its parameter. */
 static void
 read_parameters(void *arg)
 {
@@ -164,7 +164,7 @@ read_parameters(void *arg)
 	planning->query->params = params;
 }
 
-/* Analyzes the query.  Parameters have the types that PREPARE finds; text if nothing is known. */
+/* Analyzes the query.  Parameter types are inferred as by PREPARE; the default is text. */
 static Query *
 analyze(Planning *planning, RawStmt *raw)
 {
@@ -187,7 +187,7 @@ analyze(Planning *planning, RawStmt *raw)
 			known = false;
 		}
 	} while (!known);
-	/* what input functions write is no part of an execution */
+	/* undone, because types' input functions may write */
 	subtransaction_undone(read_parameters, planning);
 	return query;
 }
@@ -209,7 +209,9 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/* Returns the only statement.  Rules may add others, and may add utility statements. */
+/*
+ * Returns the only statement.  Raises an error if rules added others, or for a utility statement.
+ */
 static void *
 only_statement(List *statements)
 {
@@ -289,7 +291,7 @@ evaluate_arguments(void *arg)
 												 &param->isnull);
 		get_typlenbyval(param->ptype, &length, &by_value);
 
-		/* used after the end of the executor's state */
+		/* copied, because it is used after FreeExecutorState() */
 		if (!param->isnull)
 			param->value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(param->value)) :
 				datumCopy(param->value, by_value, length);
@@ -298,7 +300,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/* Evaluates the arguments, which may deallocate the statement: it is looked up again. */
+/* Evaluates EXECUTE's arguments, which may deallocate the statement.  So looks it up afterwards. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
@@ -328,7 +330,7 @@ prepared_source(Planning *planning, const ExecuteStmt *execute)
 	return source;
 }
 
-/* Copies the plan that EXECUTE would use, because a function in it may call DEALLOCATE. */
+/* Copies the plan that EXECUTE would use, because a function in the plan may call DEALLOCATE. */
 static void
 plan_prepared(Planning *planning, const ExecuteStmt *execute)
 {
@@ -365,7 +367,7 @@ plan_create(Planning *planning, CreateTableAsStmt *create)
 	PreventCommandIfReadOnly(kind);
 	if (create->into->skipData)
 		refuse_no_data(kind);
-	/* raises an error unless IF NOT EXISTS */
+	/* returns true only with IF NOT EXISTS; else raises an error */
 	if (CreateTableAsRelExists(create))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
@@ -396,8 +398,9 @@ plan_view(void *arg)
 }
 
 /*
- * Plans and executes the view's query as the view's owner, and does not change the view.  A user
- * who may only refresh the view must not see row counts of tables that only the owner may read.
+ * Plans the view's query as the view's owner.  It is also executed as the owner, and its rows are
+ * discarded.  Only users who own the view may measure it, because the plan shows row counts of
+ * tables that only the owner may read.
  */
 static void
 plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
@@ -430,7 +433,7 @@ plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 	work_as_role(planning->query->role, plan_view, planning);
 }
 
-/* Plans the statement; called under the guard, because the planner executes functions, too. */
+/* Plans the statement.  Called by guarded_work(), because the planner executes functions. */
 static void
 plan_it(void *arg)
 {

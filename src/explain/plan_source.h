@@ -10,20 +10,21 @@
 typedef struct PlanQuery
 {
 	const char *text;
-	const char *source_text;	/* the query, or a prepared statement */
+	const char *source_text;	/* text of the query, or of the prepared
+								 * statement */
 	PlannedStmt *plan;
 	ParamListInfo params;		/* of the query; NULL: none */
 	IntoClause *into;			/* table for the rows; NULL: discarded */
-	Oid			role;			/* of a materialized view; or InvalidOid */
+	Oid			role;			/* owner of a materialized view; or InvalidOid */
 	bool		writes;			/* the plan writes data, and may do so */
 	bool		parallel;		/* the plan may use workers */
 	bool		jit;			/* JIT compiles the plan */
 } PlanQuery;
 
 /*
- * Parses, checks and plans one statement with the caller's privileges.  Raises an error unless it
- * is exactly one statement that EXPLAIN accepts, or REFRESH MATERIALIZED VIEW; also if it writes
- * without allow_writes.  "params": values of $1, $2 and so on as text; NULL: none.
+ * Parses, checks and plans one statement with the caller's privileges.  Accepts one statement that
+ * EXPLAIN accepts, or REFRESH MATERIALIZED VIEW. Raises an error for other statements, and for
+ * those that write unless allow_writes.  "params": values of $1, $2 and so on as text; NULL: none.
  */
 extern PlanQuery *plan_query(const char *text, ArrayType *params, bool allow_writes);
 

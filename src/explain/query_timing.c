@@ -7,39 +7,39 @@
 #include "explain/query_timing.h"
 #include "explain/timing_clock.h"
 
-/* Duration, in ns, of a run that shows the TSC's frequency to 0.1 %. */
+/* Shortest run, in ns, in which the frequency of ticks can be measured to 0.1 %. */
 #define LONG_RUN_NS		100000
 
 /*
- * Least length of a long gap, in ns: longer than an interrupt, shorter than a time slice of another
- * process.
+ * Shortest long gap between two readings, in ns.  It is longer than an interrupt and shorter than a
+ * time slice of another process.
  */
 #define LONG_CALL_NS	20000
 
 /*
- * Length of a gap, in ns, after which the kernel is always asked for how long other processes had
- * the processor.  Asking takes 2 us.
+ * Length of a gap, in ns, from which the kernel is always asked how long other processes used the
+ * CPU. Asking takes 2 us.
  */
 #define ASK_NS			500000
 
-/* Least excess of a long gap, in multiples of interval_spread. */
+/* Shortest long gap, in multiples of interval_spread above the expected length. */
 #define MANY_SPREADS	15
 
 /*
- * Prior weight of a node in a long gap if a node above it does long work of its own; other nodes
- * have 1.
+ * Prior weight of a node as the cause of a long gap if a node above it may itself work for long.
+ * The weight of other nodes is 1.
  */
 #define EXPLAINED_WEIGHT	0.1
 
 /*
- * Ratio of a gap's length to the time of other processes in it.  It is above 1 because the caches
- * are cold afterwards.
+ * Ratio of the time lost to other processes to the time that they used the CPU. It is above 1
+ * because the caches are cold afterwards.
  */
 #define TURN_COST		1.25
 
 /*
- * Ratio of the cost of a timed call in a query to that in the loops of call_calibration.c.  In a
- * query, a reading prevents the processor from executing ahead.  Measured, see doc/diary.md.
+ * Ratio of the cost of a timed call in a query to its cost in the loops of call_calibration.c.  In
+ * a query, a clock reading also prevents out-of-order execution.  Measured, see doc/diary.md.
  */
 #define TIMED_IN_QUERY	3
 
@@ -61,8 +61,8 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * Subtracts the time since the latest reading, in which the kernel was asked.  The next answer
- * includes other processes in this time.
+ * If another process uses the CPU meanwhile, the kernel's next answer includes it.  So at most
+ * long_ticks are counted as time to ask the kernel.
  */
 void
 query_take_off(QueryTiming *query)
@@ -80,7 +80,8 @@ query_timing_start(QueryTiming *query)
 	query->start_ns = reference_ns();
 	query->start_ticks = query->last_reading = now_ticks();
 	query->policy.start = query->policy.now = query->start_ticks;
-	/* within the run, as the reading at its end */
+
+	/* asks within the run, as query_timing_stop() does */
 	query->usage = cpu_usage_before();
 	query->usage_ns = reference_ns();
 	query_take_off(query);
@@ -107,8 +108,8 @@ query_restore_loops(QueryTiming *query, const NodeTiming *calling)
 }
 
 /*
- * Returns whether a node has read its input to the end, and has not begun another loop since "t"
- * was last timed.
+ * Returns whether a node has read its input to the end, and has begun no other loop since its
+ * latest timed call.
  */
 static bool
 input_is_over(const NodeTiming *t, const NodeTiming *input)
@@ -120,10 +121,10 @@ input_is_over(const NodeTiming *t, const NodeTiming *input)
 }
 
 /*
- * Returns the weight of a node as the cause of a gap, relative to other nodes: 0 unless an untimed
- * call has begun since its latest timed one, and less if a node above works by itself at times.
- * "open" is the node whose timed call lasted for the whole gap, or NULL; "waited": the process has
- * slept in it.
+ * Returns the weight of a node as the cause of a gap, relative to other nodes.  It is 0 if the node
+ * had no untimed call since its latest timed one, and EXPLAINED_WEIGHT if a node above may itself
+ * work for long. "open" is the node whose timed call lasted for the whole gap, or NULL. "waited":
+ * the process has slept in the gap.
  */
 static double
 gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, bool waited)
@@ -146,7 +147,7 @@ gap_weight(const NodeTiming *node, const NodeTiming *t, const NodeTiming *open, 
 		if (above == open)
 			return weight;
 	}
-	/* a worker waits until the leader has read its tuples */
+	/* a worker sleeps outside of calls until the leader has read its tuples */
 	return open == NULL && !(waited && IsParallelWorker()) ? weight : 0;
 }
 
@@ -157,7 +158,7 @@ is_timed(const NodeTiming *t)
 	return t->samples != NULL && t->calls == t->samples->timed_at;
 }
 
-/* Adds a long gap to a node in whose call it certainly was. */
+/* Adds a long gap to a node whose call certainly includes the gap. */
 static void
 add_long_gap(NodeTiming *t, double ticks)
 {
@@ -192,16 +193,17 @@ add_hidden_gap(NodeSamples *samples, double ticks)
 }
 
 /*
- * Adds a long gap to the nodes in which it certainly was, and to those in which it may have been,
- * because an untimed call was long or the process was stopped.
+ * Adds a long gap to the nodes whose calls certainly include it, and to the nodes whose untimed
+ * calls may include it.
  */
 static void
 attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, double ticks)
 {
 	const NodeTiming *open = t;
-	bool		outside = true; /* the gap is outside of the root's calls */
-	double		sum = 1;		/* sum of weights; 1 is for the own work of
-								 * "open", or outside */
+	bool		outside = true; /* whether the gap is outside of the root's
+								 * calls */
+	double		sum = 1;		/* sum of weights; 1 is for "open" itself, or
+								 * for time outside of calls */
 
 	if (!within)
 	{
@@ -241,7 +243,7 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 		query->outside.long_sum += ticks;
 }
 
-/* Adds time off the CPU to the nodes that the server is timing. */
+/* Adds time off the CPU to the nodes in whose calls the server's timer is running. */
 static void
 add_off_ticks(QueryTiming *query, double ticks)
 {
@@ -254,7 +256,7 @@ add_off_ticks(QueryTiming *query, double ticks)
 	}
 }
 
-/* Returns for how many ns other processes had the processor since the last call. */
+/* Returns for how many ns other processes used the CPU since the previous call of ask_usage(). */
 static double
 ask_usage(QueryTiming *query)
 {
@@ -269,9 +271,8 @@ ask_usage(QueryTiming *query)
 }
 
 /*
- * Returns the expected length of a gap.  Within a timed call it is the mean of the latest calls of
- * the class; before a timed call it is proportional to the number of calls since the latest timed
- * one.
+ * Returns the expected length of a gap.  Within a timed call it is the running mean of the class.
+ * Before a timed call it is proportional to the number of calls since the latest timed one.
  */
 static double
 ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, double ticks)
@@ -291,7 +292,7 @@ ordinary_ticks(const QueryTiming *query, const NodeTiming *t, bool within, doubl
 	return Max(ticks - excess, 0);
 }
 
-/* Ends a gap between two readings, which may be a long one.  Returns the reading. */
+/* Handles a gap that may be long, or lost to other processes.  Returns the reading. */
 static uint64
 end_gap(QueryTiming *query, NodeTiming *t, bool within, double ticks)
 {
@@ -344,10 +345,7 @@ query_timing_ran(QueryTiming *query)
 		query->outside.ends += (double) (query->ran_ticks - query->outside.last_ticks);
 	query->outside.last_ticks = 0;
 
-	/*
-	 * the time after the root's latest call, up to a further one, is not part
-	 * of the query
-	 */
+	/* the time until the root's next call is not part of the query */
 	if (root->returned != 0)
 	{
 		root->returned = 0;
@@ -384,7 +382,7 @@ query_timing_resume(QueryTiming *query, bool again)
 void
 query_timing_stop(QueryTiming *query)
 {
-	/* as between two timed calls, because triggers may have fired */
+	/* handles long gaps, because firing triggers may take long */
 	uint64		stop = query_reading(query, NULL, false);
 
 	query->outside.ends += (double) (int64) (stop - query->ran_ticks);
@@ -413,6 +411,6 @@ query_run_ns(const QueryTiming *query)
 	double		ticks =
 		(double) (int64) (query->stop_ticks - query->start_ticks - query->paused_ticks);
 
-	/* not by the reference clock, whose reading may be a system call */
+	/* not by the reference clock, because reading it may be a system call */
 	return Max(ticks, 0) * query_ns_per_tick(query);
 }

@@ -7,14 +7,15 @@
 
 #define CONFIDENCE			0.95
 
-/* Statistics over several runs of a time of one process, or of a share in percent. */
+/* Statistics over several runs of a time per process, or of a share in percent. */
 typedef struct TimeSeries
 {
 	int			n;
 	double		mean_ns;
 	double		squares;		/* sum of squared differences from the mean */
-	double		random;			/* sum of squared margins, random part */
-	double		common;			/* sum of margins, common part */
+	double		random;			/* sum of squares of the margins' random part */
+	double		common;			/* sum of squares of the part common to all
+								 * runs */
 } TimeSeries;
 
 typedef struct NodeSeries
@@ -30,11 +31,11 @@ typedef struct NodeSeries
 	double		loops;
 	double		untimed_rows;
 	double		untimed_loops;
-	double		adjusted_ns;	/* mean per process */
+	double		adjusted_ns;	/* sum over runs, per process */
 } NodeSeries;
 
 /*
- * Adds a time to the statistics.  "common" is the part of the margin that is the same in all runs.
+ * Adds a time to the statistics. common_ns is the part of margin_ns that is the same in all runs.
  */
 static void
 add_time(TimeSeries *series, double ns, double margin_ns, double common_ns)
@@ -77,7 +78,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		double		percent = 100 / (plan->whole_ns * Max(node->processes, 1));
 		NodeSeries *sums;
 
-		/* nodes that are not pruned have the same id in all runs */
+		/* a node has the same id in all runs */
 		if (node->id < 0 || node->id >= series->nids)
 			continue;
 		sums = &series->nodes[node->id];
@@ -86,7 +87,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		add_time(&sums->self, node->self_ns * part, node->self_margin_ns * part,
 				 node->self_cost_margin_ns * part);
 		add_time(&sums->first, node->first_ns * part, 0, 0);
-		/* also one that is unknown in one run: the mean of many is known */
+		/* also if unknown in this run, because the mean may be known */
 		if (plan->whole_ns > 0)
 			add_time(&sums->share, node->self_ns * percent,
 					 isnan(node->share_margin_percent) ? node->self_margin_ns * percent :
@@ -102,7 +103,7 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 	}
 }
 
-/* Returns the mean of n runs, and sets *margin_ns to half of its confidence interval. */
+/* Returns the mean of n runs, and sets *margin_ns to half the width of its confidence interval. */
 static double
 mean_time(TimeSeries series, int n, double *margin_ns)
 {

@@ -95,7 +95,7 @@ instr_take_off_call(NodeInstr *instr, double *ns)
 void
 instr_show(NodeInstr *instr, double rows, double loops, double first_ns, double total_ns)
 {
-	/* EXPLAIN prints a range, whose end must not be before its beginning */
+	/* EXPLAIN prints startup..total, so startup must not exceed total */
 	total_ns = Max(total_ns, 0);
 	instr->ntuples = rows;
 	instr->nloops = loops;
@@ -122,7 +122,7 @@ void
 instr_common_set_timer(Instrumentation *instr, bool need)
 {
 	instr->need_timer = need;
-	/* a call that is being timed is not counted as timed */
+	/* if a call is being timed, discards its start */
 	INSTR_TIME_SET_ZERO(instr->starttime);
 }
 

@@ -1,4 +1,7 @@
-/* The server's instrumentation.  Only this file and server_instr.c use its fields, which vary. */
+/*
+ * The server's instrumentation.  Only server_instr.[ch] use its fields, which vary between
+ * versions.
+ */
 #ifndef CLOCKTIMING_SERVER_INSTR_H
 #define CLOCKTIMING_SERVER_INSTR_H
 
@@ -17,24 +20,24 @@ typedef Instrumentation TriggerInstr;
 #define INSTR_COMMON(instrumentation) (instrumentation)
 #endif
 
-/* A number in place of a loop's ticks.  InstrEndLoop(), on a rescan, sets it to 0. */
+/* A counter stored in the field of a loop's time.  InstrEndLoop(), on a rescan, sets it to 0. */
 #if PG_VERSION_NUM >= 160000
 #define instr_spare_counter(instr) ((instr)->counter.ticks)
 #else
 #define instr_spare_counter(instr) ((instr)->counter.tv_nsec)
 #endif
 
-/* A loop has begun and not ended; begins one. */
+/* Returns whether a loop has begun and not ended; begins a loop. */
 #define instr_in_loop(instr) ((instr)->running)
 #define instr_begin_loop(instr) ((instr)->running = true)
 
-/* Rows that the node has removed, or has counted by itself, so far in this process. */
+/* Rows so far in this process: removed by the node; counted by the node itself. */
 #define instr_removed_rows(instr) ((int64) ((instr)->nfiltered1 + (instr)->nfiltered2))
 #define instr_own_rows(instr) ((instr)->ntuples + (instr)->tuplecount)
 
 /*
- * The server reads the clock at each call; it has read the clock at the start of a call that has
- * not ended; that start, in seconds of the server's clock; it counts buffers or WAL at each call.
+ * Return whether the server times each call; whether a timed call is active; the start of that
+ * call, in seconds of the server's clock; whether the server counts buffers or WAL at each call.
  */
 #define instr_has_timer(instr) (INSTR_COMMON(instr)->need_timer)
 #define instr_is_timing(instr) (!INSTR_TIME_IS_ZERO(INSTR_COMMON(instr)->starttime))
@@ -46,8 +49,8 @@ typedef Instrumentation TriggerInstr;
 #define instr_wal_records(instr) (INSTR_COMMON(instr)->walusage.wal_records)
 
 /*
- * instr_end() returns the rows, loops, times and removed rows of a node in this process, and ends
- * its current loop.  instr_so_far() does not end the loop.
+ * Return the rows, loops, times and removed rows of a node in this process. instr_end() also ends
+ * the current loop; instr_so_far() does not.
  */
 extern NodeRecord instr_end(NodeInstr *instr);
 extern NodeRecord instr_so_far(const NodeInstr *instr);
@@ -62,19 +65,19 @@ extern double instr_call_ns(const NodeInstr *instr);
 /* Returns the counts of a worker; false if there is no such worker. */
 extern bool instr_of_worker(const PlanState *node, int worker, NodeRecord *counts);
 
-/* Removes the latest call from the current loop; returns whether it was a tuple; sets its time. */
+/* Removes the loop's only call; returns whether it returned a tuple; sets *ns to its duration. */
 extern bool instr_take_off_call(NodeInstr *instr, double *ns);
 
 /* Sets the counts and times of a node.  Times below 0 become 0; first_ns is at most total_ns. */
 extern void instr_show(NodeInstr *instr, double rows, double loops,
 					   double first_ns, double total_ns);
 
-/* Add to rows and loops, with times of 0; add to removed rows; set these to 0. */
+/* Add to rows and loops, and set times to 0; add to removed rows; set removed rows to 0. */
 extern void instr_add_counts(NodeInstr *instr, double rows, double loops);
 extern void instr_add_removed(NodeInstr *instr, const double removed[2]);
 #define instr_forget_removed(instr) ((instr)->nfiltered1 = (instr)->nfiltered2 = 0)
 
-/* Sets whether the server reads the clock at each call of a node, or firing of a trigger. */
+/* Sets whether the server times each call of a node, or each firing of a trigger. */
 extern void instr_common_set_timer(Instrumentation *instr, bool need);
 #define instr_set_timer(instr, need) instr_common_set_timer(INSTR_COMMON(instr), need)
 

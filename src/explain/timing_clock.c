@@ -4,7 +4,7 @@
 #include "core/reference.h"
 #include "explain/timing_clock.h"
 
-/* Validity of the kernel's answer, in ns.  It takes 60 us to ask which clock the kernel trusts. */
+/* Time in ns for which a choice is valid.  Asking which clock the kernel trusts takes 60 us. */
 #define VALID_NS		UINT64CONST(10000000000)
 
 bool		timing_by_counter = false;
@@ -12,7 +12,9 @@ bool		timing_by_counter = false;
 /* Number of timed queries whose memory exists. */
 static int	holders = 0;
 
-/* By PostgreSQL 19's rule and setting, on all versions.  A timed query may change the setting. */
+/*
+ * Uses PostgreSQL 19's rule and setting, on all versions.  Changes nothing while a query is timed.
+ */
 void
 timing_clock_choose(bool recent)
 {

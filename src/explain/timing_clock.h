@@ -6,15 +6,13 @@
 #include "core/system_clock.h"
 #include "core/timing_counter.h"
 
-/*
- * true: readings are of the processor's counter; false: of the system's clock, with a tick of 1 ns.
- */
+/* Whether a tick is one of the CPU's counter.  Otherwise it is 1 ns of the system clock. */
 extern bool timing_by_counter;
 
 /*
  * timing_clock_choose() chooses the cheapest clock that can be trusted.  "recent": a choice of the
- * last 10 s stays valid.  From timing_clock_hold() to timing_clock_release() the clock is not
- * changed; calls of both can be nested.
+ * last 10 s remains valid.  Between timing_clock_hold() and timing_clock_release(), which can be
+ * nested, the clock is not changed.
  */
 extern void timing_clock_choose(bool recent);
 extern void timing_clock_hold(void);
@@ -33,9 +31,9 @@ now_ticks(void)
 }
 
 /*
- * Returns the time in ticks after all earlier instructions have ended.  Otherwise a processor would
- * begin a call while it waits for memory, and the wait would be part of some intervals and not of
- * others.  The system's clock is read in the same way.
+ * Returns the time in ticks after all earlier instructions have completed.  Without a fence,
+ * out-of-order execution could begin a call during a wait for memory, and the wait would be part of
+ * some intervals but not of others.  Reading the system clock includes a fence.
  */
 static inline uint64
 fenced_ticks(void)

@@ -43,7 +43,7 @@ counted_firing(PG_FUNCTION_ARGS)
 	TimedTrigger *trigger = fcinfo->flinfo->fn_extra;
 	NodeTiming *t = &trigger->timing;
 
-	/* the function keeps its state between firings there */
+	/* the function keeps its state between firings in its own FmgrInfo */
 	fcinfo->flinfo = &trigger->function;
 	t->calls++;
 	if (unlikely(t->calls > next_due(t)))
@@ -51,7 +51,10 @@ counted_firing(PG_FUNCTION_ARGS)
 	return FunctionCallInvoke(fcinfo);
 }
 
-/* Returns whether the statement may fire it.  UPDATE may move a row, by DELETE and INSERT. */
+/*
+ * Returns whether a statement may fire a trigger.  UPDATE may move a row to another partition by
+ * DELETE and INSERT.
+ */
 static bool
 may_fire(const ModifyTable *plan, const Trigger *trigger)
 {
@@ -71,10 +74,9 @@ may_fire(const ModifyTable *plan, const Trigger *trigger)
 }
 
 /*
- * Installs counted_firing() in place of a trigger's function.  The server would look the function
- * up at the first firing.  But it checks whether pg_stat_user_functions tracks the function before
- * it calls the wrapper, so the function is looked up here.  If the lookup fails, the firing would
- * fail as well.
+ * Installs counted_firing() in place of a trigger's function.  Looks the function up, which the
+ * server would do at the first firing, because pg_stat_user_functions needs the result before the
+ * wrapper is called.  If the lookup fails, the firing would fail as well.
  */
 static void
 attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
@@ -104,8 +106,8 @@ attach_trigger(QueryTiming *query, PlanState *node, const Trigger *trigger,
 }
 
 /*
- * Attaches to a relation's triggers.  The server times all other triggers.  If calls are only
- * counted, it times all of them, because other runs measure the nodes.
+ * Attaches to those triggers of a relation that can be sampled, and has the server time the others.
+ * If nodes' calls are only counted, or only one node is timed, the server times all triggers.
  */
 static void
 attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *relation)
@@ -128,9 +130,9 @@ attach_triggers_of(QueryTiming *query, ModifyTableState *state, ResultRelInfo *r
 
 /*
  * Attaches to the triggers of all relations.  The server opens some relations during the run:
- * partitions that a row goes to, and those whose AFTER triggers fire for rows of a partition.  It
- * times their triggers if es_instrument is set when it opens them. es_instrument would make workers
- * time as well, but plans that modify data have none.
+ * partitions into which rows are routed, and those whose AFTER triggers fire for rows of a
+ * partition.  If es_instrument is set at that time, it times their triggers. es_instrument would
+ * also make workers time nodes, so it is only set for plans without workers.
  */
 void
 triggers_attach(QueryTiming *query)

@@ -1,4 +1,4 @@
-/* Comparisons are written such that NaN is out of range. */
+/* Arguments of SQL functions.  Comparisons are written such that NaN is out of range. */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -10,11 +10,11 @@
 #include "compat.h"
 #include "functions/args.h"
 
-/* Range of durations: a shorter run is a single block, a longer one is probably a typing error. */
+/* Range of durations, in seconds.  A longer duration is probably a typing error. */
 #define MIN_DURATION_S	1e-6
 #define MAX_DURATION_S	86400.0
 
-/* Shortest interval; in shorter ones the effects of their ends dominate. */
+/* Shortest interval, in seconds.  In shorter ones, the effects of start and end dominate. */
 #define MIN_EVERY_S		0.001
 
 #define MIN_RATE		0.001
@@ -156,7 +156,7 @@ arg_cutoff(FunctionCallInfo fcinfo, int argno)
 	return cutoff;
 }
 
-/* Converts a numeric.  Unlike numeric_float8(), underflow to 0 is no error. */
+/* Converts a numeric.  Unlike numeric_float8(), raises no error on underflow to 0. */
 static double
 numeric_to_double(Datum numeric)
 {
@@ -186,7 +186,7 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 	Datum		hundred = NumericGetDatum(int64_to_numeric(100));
 	CompareLevel level = {0};
 
-	/* the difference from 100 would lose digits as a double */
+	/* subtract from 100 as a numeric, because a double would lose digits */
 	if (!isnull && !numeric_is_nan(DatumGetNumeric(confidence)) &&
 		!numeric_is_inf(DatumGetNumeric(confidence)))
 	{
@@ -194,7 +194,7 @@ arg_confidence(FunctionCallInfo fcinfo, int argno)
 		level.outside = numeric_to_double(DirectFunctionCall2(numeric_sub, hundred, confidence)) /
 			100;
 	}
-	/* below 50, the user probably means a fraction */
+	/* a value below 50 is probably meant as a fraction */
 	if (!(level.inside >= 0.5 && level.outside > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

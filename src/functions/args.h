@@ -13,27 +13,30 @@ extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name)
 /* Raises an ERROR if the reference is the source itself. */
 extern void check_reference(const ClockReference *reference, const ClockSource *source);
 
-/* Return the arguments of these names.  ERROR if they are NULL or invalid. */
+/* Return the argument that the name states.  Raise an ERROR if it is NULL or invalid. */
 extern const ClockSource *arg_source(FunctionCallInfo fcinfo, int argno);
 extern double arg_duration(FunctionCallInfo fcinfo, int argno);
 extern double arg_every(FunctionCallInfo fcinfo, int argno, double duration_s);
 extern double arg_rate(FunctionCallInfo fcinfo, int argno);
 extern double arg_cutoff(FunctionCallInfo fcinfo, int argno);
 
-/* Returns the named sources; of all, the available ones other than the reference, if not NULL. */
+/*
+ * Returns the named sources.  If all sources are named, skips those that are unavailable, and the
+ * reference, which may be NULL.
+ */
 extern List *arg_sources(FunctionCallInfo fcinfo, int argno, const ClockReference *reference);
 
-/* Returns a confidence in percent, of type numeric.  ERROR unless 50 <= confidence < 100. */
+/* Returns a confidence in percent, of type numeric.  Raises an ERROR unless it is in [50, 100). */
 extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 
-/* Returns a text.  ERROR if it is NULL. */
+/* Returns a text.  Raises an ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
-/* Returns the index of a text among n words, ignoring case.  ERROR with a hint for others. */
+/* Returns the index of a text in n words, ignoring case.  Raises an ERROR if they lack it. */
 extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
 					   const char *const *words, int n, const char *hint);
 
-/* ERROR unless the library was preloaded, so that there is shared memory. */
+/* Raises an ERROR unless ready: shared memory exists only if the library was preloaded. */
 extern void require_preloaded(bool ready);
 
 #endif							/* CLOCKTIMING_ARGS_H */

@@ -1,8 +1,8 @@
 /*
  * Judges this server's clocks and recommends actions, for clock_advice().
  *
- * A violated criterion is a warning.  A notice is something that could be improved or could not be
- * determined.
+ * A violated criterion yields a warning.  A notice says that something could be improved or could
+ * not be determined.
  */
 #include "postgres.h"
 
@@ -21,10 +21,10 @@
 
 PG_FUNCTION_INFO_V1(internal_clock_findings);
 
-/* Time off the CPU that is a notice, in percent of the run. */
+/* Share of the run off the CPU that yields a notice, in percent. */
 #define LOST_PERCENT		1.0
 
-/* Result of a check.  Commands are in backquotes. */
+/* Result of a check.  Commands in its texts are in backquotes. */
 typedef struct Advice
 {
 	Severity	severity;
@@ -32,7 +32,7 @@ typedef struct Advice
 	const char *evidence;
 	const char *now;			/* immediate action, or NULL */
 	const char *for_good;		/* permanent action, or NULL */
-	const char *provider;		/* what to ask the provider for, or NULL */
+	const char *provider;		/* request to the provider, or NULL */
 } Advice;
 
 static void
@@ -55,7 +55,7 @@ advise_nothing(Advice *advice, const char *finding)
 #define SET_SOURCE(source)		"`SET timing_clock_source = '" source "'`"
 #define ALTER_SOURCE(source)	"`ALTER SYSTEM SET timing_clock_source = '" source "';` `SELECT pg_reload_conf();`"
 
-/* Checks.  "wrong" means that the criterion is violated. */
+/* Functions of the checks.  "wrong" means that the check's criterion is violated. */
 
 static void
 advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
@@ -97,7 +97,7 @@ advise_on_cost(const Facts *facts, bool wrong, Advice *advice)
 	}
 }
 
-/* What to do if a clock is steered wrongly. */
+/* Advice if the program that sets the time, such as chronyd, steers a clock wrongly. */
 #define SEE_WHAT_STEERS	"see what sets the time: `chronyc tracking` or `timedatectl timesync-status`"
 #define ASK_WHAT_STEERS	"what steers the guest's time"
 
@@ -199,7 +199,10 @@ advise_on_gaps(const Facts *facts, bool wrong, Advice *advice)
 			   "dedicated CPUs, if the hypervisor takes the time");
 }
 
-/* Adds a stated frequency to the evidence; returns the larger of "worst" and its ppm. */
+/*
+ * Adds a TSC frequency to the evidence.  Returns its deviation from the calibrated frequency, in
+ * ppm, or "worst" if that is larger.
+ */
 static double
 add_frequency(Advice *advice, const char *whose, double hz, double worst)
 {

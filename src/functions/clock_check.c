@@ -1,7 +1,7 @@
 /*
- * Checks of this server's clocks for test suites.
+ * clock_check(): checks this server's clocks, for test suites.
  *
- * By default a check fails if clock_advice() warns.
+ * Without a threshold argument, a check fails if clock_advice() warns.
  */
 #include "postgres.h"
 
@@ -30,7 +30,7 @@ static const struct
 	{CHECK_GAPS, "max_lost_percent"},
 };
 
-/* Returns NAN for NULL. */
+/* Returns a threshold; NAN if the argument is NULL. */
 static double
 arg_threshold(FunctionCallInfo fcinfo, int argno, const char *name)
 {
@@ -59,7 +59,7 @@ clock_check(PG_FUNCTION_ARGS)
 		given[i] = NAN;
 	for (int i = 0; i < (int) lengthof(thresholds); i++)
 		given[thresholds[i].check] = arg_threshold(fcinfo, 1 + i, thresholds[i].name);
-	/* a wrong frequency causes a wrong rate */
+	/* an error of the TSC's frequency is a drift, too */
 	given[CHECK_TSC_FREQUENCY] = given[CHECK_DRIFT];
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -71,7 +71,7 @@ clock_check(PG_FUNCTION_ARGS)
 		double		limit = isnan(given[i]) ? criterion->limit : given[i];
 
 		row_put_text(&row, criterion->check_name);
-		/* a check without a result fails */
+		/* a check whose figure is NAN fails */
 		row_put_bool(&row, isinf(limit) || criterion->figure <= limit);
 		row_put_number(&row, criterion->figure, 2);
 		row_put_number(&row, isinf(limit) ? NAN : limit, 2);

@@ -18,16 +18,16 @@
 #include "functions/args.h"
 #include "functions/row.h"
 
-/* Number of samples per source, of 10 ms each by default, so that most are undisturbed. */
+/* Number of samples per source.  By default each takes 10 ms, so that most are undisturbed. */
 #define SAMPLES			100
 
-/* Maximum number of values, because sorting cannot be cancelled. */
+/* Maximum length of an array, because sorting its values cannot be cancelled. */
 #define MAX_VALUES		1000000
 
-/* Decimals of nanoseconds and percentages. */
+/* Number of decimals of nanoseconds and percentages. */
 #define DECIMALS		4
 
-/* Number of columns from the difference to the margin in percent. */
+/* Number of result columns from difference_ns to difference_margin_percent. */
 #define TESTED_COLUMNS	8
 
 /* Type of the data arguments. */
@@ -51,7 +51,7 @@ get_level(FunctionCallInfo fcinfo)
 	return arg_confidence(fcinfo, 3);
 }
 
-/* Returns an array argument, with set->x allocated for its values. */
+/* Returns an array argument, and allocates set->x for its values. */
 static ArrayType *
 get_array(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {
@@ -104,7 +104,7 @@ get_figures(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *se
 	compare_summary(set);
 }
 
-/* Gets the costs of a reading in samples.  All of an array must be of one clock. */
+/* Gets the cost of a reading from each sample of an array.  All must be samples of one clock. */
 static void
 get_samples(FunctionCallInfo fcinfo, int argno, const char *name, CompareSet *set)
 {
@@ -239,7 +239,7 @@ append_line(void *arg, const char *line)
 	appendStringInfo(text, text->len > 0 ? "\n%s" : "%s", line);
 }
 
-/* Returns the plot of all data sets; NULL without a width. */
+/* Returns the plot of all data sets; NULL if width is 0. */
 static char *
 plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level, int width,
 		  bool separate)
@@ -257,7 +257,7 @@ plot_text(const DataSets *data, CompareMethod method, const CompareLevel *level,
 	return text.data;
 }
 
-/* Adds the columns from the difference to the pooled standard deviation. */
+/* Adds the result columns from difference_ns to pooled_stddev_ns. */
 static void
 put_compared(Row *row, const CompareSet *set, const CompareTest *test, bool as_float)
 {
@@ -288,7 +288,7 @@ static const char *const methods[] = {
 	[COMPARE_WELCH] = "welch",
 };
 
-/* Returns a row per data set.  The first one's has the plot; the others are compared with it. */
+/* Returns a row per data set: the first one with the plot, the others compared with the first. */
 static Datum
 compare(FunctionCallInfo fcinfo, DataKind kind)
 {

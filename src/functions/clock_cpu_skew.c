@@ -12,7 +12,7 @@
 
 PG_FUNCTION_INFO_V1(clock_cpu_skew);
 
-/* Faults of a clock are findings, not errors, but must not go unnoticed. */
+/* Warns of faults of the clock.  They are findings, so the function raises no error. */
 static void
 warn_of_findings(const Skew *skew)
 {
@@ -30,7 +30,7 @@ warn_of_findings(const Skew *skew)
 
 		unknown += !result->known;
 		longest_stall = Max(longest_stall, result->longest_stall);
-		/* each reading took at least this time */
+		/* each reading took at least the cost on the faster CPU */
 		stall_ns = Max(stall_ns, result->longest_stall * Min(first->reading_ns, cpu->reading_ns));
 		warped += result->warps > 0;
 	}
@@ -74,7 +74,7 @@ get_source(FunctionCallInfo fcinfo)
 		return skew_default_source();
 	source = arg_source(fcinfo, 0);
 
-	/* the worker does not know this session's setting */
+	/* the worker does not know this session's timing_clock_source */
 	if (strcmp(source->name, "instr_time") == 0)
 		source = clock_source_get(clock_source_for_explain());
 	if (source->kind == CLOCK_CPU_TIME)

@@ -8,9 +8,10 @@
 #include "core/tsc.h"
 #include "functions/clock_criteria.h"
 
-/* Share of the duration for the skew. */
+/* Share of the duration that is spent on measuring the skew of the CPUs. */
 #define SKEW_SHARE			0.4
 
+/* A reading that costs more than this share of a system call is expensive. */
 #define SYSTEM_CALL_SHARE	0.9
 
 const char *const severity_names[N_SEVERITIES] = {"ok", "notice", "warning"};
@@ -28,7 +29,7 @@ gather_skew(void *arg)
 	const Skew *skew = &facts->skew;
 
 	facts->skew = skew_run(skew_default_source(), facts->skew_duration_s);
-	/* a comparison of some CPUs only is useless */
+	/* the check needs the skew of each CPU */
 	for (int i = 0; i < skew->ncpus; i++)
 	{
 		if (!skew->cpus[i].result.known)
@@ -79,7 +80,7 @@ clock_facts(double duration_s, bool skew)
 							  SYSTEM_CALL_SHARE * facts->system_call.ns);
 	facts->lost_percent = run->gaps.total_ns / 1e7 / run->elapsed_s;
 
-	/* without the skew the other checks remain */
+	/* an error when measuring the skew must not prevent other checks */
 	facts->why_no_skew = skew ? subtransaction_attempt(gather_skew, facts) : "not asked for";
 	return facts;
 }
@@ -96,7 +97,7 @@ rate_ppm(const SurveyedClock *clock)
 	return (clock->run.advance_ns / 1e9 / clock->run.elapsed_s - 1) * 1e6;
 }
 
-/* Returns by how many ppm the clock is certainly too fast or too slow. */
+/* Returns the lower bound of the error of the clock's rate, in ppm. */
 static double
 certain_rate_ppm(const SurveyedClock *clock)
 {
@@ -120,7 +121,7 @@ gaps_in_words(const Facts *facts)
 	return psprintf(INT64_FORMAT " gaps, the longest of %.1f us", gaps->count, gaps->max_ns / 1e3);
 }
 
-/* Returns by how many ppm the server's TSC frequency is certainly wrong. */
+/* Returns the lower bound of the error of the server's TSC frequency, in ppm. */
 static double
 certain_frequency_ppm(void)
 {
@@ -165,7 +166,7 @@ clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS])
 					 skew->worst->result.offset_min * skew->tick_ns,
 					 skew->worst->result.offset_max * skew->tick_ns)
 		},
-		/* a busy machine is no fault of its clock */
+		/* no limit, because gaps are no fault of the clock */
 		[CHECK_GAPS] = {"gaps", facts->lost_percent, INFINITY, "percent", gaps_in_words(facts)},
 		[CHECK_TSC_FREQUENCY] = {
 			"tsc_frequency", has_frequency ? certain_frequency_ppm() : 0, RATE_PPM, "ppm",

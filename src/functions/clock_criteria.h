@@ -1,9 +1,9 @@
 /*
  * The criteria for this server's clocks, which clock_advice() and clock_check() share.
  *
- * Clocks are judged by measurements, because names of clock sources say little: kvm-clock read
- * through the vDSO is nearly as fast as the TSC, and a TSC that the hypervisor intercepts is slower
- * than either.
+ * They judge clocks by measurements, because names of clock sources say little.  kvm-clock read
+ * through the vDSO is nearly as fast as the TSC.  A TSC that the hypervisor intercepts is slower
+ * than both.
  */
 #ifndef CLOCKTIMING_CLOCK_CRITERIA_H
 #define CLOCKTIMING_CLOCK_CRITERIA_H
@@ -12,16 +12,17 @@
 #include "functions/clock_survey.h"
 
 /*
- * A reading is expensive if it costs nearly as much as a system call, or EXPENSIVE_RATIO times the
- * cheapest clock if that is not known, or EXPENSIVE_NS.
+ * A reading is expensive if it costs more than EXPENSIVE_NS, or nearly as much as a system call.
+ * If the cost of a system call is unknown, the latter limit is EXPENSIVE_RATIO times the cost of
+ * the cheapest clock.
  */
 #define EXPENSIVE_RATIO		3.0
 #define EXPENSIVE_NS		200.0
 
-/* Largest deviation of a rate that NTP explains, in ppm. */
+/* Largest deviation of a clock's rate that NTP can cause, in ppm. */
 #define RATE_PPM			600.0
 
-/* Deviation of a stated frequency that is a notice, in ppm. */
+/* Deviation of a stated frequency that yields a notice, in ppm. */
 #define FREQUENCY_PPM		100.0
 
 typedef enum Severity
@@ -54,9 +55,9 @@ typedef struct Facts
 	Faults		backward_steps;
 	Faults		warps;
 	Faults		lags;
-	double		lost_percent;	/* time off the CPU */
+	double		lost_percent;	/* share of the run off the CPU */
 
-	/* in seconds; 0: skew not requested */
+	/* 0: the skew is not requested */
 	double		skew_duration_s;
 	char	   *why_no_skew;	/* NULL: the skew is known */
 	Skew		skew;
@@ -86,21 +87,21 @@ typedef struct Criterion
 	const char *detail;			/* may be NULL */
 } Criterion;
 
-/* Measures for duration_s seconds; the skew, by a background worker, if requested. */
+/* Measures for duration_s seconds.  If "skew", a background worker measures the CPUs' skew. */
 extern Facts *clock_facts(double duration_s, bool skew);
 
 extern void clock_criteria(const Facts *facts, Criterion criteria[N_CHECKS]);
 
 extern bool clock_is_available(const SurveyedClock *clock);
 
-/* Return the rate relative to the reference, and the bound of its error. */
+/* Return the excess of the clock's rate over the reference's, and its error bound, in ppm. */
 extern double rate_ppm(const SurveyedClock *clock);
 extern double rate_bound_ppm(const SurveyedClock *clock);
 
-/* Returns the clock with the most wrong rate of those that the server reads. */
+/* Returns the clock with the largest error of its rate, of those that the server reads. */
 extern const SurveyedClock *clock_of_worst_rate(const Facts *facts);
 
-/* Returns a text about the gaps. */
+/* Returns the number of gaps and the longest gap as a text. */
 extern const char *gaps_in_words(const Facts *facts);
 
 #endif							/* CLOCKTIMING_CLOCK_CRITERIA_H */

@@ -23,7 +23,7 @@ warn_of_backward_steps(const ComparedClock *clock, double max_ns)
 						   (long long) clock->backward_steps, max_ns)));
 }
 
-/* Steps are findings and not part of the drift. */
+/* Warns of steps of the clock, which the drift does not include. */
 static void
 warn_of_steps(const ClockSource *source, const ClockReference *reference,
 			  const JumpsCount *steps, const char *message, const char *kind)
@@ -56,7 +56,7 @@ clock_drift(PG_FUNCTION_ARGS)
 	row_put_count(&row, drift.rejected);
 	row_put_number(&row, drift.duration_s, 3);
 	row_put_number(&row, drift.rate_ppm, 4);
-	/* rounded up, to cover the rounding of the drift */
+	/* round the margin up, so that it covers the rounding of the drift */
 	row_put_number(&row, ceil(drift.margin_ppm * 1e4 + 0.5) / 1e4, 4);
 	row_put_number(&row, drift.residual_max_ns, 2);
 	row_put_number(&row, drift.bracket_ns, 0);

@@ -22,10 +22,10 @@ typedef struct Explained
 {
 	ExplainedQuery query;
 	double		planning_ms;
-	bool		with_output;	/* "output" is requested, in "format" */
+	bool		with_output;	/* sets "output", in "format"; else "nodes" */
 	ExplainFormat format;
 	char	   *output;
-	PlanNodeInfo *nodes;		/* otherwise */
+	PlanNodeInfo *nodes;
 	int			nnodes;
 } Explained;
 
@@ -80,7 +80,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 
 	for (int i = 0; i < (int) lengthof(names); i++)
 		check_not_null(fcinfo, i, names[i]);
-	check_not_null(fcinfo, 7, "runs");	/* params may be null */
+	check_not_null(fcinfo, 7, "runs");	/* argument 6, params, may be null */
 	query->options.sampling = sampling_check("sampling", PG_GETARG_INT32(1));
 	query->options.max_overhead = max_overhead_check("max_overhead", PG_GETARG_FLOAT8(5));
 	query->method = arg_choice(fcinfo, 2, "method", explain_methods, N_EXPLAIN_METHODS,
@@ -92,7 +92,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	explained->with_output = with_output;
 	explained->format = format;
 
-	/* before planning, which then leaves the caches to the run */
+	/* before planning, because calibration evicts the plan from caches */
 	(void) node_timing_prepare(query->options.sampling == 1, false);
 	start = reference_ns();
 	query->query = plan_query(text_to_cstring(PG_GETARG_TEXT_PP(0)),
@@ -103,7 +103,7 @@ explain(FunctionCallInfo fcinfo, bool with_output, ExplainFormat format)
 	return explained;
 }
 
-/* Returns both notes as one.  Either may be NULL. */
+/* Joins two notes.  Either may be NULL. */
 static const char *
 note_of_row(const char *disturbed, const char *note)
 {
@@ -128,7 +128,7 @@ clock_explain(PG_FUNCTION_ARGS)
 		const PlanNodeInfo *info = &explained->nodes[i];
 		int			place = node_estimate_place(plan, info->id);
 
-		/* another run may have pruned this partition */
+		/* the estimate lacks this partition if other runs pruned it */
 		const NodeEstimate *node = place < 0 ? &never_executed : &plan->nodes[place];
 		double		ms = node->kind == NODE_UNTIMED ? NAN : 1e-6 / Max(node->processes, 1);
 		double		first = i == 0 ? 1 : NAN;

@@ -1,6 +1,6 @@
 /*
- * Fleets of servers: internal_clock_outlier_limits(), and the connection that clock_fleet_ask()
- * makes. All else is in the install script.
+ * Fleets of servers: internal_clock_outlier_limits(), and internal_clock_fleet_connect() for
+ * clock_fleet_ask().  The other functions for fleets are in the install script.
  */
 #include "postgres.h"
 
@@ -24,10 +24,10 @@ PG_FUNCTION_INFO_V1(internal_clock_outlier_limits);
 
 #define MAX_TIMEOUT_S	3600
 
-/* True if the pending cancellation is the timeout's and not the user's. */
+/* True if the timeout has requested the pending cancellation, not the user. */
 static volatile sig_atomic_t timed_out;
 
-/* Handler of the timeout.  Leaves the user's own cancellation alone. */
+/* Handler of the timeout.  Cancels the statement, unless the user has already done so. */
 static void
 cancel_connecting(void)
 {
@@ -49,11 +49,11 @@ end_timeout(TimeoutId timeout)
 }
 
 /*
- * Executes the statement by which dblink connects, with the names of the connection and of the
- * foreign server as parameters, and cancels it after some seconds.
+ * Executes the statement that connects by dblink.  Its parameters are the names of the connection
+ * and of the foreign server.  Cancels it after some seconds.
  *
- * dblink of PostgreSQL 15 obeys connect_timeout and cannot be interrupted while it connects; dblink
- * of later versions ignores connect_timeout and can be interrupted.
+ * On PostgreSQL 15 no timeout is set, because its dblink obeys connect_timeout and cannot be
+ * interrupted while it connects.  Later versions ignore connect_timeout and can be interrupted.
  */
 Datum
 internal_clock_fleet_connect(PG_FUNCTION_ARGS)

@@ -1,4 +1,4 @@
-/* What clock_impact() measures.  All else is in the install script. */
+/* Measurements of clock_impact().  The rest of the function is in the install script. */
 #include "postgres.h"
 
 #include <math.h>
@@ -15,11 +15,11 @@
 PG_FUNCTION_INFO_V1(internal_clock_timing_costs);
 PG_FUNCTION_INFO_V1(internal_clock_wait);
 
-/* Durations of measuring a clock's readings and a plan, in seconds. */
+/* Durations of measuring a clock's readings and the calls of plan nodes, in seconds. */
 #define READING_DURATION_S	0.15
 #define CALLS_DURATION_S	0.45
 
-/* Range of the time between two snapshots, in seconds. */
+/* Range of the time between two snapshots of the server's counters, in seconds. */
 #define MIN_SECONDS			0.1
 #define MAX_SECONDS			86400.0
 
@@ -39,7 +39,7 @@ cost_of_a_call(const PlanRounds *rounds, int mode)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server was too busy to measure it")));
-	/* noise may make it negative */
+	/* noise may make the overhead negative */
 	return (Estimate)
 	{
 		.value = Max(overhead_ms.value, 0) * 1e6 / rounds->node_calls,
@@ -104,7 +104,7 @@ report(void *arg, double elapsed_s)
 	progress_report(&wait->progress, elapsed_s, "the server's work is being counted");
 }
 
-/* Waits, with progress reports, while the server works. */
+/* Waits between the two snapshots, with progress reports. */
 Datum
 internal_clock_wait(PG_FUNCTION_ARGS)
 {

@@ -1,4 +1,4 @@
-/* clock_measure(), the views of a sample, which is measured or given, and clock_throttled(). */
+/* clock_measure(), clock_histogram(), clock_summary() and clock_throttled(). */
 #include "postgres.h"
 
 #include <math.h>
@@ -29,8 +29,8 @@ percent(uint64 part, uint64 total)
 }
 
 /*
- * Returns the buckets of a histogram or, with a cutoff, all durations up to it.  ERROR if there
- * are none because the clock went backwards in each reading.
+ * Returns the buckets of a histogram or, with a cutoff, all durations up to it.  Raises an ERROR if
+ * the sample has no durations, because the clock went backwards in each reading.
  */
 static DurationRow *
 rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
@@ -47,7 +47,7 @@ rows_of(const ClockSample *sample, const double *cutoff, int *nrows)
 		sample_durations(sample, *cutoff, nrows);
 }
 
-/* Returns the bar of a row, the longest one for the largest count; a dot if it is too short. */
+/* Returns a bar whose length is proportional to the count; a dot if the bar would be empty. */
 static char *
 bar_of(uint64 count, uint64 largest)
 {
@@ -131,7 +131,7 @@ return_summary(FunctionCallInfo fcinfo, const ClockSample *sample)
 	return row_result(&row);
 }
 
-/* Runs the clock according to the arguments 0, source, and 1, duration. */
+/* Samples the clock for some seconds.  Argument 0 is the source, argument 1 the duration. */
 static ClockSample *
 measure(FunctionCallInfo fcinfo, double rate)
 {

@@ -15,20 +15,19 @@ PG_FUNCTION_INFO_V1(internal_clock_merge_add);
 
 /*
  * State of the aggregate: an expanded object of the type clock_sample, with a tally of all
- * durations. Because of that type, one function adds a sample and combines two states, states need
- * not be serialized, and Citus can merge on the shards, which it cannot do with a state of type
- * internal.
+ * durations.  Unlike a state of type internal, it needs no functions to serialize it.  One function
+ * both adds a sample and combines two states.  Citus can merge samples on the shards.
  */
 typedef struct MergeState
 {
 	ExpandedObjectHeader header;
-	ClockSample sample;			/* without durations */
+	ClockSample sample;			/* all but the durations */
 	Tally		tally;
 	double		squared_error;	/* sum of (mean_margin_ns * durations)^2 */
 	struct varlena *flat;		/* stored form; NULL: outdated */
 } MergeState;
 
-/* Sets the union of two ascending lists of CPUs. */
+/* Adds the CPUs of a sample.  Both lists are ascending. */
 static void
 merge_cpus(ClockSample *into, const ClockSample *from)
 {
@@ -52,13 +51,13 @@ merge_cpus(ClockSample *into, const ClockSample *from)
 	into->ncpus = n;
 }
 
-/* Converts ticks to the first sample's.  ERROR on overflow. */
+/* Converts ticks to ticks of the first sample.  Raises an ERROR on overflow. */
 static uint64
 scaled_ticks(uint64 ticks, double scale)
 {
 	double		scaled = rint((double) ticks * scale);
 
-	/* frequencies differ between servers and calibrations */
+	/* scale is not 1 if the samples are of different servers or calibrations */
 	if (scale == 1)
 		return ticks;
 	if (!(scaled < (double) PG_INT64_MAX))
@@ -68,7 +67,7 @@ scaled_ticks(uint64 ticks, double scale)
 	return (uint64) scaled;
 }
 
-/* Keeps the cost with the lower upper end of its interval, that of the less disturbed run. */
+/* Keeps the cost of the less disturbed run: the one with the lower upper confidence bound. */
 static void
 merge_cost(ClockSample *into, const ClockSample *from)
 {
@@ -120,7 +119,7 @@ merged(const MergeState *state)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("sum of times is out of range")));
-	/* ensures that the stored value can be read */
+	/* the stored value must be readable */
 	sample_check(&result, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
 	return result;
 }
@@ -150,7 +149,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 
 static const ExpandedObjectMethods merge_methods = {flat_size, flatten_into};
 
-/* Returns an empty state for the same clock. */
+/* Returns an empty state for the clock of a sample. */
 static MergeState *
 begin_state(MemoryContext parent, const ClockSample *sample)
 {
@@ -189,15 +188,15 @@ add_sample(MergeState *state, const ClockSample *sample)
 		pfree(state->flat);
 	state->flat = NULL;
 	merge_sample(state, sample);
-	/* error of the weighted mean of independent means */
+	/* errors of different samples are independent, so their squares add up */
 	if (sample->total > 0)
 		state->squared_error += pow(sample->mean_margin_ns * (double) sample->total, 2);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * The first argument is a sample or a state; a state is modified.  The function is strict, so that
- * nulls are skipped and the first sample becomes the first state.
+ * Transition and combine function.  The first argument is a sample, or a state, which is modified.
+ * The function is strict, so that nulls are skipped and the first sample becomes the first state.
  */
 Datum
 internal_clock_merge_add(PG_FUNCTION_ARGS)

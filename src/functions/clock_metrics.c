@@ -1,8 +1,8 @@
 /*
- * What is behind the view clock_metrics and clock_metrics_text().
+ * The function of the view clock_metrics and of clock_metrics_text().
  *
- * Nothing is measured here: it is what the worker that watches the clocks has
- * found, what statistics of plans there are, and what is being executed.
+ * Measures nothing.  Returns the findings of the worker that watches the clocks, the statistics of
+ * plans, and the running statements.
  */
 #include "postgres.h"
 
@@ -41,7 +41,10 @@ PG_FUNCTION_INFO_V1(clock_metrics);
 
 #define WORST_NODES		10
 
-/* Maximum age of the latest interval of a watched clock: in intervals, and at least in ms. */
+/*
+ * A clock counts as watched if its latest interval is not older than LATE_INTERVALS intervals or
+ * LATE_MS ms, whichever is longer.
+ */
 #define LATE_INTERVALS	3
 #define LATE_MS			60000
 
@@ -56,7 +59,7 @@ typedef struct Metric
 	const char *help;
 } Metric;
 
-/* monitoring/generate reads this table. */
+/* monitoring/generate parses this table. */
 static const Metric metric_watched = {"pg_clock_watched", "gauge", "",
 "1 if the clock is watched: clocktiming.watch is on, and its worker has judged the clock of late; else 0"};
 static const Metric metric_info = {"pg_clock_source_info", "gauge", "source,clock,kernel_clock_source,hypervisor,processor",
@@ -127,10 +130,10 @@ is_convertible(const char *name)
 }
 
 /*
- * Returns a name in which bytes that are not ASCII are written as \xE4 if it cannot be converted to
- * UTF-8.  Names of databases and roles may be in another encoding than this database's, and those
- * of SQL_ASCII in any.  A backslash that would begin such a byte is written as \x5C, so that
- * different names remain different.
+ * Returns a name as the value of a label.  Names of databases and roles may be in another encoding
+ * than this database's.  If a name cannot be converted to UTF-8, each byte that is not ASCII is
+ * escaped, for example as \xE4.  A backslash that looks like the start of such an escape is written
+ * as \x5C, so that different names have different values.
  */
 static char *
 label_value(const char *name)
@@ -152,7 +155,10 @@ label_value(const char *name)
 	return value.data;
 }
 
-/* Adds a row, with a value for each label of the metric.  Skips unknown values. */
+/*
+ * Adds a row of a metric, with the values of its labels as further arguments.  Adds none if the
+ * value is NaN or infinite.
+ */
 static void
 put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 {
@@ -188,14 +194,14 @@ put_metric(FunctionCallInfo fcinfo, const Metric *metric, double value, ...)
 /* Copy of the worker's state. */
 typedef struct Watched
 {
-	bool		now;			/* else "latest" is invalid */
+	bool		now;			/* whether "latest" is recent */
 	WatchRow	latest;
 	WatchMachine machine;
 	WatchTotals totals[WATCH_SOURCES];
 	int64		counts[WATCH_WHATS];
 	bool		active[WATCH_WHATS];
 	bool		recent[WATCH_WHATS];
-	double		cost_ratio;		/* of the cost to the normal cost */
+	double		cost_ratio;		/* cost of a reading / its normal cost */
 } Watched;
 
 static void
@@ -219,7 +225,7 @@ copy_watched(Watched *watched)
 	{
 		const WatchEvent *event = &state->event[i];
 
-		/* later than now if the time of day was set back */
+		/* ended_at is in the future if the time of day was set back */
 		if (event->ended_at != 0 && llabs(now - event->ended_at) < RECENT_MS * INT64CONST(1000))
 			watched->recent[event->what] = true;
 	}
@@ -280,7 +286,7 @@ severity_of_cost(const Watched *watched)
 	return watched->active[WATCH_COST] && watched->cost_ratio > 1 ? WORTH_NOTICE : OK;
 }
 
-/* Adds severities by those criteria of clock_advice() that the worker can judge. */
+/* Adds the severities of those checks of clock_advice() that the worker can judge. */
 static void
 put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 {
@@ -311,7 +317,7 @@ put_advice(FunctionCallInfo fcinfo, const Watched *watched)
 	}
 }
 
-/* Adds the nodes that the caller may see, by the rule of pg_stat_statements. */
+/* Adds the worst nodes.  Only members of pg_read_all_stats see the plans of other users. */
 static void
 put_worst_nodes(FunctionCallInfo fcinfo)
 {

@@ -1,5 +1,5 @@
 /*
- * What EXPLAIN ANALYZE really costs: clock_executor_overhead(), clock_executor_overhead_runs() and
+ * Overhead of EXPLAIN ANALYZE: clock_executor_overhead(), clock_executor_overhead_runs() and
  * clock_query_overhead().
  */
 #include "postgres.h"
@@ -28,13 +28,13 @@ PG_FUNCTION_INFO_V1(clock_query_overhead);
 /* Maximum number of rows: more would need more than 1 GB of memory. */
 #define MAX_ROWS			10000000
 
-/* Size of a row of generate_series in a tuplestore, including growth. */
+/* Memory per row of generate_series in a tuplestore, in bytes, just after its array has grown. */
 #define BYTES_PER_ROW		112
 
-/* Rows in a block of executions, some 20 ms: several time slices of the scheduler. */
+/* Number of rows in a block of executions, which takes about 20 ms: several time slices. */
 #define BLOCK_ROWS			500000
 
-/* Share of the duration for the cost of a reading. */
+/* Share of the duration that is spent on measuring the cost of a reading. */
 #define CLOCK_SHARE			0.1
 
 #define WORKLOAD_TABLE		"clock_overhead_rows"
@@ -67,7 +67,7 @@ get_rows(FunctionCallInfo fcinfo)
 static const char *const workloads[] = {"generate_series", "table"};
 static const char *const paths[] = {"executor", "statement"};
 
-/* Measurement of the executor, by the arguments rows, workload and duration. */
+/* A workload, and the results of its executions. */
 typedef struct ExecutorTest
 {
 	int64		rows;
@@ -78,8 +78,8 @@ typedef struct ExecutorTest
 } ExecutorTest;
 
 /*
- * Executes the workload in all modes; measures "clock" in reading_share of the duration.  An error
- * aborts the (sub)transaction, which removes the table and resets work_mem.
+ * Executes the workload in all modes.  Measures the cost of reading "clock" during reading_share of
+ * the duration.  An error aborts the (sub)transaction, which removes the table and resets work_mem.
  */
 static ExecutorTest
 run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_statement,
@@ -95,7 +95,7 @@ run_executor(FunctionCallInfo fcinfo, const int *modes, int nmodes, bool by_stat
 	int			needed_kb = (int) (run.rows * BYTES_PER_ROW / 1024) + 1024;
 	char	   *from = psprintf("pg_catalog.generate_series(1, " INT64_FORMAT ")", run.rows);
 
-	/* the rows must fit into work_mem, because files are not to be measured */
+	/* the rows must fit into work_mem, so that no file is written */
 	if (needed_kb > work_mem)
 		(void) set_config_option("work_mem", psprintf("%d", needed_kb),
 								 PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
@@ -167,13 +167,13 @@ median_ms(const PlanRounds *rounds, int mode)
 {
 	Size		size = sizeof(double) * rounds->runs[mode];
 
-	/* sorts a copy */
+	/* passes a copy, because stats_median() sorts its argument */
 	return stats_median(memcpy(palloc(size), rounds->ms[mode], size), rounds->runs[mode]);
 }
 
 /*
- * Returns a row per mode.  Overheads are per row, or if "rows" is 0 per execution and per call of
- * a plan node; then only the typical overhead is returned.
+ * Adds a row per mode.  If rows > 0, overheads are per row.  Else only the typical overhead is
+ * added, per execution and per call of a plan node.
  */
 static void
 put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *rounds,
@@ -213,7 +213,7 @@ put_rounds(FunctionCallInfo fcinfo, const PlanQuery *query, const PlanRounds *ro
 			put_estimate(&row, typical, 1, 4);
 			row_put_number(&row, typical.value / plain_ms * 100, 4);
 
-			/* known if one of the executed modes counts them */
+			/* node_calls is 0 if no mode that counts calls was executed */
 			if (rounds->node_calls > 0)
 				row_put_count(&row, (int64) rint(rounds->node_calls));
 			else
@@ -292,11 +292,11 @@ clock_query_overhead(PG_FUNCTION_ARGS)
 					   PG_GETARG_BOOL(2));
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (clock_sources == NIL)	/* the current clock */
+	if (clock_sources == NIL)	/* NULL is the clock that is set */
 		clock_sources = list_make1(NULL);
 	foreach(cell, clock_sources)
 	{
-		/* reset below, or by the transaction's abort */
+		/* AtEOXact_GUC() or the transaction's abort resets the setting */
 		int			nest_level = NewGUCNestLevel();
 		PlanRounds *rounds;
 

@@ -1,7 +1,8 @@
 /*
- * What clock_report() prints in addition to the clocks' tables: see the install script.
+ * The lines of clock_report() other than the tables of durations, which the install script makes.
  *
- * Programs parse the text of PostgreSQL 19's pg_test_timing, so lines and blanks are the same.
+ * Lines and blanks are the same as those of PostgreSQL 19's pg_test_timing, because programs parse
+ * them.
  */
 #include "postgres.h"
 
@@ -17,7 +18,7 @@
 
 PG_FUNCTION_INFO_V1(internal_clock_report_parts);
 
-/* Adds a clock to measure, or lines. */
+/* Adds a part of the report: either a clock to measure, with a title, or lines of text. */
 static void
 put_part(FunctionCallInfo fcinfo, const char *title, const char *source, const char *lines)
 {
@@ -36,7 +37,7 @@ tsc_lines(void)
 	StringInfoData lines;
 
 	initStringInfo(&lines);
-	/* the processor's type, then the sources that were tried */
+	/* the processor's type, then the sources that pg_test_timing tries */
 	appendStringInfo(&lines, "TSC frequency source: x86%s%s\n",
 					 tsc_cpuid()->hypervisor ? ", hypervisor" : "",
 					 strcmp(frequency->from, "calibration") == 0 ? ", calibration" : "");

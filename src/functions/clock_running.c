@@ -1,4 +1,7 @@
-/* What is behind the view clock_running. */
+/*
+ * Implements the function behind the view clock_running: reads the running executions from shared
+ * memory, and adds the counters of parallel workers to those of their leaders.
+ */
 #include "postgres.h"
 
 #include <math.h>

@@ -4,12 +4,15 @@
 
 typedef struct LongestRunning
 {
-	double		seconds;		/* since its start */
-	const char *node_type;		/* of the innermost node at work; "" if
+	double		seconds;		/* time since the statement's start */
+	const char *node_type;		/* type of the innermost active node; "" if
 								 * unknown */
 } LongestRunning;
 
-/* Returns the number of published statements that the caller may see, and the longest one. */
+/*
+ * Returns the number of published statements that the caller may see.  If there are any, sets
+ * *longest to the one that started first.
+ */
 extern int	clock_running_statements(LongestRunning *longest);
 
 #endif							/* CLOCKTIMING_CLOCK_RUNNING_H */

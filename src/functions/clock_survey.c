@@ -17,56 +17,59 @@
 
 PG_FUNCTION_INFO_V1(clock_survey);
 
-/* Number of batches per clock for its cost; they take at most half of the survey's time. */
+/* Number of batches that measure a clock's cost; share of the duration that all may take. */
 #define SURVEY_BATCHES	400
 #define COST_SHARE		0.5
 
-/* A reading that costs less than this share of a system call is none. */
+/* A reading that costs less than this share of a system call cannot be a system call. */
 #define SYSTEM_CALL_SHARE 0.9
 
-/* Least size of a warp in the survey, in ns; the same as clockperf's. */
+/* Smallest jump that the survey counts as a warp, in ns; as in the program clockperf. */
 #define WARP_NS			1e6
 
-/* Longest wait for a clock that has not ticked, in ns: one of whole seconds ticks in it. */
+/* Longest wait for a tick, in ns.  A clock that counts whole seconds ticks within it. */
 #define TICK_NS			1.1e9
 
 /*
- * Least size, in ns, of a step that may be caused by a timer interrupt, of which there are at most
- * 1000 per second.  The scheduler acts on the same interrupt.  So a process that loses the CPU at
- * one of them and gets it back at the next but one sees two steps as one, repeatedly.  There are
- * always enough shorter steps.
+ * Smallest step, in ns, that may be caused by timer interrupts, of which there are at most 1000 per
+ * second.  The scheduler acts at the same interrupts.  A process that is off the CPU for two of
+ * them sees two steps as one, possibly each time.  Such steps must be confirmed by ATTENDED_SHARE.
+ * Shorter steps need no confirmation, because enough of them are seen correctly.
  */
 #define TIMER_STEP_NS	500000.0
 
 /*
- * A step counts if the readings before and after it were taken within this share of it.  Two steps
- * that seem to be one are at least half of their sum apart.
+ * A step counts if the time between the readings before and after it is at most this share of the
+ * step.  If the readings enclose two steps, that time is at least half of the sum of both steps.
  */
 #define ATTENDED_SHARE	(1.0 / 3)
 
-/* Number of remembered steps; share of them that must agree; tolerance of the agreement. */
+/* Number of remembered steps; share of them that must agree; maximum relative difference. */
 #define MAX_STEPS		64
 #define FREQUENT_SHARE	0.1
 #define STEP_TOLERANCE	0.01
 
-/* Number of steps that suffices, unless one has the size that the system reports. */
+/* Number of steps to wait for.  One is enough if it has the size that the system reports. */
 #define ENOUGH_STEPS	3
 
-/* Shortest sleep between two observations of a clock whose step is waited for, in us. */
+/* Shortest sleep between two readings of a clock while waiting for its step, in us. */
 #define SHORTEST_NAP_US	50.0
 
 typedef struct StepWatch
 {
 	const SamplerRun *run;
-	uint64		before_ns[2];	/* last two observations, by reference_ns() */
+	uint64		before_ns[2];	/* reference time of the last two observations */
 	bool		has_reading;
-	uint64		reading;		/* at the last observation */
-	int64		nsteps;			/* number of steps; the last MAX_STEPS ... */
-	double		steps_ns[MAX_STEPS];	/* ... had these sizes */
-	bool		as_reported;	/* one was as large as the resolution */
+	uint64		reading;		/* reading of the last observation */
+	int64		nsteps;			/* number of steps seen so far */
+	double		steps_ns[MAX_STEPS];	/* sizes of the last MAX_STEPS steps */
+	bool		as_reported;	/* a step was as large as the resolution */
 } StepWatch;
 
-/* Returns the advance since the previous reading in ns, or 0.  Both were taken since after_ns. */
+/*
+ * Returns the clock's advance since the previous reading in ns, and remembers it as a step if it
+ * qualifies.  Both readings were taken after after_ns.
+ */
 static double
 check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_ns)
 {
@@ -86,7 +89,7 @@ check_for_step(StepWatch *watch, uint64 reading, uint64 after_ns, double least_n
 	return step_ns;
 }
 
-/* Called between blocks: checks the sampler's own latest reading, so that no step is missed. */
+/* Called between the sampler's blocks.  Uses the sampler's latest reading, to miss no step. */
 static void
 check_between_blocks(void *arg, double elapsed_s)
 {
@@ -95,13 +98,13 @@ check_between_blocks(void *arg, double elapsed_s)
 
 	(void) elapsed_s;
 	CHECK_FOR_INTERRUPTS();
-	/* the reading of the last observation was taken after the one before that */
+	/* before_ns[0] is a time before the previous reading */
 	(void) check_for_step(watch, watch->run->last, watch->before_ns[0], TIMER_STEP_NS);
 	watch->before_ns[0] = watch->before_ns[1];
 	watch->before_ns[1] = now_ns;
 }
 
-/* Waits for steps, for a time that the shortest advance known so far determines. */
+/* Waits for steps, at most longest_ns.  Reads the clock 16 times per shortest known advance. */
 static void
 wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 {
@@ -127,8 +130,8 @@ wait_for_steps(StepWatch *watch, double shortest_ns, double longest_ns)
 }
 
 /*
- * Returns the smallest step that enough others agree with; NAN if there is none.  Larger ones are
- * caused by a late interrupt.
+ * Returns the smallest step with which enough other steps agree; NAN if there is none.  Larger
+ * steps are caused by a late interrupt.
  */
 static double
 smallest_step(StepWatch *watch)
@@ -160,11 +163,11 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	double		shortest_ns = n > 1 ? entries[1].ticks * 1e9 / run->frequency_hz : INFINITY;
 
 	pfree(entries);
-	/* a clock that advances on every reading may have a smaller step */
+	/* the step may be smaller than the shortest observed advance */
 	if (always)
 		return NAN;
 
-	/* CPU time does not advance while the process is off the CPU */
+	/* a process that is off the CPU misses no steps of its CPU time */
 	if (shortest_ns < TIMER_STEP_NS ||
 		(clock->source->kind == CLOCK_CPU_TIME && !isinf(shortest_ns)))
 		return shortest_ns;
@@ -172,7 +175,7 @@ observed_step_ns(const SurveyedClock *clock, StepWatch *watch, double longest_s)
 	return smallest_step(watch);
 }
 
-/* Runs the clock for some seconds, and waits for its next tick if that takes longer. */
+/* Samples the clock for duration_s seconds.  Waits up to longest_s for its step, if necessary. */
 static void
 watch(SurveyedClock *clock, Tally *tally, double least_warp_ns,
 	  double duration_s, double longest_s)

@@ -11,17 +11,19 @@ typedef struct SurveyedClock
 	const ClockSource *source;
 	ClockReference reference;
 
-	/* output; only why_not if that is not NULL */
-	const char *why_not;		/* reason why it cannot be read */
+	/* output; if why_not is not NULL, the other members are not set */
+	const char *why_not;		/* reason why the clock cannot be read, or
+								 * NULL */
 	ReadingCost cost;
 	const char *read_by;		/* instruction, vDSO or system call; NULL if
 								 * not known */
-	SamplerRun	run;			/* without its tally */
+	SamplerRun	run;			/* its tally is NULL */
 	int64		stalls;
 	int64		failures;
 	int64		backward_steps;
-	double		observed_ns;	/* smallest step; NAN if it always advances,
-								 * or if no step was observed precisely */
+	double		observed_ns;	/* smallest step; NAN if each reading
+								 * advances, or if no step was observed
+								 * precisely */
 } SurveyedClock;
 
 /*

@@ -1,13 +1,13 @@
 /*
  * clock_timeline(): a clock's results per interval.
  *
- * The function returns one row per call, so that a cursor, or the function in a target list, gets
- * each row when its interval ends.  Between calls it holds only memory, because the caller may
- * never call again.
+ * The function returns one row per call.  A cursor, or a query with the function in its target
+ * list, therefore gets each row when its interval ends.  Between calls the function holds no
+ * resources except memory, because the caller may never call it again.
  *
- * Intervals end at multiples of "every" from the start, whatever the caller does between calls.  An
- * interval is sampled while the function is running; sampled_s is that time.  An interval that
- * ended before the call has no readings.
+ * Intervals end at multiples of "every" after the start, even if the caller pauses between calls.
+ * An interval is sampled only while the function is running; sampled_s is that time.  An interval
+ * that ended before the call has no readings.
  */
 #include "postgres.h"
 
@@ -37,14 +37,14 @@ timeline_begin(FunctionCallInfo fcinfo)
 
 	timeline->every_s = arg_every(fcinfo, 2, duration_s);
 	rate = PG_ARGISNULL(3) ? 0 : arg_rate(fcinfo, 3);
-	/* 0.3 / 0.1 is slightly less than 3 */
+	/* as a double, 0.3 / 0.1 is slightly less than 3 */
 	timeline->intervals = (int64) floor(duration_s / timeline->every_s * (1 + 1e-12));
 	timeline->run = clock_run_begin(arg_source(fcinfo, 0), rate,
 									(double) timeline->intervals * timeline->every_s);
 	return timeline;
 }
 
-/* Reports the row's contents as progress, because most clients see rows only at the end. */
+/* Reports the contents of a row as progress, because most clients show rows only at the end. */
 static void
 report_interval(ClockRun *run, const ClockSample *interval, double edge_s)
 {

@@ -16,7 +16,7 @@
 PG_FUNCTION_INFO_V1(clock_sources);
 PG_FUNCTION_INFO_V1(clock_platform);
 
-/* Returns what the server uses a source for; NULL: nothing. */
+/* Returns the server's use of a source; NULL if it does not use it. */
 static const char *
 used_for(const ClockSource *source)
 {
@@ -78,14 +78,14 @@ put_fact(FunctionCallInfo fcinfo, const char *name, const char *value,
 	row_to_set(&row, fcinfo);
 }
 
-/* Returns NULL if not known. */
+/* Returns a boolean in words; NULL if not known. */
 static const char *
 yes_no(bool known, bool yes)
 {
 	return !known ? NULL : yes ? "yes" : "no";
 }
 
-/* Returns NULL for an empty string, by which CPUID's strings mean "not known". */
+/* Returns a string of CPUID; NULL if it is empty, which means "not known". */
 static const char *
 unless_empty(const char *text)
 {

@@ -35,8 +35,8 @@ check_watched(void)
 }
 
 /*
- * Returns a copy of a ring's rows, oldest first, because the lock should be held only briefly.
- * Leaves out rows of the future, which exist if the time of day was set back.
+ * Returns a copy of a ring's rows, oldest first, so that the lock is held only briefly.  Skips rows
+ * of the future, which exist if the time of day was set back.
  */
 static WatchRow *
 copy_rows(const WatchRing *ring, const WatchRow *rows, int size, int *n)
@@ -109,7 +109,7 @@ put_ring(FunctionCallInfo fcinfo, const WatchMachine *machines, const WatchRing 
 	int			n;
 	WatchRow   *copy;
 
-	/* NULL means all periods */
+	/* an argument of NULL selects all periods */
 	if (!PG_ARGISNULL(0) && strcmp(text_to_cstring(PG_GETARG_TEXT_PP(0)), per) != 0)
 		return;
 	copy = copy_rows(ring, rows, size, &n);
@@ -168,7 +168,7 @@ clock_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns whether there are a history and statistics of plans; else their views raise errors. */
+/* Returns whether the history and statistics of plans exist.  If not, their views raise errors. */
 Datum
 internal_clock_page_sources(PG_FUNCTION_ARGS)
 {

@@ -27,12 +27,12 @@ PG_FUNCTION_INFO_V1(clock_stats_reset);
 PG_FUNCTION_INFO_V1(internal_clock_compare_sums);
 PG_FUNCTION_INFO_V1(internal_clock_check_changes);
 
-/* Maximum number of nodes that can be requested, unless all are. */
+/* Maximum number of worst nodes that can be requested.  NULL requests all nodes. */
 #define MOST_WORST		1000
 
 static const double ms = 1e-6;
 
-/* Adds milliseconds with the digits of whole nanoseconds. */
+/* Adds a time in milliseconds, rounded to whole nanoseconds. */
 static void
 put_ms(Row *row, double ns)
 {
@@ -40,8 +40,8 @@ put_ms(Row *row, double ns)
 }
 
 /*
- * Adds a whole number; null if it does not fit, because callers of internal_clock_compare_sums()
- * may pass any sums.
+ * Adds a number rounded to a bigint; null if it does not fit.  Callers of
+ * internal_clock_compare_sums() may pass any sums.
  */
 static void
 put_rounded(Row *row, double count)
@@ -67,7 +67,7 @@ put_key(Row *row, const PlanEntry *entry)
 	row_put_counts(row, (int64) entry->key.queryid, (int64) entry->key.planid);
 }
 
-/* Shows executions that did not fail, as failed ones have no times. */
+/* Adds the row of a plan.  Failed executions are only counted, because they have no times. */
 static void
 put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 {
@@ -91,14 +91,14 @@ put_plan(FunctionCallInfo fcinfo, const PlanCopy *plan)
 	row_to_set(&row, fcinfo);
 }
 
-/* Returns the user whose plans the caller may see; InvalidOid: all (pg_read_all_stats). */
+/* Returns the user whose plans the caller may see; InvalidOid if the caller may see all plans. */
 static Oid
 seen_user(void)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ? InvalidOid : GetUserId();
 }
 
-/* Returns the rows of all visible plans; frees each plan's, because nodes may be half a million. */
+/* Adds the rows of all visible plans.  Frees memory after each, as there may be 500000 nodes. */
 static void
 list_plans(FunctionCallInfo fcinfo, void (*put_rows) (FunctionCallInfo, const PlanCopy *))
 {
@@ -133,14 +133,14 @@ clock_plan_stats(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Returns NAN if the node was never executed. */
+/* Returns sum / of; NAN if "of" is 0, for example the loops of a node that was never executed. */
 static double
 per(double sum, double of)
 {
 	return of > 0 ? sum / of : NAN;
 }
 
-/* Nodes whose calls are not timed, such as asynchronous ones, have no times. */
+/* Adds the times of a node; nulls if its calls were not timed, as those of asynchronous nodes. */
 static void
 put_node_times(Row *row, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -221,7 +221,7 @@ put_sums(Row *row, const WeightedSums *sums)
 												 TYPALIGN_DOUBLE)));
 }
 
-/* Adds the sums of a node; NULL: those of the whole plan, with the number 0. */
+/* Adds the sums of a node.  If it is NULL, adds those of the whole plan as node 0. */
 static void
 put_node_sums(FunctionCallInfo fcinfo, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -285,7 +285,10 @@ sums_of(ArrayType *array)
 	};
 }
 
-/* Compares the times before a snapshot with those after it, whose sums go on or were reset. */
+/*
+ * Compares the times before a snapshot with those after it.  If argument 2 is true, the second sums
+ * include the first, which are therefore subtracted.
+ */
 Datum
 internal_clock_compare_sums(PG_FUNCTION_ARGS)
 {
@@ -310,7 +313,7 @@ internal_clock_compare_sums(PG_FUNCTION_ARGS)
 	return row_result(&row);
 }
 
-/* Raises an ERROR unless clock_node_changes() can compare. */
+/* Raises an ERROR unless the confidence is valid and there is a snapshot. */
 Datum
 internal_clock_check_changes(PG_FUNCTION_ARGS)
 {

@@ -23,11 +23,11 @@ extern Row	row_of_set(FunctionCallInfo fcinfo);
 extern void row_put(Row *row, Datum value);
 extern void row_put_null(Row *row);
 extern void row_put_nulls(Row *row, int n);
-extern void row_put_text(Row *row, const char *text);	/* NULL: null */
+extern void row_put_text(Row *row, const char *text);	/* NULL adds null */
 extern void row_put_count(Row *row, int64 count);
 extern void row_put_bool(Row *row, bool value);
 extern void row_put_int_array(Row *row, const int32 *elements, int n);
-extern void row_put_time(Row *row, TimestampTz time);	/* 0: null */
+extern void row_put_time(Row *row, TimestampTz time);	/* 0 adds null */
 
 /* Adds a numeric with a fixed number of decimals; null if it is NaN. */
 extern void row_put_number(Row *row, double value, int decimals);

@@ -5,10 +5,11 @@
  * the statement was long.  Its wrappers are installed before it begins, if counting its calls is
  * expected to add at most clocktiming.max_overhead.
  *
- * For other executions a timeout fires every few milliseconds while a statement is executed. Its
- * handler puts attach_now() in place of the functions of an execution's nodes once the execution
- * has lasted for clocktiming.live_after: it stores pointers and reads a tree that does not change
- * during ExecutorRun().  The next call of a node installs the wrappers.
+ * For other executions a timeout fires every few milliseconds while a statement is executed.  When
+ * an execution has lasted for clocktiming.live_after, the timeout's handler replaces the functions
+ * of its nodes by attach_now().  This is safe in a signal handler, because it only stores pointers
+ * and reads a tree of nodes that does not change during ExecutorRun().  The next call of a node
+ * installs the wrappers.
  *
  * Nodes that the server counts and times, as for EXPLAIN ANALYZE, get no wrappers: the timeout's
  * handler itself publishes their counters.
@@ -52,14 +53,14 @@
 #define COST_PER_MS		100
 
 /*
- * Planner's cost of a call from which on counting it adds at most 1 percent.  A counted call takes
- * some 2 ns, and rows in memory take some 2.5 us for each unit of their cost.
+ * Planner's cost of a call for which counting adds 1 percent: some 200 ns, because rows in memory
+ * take some 2.5 us per unit of cost.  Counting a call takes some 2 ns.
  */
 #define COST_PER_CALL	0.08
 
 /*
- * Of calls that vary, one in so many is timed; and timing may add this share of the time, in
- * percent.  Nobody may look at the result.
+ * Sampling interval for nodes whose calls vary, and maximum overhead of timing in percent.  Both
+ * keep the cost low, because many executions are published that nobody reads.
  */
 #define LIVE_SAMPLING	1000
 #define LIVE_OVERHEAD	0.2
@@ -84,7 +85,10 @@ static volatile int nrunning = 0;
 
 static double long_cost;
 
-/* Statements that were long, and whose calls added little when they were counted. */
+/*
+ * Statements that turned out to be long, and for which counting the calls added at most
+ * clocktiming.max_overhead.
+ */
 static LongStatements long_statements;
 static bool any_long = false;	/* long_statements is not empty */
 static int	live_timeout = -1;
@@ -102,8 +106,8 @@ timeout_ms(void)
 static TupleTableSlot *attach_now(PlanState *node);
 
 /*
- * Puts attach_now() in place of a node's function, or the reverse.  Leaves out nodes that were
- * never called: these have the server's function for first calls.
+ * Replaces a node's function by attach_now() ("arm"), or restores it.  Skips nodes that were never
+ * called: these have the server's function for first calls.
  */
 static void
 swap_function(PlanState *node, bool arm)
@@ -133,8 +137,10 @@ arm_array(PlanState **nodes, int n, int depth)
 }
 
 /*
- * In the timeout's handler: neither allocates memory nor raises errors.  The SubPlans of
- * some nodes may be added to during ExecutorRun(), and a custom scan's nodes are its own.
+ * Replaces the functions of a node and of the nodes below it by attach_now().  The timeout's
+ * handler calls it, so it neither allocates memory nor raises errors.  Skips the SubPlans of node
+ * types to which the server may add SubPlans during ExecutorRun(), and the nodes below a custom
+ * scan, whose list belongs to the scan's provider.
  */
 static void
 arm_node(PlanState *node, int depth)
@@ -200,7 +206,7 @@ start_of(const RunningExecution *r)
 	return r == running ? GetCurrentStatementStartTimestamp() : GetCurrentTimestamp();
 }
 
-/* Publishes an execution from now on, whose nodes have been called already ("late") or not. */
+/* Starts to publish an execution.  "late": its nodes have been called already. */
 static void
 attach_execution(RunningExecution *r, bool late)
 {
@@ -241,8 +247,9 @@ attach_now(PlanState *node)
 }
 
 /*
- * The handler of the timeout, in the signal's.  An execution of the client's statement has
- * begun when the statement has; others when they are seen first.
+ * Handler of the timeout, called by a signal handler.  The first execution that it finds in a
+ * client's statement counts as begun with the statement, if it is not nested.  All others count as
+ * begun when the handler finds them first.
  */
 static void
 check_executions(void)
@@ -280,7 +287,7 @@ start_timeout(void)
 		live_timeout = RegisterTimeout(USER_TIMEOUT, check_executions);
 		timeout_pid = MyProcPid;
 	}
-	/* the handler must not look for it */
+	/* makes the first call here, because the handler must not make it */
 	(void) server_call_function(NULL);
 	enable_timeout_after(live_timeout, timeout_ms());
 }

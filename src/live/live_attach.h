@@ -1,17 +1,17 @@
 /*
- * Which executions are published: those that are expected to be long, and those that turn out to
- * be.
+ * Selects the executions to publish: those that are expected to be long, and those that turn out to
+ * be long.
  */
 #ifndef CLOCKTIMING_LIVE_ATTACH_H
 #define CLOCKTIMING_LIVE_ATTACH_H
 
-/* The settings.  Nothing is published but where the library was preloaded. */
+/* Defines the settings.  They have no effect unless shared_preload_libraries has the library. */
 extern void live_init(void);
 
-/* Whether this process publishes what it executes. */
+/* Returns whether this process publishes its executions. */
 extern bool live_is_on(void);
 
-/* After shared memory is there: puts clocktiming.live into effect. */
+/* Applies clocktiming.live after shared memory has been initialized. */
 extern void live_start(void);
 
 #endif							/* CLOCKTIMING_LIVE_ATTACH_H */

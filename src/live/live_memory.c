@@ -12,8 +12,9 @@
 #include "live/live_memory.h"
 
 /*
- * Number of times that a reader copies a slot until it sleeps for a millisecond, because
- * its process was preempted while it wrote; and of such sleeps.
+ * A reader copies a slot again if its process has written meanwhile.  After TRIES_AT_ONCE copies
+ * the reader sleeps for a millisecond, because the writer has probably been preempted.  After
+ * SLEEPS such sleeps it skips the slot.
  */
 #define TRIES_AT_ONCE	1000
 #define SLEEPS			20
@@ -21,8 +22,8 @@
 typedef struct LiveSlot
 {
 	pg_atomic_uint32 owner;		/* pid; 0: free */
-	pg_atomic_uint32 sequence;	/* of the execution whose first slot it is;
-								 * odd while its process writes */
+	pg_atomic_uint32 sequence;	/* seqlock of the execution that begins in
+								 * this slot; odd: being written */
 	LiveHeader	header;
 	LiveChunk	chunk;
 } LiveSlot;
@@ -30,7 +31,10 @@ typedef struct LiveSlot
 static LiveSlot *live_slots = NULL;
 static int	nlive_slots;
 
-/* Each process may execute a query, and some execute others within it, or large ones. */
+/*
+ * Returns the number of slots: one for each process, half as many for nested executions, and some
+ * for plans with many nodes.
+ */
 static int
 slots_wanted(void)
 {
@@ -111,7 +115,7 @@ free_slots(const int *slots, int n)
 	}
 }
 
-/* When a process exits; the transaction was aborted before. */
+/* Frees all slots of a process that exits.  Its transaction has been aborted before. */
 static void
 free_all(int code, Datum arg)
 {
@@ -124,7 +128,7 @@ free_all(int code, Datum arg)
 	}
 }
 
-/* Whether a slot is the first one of those that an ended worker has left to this leader. */
+/* Returns whether a slot is the first slot of an ended worker, which has left it to this leader. */
 static bool
 is_bequeathed(LiveSlot *slot, int leader_pid, uint32 text_hash)
 {
@@ -133,8 +137,8 @@ is_bequeathed(LiveSlot *slot, int leader_pid, uint32 text_hash)
 }
 
 /*
- * Of a parallel worker: occupies the slots of an ended worker of the same query, whose counters
- * are added to those of this one.
+ * For a parallel worker: occupies the slots that an ended worker of the same query has left to the
+ * leader.  Copies their counters to image->before; live_write() adds them to those of this worker.
  */
 static bool
 adopt_slots(LiveImage *image)
@@ -195,7 +199,7 @@ live_claim(LiveImage *image)
 	}
 	if (header->nslots < wanted)
 	{
-		/* without nodes, if a slot is free */
+		/* too few slots for the nodes: keeps one, without nodes */
 		free_slots(&header->slots[1], header->nslots - 1);
 		header->nslots = Min(header->nslots, 1);
 		header->nnodes = 0;
@@ -314,8 +318,8 @@ is_unchanged(LiveSlot *slot, uint32 sequence)
 }
 
 /*
- * Copies an execution whose first slot this is; returns NULL if it is none.  "torn" is set if its
- * process has written meanwhile.
+ * Returns a copy of the execution that begins in a slot, or NULL if none does.  Sets "torn" if the
+ * execution's process has written meanwhile; the copy is then invalid.
  */
 static LiveImage *
 copy_slot(LiveSlot *slot, bool *torn)

@@ -35,12 +35,15 @@ typedef struct LiveNode
 	int16		parent;			/* its place; -1: none */
 	int16		depth;
 	int16		tag;			/* NodeTag of the Plan */
-	int16		type;			/* offsets in the chunk's names; */
-	int16		relation;		/* 0: none */
+
+	/* offsets of names in the LiveChunk; 0: none */
+	int16		type;
+	int16		relation;
 	int16		index;
+
 	bool		is_subplan;		/* an InitPlan or a SubPlan of its parent */
-	bool		is_cte;			/* one that is read row by row */
-	bool		is_expression;	/* one that the parent itself evaluates */
+	bool		is_cte;			/* a CTE, which is read row by row */
+	bool		is_expression;	/* a SubPlan that the parent evaluates */
 	bool		spills;			/* a sort that is expected to write to disk */
 	int32		width;
 	float		rows;			/* per loop, as the planner expects */
@@ -48,21 +51,27 @@ typedef struct LiveNode
 	float		total_cost;
 } LiveNode;
 
-/* Its counters in one process.  Times are in nanoseconds, NAN if unknown. */
+/* Counters of a plan node in one process.  Times are in nanoseconds, NAN if unknown. */
 typedef struct LiveCounts
 {
 	LiveState	state;
 	float		scanned;		/* share of a relation that a sequential scan
 								 * has read in this loop; NAN: unknown */
-	/* when the counters began */
+
+	/* values when the counters began */
 	LiveState	first_state;
 	float		first_scanned;
 	int			first_batch;
-	int			batches;		/* of a hash join that keeps its rows in
-								 * files, */
-	int			batch;			/* and the current one; else 0; -1: several
-								 * processes work on different ones */
-	bool		includes_workers;	/* those that have ended */
+
+	/*
+	 * Of a hash join that keeps its rows in files: number of batches and the
+	 * current one, which is -1 if several processes work on different ones.
+	 * Otherwise both are 0.
+	 */
+	int			batches;
+	int			batch;
+
+	bool		includes_workers;	/* includes workers that have ended */
 	int64		calls;			/* -1: unknown */
 	double		rows;
 	double		loops;
@@ -85,8 +94,8 @@ typedef struct LiveHeader
 	Oid			userid;			/* session user */
 	int64		queryid;
 	TimestampTz started_at;
-	TimestampTz since;			/* the counters begin */
-	TimestampTz as_of;			/* they were published */
+	TimestampTz since;			/* beginning of the counters */
+	TimestampTz as_of;			/* latest publication */
 	double		run_ns;			/* from "since" to "as_of", without pauses */
 	int			innermost;		/* place of the deepest node that is being
 								 * called; -1: none */
@@ -100,13 +109,16 @@ typedef struct LiveChunk
 	char		names[LIVE_NAMES];
 } LiveChunk;
 
-/* An execution outside of shared memory. */
+/*
+ * An execution in a process's own memory.  The executing process copies it to the slots, and a
+ * reader copies the slots to an image.
+ */
 typedef struct LiveImage
 {
 	LiveHeader	header;
 	LiveCounts *before;			/* by place: counters that the slots had when
 								 * they were claimed; or NULL */
-	double		before_ns;		/* and run_ns */
+	double		before_ns;		/* run_ns that the slots had then */
 	LiveChunk	chunks[LIVE_CHUNKS];	/* only header.nslots are allocated */
 } LiveImage;
 
@@ -122,7 +134,7 @@ live_counts(LiveImage *image, int place)
 	return &image->chunks[place / LIVE_CHUNK].counts[place % LIVE_CHUNK];
 }
 
-/* Adds the counters of an execution in another process to a node's, and their states. */
+/* Adds a node's counters in another process to a sum, and combines the states. */
 extern void live_add_counts(LiveCounts *sum, const LiveCounts *counts);
 
 extern const char *live_name(const LiveImage *image, int place, int16 offset);
@@ -142,8 +154,8 @@ extern void live_shmem_init(void);
 extern bool live_memory_ready(void);
 
 /*
- * Occupies slots for an image, and sets its nslots and slots.  If too few are free for its nodes,
- * it has none afterwards; returns false if no slot is free.
+ * Occupies slots for an image, and sets its nslots and slots.  If too few slots are free for its
+ * nodes, occupies one slot and sets nnodes to 0.  Returns false if no slot is free.
  */
 extern bool live_claim(LiveImage *image);
 

@@ -18,7 +18,7 @@
 #include "live/live_plan.h"
 #include "stats/plan_tree.h"
 
-/* A node before its place in an image is known to exist. */
+/* A node that find_node() has visited.  The image may have no memory for all nodes. */
 typedef struct FoundNode
 {
 	PlanState  *state;
@@ -31,15 +31,15 @@ typedef struct FoundNode
 
 typedef struct Search
 {
-	FoundNode  *found;			/* by place, of which there are n; */
-	int			n;
+	FoundNode  *found;			/* visited nodes, by place */
+	int			n;				/* number of visited nodes */
 	int			size;			/* allocated elements */
-	Bitmapset  *ids;			/* their plan_node_ids */
+	Bitmapset  *ids;			/* plan_node_ids of the visited nodes */
 	int			parent;
 	int			depth;
 } Search;
 
-/* Returns the element of a list whose root a node is, or NULL. */
+/* Returns the subplan in a list whose root is the node, or NULL. */
 static const SubPlan *
 subplan_of(const List *subplans, const PlanState *node)
 {
@@ -53,7 +53,10 @@ subplan_of(const List *subplans, const PlanState *node)
 	return NULL;
 }
 
-/* In the order of collect_node() in plan_attach.c. */
+/*
+ * Adds a node and the nodes below it to the search, in the order of collect_node() in
+ * plan_attach.c, so that the places are the same.
+ */
 static bool
 find_node(PlanState *node, void *context)
 {

@@ -1,15 +1,16 @@
 /*
- * How much of a running execution is done, and how long the rest will take.
+ * Estimates how much of a running execution is done, and how long the rest will take.
  *
- * Two shares are known of a node: of its work, and of its rows.  They are equal where
- * rows are passed on as they come, and then those of the input that drives the node.  Nodes
- * that read an input to its end before they return a row begin a new pipeline.  A scan's share is
- * that of its relation's pages, or of the rows that the planner expects.  A node's remaining time
- * follows from its time so far; that of a node that has not begun, from its cost.
+ * Two shares are computed for each node: the share of its work that is done, and the share of its
+ * rows that it has returned.  If a node returns rows while it reads its first input, both shares
+ * are equal to that input's share of rows.  If it reads an input to the end before it returns a
+ * row, a new pipeline begins, and the two shares differ.  A scan's share is that of its relation's
+ * pages, or of the rows that the planner expects.  A node's remaining time is extrapolated from its
+ * time so far; that of a node that has not begun follows from its cost.
  *
- * If the counters began during the execution, the rows before are unknown.  Then the shares are
- * known that follow from positions of sequential scans and from the ends of nodes, both when the
- * counters began and now.
+ * If the counters began during the execution, the number of earlier rows is unknown.  Then shares
+ * are computed only from the positions of sequential scans and the ends of nodes: once for the time
+ * when the counters began, and once for now.
  */
 #include "postgres.h"
 
@@ -21,18 +22,19 @@
 #include "compat.h"
 #include "live/live_progress.h"
 
-/* Share of a node's work from which on its time tells how long the rest will take. */
+/* Least share of a node's work from which the time of the rest is extrapolated. */
 #define TELLING_SHARE	0.02
 
 /*
- * Weight of what the planner thinks of a node, relative to all of its work that was seen.  The
- * times of a few calls are not known well.
+ * Weight of a node's cost in the estimate of its time.  The time so far has the share of work that
+ * is done as its weight.  The cost is used because the times of a few calls are imprecise.
  */
 #define PRIOR_WEIGHT	0.05
 
 /*
- * What a sort takes, in multiples of what it takes to read its input: in memory, also by the
- * logarithm of its rows to base 2, and if it writes to disk.  Measured with 0.4 and 4 million rows.
+ * Time of a sort, in multiples of the time to read its input.  In memory it is SORT_MULTIPLE plus
+ * SORT_LOG_MULTIPLE times the base-2 logarithm of the number of rows.  If the sort writes to disk,
+ * it is SPILL_MULTIPLE.  Measured with 0.4 and 4 million rows.
  */
 #define SORT_MULTIPLE	3.0
 #define SORT_LOG_MULTIPLE	0.11
@@ -49,8 +51,8 @@
 #define INPUT_SHARE		0.8
 
 /*
- * Number of rows of the inner side of a nested loop from which on they are counted, not those of
- * the outer side.
+ * Least number of rows per loop, as the planner expects, for which the rows of a nested loop's
+ * inner side limit its share.  With fewer rows, the share follows from the outer side only.
  */
 #define MANY_ROWS		10
 
@@ -59,10 +61,10 @@ static const char *const began_late = gettext_noop("the counters began while the
 
 typedef struct NodeProgress
 {
-	double		loops;			/* expected in all */
-	double		work;			/* shares */
-	double		rows;
-	double		first_work;		/* share when the counters began */
+	double		loops;			/* expected number of loops in all */
+	double		work;			/* share of the work that is done */
+	double		rows;			/* share of the rows that were returned */
+	double		first_work;		/* "work" when the counters began */
 	double		cost;			/* of the node itself, in all loops */
 } NodeProgress;
 
@@ -71,13 +73,16 @@ typedef struct ProgressWalk
 	LiveImage  *image;
 	const int  *processes;
 	NodeProgress *nodes;
-	double		outer;			/* late counters, on the inner side of a
-								 * nested loop: share of the outer side; or
-								 * NAN */
-	const char *reason;
+
+	/*
+	 * Share of the outer side of a nested loop, on its inner side if the
+	 * counters began late; otherwise NAN.
+	 */
+	double		outer;
+	const char *reason;			/* why the rest is unknown; or NULL */
 } ProgressWalk;
 
-/* Loops and rows as the planner counts them: those of one process. */
+/* Return a node's loops and rows in one process, which the planner's estimates refer to. */
 static double
 loops_of(ProgressWalk *walk, int place)
 {
@@ -89,7 +94,7 @@ rows_of(ProgressWalk *walk, int place)
 {
 	double		workers = Max(walk->processes[place], 1) - 1;
 
-	/* as the planner: the leader has its workers to attend to */
+	/* the planner's rule: each worker takes 30 % of the leader's time */
 	return live_counts(walk->image, place)->rows / (workers + Max(1 - 0.3 * workers, 0));
 }
 
@@ -122,7 +127,7 @@ input_of(ProgressWalk *walk, int place, int n)
 	return -1;
 }
 
-/* The share of a scan. */
+/* Returns the share of a scan that is done. */
 static double
 scan_share(ProgressWalk *walk, int place)
 {
@@ -149,8 +154,8 @@ scan_share(ProgressWalk *walk, int place)
 }
 
 /*
- * The share of a node that is read from its beginning in each loop, as the inner side of a
- * nested loop is: of all rows that it will return.
+ * Returns the share of its rows, in all expected loops, that a node has returned.  The node, such
+ * as the inner side of a nested loop, is read from its beginning in each loop.
  */
 static double
 repeated_share(ProgressWalk *walk, int place)
@@ -162,7 +167,10 @@ repeated_share(ProgressWalk *walk, int place)
 	return share(rows_of(walk, place), Max(rows, 1) * walk->nodes[place].loops);
 }
 
-/* The share of the rows of a node that has read its input, and returns what it has made of it. */
+/*
+ * Returns the share of its rows that a node has returned, for a node that reads its input to the
+ * end before it returns a row, such as a sort.
+ */
 static double
 output_share(ProgressWalk *walk, int place, const NodeProgress *input, double input_rows)
 {
@@ -184,7 +192,8 @@ output_share(ProgressWalk *walk, int place, const NodeProgress *input, double in
 static void walk_node(ProgressWalk *walk, int place, double loops);
 
 /*
- * Walks the nodes below one, and returns the share of the rows of all its inputs, by their costs.
+ * Computes the shares of the nodes below a node.  Returns the mean of its inputs' shares of rows,
+ * weighted by their costs.
  */
 static double
 walk_inputs(ProgressWalk *walk, int place)
@@ -230,7 +239,7 @@ walk_inputs(ProgressWalk *walk, int place)
 	return share(done, cost);
 }
 
-/* The share of a sort's work, by those of its input and of its output. */
+/* Returns the share of a sort's work from the shares of its input and of its output. */
 static double
 sort_work(const LiveNode *node, double input, bool returns, double input_rows, double output)
 {
@@ -418,7 +427,7 @@ live_progress(LiveImage *image, const int *processes, TimestampTz now)
 		return progress;
 	age_ns = (double) Max(now - header->as_of, 0) * 1e3;
 
-	/* elapsed time, with that of other processes and of waits */
+	/* to elapsed time, which includes waits and other processes' time */
 	left_ns *= (double) (header->as_of - header->since) * 1e3 / done_ns;
 	if (left_ns <= age_ns)
 	{

@@ -1,4 +1,4 @@
-/* How much of a running execution is done, and how long the rest will take. */
+/* Estimates how much of a running execution is done, and how long the rest will take. */
 #ifndef CLOCKTIMING_LIVE_PROGRESS_H
 #define CLOCKTIMING_LIVE_PROGRESS_H
 

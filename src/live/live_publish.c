@@ -1,8 +1,8 @@
 /*
  * Publishes the counters of a running execution.
  *
- * Times are estimated as those of an execution that has ended: from copies of the
- * counters, so that what is estimated in the end does not depend on the publications.
+ * Times are estimated by the same method as after the end of an execution.  The estimate uses
+ * copies of the counters, so that publications do not change the final estimate.
  */
 #include "postgres.h"
 
@@ -26,13 +26,13 @@
 #include "live/live_plan.h"
 #include "live/live_publish.h"
 
-/* A node's call that was under way at the latest publication. */
+/* A node's call that was in progress at the latest publication. */
 typedef struct NodeCall
 {
 	int64		number;			/* NodeTiming.calls */
-	uint64		seen;			/* reading of the clock at the first one; 0:
-								 * none was under way */
-	double		known;			/* value of NodeTiming.known then */
+	uint64		seen;			/* time of the first publication during this
+								 * call; 0: no call */
+	double		known;			/* value of NodeTiming.known at that time */
 } NodeCall;
 
 typedef struct LiveExecution
@@ -88,7 +88,7 @@ live_begin(QueryTiming *query, int level, TimestampTz started_at, bool own)
 	if (!live_claim(image))
 		return;
 	live_write(image, true);
-	/* the first one soon: calls may become long */
+	/* first after a tenth of the interval, because calls may become long */
 	query->publish_due = query->late ? 0 :
 		now_ticks() + (uint64) (live_interval_ms * 1e5 * query->ticks_per_ns);
 }
@@ -114,7 +114,7 @@ nodes_in_call(const QueryTiming *query, const NodeTiming *t, bool begins)
 	return in_call;
 }
 
-/* Notes that a call is under way, which is not timed itself. */
+/* Records whether an untimed call of a node is in progress, and since when. */
 static void
 see_call(const NodeTiming *t, bool in_call)
 {
@@ -131,8 +131,8 @@ see_call(const NodeTiming *t, bool in_call)
 }
 
 /*
- * Adds the call of a node that is under way to its record.  A node that was being called
- * when the wrappers were installed, and not since, has been so all the time.
+ * Adds a node's call that is in progress to its record.  If the node has not been called since the
+ * wrappers were installed, the call began earlier, and lasts for the whole run.
  */
 static void
 add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, NodeEstimate *estimate)
@@ -163,7 +163,10 @@ add_current_call(const NodeTiming *t, const NodeTiming *copy, double scale, Node
 	}
 }
 
-/* Pending samples of a copy are not those of its users. */
+/*
+ * Removes the references to users of a shared subplan from the pending samples of a copy, so that
+ * the copy's times are not added to the users' sums.
+ */
 static void
 forget_uses(CallClass *class)
 {
@@ -187,7 +190,7 @@ estimate_so_far(NodeTiming *t, NodeEstimate *estimate, void *in_call)
 		forget_uses(&copy.samples->first);
 		forget_uses(&copy.samples->later);
 	}
-	/* record_estimate() would end its loop */
+	/* for NODE_UNTIMED, record_estimate() would end the node's loop */
 	if (t->kind == NODE_UNTIMED)
 		copy.kind = NODE_WHOLE;
 	else if (t->kind == NODE_WHOLE)
@@ -265,7 +268,7 @@ loop_is_over(const NodeTiming *t, bool in_call)
 	return plan_is_at_end(t->node);
 }
 
-/* Calls that have returned no row, or have not ended. */
+/* Returns the number of calls that have returned no row or have not ended. */
 static int64
 calls_without_row(const NodeTiming *t, bool in_call)
 {
@@ -366,7 +369,7 @@ put_counts(const NodeTiming *t, const bool *in_calls, const NodeEstimate *estima
 	counts->self_margin_ns = unknown ? NAN : estimate->self_margin_ns;
 }
 
-/* At the first publication. */
+/* Stores the state at the first publication, from which live_progress() starts. */
 static void
 keep_first(LiveCounts *counts)
 {
@@ -427,7 +430,7 @@ live_publish(QueryTiming *query, NodeTiming *t, bool begins)
 	MemoryContextReset(live->scratch);
 	query_take_off(query);
 	query->publish_now = false;
-	/* readings of timed calls are without off_ticks */
+	/* compared with readings of timed calls, which exclude off_ticks */
 	query->publish_due = live_interval_ms == 0 ? 0 :
 		query->last_reading - query->off_ticks +
 		(uint64) (live_interval_ms * 1e6 * query->ticks_per_ns);

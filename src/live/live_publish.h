@@ -19,7 +19,7 @@ extern void live_begin(QueryTiming *query, int level, TimestampTz started_at, bo
 extern void live_publish(QueryTiming *query, NodeTiming *t, bool begins);
 extern void live_end(QueryTiming *query);
 
-/* In a signal handler: has the next call publish if that is due. */
+/* Called by a signal handler.  Makes the next call of a node publish, if a publication is due. */
 extern void live_remind(QueryTiming *query);
 
 /* Returns the execution of this process that is published, or NULL; and whether it is "own". */
@@ -27,7 +27,7 @@ extern QueryTiming *live_find(const QueryDesc *desc, bool *own);
 
 /*
  * Returns the share of the relation that a sequential scan of heap pages has read, NAN if unknown.
- * "unmapped": parallel workers' shared memory may be.
+ * "unmapped": the memory shared with parallel workers may be unmapped, and must not be read.
  */
 extern double share_scanned(const PlanState *node, bool unmapped);
 

@@ -158,7 +158,7 @@ put_states(const ServerExecution *server)
 		const NodeInstr *instr = server->nodes[i]->instrument;
 		LiveCounts *counts = live_counts(image, i);
 
-		/* a node below has set it if that is running */
+		/* LIVE_RUNNING already if a node below is running */
 		counts->state = node_state(instr, server->nodes[i], counts->loops,
 								   counts->state == LIVE_RUNNING);
 		if (counts->state != LIVE_RUNNING)

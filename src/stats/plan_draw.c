@@ -1,21 +1,20 @@
 /*
  * Chooses the executions that are timed for the statistics of plans.
  *
- * A class consists of the executions of a query with the same type of root node.  Before an
- * execution begins, its class has a probability p that the execution's nodes are timed.  Such an
- * execution stands for 1/p executions, whatever p is.  The cost of timing is measured each time,
- * and p is chosen such that this cost is clocktiming.max_overhead of the time of the class's
- * executions.
+ * A class consists of the executions of a query with the same type of root node.  The nodes of an
+ * execution are timed with the probability p of its class.  A timed execution counts as 1/p
+ * executions.  The cost of each timing is measured.  From it, p is chosen such that timing costs
+ * clocktiming.max_overhead percent of the class's execution time.
  *
- * Timing the nodes of a short execution slows it down by more than can be measured, because setting
- * up the timing evicts data from the processor's caches.  Therefore WHOLE_PER_NODES times as many
- * executions are only timed as a whole, which slows down none.  The plan's time is the mean of
- * these.
+ * Setting up the timing of nodes evicts data from the processor's caches.  This slows down a short
+ * execution by more than the measured cost.  Therefore further executions, WHOLE_PER_NODES times as
+ * many, are only timed as a whole, which does not slow them down.  The plan's time is the mean of
+ * their times.
  *
  * The number of executions to skip is drawn in advance, so that a skipped execution costs one
- * comparison and one decrement.  It has a geometric distribution, which is memoryless: a backend
- * that does not know a class, or has forgotten it, may draw at any time.  Backends share p in
- * shared memory.
+ * comparison and one decrement.  The number has a geometric distribution, which is memoryless.  A
+ * backend may therefore draw it at any time, for example if its table has lost the class.  Backends
+ * share p in shared memory.
  */
 #include "postgres.h"
 
@@ -39,35 +38,37 @@
 #define SLOTS			1024
 #define CLASSES			8192
 
-/* The first execution of a new class is timed; one in NEW_GAP if new classes cost too much. */
+/* First 1/p of a new class if timing new classes has cost too much; otherwise it is 1. */
 #define NEW_GAP			64
 
-/* Time that a session may spend on new classes, in ns, in addition to max_overhead of its age. */
+/* Time in ns that a session may spend on new classes, besides max_overhead of its duration. */
 #define NEW_ALLOWANCE_NS	5e6
 
 /*
- * Ratio of the total cost of timing an execution to its measured cost.  The rest is slower
- * execution of the following statements with colder caches.  It is an estimate on the safe side:
- * such an execution of 5 us takes twice as long.
+ * Ratio of the total cost of timing an execution to the measured cost.  The total includes the
+ * slowdown of later statements by cold caches.  The ratio is a conservative guess: timing makes an
+ * execution of 5 us take twice as long.
  */
 #define AFTER_EFFECT		2.5
 
-/* Cost of a skipped execution in ns, by bench/turns; least share of the overhead for timed ones. */
+/* Cost of a skipped execution in ns, by bench/turns.  Reduces the overhead left for timing. */
 #define SKIPPED_NS	60
+
+/* Fraction of the allowed overhead that is always left for timing. */
 #define LEAST_PART		0.1
 
-/* Largest share of the allowed overhead that timing may add within an execution. */
+/* Fraction of clocktiming.max_overhead that timing may add within a timed execution. */
 #define PART_WITHIN		0.5
 
-#define REMEMBERED		8
+#define REMEMBERED		8		/* length of a running mean, in executions */
 
-/* Executions timed as a whole per one with timed nodes.  Together they cost a tenth of that. */
+/* Number of executions timed as a whole per one with timed nodes.  They cost a tenth of it. */
 #define WHOLE_PER_NODES	8
 
 /* Duration in ns above which all executions of a class may have their nodes timed. */
 #define LONG_NS			1e7
 
-/* Largest mean number of executions per timed one, and the largest number that is drawn. */
+/* Maximum of 1/p, and maximum number of executions to skip. */
 #define MAX_GAP			1e6
 #define MOST_SKIPPED		1e9
 
@@ -75,7 +76,7 @@
 typedef struct DrawSlot
 {
 	uint64		key;			/* 0: unused */
-	int32		remaining;		/* including the next timed one */
+	int32		remaining;		/* executions up to the next timed one */
 	float		gap;			/* 1/p, for timing of the nodes */
 } DrawSlot;
 
@@ -93,7 +94,7 @@ typedef struct DrawHistory
 	LatestMean	whole_cost;		/* cost of timing it as a whole */
 } DrawHistory;
 
-/* A class in the shared table.  A reader may see the members of two classes, which is harmless. */
+/* A class in the shared table.  Read without a lock: the gap of another class does no harm. */
 typedef struct DrawClass
 {
 	pg_atomic_uint64 key;
@@ -110,12 +111,11 @@ static DrawSlot slots[SLOTS];
 static DrawHistory histories[SLOTS];
 static uint64 random_state = 0;
 static uint64 began_ns = 0;
-static double spent_ns = 0;		/* on new classes */
+static double spent_ns = 0;		/* time spent on new classes */
 
 /*
- * Returns a hash of the query id and the type of the root node.  Without a query id the plan's cost
- * replaces it.  Classes may collide, because an execution is weighted by the p of its class,
- * whatever that is.
+ * Returns a hash of the query id and the type of the root node.  If there is no query id, uses the
+ * plan's cost instead.  Collisions do no harm: they only mean that two classes share one p.
  */
 static inline uint64
 class_key(const QueryDesc *desc)
@@ -191,7 +191,7 @@ draw_next(DrawSlot *slot)
 			(int32) Min(random_exponential(&random_state) / -log1p(-1 / gap), MOST_SKIPPED);
 }
 
-/* Returns the gap of a class that no backend knows. */
+/* Returns the first 1/p of a class that the shared table lacks. */
 static float
 new_gap(void)
 {
@@ -217,7 +217,7 @@ look_up(DrawSlot *slot, uint64 key)
 	draw_next(slot);
 }
 
-/* Returns whether an execution is skipped.  This is the frequent case. */
+/* Returns whether an execution is skipped, and counts the skip.  Must be fast. */
 static bool
 passes(const QueryDesc *desc)
 {
@@ -257,7 +257,7 @@ draw(const QueryDesc *desc, ExecutionDraw *drawn)
 	if (drawn->queryid == 0)
 		drawn->queryid = drawn->planid;
 
-	/* now, because the execution may execute the same query */
+	/* before the execution, which may execute the same query in a function */
 	draw_next(slot);
 	drawn->cost_ns = (double) (reference_ns() - start_ns);
 	return true;
@@ -286,7 +286,7 @@ choose_gap(DrawSlot *slot)
 	share = Max(share - SKIPPED_NS / run_ns, share * LEAST_PART);
 	gap = cost_ns / (share * run_ns);
 
-	/* between 1 and 2, few would be timed as a whole, with large weights */
+	/* with gaps from 1 to 2, too few executions would be timed as a whole */
 	if (gap < 2)
 		gap = gap > 1 || run_ns < LONG_NS ? 2 : 1;
 	slot->gap = (float) Min(gap, MAX_GAP);

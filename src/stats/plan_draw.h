@@ -5,7 +5,7 @@
 /* The setting clocktiming.max_overhead. */
 extern double max_overhead_percent;
 
-/* Shared memory, through which backends share the probabilities. */
+/* Shared memory with the probabilities, which all backends use. */
 extern Size plan_draw_shmem_size(void);
 extern void plan_draw_shmem_init(void);
 

@@ -30,26 +30,26 @@ plan_store_planid(const PlannedStmt *plan)
 	return plan_tree_hash(plan);
 }
 
-/* Least executions timed as a whole before nodes' times are corrected, and the least factor. */
+/* Number of executions timed as a whole that plain_factor() needs, and its smallest result. */
 #define FEWEST_WHOLE	5
 #define LEAST_FACTOR	0.25
 
 typedef struct Execution
 {
-	const PlanEstimate *estimate;	/* NULL: timed as a whole, or failed */
-	const PlanTree *tree;		/* likewise */
+	const PlanEstimate *estimate;	/* NULL: only timed as a whole, or failed */
+	const PlanTree *tree;		/* NULL if "estimate" is NULL */
 	bool		failed;
-	double		ns;				/* 0 for a failed one */
+	double		ns;				/* duration; 0 if it failed */
 	double		weight;
 	TimestampTz now;
 } Execution;
 
-/* Node of a new plan.  Filled before locks are acquired. */
+/* Node of a new plan.  Prepared before locks are acquired, because that allocates memory. */
 typedef struct NewNode
 {
 	int			place;
 	int			depth;
-	int			parent;			/* index in the array */
+	int			parent;			/* index of the parent; -1: none */
 	char		type[NODE_TYPE_LENGTH];
 	NameData	relation;
 	NameData	index;
@@ -71,7 +71,7 @@ variance_of(double margin)
 	return isfinite(margin) ? (margin / NORMAL_975) * (margin / NORMAL_975) : 0;
 }
 
-/* Returns the time of executions timed as a whole over that of those with timed nodes. */
+/* Returns the mean time of executions timed as a whole, divided by that with timed nodes. */
 static double
 plain_factor(const PlanEntry *entry)
 {
@@ -87,7 +87,7 @@ plain_factor(const PlanEntry *entry)
 static void
 add_times(NodeSlot *slot, const NodeEstimate *node, double w, double factor)
 {
-	/* an unknown time is not a time of 0 */
+	/* the time is unknown, not 0 */
 	if (node != NULL && node->kind == NODE_UNTIMED)
 		return;
 	if (node == NULL || node->loops <= 0)
@@ -116,7 +116,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	const NodeEstimate *node;
 	double		factor;
 
-	/* a plan id of another extension may stand for different plans */
+	/* another extension may set the same planId for different plans */
 	if (slot->tag != (int32) nodeTag(plan))
 		return;
 	slot->w += w;
@@ -125,7 +125,7 @@ add_to_slot(NodeSlot *slot, const Plan *plan, const Execution *execution, double
 	add_times(slot, node, w, plain);
 	if (node == NULL || node->loops <= 0)
 		return;
-	/* rows and loops of the timed processes only, as for times */
+	/* rows and loops are those of the timed processes, like the times */
 	slot->rows += w * node->rows;
 	slot->loops += w * node->loops;
 	slot->begun += w;
@@ -164,7 +164,7 @@ add_to_entry(PlanEntry *entry, const Execution *execution)
 		add_to_slot(&plan_store->slots[slot], execution->tree->nodes[i++].plan, execution, plain);
 }
 
-/* Adds an execution to an existing entry, with nodes if needed; returns false if there is none. */
+/* Adds an execution to its entry; returns false if there is none, or it lacks needed nodes. */
 static bool
 add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 {
@@ -184,7 +184,7 @@ add_to_found(const PlanKey *key, uint32 hash, const Execution *execution)
 	return added;
 }
 
-/* Returns the parent of an expression's subplan according to the execution; -1: unknown. */
+/* Returns the index of the parent of an expression's subplan, by the execution; -1: unknown. */
 static int
 subplan_parent(const Execution *execution, int i)
 {
@@ -205,8 +205,8 @@ subplan_parent(const Execution *execution, int i)
 }
 
 /*
- * Assigns the next places to a node and the nodes below it.  As in EXPLAIN's output, an
- * expression's subplans follow the node's inputs; the tree has them in reverse order.
+ * Assigns the next places to a node and the nodes below it.  As in EXPLAIN's output, subplans of
+ * expressions follow the node's inputs.  The tree lists these subplans in reverse order.
  */
 static void
 put_at_place(const PlanTree *tree, NewNode *nodes, int i, int depth, int *place)
@@ -283,13 +283,13 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 	}
 }
 
-/* Finds or creates an entry under store_lock() exclusively, evicting others; NULL: full. */
+/* Finds or creates an entry; NULL: full.  The caller holds store_lock() exclusively. */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {
 	PlanEntry  *entry = hash_search_with_hash_value(plan_store_hash, key, hash, HASH_FIND, NULL);
 
-	/* store_evict() may have evicted the entry itself */
+	/* searches again, because store_evict() may evict this entry */
 	if (entry == NULL || (entry->nnodes == 0 && plan_store->nfree < nslots))
 	{
 		store_evict(nslots);
@@ -311,7 +311,7 @@ add(const PlanKey *key, const Execution *execution, const List *rtable)
 	nodes = tree == NULL ? NULL : new_nodes(execution, rtable);
 	LWLockAcquire(store_lock(), LW_EXCLUSIVE);
 	entry = find_or_make(key, hash, tree == NULL ? 0 : tree->nkept);
-	/* an entry without nodes has been timed as a whole only */
+	/* the entry's executions so far were only timed as a whole, or failed */
 	if (tree != NULL && entry != NULL && entry->nnodes == 0 &&
 		store_allocate_slots(entry, tree->nkept))
 	{

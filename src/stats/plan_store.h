@@ -20,7 +20,7 @@ extern bool plan_store_ready(void);
 extern void plan_store_add(QueryDesc *desc, const PlanKey *key,
 						   const PlanEstimate *estimate, double weight);
 
-/* Adds one timed as a whole or failed, also in an abort: allocates nothing, raises no error. */
+/* Adds an execution timed as a whole, or failed.  Raises no error: an abort may call it. */
 extern void plan_store_add_whole(const PlanKey *key, bool failed, double weight, double ns);
 
 #endif							/* CLOCKTIMING_PLAN_STORE_H */

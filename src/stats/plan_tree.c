@@ -1,4 +1,4 @@
-/* The tree is that of the plan, not of an execution, which may prune other partitions each time. */
+/* Walks plans, not executions, because each execution of a plan may prune other partitions. */
 #include "postgres.h"
 
 #include "common/hashfn.h"
@@ -50,8 +50,8 @@ name_hash(Oid relation)
 }
 
 /*
- * The node's type names the join type, strategy and command.  Names replace OIDs, because temporary
- * tables and rebuilt indexes get new OIDs.
+ * Adds a node to the hash.  Its type includes the join type, strategy and command.  Hashes names
+ * instead of OIDs, because temporary tables and rebuilt indexes get new OIDs.
  */
 static void
 add_to_hash(TreeWalk *walk, const Plan *plan, int depth)
@@ -144,7 +144,7 @@ walk_plan(TreeWalk *walk)
 {
 	walk_node(walk, walk->stmt->planTree, 0, -1, false);
 
-	/* in reverse order, a nested InitPlan or CTE is found at its node */
+	/* outer subplans first, which visit their nested InitPlans and CTEs */
 	for (int id = list_length(walk->stmt->subplans); id > 0; id--)
 	{
 		if (!bms_is_member(id, walk->seen))

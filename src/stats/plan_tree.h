@@ -1,4 +1,4 @@
-/* The key of a plan, its nodes without its execution, and their names. */
+/* The key of a plan, its nodes, and their names.  Needs no execution of the plan. */
 #ifndef CLOCKTIMING_PLAN_TREE_H
 #define CLOCKTIMING_PLAN_TREE_H
 
@@ -13,7 +13,7 @@ typedef struct PlanKey
 	uint64		planid;
 } PlanKey;
 
-#define PLAN_TREE_MAX	200
+#define PLAN_TREE_MAX	200		/* nodes that are kept */
 
 #define NODE_TYPE_LENGTH	48
 
@@ -21,7 +21,7 @@ typedef struct PlanTreeNode
 {
 	const Plan *plan;
 	int			parent;			/* index of the parent; -1: none */
-	bool		is_subplan;		/* of an expression; parent not in the tree */
+	bool		is_subplan;		/* of an expression; its parent is -1 */
 } PlanTreeNode;
 
 typedef struct PlanTree

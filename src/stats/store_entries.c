@@ -2,12 +2,12 @@
 
 #include "stats/store_entries.h"
 
-/* Percentage of the plans that are evicted at a time, because sorting them is slow. */
+/* Percentage of plans evicted at once.  More than one, because an eviction sorts all plans. */
 #define EVICTED_PERCENT	5
 
 /*
- * Factor by which each eviction reduces the value of the plans that remain, so that old ones are
- * evicted in the end.
+ * Factor by which an eviction reduces the value of the remaining plans.  In the end, plans that are
+ * no longer executed are evicted.
  */
 #define AGEING			0.99
 

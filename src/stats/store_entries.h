@@ -4,7 +4,7 @@
  * starts.
  *
  * To find an entry and add to it, hold store_lock() shared and the entry's partition_lock()
- * exclusively.  To create, remove or write entries, hold store_lock() exclusively.  A writer
+ * exclusively.  To create, remove or save entries, hold store_lock() exclusively.  A writer
  * allocates nothing and raises no error while it holds a lock.
  */
 #ifndef CLOCKTIMING_STORE_ENTRIES_H
@@ -24,19 +24,19 @@
 /* Statistics of a plan node.  Sums are over executions, each multiplied by its weight. */
 typedef struct NodeSlot
 {
-	int32		next;			/* index, or NO_SLOT */
+	int32		next;			/* next slot of the plan, or NO_SLOT */
 	int32		tag;			/* NodeTag of the plan node */
 	int16		place;			/* position in EXPLAIN's output, from 0 */
 	int16		depth;
 	char		type[NODE_TYPE_LENGTH];
 	NameData	relation;		/* empty: none */
-	NameData	index;
-	WeightedSums total;			/* ns, of all processes */
-	WeightedSums self;
-	double		share_ns;		/* self time of one process */
-	double		w;				/* executions, whether timed or not */
+	NameData	index;			/* empty: none */
+	WeightedSums total;			/* ns, sum over processes */
+	WeightedSums self;			/* ns, without children */
+	double		share_ns;		/* self time per process */
+	double		w;				/* executions, also those that pruned it */
 	double		estimated_rows; /* planner's rows per loop */
-	double		rows;			/* of processes that timed the node */
+	double		rows;			/* rows of the processes that timed it */
 	double		loops;
 	double		calls;
 	double		timed_calls;
@@ -48,16 +48,16 @@ typedef struct NodeSlot
 typedef struct PlanEntry
 {
 	PlanKey		key;			/* must be the first member */
-	int32		first_node;		/* NO_SLOT: nodes never timed */
+	int32		first_node;		/* first slot; NO_SLOT: nodes never timed */
 	int32		nslots;
 	int32		nnodes;			/* nodes of the plan */
-	int32		encoding;		/* of names */
+	int32		encoding;		/* encoding of names */
 	TimestampTz first_seen;
 	TimestampTz last_seen;
 	WeightedSums whole;			/* ns; executions timed as a whole */
 	WeightedSums with_nodes;	/* ns; executions whose nodes were timed */
-	WeightedSums failed;		/* failed executions; their x is 0 */
-	double		value;			/* total time, which store_evict() ages */
+	WeightedSums failed;		/* failed executions, as if they took 0 ns */
+	double		value;			/* total time, reduced by store_evict() */
 } PlanEntry;
 
 typedef struct EvictionCandidate
@@ -71,8 +71,8 @@ typedef struct PlanStore
 	LWLockPadded *locks;		/* store_lock(), then the partitions' locks */
 	int32		max_plans;
 	int32		nslots;
-	int32		nfree;
-	int32		first_free;
+	int32		nfree;			/* number of free slots */
+	int32		first_free;		/* list of free slots */
 	int64		evicted;		/* plans evicted since the last reset */
 	TimestampTz reset_at;
 	NodeSlot   *slots;
@@ -95,14 +95,14 @@ partition_lock(uint32 hash)
 	return &plan_store->locks[1 + hash % STORE_PARTITIONS].lock;
 }
 
-/* Returns the times of a plan's executions: those timed as a whole, if there are any. */
+/* Returns the times of executions timed as a whole; if none, of those with timed nodes. */
 static inline const WeightedSums *
 plan_times(const PlanEntry *entry)
 {
 	return entry->whole.n > 0 ? &entry->whole : &entry->with_nodes;
 }
 
-/* The following functions require store_lock() exclusively. */
+/* The caller of the following functions must hold store_lock() exclusively. */
 
 /* Evicts the least valuable plans unless one more plan with nslots nodes fits. */
 extern void store_evict(int nslots);
@@ -110,7 +110,7 @@ extern void store_evict(int nslots);
 /* Creates an entry of zeros without nodes; returns NULL if the table is full or has this key. */
 extern PlanEntry *store_new_entry(const PlanKey *key);
 
-/* Gives an entry without nodes a list of nslots zeroed slots; returns false if fewer are free. */
+/* Allocates nslots zeroed slots for an entry without nodes; returns false if fewer are free. */
 extern bool store_allocate_slots(PlanEntry *entry, int nslots);
 extern void store_free_slot(int32 slot);
 

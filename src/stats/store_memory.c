@@ -1,7 +1,7 @@
 /*
- * The postmaster writes the file when it exits without an error.  It also does so in an immediate
- * shutdown, unless a killed process held the lock.  Reading removes the file, so that after a crash
- * no outdated statistics return.  An invalid file is reported, and the statistics start empty.
+ * The postmaster writes the file when it exits without an error, even in an immediate shutdown
+ * unless a killed process held the lock.  It removes the file after reading it, so that a crash
+ * does not restore outdated statistics.  If the file is invalid, the statistics start empty.
  */
 #include "postgres.h"
 
@@ -54,7 +54,7 @@ store_header(int nentries)
 	};
 }
 
-/* Writes the most valuable plans first: after a restart, fewer may fit. */
+/* Writes the most valuable plans first, because fewer may fit after track_max was lowered. */
 static void
 write_entries(CheckedWriter *writer)
 {
@@ -82,7 +82,7 @@ store_save(int code, Datum arg)
 	if (code != 0 || plan_store == NULL)
 		return;
 
-	/* so it may be if a process held the lock at an immediate shutdown */
+	/* a process killed with the lock may have left an incomplete change */
 	if (!LWLockConditionalAcquire(store_lock(), LW_EXCLUSIVE))
 		return;
 	checked_write_begin(&writer, STORE_FILE);
@@ -91,7 +91,7 @@ store_save(int code, Datum arg)
 	LWLockRelease(store_lock());
 }
 
-/* Returns whether the places are 0 to n - 1 and the depths are possible. */
+/* Returns whether each place from 0 to n - 1 occurs once, and all depths are possible. */
 static bool
 slots_are_valid(const void *slots, int n)
 {
@@ -196,7 +196,7 @@ store_load(void)
 }
 
 #define TRANCHE			"clocktiming_plans"
-#define SLOTS_PER_PLAN	12		/* average */
+#define SLOTS_PER_PLAN	12		/* assumed average */
 #define TRACK_MAX_DEFAULT	1000
 #define TRACK_MAX_LEAST	100
 #define TRACK_MAX_MOST	50000
@@ -270,7 +270,7 @@ store_shmem_init(void)
 	if (IsBinaryUpgrade)
 		return;
 
-	/* the postmaster reads and writes the file; also after a crash */
+	/* the postmaster saves at exit and loads now, also after a crash */
 	if (!IsUnderPostmaster)
 		on_shmem_exit(store_save, (Datum) 0);
 	if (!found)

@@ -7,7 +7,7 @@
 #include "compat.h"
 #include "stats/store_read.h"
 
-/* Copies plans and nodes; returns false if memory runs out, because an error needs the lock. */
+/* Copies all plans; returns false if out of memory, so that the caller unlocks before an error. */
 static bool
 copy_all(PlanCopy **copies, int *n)
 {
@@ -56,7 +56,7 @@ store_copy(int *n)
 	return copies;
 }
 
-/* Inserts a node into a sorted array of n, at most "most" elements; returns the new n. */
+/* Inserts a node into a sorted array of n elements, of which it keeps "most"; returns new n. */
 static int
 insert_if_worse(WorstNode *worst, int n, int most, const PlanEntry *entry, const NodeSlot *node)
 {
@@ -143,7 +143,7 @@ store_name(const PlanEntry *entry, const char *name)
 {
 	char	   *copy = pstrdup(name);
 
-	/* a failed conversion would hide all rows */
+	/* converting instead might fail, and then no row would be returned */
 	if (entry->encoding != GetDatabaseEncoding())
 	{
 		for (char *c = copy; *c != '\0'; c++)

@@ -19,7 +19,7 @@ typedef struct WorstNode
 	NodeSlot	node;
 } WorstNode;
 
-/* Writes the nodes with the longest self times of a user, or of all (0); returns their number. */
+/* Writes the nodes of a user, or of all (0), with the longest self times; returns their number. */
 extern int	store_worst_nodes(Oid userid, WorstNode *worst, int most);
 
 /* Number of plans, and evictions since the last reset. */
@@ -32,10 +32,10 @@ typedef struct StoreInfo
 
 extern StoreInfo store_info(void);
 
-/* Removes the plans of a user, database and query; 0: of all. */
+/* Removes the plans of a user, database and query.  An argument of 0 matches all. */
 extern void store_reset(Oid userid, Oid dbid, uint64 queryid);
 
-/* Returns a copy of a name; non-ASCII characters of another encoding are replaced. */
+/* Returns a copy of a name; "?" replaces the non-ASCII characters of another encoding. */
 extern char *store_name(const PlanEntry *entry, const char *name);
 
 /* Returns the nodes of a plan, a line each, as EXPLAIN names them. */

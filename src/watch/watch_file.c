@@ -1,4 +1,4 @@
-/* An invalid file is renamed to clocktiming.watch.invalid, and the history starts empty. */
+/* Saves the history.  Renames an invalid file to clocktiming.watch.invalid and starts empty. */
 #include "postgres.h"
 
 #include <unistd.h>
@@ -44,7 +44,7 @@ watch_save(void)
 	WatchState *state = &watch_store->state;
 	CheckedWriter writer;
 
-	/* a failed write is repeated at the next regular one only */
+	/* stays false if the write fails: the next periodic write is soon enough */
 	watch_store->unsaved = false;
 	checked_write_begin(&writer, WATCH_FILE);
 	checked_write(&writer, &header, sizeof(header));
@@ -93,7 +93,7 @@ state_is_valid(const WatchState *state)
 	return valid;
 }
 
-/* Reads the rows of a ring, which write_ring() has written; returns whether they are valid. */
+/* Reads the rows that write_ring() has written; returns whether they are valid. */
 static bool
 read_ring(CheckedReader *reader, WatchRing *ring, WatchRow *rows, int size)
 {
@@ -140,7 +140,7 @@ watch_load(void)
 	if (status == CHECKED_INVALID || status == CHECKED_UNREADABLE)
 	{
 		memset(&watch_store->state, 0, sizeof(WatchState));
-		/* not durable_rename(), which opens the file */
+		/* durable_rename() would fail if the file cannot be opened */
 		if (rename(WATCH_FILE, WATCH_INVALID) < 0)
 			ereport(LOG,
 					(errcode_for_file_access(),

@@ -2,10 +2,10 @@
 #ifndef CLOCKTIMING_WATCH_FILE_H
 #define CLOCKTIMING_WATCH_FILE_H
 
-/* Writes watch_store to the file.  Called by the worker, which alone changes watch_store. */
+/* Writes watch_store to the file without a lock.  Only the worker may call it. */
 extern void watch_save(void);
 
-/* Reads the file into watch_store, before any other process can see watch_store. */
+/* Reads the file into watch_store at server start, before other processes use watch_store. */
 extern void watch_load(void);
 
 #endif							/* CLOCKTIMING_WATCH_FILE_H */

@@ -8,25 +8,24 @@
 #include "compat.h"
 #include "watch/watch_judge.h"
 
-/* Percentages of stolen time at which its event begins and ends. */
+/* A stolen-time event begins above the first percentage and ends below the second one. */
 #define STOLEN_PERCENT		5.0
 #define STOLEN_ENDS_PERCENT	2.5
 
-/* Weight of an interval in the moving average of stolen time. */
+/* Weight of the latest interval in the moving average of stolen time. */
 #define STOLEN_SHARE		(1 / 6.0)
 
-/* A rate event ends when the deviation falls below this share of its threshold. */
+/* A rate event ends when the deviation falls below this fraction of its initial threshold. */
 #define RATE_ENDS			0.5
 
-/* Number of intervals in a row that begin or end an event of something that fluctuates. */
+/* Number of successive intervals that begin a synchronisation event or end a step event. */
 #define IN_A_ROW			2
 
+/* Shortest suspension, in s, and smallest change of the time of day, in us, that are reported. */
 #define SUSPENDED_S			0.5
-
-/* Smallest change of the time of day that is reported, in microseconds. */
 #define SET_US				100000
 
-/* Longest time in s between readings of CLOCK_BOOTTIME around a reading of the time of day. */
+/* Longest time in s between two readings of CLOCK_BOOTTIME that enclose one of the time of day. */
 #define TIME_S				0.001
 
 static const char *const hints[WATCH_WHATS] = {
@@ -45,14 +44,14 @@ static const char *const hints[WATCH_WHATS] = {
 	[WATCH_TIME] = gettext_noop("Times of EXPLAIN ANALYZE are not affected; now() and clock_timestamp() have changed by this amount."),
 };
 
-/* State of the worker; lost when it restarts. */
+/* Private state of the worker; lost when the worker restarts. */
 static bool was_synchronised;
 static int	unsynchronised_run;
 static double stolen_percent = -1;	/* moving average; below 0: not known */
 static double usual_stolen;
 static double usual_rate_ppm;
-static TimestampTz rate_from;	/* beginning of the latest rate event ... */
-static TimestampTz rate_to;		/* ... and its end */
+static TimestampTz rate_from;	/* beginning of the latest ended rate event */
+static TimestampTz rate_to;		/* end of that event */
 static int	hops_without_skew;
 static TimestampTz latest_step[WATCH_WHATS];
 static int	calm_run[WATCH_WHATS];
@@ -76,7 +75,7 @@ or_unknown(const char *text)
 	return text[0] != '\0' ? text : "unknown";
 }
 
-/* Compares a name with the previous one.  An event ends when the name from before it returns. */
+/* Reports a changed name.  A return to the name before the open event only ends the event. */
 static void
 judge_name(WatchWhat what, TimestampTz now, const char *before, const char *after,
 		   const char *evidence)
@@ -93,8 +92,8 @@ judge_name(WatchWhat what, TimestampTz now, const char *before, const char *afte
 
 /*
  * Detects a change of the time of day.  While the machine runs, the difference between the time of
- * day and CLOCK_BOOTTIME changes only when the time of day is set.  Across a restart, only a time
- * of day before the end of the history shows that it was set back.
+ * day and CLOCK_BOOTTIME changes only when the time of day is set.  After a restart of the machine,
+ * the time of day was certainly set back if it is before the end of the history.
  */
 void
 watch_judge_time(void)
@@ -158,7 +157,7 @@ watch_judge_machine(TimestampTz now)
 		return;
 	}
 	before = *recent;
-	/* a value that could not be read this time has not changed */
+	/* assumes that a value that could not be read has not changed */
 	if (after.boot_id[0] == '\0')
 		strlcpy(after.boot_id, before.boot_id, sizeof(after.boot_id));
 	if (after.kernel_source[0] == '\0' && strcmp(after.boot_id, before.boot_id) == 0)
@@ -242,7 +241,7 @@ judge_rate(const WatchObservation *observed)
 	watch_end_event(WATCH_RATE, observed->at);
 }
 
-/* Returns whether a step is part of a period of a wrong rate, including both ends. */
+/* Returns whether a step falls into the open or the latest rate event, including its ends. */
 static bool
 is_of_rate(const WatchStep *step)
 {
@@ -251,7 +250,7 @@ is_of_rate(const WatchStep *step)
 	return (open != NULL && step->at >= open->at) || (step->at >= rate_from && step->at <= rate_to);
 }
 
-/* Steps form one event until some intervals in a row have none. */
+/* Begins an event at the first step.  Later steps extend the event until end_steps() ends it. */
 static void
 judge_step(WatchWhat what, const WatchStep *step, const char *evidence)
 {
@@ -275,11 +274,11 @@ watch_judge_observation(const WatchObservation *observed)
 static void
 end_steps(WatchWhat what, TimestampTz now)
 {
-	/* steps may have happened early in this interval */
+	/* waits for one interval more, because the first one may contain the step */
 	if (watch_open_event(what) == NULL || calm_run[what]++ < IN_A_ROW)
 		return;
 
-	/* the worker has restarted since the latest step */
+	/* latest_step is 0 if the worker has restarted since the step */
 	watch_end_event(what, latest_step[what] != 0 ? latest_step[what] : now);
 }
 
@@ -291,7 +290,7 @@ judge_skew(const WatchFindings *found)
 	if (found->skew_ns == 0)
 	{
 		hops_without_skew += found->hops;
-		/* every other CPU has been compared, from each possible home CPU */
+		/* two rounds over all other CPUs have found no skew */
 		if (open && hops_without_skew >= 2 * found->cpus)
 			watch_end_event(WATCH_SKEW, found->ended_at);
 		return;

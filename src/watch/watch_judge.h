@@ -4,7 +4,7 @@
 
 #include "watch/watch_observe.h"
 
-/* Compares the machine and the clock source with those of the latest check. */
+/* Reports changes of the machine and the clock source since the previous call. */
 extern void watch_judge_machine(TimestampTz now);
 
 extern void watch_judge_time(void);

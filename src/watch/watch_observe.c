@@ -16,8 +16,8 @@
 #include "watch/watch_observe.h"
 
 /*
- * An observation measures batches of readings until it has BATCHES of them or COST_NS have passed.
- * A batch takes about BATCH_NS and has LEAST_BATCH to MOST_BATCH readings.
+ * An observation measures up to BATCHES batches of readings, and begins none after COST_NS.  A
+ * batch lasts for about BATCH_NS, and consists of LEAST_BATCH to MOST_BATCH readings.
  */
 #define BATCHES			8
 #define COST_NS			100000.0
@@ -25,22 +25,22 @@
 #define LEAST_BATCH		4
 #define MOST_BATCH		1024
 
-/* A comparison takes PAIR_TRIES pairs of readings, fewer if one takes at most PAIR_NS. */
+/* Maximum number of brackets per comparison, and width in ns at which a bracket is accepted. */
 #define PAIR_TRIES		5
 #define PAIR_NS			200
 
-/* The rate is known when the latest RATE_OBSERVATIONS agree to within RATE_AGREES_PPM. */
+/* The rate is known if the latest RATE_OBSERVATIONS differ by less than RATE_AGREES_PPM. */
 #define RATE_OBSERVATIONS		4
 #define RATE_AGREES_PPM	150.0
 
-/* Largest rates that are no finding: of a system clock, steered by NTP, and of a counter. */
+/* Largest rates that are not reported: of a system clock, which NTP steers, and a counter. */
 #define STEERED_PPM		600.0
 #define COUNTER_PPM		100.0
 
-/* Number of observations whose times are kept, because jumps.c reports a step later. */
+/* Number of observations whose times are kept, because jumps_add() finds steps with a delay. */
 #define PAST_OBSERVATIONS		32
 
-/* Number of CPUs compared per interval, and smallest difference in ns that is reported. */
+/* Number of other CPUs compared per interval, and smallest reported difference in ns. */
 #define HOPS			4
 #define SKEW_NS			100.0
 
@@ -50,14 +50,14 @@ typedef struct Watching
 	const char *reads;
 	SamplerRun	sampler;
 	Jumps		jumps;
-	int64		number;
+	int64		number;			/* observations so far */
 	TimestampTz observed_at[PAST_OBSERVATIONS];
-	WatchStep	warp;			/* may continue in the next interval */
+	WatchStep	warp;			/* latest warp, if not reported yet */
 	WatchStep	lag;
-	int64		step_number;	/* found by the latest jumps_add(); or 0 */
-	unsigned int hop;
-	ReferencePair last;
-	double		warm_ns;		/* latest cost */
+	int64		step_number;	/* interval that jumps_add() found; 0: none */
+	unsigned int hop;			/* turn for cpu_hop() */
+	ReferencePair last;			/* previous observation */
+	double		warm_ns;		/* latest cost of a reading */
 	double		rates[RATE_OBSERVATIONS];
 	int			nrates;
 	SystemCpuTime cpu_time;
@@ -66,14 +66,14 @@ typedef struct Watching
 	/* the current interval */
 	double		watched_ns;
 	TimestampTz began_at;
-	double		cold_ns;
-	double		least_ns;
+	double		cold_ns;		/* shortest first reading after a sleep */
+	double		least_ns;		/* lowest cost of a reading in a loop */
 	double		interval_rates[WATCH_OBSERVATIONS * 2];
 	int			ninterval_rates;
-	double		wall_ns;
-	double		cpu_ns;
-	int64		backward_steps; /* counted up to the previous observation */
-	int64		warps;			/* counted in previous intervals */
+	double		wall_ns;		/* duration of the observations */
+	double		cpu_ns;			/* CPU time of the observations */
+	int64		backward_steps; /* total at the previous observation */
+	int64		warps;			/* total before this interval */
 	int64		lags;
 } Watching;
 
@@ -121,7 +121,7 @@ found_step(void *arg, const JumpsInterval *interval, double size_ns, double boun
 	watching.step_number = interval->number;
 }
 
-/* After one more interval was judged: reports a step that has not continued in it. */
+/* Called after each judged interval.  Reports a step that does not continue in it. */
 static void
 report_step(WatchStep *step, bool ahead, WatchStep *report)
 {
@@ -135,7 +135,7 @@ report_step(WatchStep *step, bool ahead, WatchStep *report)
 		step->ns = fabs(jumps->event_ns);
 		return;
 	}
-	/* a step of size 0 is explained by backward steps */
+	/* size 0: backward steps of readings already explain the step */
 	if (step->ns > 0)
 		*report = *step;
 	memset(step, 0, sizeof(*step));
@@ -269,10 +269,10 @@ compare_with_reference(double tick_ns, WatchObservation *observed)
 			.backward_ns = (double) backward * backward_ns
 		};
 
-		/* the step is larger, by the time between the readings */
+		/* readings underestimate a step by the time between them */
 		if (-interval.lead_ns > backward_ns)
 			backward_ns = -interval.lead_ns;
-		/* a stopped process watches nothing */
+		/* does not count time for which the process was stopped */
 		watching.watched_ns += Min(passed_ns, watch_interval_ms * 1e6);
 		if (interval.passed_ns > 0)
 		{
@@ -319,7 +319,7 @@ watch_observe(WatchObservation *observed)
 	watching.wall_ns += (double) (reference_ns() - start);
 }
 
-/* Compares this CPU's clock with those of some others; twice, if different, because it may step. */
+/* Compares this CPU's clock with other CPUs'.  Confirms a difference, as it may be a step. */
 static void
 compare_other_cpus(WatchFindings *found)
 {

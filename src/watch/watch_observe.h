@@ -17,33 +17,33 @@ extern int	watch_interval_ms;	/* clocktiming.watch_interval */
 typedef struct WatchStep
 {
 	bool		seen;
-	TimestampTz at;				/* time of the observation after it */
-	double		ns;				/* size */
+	TimestampTz at;				/* first observation after the step */
+	double		ns;				/* size of the step */
 } WatchStep;
 
 typedef struct WatchObservation
 {
 	TimestampTz at;
 	WatchStep	backward;
-	WatchStep	warp;			/* reported some observations later */
-	WatchStep	lag;
+	WatchStep	warp;			/* found some observations later */
+	WatchStep	lag;			/* likewise */
 
-	/* rate against the reference clock, from the latest observations */
-	bool		rate_known;		/* the observations agree */
-	TimestampTz rate_since;		/* time of the first of them */
+	/* rate relative to the reference clock, by the latest observations */
+	bool		rate_known;		/* the latest observations agree */
+	TimestampTz rate_since;		/* time of the first of these observations */
 	double		rate_ppm;
-	double		steered_ppm;	/* largest deviation that is no finding */
+	double		steered_ppm;	/* largest rate that is not reported */
 } WatchObservation;
 
 /* Results of an interval that are not part of its WatchRow. */
 typedef struct WatchFindings
 {
 	TimestampTz ended_at;		/* end of the interval */
-	double		suspended_s;	/* during the interval */
+	double		suspended_s;	/* suspension of the machine */
 	int			cpus;			/* CPUs that the worker may run on */
 	int			hops;			/* comparisons with another CPU */
-	CpuHop		skewed;			/* with the largest proven difference */
-	double		skew_ns;		/* below 0: the other CPU is behind */
+	CpuHop		skewed;			/* comparison with the largest difference */
+	double		skew_ns;		/* that difference; below 0: other CPU behind */
 } WatchFindings;
 
 /* Describes the machine and the clock that EXPLAIN ANALYZE reads. */
@@ -52,7 +52,7 @@ extern void watch_find_machine(WatchMachine *machine);
 /* Starts to observe the clock that EXPLAIN ANALYZE reads now. */
 extern void watch_start(void);
 
-/* Returns whether EXPLAIN ANALYZE reads another clock now: then call watch_start() again. */
+/* Returns whether EXPLAIN ANALYZE now reads another clock.  If so, call watch_start() again. */
 extern bool watch_is_outdated(void);
 
 /* Adjusts remembered times after the time of day was changed by set_us. */

@@ -97,7 +97,7 @@ watch_put_time(TimestampTz booted_at, int64 set_us)
 
 /*
  * Merges neighbouring durations until WATCH_DURATIONS remain.  Each step merges the pair with the
- * least count times relative distance, and keeps the ticks of the more frequent one.
+ * smallest product of relative distance and lower count.  Keeps the more frequent duration.
  */
 static int
 merge_neighbours(TallyEntry *entries, int n)
@@ -216,8 +216,8 @@ truncated(TimestampTz at, int64 unit)
 }
 
 /*
- * Merges an interval into the row of its minute or hour, or adds that row.  If the time of day was
- * set back, the watched_s of rows of the future become 0 when the present overtakes them.
+ * Merges an interval into the row of its minute or hour, or adds that row.  After the time of day
+ * was set back, some rows are in the future.  When time overtakes them, their watched_s becomes 0.
  */
 static void
 put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 unit)
@@ -244,7 +244,7 @@ put_row(WatchRing *ring, WatchRow *rows, int size, const WatchRow *row, int64 un
 		rows[i] = *row;
 		rows[i].at = at;
 	}
-	/* no more time can have been watched than has passed */
+	/* limits the watched time to the time since the row's beginning */
 	rows[i].watched_s =
 		Min(rows[i].watched_s, (double) (row->at - at) / USECS_PER_SEC + row->watched_s);
 }

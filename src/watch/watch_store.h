@@ -1,8 +1,8 @@
 /*
  * The history of the watched clocks in shared memory.
  *
- * Only the worker changes it, while it holds the lock exclusively; other processes copy from it.
- * It has a row per minute of the last day and a row per hour of the last 400 days, 4.2 MB in all.
+ * Only the worker changes the history, while it holds the lock exclusively.  Other processes copy
+ * rows.  There is a row per minute of the last day and per hour of the last 400 days: 4.2 MB.
  */
 #ifndef CLOCKTIMING_WATCH_STORE_H
 #define CLOCKTIMING_WATCH_STORE_H
@@ -13,18 +13,19 @@
 #include "core/change_point.h"
 #include "core/system_state.h"
 
+/* Maximum numbers of elements in the ring buffers. */
 #define WATCH_MINUTES	1440
 #define WATCH_HOURS		9600
 #define WATCH_EVENTS	1000
 #define WATCH_MACHINES	256
 
-/* Maximum number of clock sources that EXPLAIN ANALYZE has read since the server started. */
+/* Maximum number of clock sources with totals. */
 #define WATCH_SOURCES	4
 
 /* Maximum number of distinct durations in a row; further ones are merged with their neighbours. */
 #define WATCH_DURATIONS	24
 
-/* The machine and its clock.  Texts are empty if not known. */
+/* The machine and its clock.  An unknown text is empty. */
 typedef struct WatchMachine
 {
 	char		boot_id[BOOT_ID_SIZE];
@@ -32,29 +33,29 @@ typedef struct WatchMachine
 	char		processor[49];
 	char		kernel_source[32];
 	char		source[16];		/* source that EXPLAIN ANALYZE reads */
-	char		reads[48];		/* what a reading of it executes */
+	char		reads[48];		/* instruction or call that reads it */
 	int32		cpus;
 } WatchMachine;
 
-/* Sums over one or more intervals.  NAN: not known. */
+/* Results of one or more intervals; NAN: not known. */
 typedef struct WatchRow
 {
 	TimestampTz at;				/* beginning of the minute or hour */
 	int32		intervals;
-	int32		machine;		/* index of the machine at the row's end */
+	int32		machine;		/* index of the latest machine */
 	double		watched_s;
-	double		cold_ns;		/* mean; likewise the next five */
-	double		warm_ns;
-	double		rate_ppm;
-	double		assumed_ppm;
-	double		stolen_percent;
-	double		off_cpu_percent;
-	double		skew_ns;		/* largest between two CPUs; 0: none */
+	double		cold_ns;		/* mean cost after a sleep */
+	double		warm_ns;		/* mean cost in a loop */
+	double		rate_ppm;		/* mean deviation of the rate */
+	double		assumed_ppm;	/* mean, with the server's TSC frequency */
+	double		stolen_percent; /* mean */
+	double		off_cpu_percent;	/* mean */
+	double		skew_ns;		/* largest difference of CPUs; 0: none */
 	double		offset_us;		/* latest offset of the synchronisation */
-	double		max_error_us;	/* largest error */
-	double		frequency_ppm;
-	int32		synchronised;	/* intervals with synchronisation */
-	int32		sync_known;		/* intervals in which that is known */
+	double		max_error_us;	/* largest maxerror of adjtimex() */
+	double		frequency_ppm;	/* latest frequency correction */
+	int32		synchronised;	/* intervals with a synchronised clock */
+	int32		sync_known;		/* intervals with known synchronisation */
 	int32		backward_steps;
 	int32		warps;
 	int32		lags;
@@ -62,7 +63,7 @@ typedef struct WatchRow
 	double		frequency_hz;
 	double		resolution_ns;
 	int32		longest_stall;
-	int32		n;
+	int32		n;				/* number of distinct durations */
 	uint32		ticks[WATCH_DURATIONS];
 	uint32		counts[WATCH_DURATIONS];
 } WatchRow;
@@ -95,14 +96,14 @@ typedef struct WatchEvent
 	char		evidence[160];
 } WatchEvent;
 
-/* A ring buffer holds the n latest elements; "next" is the index of the next one. */
+/* A ring buffer with the n latest elements.  "next" is the index of the next one to write. */
 typedef struct WatchRing
 {
 	int32		n;
 	int32		next;
 } WatchRing;
 
-/* The part of the history that is stored in one piece. */
+/* The part of the history that the file stores as one block. */
 typedef struct WatchState
 {
 	TimestampTz until;			/* end of the latest interval */
@@ -114,7 +115,7 @@ typedef struct WatchState
 	int32		machine_now;	/* index of the current machine */
 	int32		open[WATCH_WHATS];	/* index of the open event + 1; 0: none */
 	int64		counts[WATCH_WHATS];	/* events of each kind */
-	ChangePoint cost;
+	ChangePoint cost;			/* detects changes of the cost */
 	WatchEvent	event[WATCH_EVENTS];
 	WatchMachine machine[WATCH_MACHINES];
 } WatchState;
@@ -132,9 +133,9 @@ typedef struct WatchTotals
 typedef struct WatchStore
 {
 	struct LWLock *lock;
-	bool		unsaved;		/* an event is not in the file yet */
-	uint64		latest_ns;		/* end of "latest" on the reference; or 0 */
-	WatchRow	latest;
+	bool		unsaved;		/* an event has not been written to the file */
+	uint64		latest_ns;		/* end of "latest" on reference_ns(), or 0 */
+	WatchRow	latest;			/* latest interval */
 	WatchTotals totals[WATCH_SOURCES];
 	WatchState	state;
 	WatchRow	minute[WATCH_MINUTES];
@@ -152,18 +153,15 @@ extern int	watch_ring_index(const WatchRing *ring, int size, int i);
 /* Returns the current machine; NULL: not known yet. */
 extern const WatchMachine *watch_machine(void);
 
-/*
- * The functions from here to watch_end_event() are for the worker.
- *
- * Stores the time when the machine started, and corrects times after the time of day was changed by
- * set_us; 0: it was not.
- */
+/* Only the worker may call the functions from here to watch_end_event(). */
+
+/* Stores the machine's start time, and applies a change of the time of day by set_us. */
 extern void watch_put_time(TimestampTz booted_at, int64 set_us);
 
 extern void watch_put_machine(const WatchMachine *machine);
 extern void watch_put_interval(const WatchRow *row, TimestampTz ended_at);
 
-/* Begins an event of this kind; returns the open one, NULL if there is none; ends it. */
+/* Begin an event of this kind; return the open one or NULL; end the open one. */
 extern void watch_begin_event(WatchWhat what, TimestampTz at, const char *before,
 							  const char *after, const char *evidence);
 extern WatchEvent *watch_open_event(WatchWhat what);

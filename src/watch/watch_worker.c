@@ -1,4 +1,4 @@
-/* The worker is connected to no database, so that it also works on standbys and during recovery. */
+/* The worker connects to no database, so that it also runs on standbys and during recovery. */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -24,13 +24,13 @@
 
 #define INTERVAL_DEFAULT_MS	10000
 #define INTERVAL_LEAST_MS	100
-#define INTERVAL_MOST_MS	60000	/* the history has a row per minute */
+#define INTERVAL_MOST_MS	60000	/* one minute: a row of the history */
 
-/* The file is written every SAVE_EVERY_MS, and SAVE_INTERVALS intervals after an event. */
+/* Longest time between two writes of the file, in ms; after an event, in intervals. */
 #define SAVE_EVERY_MS		(5 * 60 * 1000)
 #define SAVE_INTERVALS		3
 
-#define RESTART_S			5
+#define RESTART_S			5	/* bgw_restart_time */
 
 #define NS_PER_MS			INT64CONST(1000000)
 
@@ -78,7 +78,7 @@ watch_register(void)
 	strlcpy(worker.bgw_name, "clocktiming watch", sizeof(worker.bgw_name));
 	strlcpy(worker.bgw_type, "clocktiming watch", sizeof(worker.bgw_type));
 	RegisterBackgroundWorker(&worker);
-	/* RegisterBackgroundWorker() reports a failure only in the log */
+	/* the list has grown if the worker was registered: there is no status */
 	watch_registered = BackgroundWorkerList.head.next != latest;
 	watch_lacks_slot = !watch_registered && IsPostmasterEnvironment;
 	if (watch_lacks_slot)

@@ -2,11 +2,11 @@
 #ifndef CLOCKTIMING_WATCH_WORKER_H
 #define CLOCKTIMING_WATCH_WORKER_H
 
-/* Whether the worker is registered; whether that failed because max_worker_processes is too low. */
+/* True if the worker is registered; true if max_worker_processes is too low to register it. */
 extern bool watch_registered;
 extern bool watch_lacks_slot;
 
-/* Defines the settings; registers the worker if clocktiming.watch is on. */
+/* Define the settings; register the worker if clocktiming.watch is on. */
 extern void watch_define_settings(void);
 extern void watch_register(void);
 

@@ -1,7 +1,7 @@
 
-# The files of monitoring/ with the programs that they are for: Prometheus scrapes a real server by each of Debian's
-# exporters and by clock_metrics_text(), says the same as clock_metrics, and has an alert while the clock is broken.  So it
-# does by burningalchemist's sql_exporter, if that is in PATH, for which there is no package:
+# Tests the files of monitoring/ with Prometheus and exporters.  Prometheus scrapes a real server by each of Debian's
+# exporters and by clock_metrics_text().  Its values must equal those of clock_metrics, and an alert must fire while the
+# clock is faulty.  burningalchemist's sql_exporter is also tested if it is in PATH.  Debian does not package it:
 # go install github.com/burningalchemist/sql_exporter/cmd/sql_exporter@latest
 
 use strict;
@@ -20,7 +20,7 @@ use Time::HiRes qw(sleep time);
 
 use ClockShim;
 
-# Words of the control file of drift_clock: see there.
+# Position of the process id in the control file of test/shim/drift_clock.c, which describes all positions.
 use constant PID => 0;
 
 my %packages = (
@@ -120,7 +120,7 @@ run_in_background('openmetrics', sub {
 });
 close($listen);
 
-# Prometheus with the files as they are, but for ports, intervals, and that alerts fire at once
+# Prometheus with the files of monitoring/.  Only ports and intervals are changed, and alerts lose their delay ("for").
 put('alerts.yml', $rules =~ s/^ +for: .*\n//gmr);
 $config = slurp_file("$monitoring/prometheus.yml");
 my ($head, @all) = split /^(?=  (?:#.*\n  )*- job_name)/m, $config;
@@ -130,7 +130,7 @@ put('prometheus.yml', join('', $head =~ s/scrape_interval: 15s/scrape_interval: 
 run_in_background('prometheus', 'prometheus', "--config.file=$directory/prometheus.yml", "--storage.tsdb.path=$directory/data",
 	"--web.listen-address=127.0.0.1:$port{prometheus}", '--storage.tsdb.retention.time=1h');
 
-# Labels and values of a query of Prometheus's
+# Executes a query in Prometheus.  Returns a hash per result, with its labels, and its value as "value".
 sub ask
 {
 	my ($promql) = @_;
@@ -167,7 +167,7 @@ is(join(' ', sort map { $_->{job} } grep { $_->{value} > 1e-9 && $_->{value} < 1
 my $metadata = decode_json($http->get("http://127.0.0.1:$port{prometheus}/api/v1/targets/metadata?" . $http->www_form_urlencode({ match_target => '{job="openmetrics"}' }))->{content})->{data};
 is(join(' ', sort grep { defined } map { $_->{type} eq 'counter' ? $_->{metric} : undef } @$metadata), join(' ', sort split(/\n/, query(q{SELECT DISTINCT replace(name, '_total', '') FROM clock_metrics WHERE type = 'counter'}))), 'Prometheus knows what is a counter');
 
-# What alerts and the dashboard ask for is there, and Prometheus understands it.
+# All metrics that alerts and the dashboard use exist, and Prometheus accepts the dashboard's queries.
 my %known = map { $_ => 1 } slurp_file("$monitoring/clocktiming.collector.yml") =~ /metric_name: (\w+)/g;
 my @exprs = map { $_->{expr} } map { @{ $_->{targets} } } @{ decode_json(slurp_file("$monitoring/dashboard.json"))->{panels} };
 s/\$instance/.*/ foreach @exprs;
@@ -175,7 +175,7 @@ is(join(' ', grep { !$known{$_} } map { /pg_clock_\w+/g } @exprs, $rules =~ /exp
 is(join("\n", grep { !$http->get("http://127.0.0.1:$port{prometheus}/api/v1/query?" . $http->www_form_urlencode({ query => $_ }))->{success} } @exprs), '', 'the dashboard asks for what Prometheus understands');
 is(join(' ', grep { !ask($_) } grep { !/increase|rate\(|== 1|assumed|sync|stolen/ } @exprs), '', 'and gets answers');
 
-# The clock breaks, and is right again.
+# The clock is faulty for a while, and then correct again.
 my $firing = 'ALERTS{alertname="ClockRateWrong", alertstate="firing"}';
 is(values_of($firing), '', 'no alert of a clock that is right');
 $shim->write(PID, ClockShim::watcher($node), 1_000_000, ClockShim::ahead_ns() - int(ClockShim::raw_ns() / 1000));
@@ -184,7 +184,7 @@ is(values_of('ALERTS{alertname=~"ClockWentBackward|ClockNotWatched|ClockMachineC
 $shim->write(PID, 0);
 wait_for($firing, '', 'which ends when it is right again');
 
-# Nobody watches: what was seen last is no longer told.
+# The watch is off: an alert fires, and the last results are not exported any more.
 $node->append_conf('postgresql.conf', 'clocktiming.watch = off');
 $node->restart;
 wait_for('ALERTS{alertname="ClockNotWatched", alertstate="firing"}', in_all(1), 'an alert where nobody watches');

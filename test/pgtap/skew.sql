@@ -39,8 +39,8 @@ SELECT ok(warps <= exchanges, format('%s, CPU %s: a warp is seen in an exchange'
 -- bounds that contain 0 and warps exclude each other
 SELECT ok((warps > 0) = (offset_min_ns > 0 OR offset_max_ns < 0), format('%s, CPU %s: a warp bounds the offset away from 0', source, cpu))
 FROM others WHERE offset_max_ns - offset_min_ns <= round_trip_ns AND stalls = 0;
--- if the offset did not change, the bounds differ by at most a round trip, provided that each
--- reading shows the time
+-- if the offset did not change and the clock did not stall, the bounds differ by at most a round
+-- trip
 SELECT cmp_ok(offset_max_ns - offset_min_ns, '<=', round_trip_ns + 0.03, format('%s, CPU %s: the round trip bounds the offset', source, cpu))
 FROM others WHERE stalls = 0;
 
