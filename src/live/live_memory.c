@@ -361,10 +361,27 @@ read_slot(LiveSlot *slot)
 	return NULL;
 }
 
+/* Returns whether an execution that was copied still occupies its slots. */
+static bool
+is_running(const LiveImage *image)
+{
+	const LiveHeader *header = &live_slots[image->header.slots[0]].header;
+
+	/* the slots of an ended worker belong to the leader, or to another worker */
+	return image->header.leader_pid != 0 ||
+		(header->nslots > 0 && header->pid == image->header.pid &&
+		 header->since == image->header.since);
+}
+
+/*
+ * If an execution ends while the slots are read, and the next one of its process begins, both may
+ * have been copied.  So the executions that have ended meanwhile are removed from the list.
+ */
 List *
 live_read_all(void)
 {
 	List	   *images = NIL;
+	ListCell   *cell;
 
 	for (int i = 0; i < nlive_slots; i++)
 	{
@@ -374,6 +391,12 @@ live_read_all(void)
 		image = read_slot(&live_slots[i]);
 		if (image != NULL)
 			images = lappend(images, image);
+	}
+	pg_read_barrier();
+	foreach(cell, images)
+	{
+		if (!is_running(lfirst(cell)))
+			images = foreach_delete_current(images, cell);
 	}
 	return images;
 }

@@ -112,10 +112,14 @@ my $nodes = 120;
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/work.sql", limits($nodes - 1, 'SELECT i FROM big WHERE i > 0') . ";\n");
 append_to_file("$dir/read.sql", qq{
-DO \$\$ BEGIN
+DO \$\$ DECLARE
+	torn text;
+BEGIN
 	FOR i IN 1 .. 100 LOOP
-		IF EXISTS (SELECT FROM clock_running() WHERE level = 0 GROUP BY pid HAVING count(*) <> $nodes OR max(rows) - min(rows) > 1) THEN
-			RAISE 'a torn row';
+		SELECT format('pid %s, %s nodes, rows %s to %s', pid, count(*), min(rows), max(rows)) INTO torn
+		FROM clock_running() WHERE level = 0 GROUP BY pid HAVING count(*) <> $nodes OR max(rows) - min(rows) > 1;
+		IF torn IS NOT NULL THEN
+			RAISE 'torn: %', torn;
 		END IF;
 	END LOOP;
 END \$\$;
