@@ -63,7 +63,8 @@ typedef struct SamplerRun
 	int64_t		readings;		/* durations plus backward steps */
 	double		elapsed_s;		/* from first to last reading */
 	double		advance_ns;		/* advance of the clock in elapsed_s */
-	double		reference_bound_ns; /* error bound of advance_ns - elapsed_s */
+	double		reference_bound_ns; /* error bound of advance_ns relative to
+								 * elapsed_s */
 	double		mean_margin_ns; /* margin of the mean duration; NAN: not known */
 	double		granularity_ticks;	/* 0: not known */
 	Events		warps;			/* forward steps */
@@ -75,16 +76,17 @@ typedef struct SamplerRun
 	/* internal */
 	uint64_t	last;			/* latest reading */
 	bool		has_last;		/* whether "last" is set */
-	bool		started;		/* false: long durations are no gaps */
+	bool		started;		/* true from the first block on; before it,
+								 * long durations are no gaps */
 	double		usual_width_ns; /* width of an undisturbed bracket */
 	double		recent_rate;	/* learnt rate relative to the reference's */
-	double		learnt_ns;		/* elapsed time that recent_rate averages */
+	double		learnt_ns;		/* time over which recent_rate is a mean */
 	uint64_t	begin_ns;		/* start of the run on reference_ns() */
 	ReferencePair start;		/* first pair of the run */
 	ReferencePair anchor;		/* latest pair */
 	int			pairs;			/* pairs of readings in a block */
 	int			last_cpu;		/* -1: unknown */
-	uint64_t	stopwatch_ticks;	/* duration of the stopwatch itself */
+	uint64_t	stopwatch_ticks;	/* duration of a reading of the stopwatch */
 
 	/* weighted mean of the blocks, and squared deviations (Welford) */
 	struct
