@@ -126,6 +126,9 @@ END \$\$;
 });
 $node->append_conf('postgresql.conf', "clocktiming.live_interval = 1\nlog_statement = none");
 $node->reload;
+# before the readers begin: its first statements are shown
+my $monitor = ClockSession->new($node);
+$monitor->query('SET clocktiming.live = off');
 my @pgbench = ('pgbench', '-n', '-T', $seconds);
 my %pgbench = map { my $h = $_; $h->{out} = ''; ($h->{name} => $h) } { name => 'work', n => $nsessions }, { name => 'read', n => $nreaders, set => 'off' };
 foreach my $h (values %pgbench)
@@ -135,8 +138,6 @@ foreach my $h (values %pgbench)
 	$h->{run} = IPC::Run::start([ @pgbench, '-c', $h->{n}, '-f', "$dir/$h->{name}.sql", $node->connstr('postgres') ], '>&' => \$h->{out});
 }
 my ($looks, $waits, $most) = (0, 0, 0);
-my $monitor = ClockSession->new($node);
-$monitor->query('SET clocktiming.live = off');
 while ((grep { $_->{run}->pumpable } values %pgbench) && $looks < 100 * $seconds)
 {
 	my ($waiting, $shown) = split /\|/, $monitor->query(q{SELECT count(*), (SELECT count(*) FROM clock_running() WHERE node = 1) FROM pg_stat_activity
