@@ -316,8 +316,8 @@ counting_percent(const QueryTiming *query)
 }
 
 /*
- * Returns whether counting an execution's calls adds at most clocktiming.max_overhead, as far as
- * is known.
+ * Returns whether counting an execution's calls is expected to add at most
+ * clocktiming.max_overhead: by an earlier execution of the statement, or by the planner's cost.
  */
 static bool
 is_cheap_to_count(const QueryDesc *desc)

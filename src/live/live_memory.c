@@ -374,8 +374,8 @@ is_running(const LiveImage *image)
 }
 
 /*
- * If an execution ends while the slots are read, and the next one of its process begins, both may
- * have been copied.  So the executions that have ended meanwhile are removed from the list.
+ * Slots are copied one after the other.  Removes executions that ended meanwhile from the list,
+ * because the next execution of the same process may be in it, too.
  */
 List *
 live_read_all(void)

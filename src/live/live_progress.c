@@ -368,7 +368,7 @@ walk_first(ProgressWalk *walk)
 	}
 	walk_node(walk, 0, 1);
 	walk->image = now;
-	/* a share that was unknown then may not be needed any more */
+	/* only shares that are unknown now are a reason */
 	walk->reason = NULL;
 	for (int i = 0; i < n; i++)
 		walk->nodes[i].first_work = walk->nodes[i].work;

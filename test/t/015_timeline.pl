@@ -1,6 +1,6 @@
 
-# clock_timeline returns rows during a run. Also tests throttled runs that are cancelled, time out, or
-# whose rows are not read to the end.
+# clock_timeline returns rows during a run. Also tests throttled runs that are cancelled, that
+# time out, and that end before the caller has read all rows.
 
 use strict;
 use warnings;
@@ -107,7 +107,7 @@ is($session->query(q{SELECT (clock_timeline('system', 0.3, 0.1)).elapsed_s})->{o
 	"0.100\n0.200\n0.300", 'FETCH_COUNT');
 $session->query('\unset FETCH_COUNT');
 
-# Many runs whose rows are not read to the end leave no resources behind.
+# Many runs that end before the caller has read all rows leave no resources behind.
 my $early = q{DO $$ BEGIN FOR i IN 1 .. 100 LOOP
 	PERFORM clock_timeline('system', 60, 0.001, %s) LIMIT 2; END LOOP; END $$};
 foreach my $rate ('NULL', 1000)

@@ -98,7 +98,7 @@ sub parallel_figures
 }
 
 # Returns each node's total of rows over all processes. Omits partial aggregates and their parents,
-# whose rows depend on the number of processes.
+# because their number of rows depends on the number of processes.
 sub parallel_rows
 {
 	my ($plan) = @_;
