@@ -100,7 +100,8 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 
 	# If no wrapper of clocktiming is called, the figures are the server's, with a warning.
 	my $session = ClockSession->new($node);
-	my $explain = "EXPLAIN (ANALYZE, COSTS off) $queries[0][0]";
+	# Each row of the scan takes 10 ms, because an estimate of a short time may be 0.
+	my $explain = 'EXPLAIN (ANALYZE, COSTS off) SELECT count(*) FROM (SELECT FROM a WHERE i <= 3 AND pg_sleep(0.01) IS NOT NULL OFFSET 0) AS q';
 	my $replaced = qr/^WARNING:  times of plan nodes are the server's, not estimated by sampling\nDETAIL:  Another extension replaces the functions of plan nodes\.$/m;
 
 	$session->query('SET node_tracer.mode = own');
@@ -108,7 +109,7 @@ foreach my $libraries ("$module,clocktiming", "clocktiming,$module")
 	if ($order eq 'before clocktiming') { like($result->{err}, $replaced, "$order: a warning"); }
 	else { unlike($result->{err}, $replaced, "$order: no warning where the module's functions are replaced"); }
 	unlike($result->{out}, qr/never executed/, "$order: nodes were executed");
-	unlike($result->{out}, qr/^ *->  Seq Scan .* \(actual time=0\.000\.\.0\.000/m, "$order: and timed");
+	like($result->{out}, qr/^ *->  .*Scan .*\(actual time=(?!0\.000\.\.0\.000)/m, "$order: and timed");
 	$session->query('SET node_tracer.mode = wrap');
 	$result = $session->query($explain);
 	unlike($result->{err}, $replaced, "$order: no warning where all calls come through");
