@@ -354,12 +354,14 @@ reconcile(PlanEstimate *plan, int n)
 
 /*
  * Returns half of a 95 % confidence interval of a node's time, from the sampling variance and the
- * margin of the cost of timing.
+ * margin of the cost of timing.  The margin is at least change_ns, a change of the time by
+ * reconciling that the variance does not explain.
  */
 static double
-margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns)
+margin(const PlanEstimate *plan, const NodeEstimate *node, double variance, double cost_margin_ns,
+	   double change_ns)
 {
-	double		half = hypot(NORMAL_975 * sqrt(variance), cost_margin_ns);
+	double		half = fmax(hypot(NORMAL_975 * sqrt(variance), cost_margin_ns), fabs(change_ns));
 
 	/* no process can have executed the node for longer than the run */
 	return plan->as_it_is ? half : fmin(half, plan->run_ns * fmax(node->processes, 1));
@@ -410,6 +412,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 	double		variance = node->own_variance;
 	double		inside_ns = node->inside_margin_ns;
 	double		cost_ns = node->triggers_ns;
+	double		change_ns = node->adjusted_ns;
 
 	node->self_ns = node->total_ns;
 	for (int c = node->child; c >= 0; c = plan->nodes[c].sibling)
@@ -421,6 +424,7 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 			continue;
 		/* the workers' times are not part of the node's */
 		node->self_ns -= node->gathers ? child->leader_ns : child->total_ns;
+		change_ns -= node->gathers ? 0 : child->adjusted_ns;
 		cost_ns += node->gathers ? child->leader_cost_ns : child->cost_ns;
 		variance += node->gathers ? leader->variance : child->own_variance;
 		inside_ns = hypot(inside_ns, node->gathers ?
@@ -428,7 +432,10 @@ estimate_self(const PlanEstimate *plan, NodeEstimate *node)
 	}
 	node->self_ns = fmax(node->self_ns, 0);
 	node->self_cost_margin_ns = hypot(inside_ns, COST_UNCERTAINTY * cost_ns);
-	node->self_margin_ns = margin(plan, node, variance, node->self_cost_margin_ns);
+	/* smaller changes correct the calls' times and hardly make the self time less certain */
+	if (fabs(change_ns) < node->self_ns / 2)
+		change_ns = 0;
+	node->self_margin_ns = margin(plan, node, variance, node->self_cost_margin_ns, change_ns);
 	node->self_unknown = node_self_unknown(plan, node);
 	estimate_share(plan, node);
 }
@@ -507,7 +514,9 @@ plan_estimate(PlanEstimate *plan)
 		node->adjusted_ns += node->total_ns;
 		node->first_ns = fmin(node->first_ns, node->total_ns);
 		node->total_stddev_ns = NAN;
-		node->total_margin_ns = margin(plan, node, node->own_variance, node->total_cost_margin_ns);
+		/* the root's total is measured */
+		node->total_margin_ns = margin(plan, node, node->own_variance, node->total_cost_margin_ns,
+									   i > 0 ? node->adjusted_ns : 0);
 	}
 	for (int i = 0; i < plan->nnodes; i++)
 		estimate_self(plan, &plan->nodes[i]);

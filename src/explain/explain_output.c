@@ -228,9 +228,6 @@ explain_note(const NodeEstimate *node, bool with_unknown)
 		add(&note, ", ", psprintf("mean of %d processes", node->processes));
 	if (node->untimed_loops > 0)
 		add(&note, ", ", "workers not timed");
-	if (node->loops > 0 && fabs(node->adjusted_ns) > node->total_margin_ns &&
-		fabs(node->adjusted_ns) >= 500)
-		add(&note, ", ", psprintf("reconciled by %+.3f ms", PER_PROCESS_MS(node, node->adjusted_ns)));
 	if (with_unknown && node->self_unknown)
 		add(&note, ", ", "self time unknown");
 	return note.len > 0 ? note.data : NULL;

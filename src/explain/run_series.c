@@ -31,7 +31,6 @@ typedef struct NodeSeries
 	double		loops;
 	double		untimed_rows;
 	double		untimed_loops;
-	double		adjusted_ns;	/* sum over runs, per process */
 } NodeSeries;
 
 /*
@@ -99,7 +98,6 @@ run_series_add(RunSeries *series, const PlanEstimate *plan)
 		sums->loops += node->loops;
 		sums->untimed_rows += node->untimed_rows;
 		sums->untimed_loops += node->untimed_loops;
-		sums->adjusted_ns += node->adjusted_ns * part;
 	}
 }
 
@@ -155,7 +153,6 @@ run_series_put(const RunSeries *series, PlanEstimate *plan)
 		node->loops = sums->loops / n;
 		node->untimed_rows = sums->untimed_rows / n;
 		node->untimed_loops = sums->untimed_loops / n;
-		node->adjusted_ns = sums->adjusted_ns / n * processes;
 		node->self_unknown = node_self_unknown(plan, node);
 		node->share_percent = mean_time(sums->share, n, &node->share_margin_percent);
 		if (node->kind == NODE_UNTIMED || node->self_unknown || sums->share.n == 0)

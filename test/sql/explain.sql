@@ -26,7 +26,7 @@ CREATE FUNCTION pg_temp.rows(query text, method text DEFAULT 'sampling', samplin
 RETURNS TABLE (node integer, depth integer, line text, node_type text, relation text, loops bigint, "rows" bigint,
                calls bigint, note text, others text) LANGUAGE sql AS $$
     -- which of the other columns are null, and their signs
-    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(nullif(regexp_replace(regexp_replace(regexp_replace(note, '^query disturbed: [^;]*(; )?', ''), '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), 'reconciled by N ms'), ''),
+    SELECT node, depth, line, node_type, relation, loops, rows, calls, nullif(regexp_replace(regexp_replace(regexp_replace(note, '^query disturbed: [^;]*(; )?', ''), '[-+]?[0-9.]+ ms', 'N ms'), '(, )?self time unknown', ''), ''),
            concat_ws(' ', CASE WHEN timed_calls <= calls THEN 'timed_calls' END,
                      CASE WHEN total_ms >= 0 AND total_margin_ms >= 0 THEN 'total' END,
                      -- isolated runs are not reconciled
@@ -80,7 +80,6 @@ BEGIN
         line := regexp_replace(line, ' rows=(\d+) loops=(\d+)', ' ROWS=\1 LOOPS=\2');
         line := regexp_replace(line, 'Time: .*, (sampling|full|isolate)', 'Time: CLOCK, \1');
         line := regexp_replace(line, 'self unknown \(([^)]*)\)', 'self \1 (N +/- N %)');
-        line := regexp_replace(line, '; reconciled by .*', '');
         line := regexp_replace(line, ', others had the processor .*', '');
         line := regexp_replace(line, '(?<=[ =.(])-?\d+(\.\d+)?(?=( ms| %| [+]/-|\.\.|kB| ROWS))', 'N', 'g');
         line := regexp_replace(line, '\d+ of (\d+) calls', 'N of \1 calls');
