@@ -1289,7 +1289,7 @@ DECLARE
     roots double precision[];
     n integer;
     k integer;
-    -- Arrays with an element per node, in EXPLAIN's order. Times are in ms, as means over processes.
+    -- Arrays with an element per node, in EXPLAIN's order. Times are in ms, means over processes.
     item jsonb[];              -- the node in EXPLAIN's JSON
     parent integer[];          -- node whose time includes this node's; NULL: none
     shown_parent integer[];    -- node above in EXPLAIN's output
