@@ -217,7 +217,7 @@ SET standard_conforming_strings = on AS $body$
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
-        -- always shows the longest duration
+        -- shows the longest duration even if it is beyond the cutoff, after a line "..."
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
                || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
         FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s
@@ -253,19 +253,21 @@ REVOKE ALL ON FUNCTION internal_clock_report_parts(double precision, double prec
 GRANT EXECUTE ON FUNCTION internal_clock_report_parts(double precision, double precision) TO pg_monitor;
 
 --
--- Operations that this server has executed and could time, and the cost of timing them.  The C
--- extension includes this file.
+-- clock_impact(): counts the operations that this server has executed and that a setting can time,
+-- and computes the cost of timing them.  The C extension includes this file.
 --
 
--- Returns the server's counters by name, each with total, per_s and period_s, which are null if
--- unknown.  "problem" is the reason why statements are not counted.  If seconds is not null, the
--- statement "wait" waits for that time between two snapshots of the counters.
+-- Returns the server's counters by name.  Each is an object with total (the number of operations),
+-- per_s (operations per second) and period_s (the time in which they were counted, in seconds),
+-- which are null if unknown.  If seconds is not null, the function counts the operations between
+-- two snapshots, and executes the statement "wait" between them.  "problem" is the reason why calls
+-- of statements are not counted.
 CREATE FUNCTION internal_clock_counts(seconds double precision, wait text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on SET extra_float_digits = 1 AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- reads a view whose counters all started at the same time
+    -- query of a view whose counters were all reset at the same time
     simple CONSTANT text := $$
         SELECT $1 || jsonb_object_agg(v.counter, jsonb_build_object('total', v.n, 'per_s', v.n / s.period_s, 'period_s', s.period_s))
         FROM (SELECT (%s)::float8[] AS counts, nullif(extract(epoch FROM clock_timestamp() - %s)::float8, 0) AS period_s FROM %s) AS s,
@@ -280,8 +282,9 @@ BEGIN
         PERFORM pg_stat_clear_snapshot();
     END IF;
     LOOP
-        -- The counters of a database that was never reset start when all statistics were discarded,
-        -- at initdb or after a crash.
+        -- A database that was never reset has no time of reset.  Its counters began when all
+        -- statistics were discarded, at initdb or after a crash.  This is the oldest reset in other
+        -- views.
         EXECUTE format($$
             SELECT jsonb_object_agg(t.counter, to_jsonb(t))
             FROM (SELECT v.counter, sum(v.n) AS total, sum(v.n / d.period_s) AS per_s, max(d.period_s) AS period_s
@@ -320,9 +323,9 @@ BEGIN
         problem := CASE WHEN statements IS NULL THEN 'pg_stat_statements is not installed in this database'
                         WHEN version < 140000 THEN 'pg_stat_statements does not say since when it has counted' END;
         IF statements IS NOT NULL THEN
-            -- Each of these statements calls its topmost node, or the node below it, once per row
-            -- and once at the end.  The calls of other nodes are unknown.  Other statements, such
-            -- as COPY, count rows without calling a node.
+            -- Estimates the calls of plan nodes.  Each of these statements calls its topmost node,
+            -- or the node below it, once per row and once at the end.  The calls of other nodes are
+            -- unknown.  Other statements, such as COPY, count rows without calling a node.
             BEGIN
                 EXECUTE format(simple, format($$ARRAY[
                         (SELECT coalesce(sum(calls + rows), 0) FROM %1$s WHERE query ~* '^\s*(select|with|insert|update|delete|merge|values|table)\y' %2$s),
@@ -335,7 +338,7 @@ BEGIN
             EXCEPTION WHEN out_of_memory THEN
                 RAISE;
             WHEN OTHERS THEN
-                -- pg_stat_statements may not be preloaded, too old, or forbidden for this role
+                -- pg_stat_statements is not preloaded or too old, or this role may not read it
                 problem := 'pg_stat_statements cannot be read: ' || SQLERRM;
             END;
         END IF;
@@ -347,7 +350,7 @@ BEGIN
         seconds := extract(epoch FROM clock_timestamp() - started);
     END LOOP;
     IF seconds IS NOT NULL THEN
-        -- a decrease means that the counter was reset
+        -- a counter that has decreased was reset
         SELECT jsonb_object_agg(c.key, c.value || jsonb_build_object('total', m.more, 'per_s', m.more / seconds, 'period_s', seconds))
         INTO counts
         FROM jsonb_each(counts) AS c,
@@ -373,7 +376,7 @@ CREATE FUNCTION internal_clock_works(
 LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     version CONSTANT int := current_setting('server_version_num');
-    -- a custom setting that was set and reset is an empty string
+    -- without auto_explain, the setting is null, or an empty string if it was set and reset
     sample_rate CONSTANT double precision := coalesce(nullif(current_setting('auto_explain.sample_rate', true), ''), '1');
     unknown CONSTANT text := CASE WHEN observed THEN ' was reset meanwhile' ELSE ' does not say how much was done since when' END;
     cost record;
@@ -477,7 +480,7 @@ BEGIN
             reason := reason || format('; auto_explain.sample_rate is %s', sample_rate);
         END IF;
 
-        -- cost of timing an operation
+        -- cost of timing an operation, in ns
         op_ns := readings_per_operation * cost.reading_ns;
         op_margin_ns := readings_per_operation * cost.reading_margin_ns;
         reading_ns := round(cost.reading_ns::numeric, 2);
@@ -517,7 +520,7 @@ BEGIN
         in_effect := coalesce(value = 'on', false) AND (setting LIKE 'track%' OR
             coalesce(current_setting('auto_explain.log_analyze', true) = 'on'
                      AND current_setting('auto_explain.log_min_duration', true) <> '-1', false));
-        -- converts ns per second to percent
+        -- converts ns per second to percent of one CPU
         cpu_percent := round((rate * share * op_ns / 1e7)::numeric, 4);
         cpu_margin_percent := round((rate * share * op_margin_ns / 1e7)::numeric, 4);
         least_cpu_percent := round((least_rate * share * least_ns / 1e7)::numeric, 4);
@@ -580,7 +583,8 @@ REVOKE ALL ON FUNCTION internal_clock_impact(double precision, double precision)
 GRANT EXECUTE ON FUNCTION internal_clock_impact(double precision, double precision) TO pg_monitor;
 
 --
--- Texts of clock_advice().  The C extension includes this file.
+-- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
+-- includes this file.
 --
 
 -- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
@@ -597,7 +601,7 @@ $body$;
 COMMENT ON FUNCTION internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
--- Summarizes all checks.  Checks that SQL alone cannot decide have a null severity.
+-- Summarizes all checks in one row.  The severity of a check is null if SQL alone cannot decide it.
 CREATE FUNCTION internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,

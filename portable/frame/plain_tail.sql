@@ -11,7 +11,7 @@ $clocktiming_script$, '@extschema@', target);
                 HINT = 'Install into another schema, or rename it.';
     END;
 
-    -- Marks the functions, so that the next installation recognizes them.
+    -- Adds a mark to the functions' comments, by which the next installation finds and drops them.
     FOR f IN
         SELECT oid::regprocedure AS name, obj_description(oid, 'pg_proc') AS comment
         FROM pg_proc

@@ -1,5 +1,5 @@
 $clocktiming_script$;
-    -- For an update, which may change what functions return.
+    -- An update drops the old functions, because it may change their result types.
     drop_former constant text := $clocktiming_drop$
 DO LANGUAGE plpgsql $$
 BEGIN

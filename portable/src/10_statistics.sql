@@ -1,6 +1,8 @@
--- Statistics that are robust on a busy machine, because they use the undisturbed values.
+-- Statistics for measurements on a busy machine: means of the fastest values, which other processes
+-- have not disturbed, and medians.
 
--- Uses the Cornish-Fisher expansion, whose error is at most 1 % for 3 or more degrees of freedom.
+-- Approximates the quantile by its Cornish-Fisher expansion. The error is at most 1 % for 3 or more
+-- degrees of freedom. For fewer, returns the values for 2 and 1.
 CREATE FUNCTION @extschema@.internal_clock_t(df double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 SET search_path = pg_catalog, pg_temp
@@ -11,9 +13,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_t(double precision) IS
     'internal: returns the 97.5 % quantile of Student''s distribution';
 
--- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. The C extension
--- calls it undisturbed. By its influence function, the margin follows from the standard deviation
--- of all values, each limited to the slowest of the fastest fiftieth.
+-- Returns the mean of the fastest fiftieth of the values, but of at least 5 values. In the C
+-- extension this is the undisturbed cost. The margin is derived from the influence function of this
+-- mean. It is proportional to the standard deviation of all values, in which slower values than the
+-- fastest fiftieth are replaced by the slowest of that fiftieth.
 CREATE FUNCTION @extschema@.internal_clock_low_mean(measured double precision[], OUT mean double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -54,8 +57,9 @@ COMMENT ON FUNCTION @extschema@.internal_clock_difference(double precision[], do
     'internal: returns the difference of the undisturbed values of b and a, measured alternately, '
     'with its 95 % margin';
 
--- Returns the median, and as its margin half of the interval between two ranks. The C extension
--- calculates typical figures in the same way.
+-- Returns the median of the differences. The margin is half of the distance between two order
+-- statistics, which enclose the true median with a probability of 95 %. The C extension computes
+-- typical costs in the same way.
 CREATE FUNCTION @extschema@.internal_clock_typical(a double precision[], b double precision[], blocks integer,
     OUT difference double precision, OUT margin double precision)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -77,7 +81,6 @@ COMMENT ON FUNCTION @extschema@.internal_clock_typical(double precision[], doubl
     'with its 95 % margin: the median of the differences or, if blocks is not null, of their '
     'means in that number of blocks of successive values';
 
--- Called only by functions that users call.
 CREATE FUNCTION @extschema@.internal_clock_duration(duration double precision) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -89,13 +92,14 @@ BEGIN
     IF duration IS NULL THEN
         RAISE EXCEPTION 'duration must not be null' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    -- also rejects NaN, which is greater than all numbers
+    -- also rejects NaN, because PostgreSQL treats it as greater than all numbers
     IF NOT duration BETWEEN 0.000001 AND 86400 THEN
         RAISE EXCEPTION 'duration must be between 0.000001 and 86400 seconds' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('The duration given is %s seconds.', duration), HINT = 'A few seconds are enough for most purposes.';
     END IF;
     FOREACH setting IN ARRAY ARRAY['statement_timeout', 'transaction_timeout'] LOOP
-        -- reserves a fifth of the time, and a tenth of a second, for the work after the measurement
+        -- reserves a fifth of the remaining time, and another tenth of a second, for the work after
+        -- the measurement
         left_s := 0.8 * (extract(epoch FROM nullif(current_setting(setting, true), '0')::interval)
             - extract(epoch FROM clock_timestamp() - CASE setting WHEN 'statement_timeout' THEN statement_timestamp() ELSE now() END)) - 0.1;
         IF left_s < least(duration, 0.2) THEN

@@ -20,7 +20,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $b
                max(ns) OVER (PARTITION BY part) AS largest
         FROM rows
     ), lines AS (
-        -- always shows the longest duration
+        -- shows the longest duration even if it is beyond the cutoff, after a line "..."
         SELECT part, ns, CASE WHEN s.shown THEN '' ELSE E'...\n' END
                || format('%19s   %10s %10s %10s', ns, round(n * 100 / total, 4), round(running * 100 / total, 4), n) AS line
         FROM counted, LATERAL (SELECT part = 1 OR running = n OR ((running - n) * 100 / total)::double precision < cutoff AS shown) AS s

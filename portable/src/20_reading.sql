@@ -1,22 +1,24 @@
--- Readings of the system clock. SQL reads it by clock_timestamp(), which calls gettimeofday().
--- EXPLAIN up to PostgreSQL 18 calls clock_gettime(). On Linux, both functions read the same kernel
--- clock, through the same vDSO.
+-- Readings of the system clock by clock_timestamp(), which calls gettimeofday(). EXPLAIN up to
+-- PostgreSQL 18 calls clock_gettime(). On Linux, both functions read the same kernel clock through
+-- the vDSO, that is, without a system call.
 
--- Each row of a query times two expressions in turn: 100 calls of clock_timestamp(), and 50 of
--- these calls alternating with 50 of statement_timestamp(), which reads no clock. The cost of a
--- reading is a fiftieth of the difference. Half of the calls are the same in both expressions,
--- because a processor executes the code of a call while it waits for the clock of the previous one.
--- Compared with 100 calls of statement_timestamp(), a reading would seem 2 to 3 ns cheaper.
+-- Each row of a query times two expressions. The first has 100 calls of clock_timestamp(). In the
+-- second, every other call is replaced by statement_timestamp(), which reads no clock. So the cost
+-- of a reading is a fiftieth of the difference.
 --
--- That cost includes the conversion of gettimeofday()'s result to microseconds since PostgreSQL's
--- epoch. The conversion costs about 0.3 calls of statement_timestamp(): where it was measured, 1 to
--- 2 of 25 ns. This estimate is subtracted. It is also added to the margin, because it may be
--- different on this processor.
+-- The second expression keeps 50 calls of clock_timestamp(), because a processor executes the code
+-- of a call while it waits for the clock of the previous one. Compared with 100 calls of
+-- statement_timestamp(), a reading would seem 2 to 3 ns cheaper.
 --
--- If only a system call can read the kernel's clock, gettimeofday() and clock_gettime() are
--- different system calls, and the former may be a fifth cheaper. The processor does not overlap
--- system calls with other work. Therefore half of EXPLAIN's cost of timing a call is then the cost
--- of a reading, within a twentieth.
+-- The difference includes the conversion of gettimeofday()'s result to microseconds since
+-- PostgreSQL's epoch, which EXPLAIN does not need. Its cost is assumed to be 0.3 times that of a
+-- call of statement_timestamp(): where it was measured, it was 1 to 2 of 25 ns. This estimate is
+-- subtracted. It is also added to the margin, because it may be wrong for this processor.
+--
+-- If the kernel's clock can only be read by a system call, gettimeofday() may be a fifth cheaper
+-- than clock_gettime(). In this case, the cost of a reading is measured with EXPLAIN: it is half of
+-- EXPLAIN's cost of timing a call. The error is at most a twentieth, because the processor does not
+-- overlap system calls with other work.
 CREATE FUNCTION @extschema@.internal_clock_cost(duration double precision,
     OUT cost_ns double precision, OUT cost_margin_ns double precision)
 LANGUAGE plpgsql VOLATILE
@@ -26,8 +28,9 @@ AS $$
 DECLARE
     clock constant text := 'clock_timestamp()';
     other constant text := 'statement_timestamp()';
-    -- Times in microseconds are precise enough only as a mean over all rows. Skips rows that were
-    -- disturbed for more than some microseconds.
+    -- clock_timestamp() has a resolution of a microsecond, so only means over many rows are
+    -- precise. Omits rows that take more than 2 us and 10 % longer than the median, because they
+    -- were disturbed.
     block constant text := format($q$
         WITH readings AS MATERIALIZED (
             SELECT %1$s AS t0, num_nonnulls(%2$s), %1$s AS t1, num_nonnulls(%3$s), %1$s AS t2, num_nonnulls(%4$s), %1$s AS t3
@@ -53,7 +56,8 @@ BEGIN
         started := clock_timestamp();
         EXECUTE block INTO a, b, c USING rows;
         took := extract(epoch FROM clock_timestamp() - started);
-        -- the first block is small, and determines the number of rows that take about 20 ms
+        -- the first block has only 20 rows; from its duration follows the number of rows that take
+        -- about 20 ms
         IF rows > 20 OR took > 0.02 THEN
             sums := sums || a + b;
             costs := costs || (a - b) / 50;
@@ -69,7 +73,7 @@ BEGIN
     IF cost_ns > system_call_ns THEN
         cost_margin_ns := sqrt(cost_margin_ns ^ 2 + (0.3 * cost_ns) ^ 2);
         IF @extschema@.internal_clock_clock() <> 'RDTSC' THEN
-            -- keeps the former result if the measurement of the overhead was too disturbed
+            -- if this measurement was too disturbed, keeps the result from above
             SELECT coalesce(max(o.timing_ns) / 2, cost_ns), coalesce(sqrt(max(o.timing_margin_ns / 2) ^ 2 + (0.05 * max(o.timing_ns)) ^ 2), cost_margin_ns)
             INTO cost_ns, cost_margin_ns
             FROM @extschema@.internal_clock_overhead(1000, 'generate_series', greatest(extract(epoch FROM until - clock_timestamp()), 1)) AS o
@@ -82,7 +86,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_cost(double precision) IS
     'internal: returns the cost of reading the system clock, in nanoseconds, as EXPLAIN reads it '
     'up to PostgreSQL 18';
 
--- In PostgreSQL 19, the value of the setting may be "auto (tsc)".
+-- timing_clock_source is a setting of PostgreSQL 19. It is "tsc" or "auto (tsc)" if EXPLAIN reads
+-- the TSC.
 CREATE FUNCTION @extschema@.internal_clock_clock() RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -116,9 +121,9 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_source(text) IS
     'internal: checks the name of a clock source to be read';
 
--- Each row of a block contains 100 readings, with some nanoseconds of work in between. The readings
--- are evaluated after each block. The evaluation takes longer than the readings, so duration_s does
--- not include it.
+-- Reads the clock in blocks of 200 rows. A row has 100 readings, with some nanoseconds of work
+-- between them. After each block, the durations between readings are counted. Counting takes longer
+-- than reading, so duration_s includes only the time of the readings.
 CREATE FUNCTION @extschema@.internal_clock_durations(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -138,8 +143,9 @@ DECLARE
 BEGIN
     LOOP
         EXECUTE block INTO readings;
-        -- Counts equal readings, which is fast. If they are not adjacent, the clock went backwards:
-        -- only then compares each reading with the previous one.
+        -- Counts equal readings, and the steps between different ones, which is fast. If equal
+        -- readings are not adjacent, the clock went backwards. Only then compares each reading with
+        -- the previous one.
         WITH same AS (
             SELECT t, count(*) AS n, min(i) AS first, max(i) - min(i) >= count(*) AS apart
             FROM unnest(readings) WITH ORDINALITY AS u(t, i) GROUP BY t
@@ -162,7 +168,8 @@ BEGIN
     END LOOP;
     SELECT jsonb_build_object('version', 1, 'source', 'system', 'clock', 'clock_timestamp()',
         'started_at', to_char(started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-        -- SQL cannot read another clock to determine the error of this one
+        -- the bound of the clock's error is the whole duration, because SQL has no other clock for
+        -- comparison
         'duration_s', s, 'advance_s', s, 'reference_bound_ns', s * 1000000000,
         'frequency_hz', 1000000, 'resolution_ns', 1000, 'granularity_ticks', 1,
         'readings', n, 'mean_margin_ns', margin, 'cost_ns', NULL, 'cost_margin_ns', NULL, 'longest_stall', longest_stall,
@@ -242,7 +249,8 @@ BEGIN
     mean_margin_ns := round((sample ->> 'mean_margin_ns')::numeric, 2);
     SELECT round(mean, 2), round(sqrt(sum(n * (t - mean) ^ 2) / nullif(sum(n) - 1, 0)), 2) INTO mean_ns, stddev_ns
     FROM (SELECT t * ns AS t, n, sum(t * ns * n) OVER () / sum(n) OVER () AS mean FROM unnest(ticks, counts) AS u(t, n)) AS m GROUP BY mean;
-    -- a duration shorter than a tick is measured as 0 or 1 ticks, by chance
+    -- quantiles below two ticks are null, because a duration shorter than a tick is measured as 0
+    -- or 1 ticks, by chance
     SELECT array_agg((SELECT CASE WHEN t >= 2 OR ns <= 1 THEN round(t * ns, 2) END
                       FROM (SELECT t, sum(n) OVER (ORDER BY t) AS running, sum(n) OVER () AS total FROM unnest(ticks, counts) AS u(t, n)) AS r
                       WHERE running >= q * total ORDER BY t LIMIT 1) ORDER BY q)
@@ -259,7 +267,7 @@ BEGIN
     gap_max_ns := round((sample ->> 'gap_max_ns')::numeric, 2);
     lost_ms := round((sample ->> 'gap_total_ns')::numeric / 1000000, 3);
     lost_percent := round((sample ->> 'gap_total_ns')::numeric / nullif((sample ->> 'duration_s')::numeric, 0) / 10000000, 4);
-    -- null unless the run was compared with a second clock
+    -- these columns are null unless the C extension has compared the clock with a second one
     IF (sample ->> 'clock') <> 'clock_timestamp()' THEN
         warps := sample ->> 'warps'; warp_max_ns := round((sample ->> 'warp_max_ns')::numeric, 2); warp_total_ns := round((sample ->> 'warp_total_ns')::numeric, 2);
         lags := sample ->> 'lags'; lag_max_ns := round((sample ->> 'lag_max_ns')::numeric, 2); lag_total_ns := round((sample ->> 'lag_total_ns')::numeric, 2);

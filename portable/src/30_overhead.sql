@@ -1,7 +1,8 @@
--- The overhead of EXPLAIN ANALYZE. Compares its "Execution Time", which excludes planning and
--- printing, with executions of the same query without EXPLAIN.
+-- Measures the overhead of EXPLAIN ANALYZE. Compares its "Execution Time", which excludes planning
+-- and printing, with the duration of plain executions of the same query.
 
--- The measured statements are nested, so only settings for nested statements affect them.
+-- The measured statements are executed by functions, so auto_explain affects them only if
+-- log_nested_statements is on.
 CREATE FUNCTION @extschema@.internal_clock_alone() RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -18,9 +19,10 @@ $$;
 COMMENT ON FUNCTION @extschema@.internal_clock_alone() IS
     'internal: raises an error if auto_explain counts or times executions';
 
--- At some addresses of its data on the stack and in memory, an execution is slower by a multiple of
--- the cost of counting. Repeated executions would use the same addresses. Recursive calls and a
--- string of random length vary them.
+-- The addresses of an execution's data on the stack and in memory can make it slower by a multiple
+-- of the cost of counting. Repeated executions would use the same addresses, and have the same
+-- error. Recursive calls ("depth") change the addresses on the stack, and a string of random length
+-- ("pad") changes those in memory.
 CREATE FUNCTION @extschema@.internal_clock_once(explain text, statement text, depth integer, pad text) RETURNS double precision
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
@@ -47,10 +49,12 @@ COMMENT ON FUNCTION @extschema@.internal_clock_once(text, text, integer, text) I
     'internal: returns the duration of an execution of a query in milliseconds, plain or as '
     'EXPLAIN prints it';
 
--- Executes count(*) over the rows. A correlated subquery does so several times per statement, so
--- that EXPLAIN's rounding to a microsecond does not matter. Plain executions use a cursor, which
--- does not store the result. The same statements are also executed over no rows. Subtracting these
--- times removes the costs that a cursor and EXPLAIN have once per statement.
+-- Executes count(*) over the rows in three modes: plain, with counting, and with timing. A
+-- correlated subquery repeats the count(*) several times per statement, so that EXPLAIN's rounding
+-- to a microsecond does not matter. Plain executions use a cursor, which does not store the result.
+--
+-- The same statements are also executed over no rows. Subtracting these times removes the costs
+-- that a cursor and EXPLAIN have once per statement.
 CREATE FUNCTION @extschema@.internal_clock_overhead(rows bigint, workload text, duration double precision,
     OUT repetitions bigint, OUT plain_ms double precision, OUT analyze_ms double precision,
     OUT counting_ns double precision, OUT counting_margin_ns double precision,
@@ -69,7 +73,8 @@ DECLARE
     until constant timestamptz := clock_timestamp() + duration * interval '1 s';
     copies constant integer := least(greatest(4000 / rows, 1), 20);
     ns constant double precision := 1e6 / rows / copies;
-    -- error of a difference of times: EXPLAIN rounds to microseconds, the clock truncates to them
+    -- assumed error of a difference of times: EXPLAIN rounds times to microseconds, and the clock
+    -- truncates them
     printed_ms constant double precision := 0.002;
     explain constant text[] := '{"EXPLAIN (ANALYZE, FORMAT JSON, TIMING OFF) ","EXPLAIN (ANALYZE, FORMAT JSON) "}';
     copied constant text := format('SELECT (SELECT count(*) + 0 * g FROM %%s) FROM generate_series(1, %s) AS g', copies);
@@ -91,7 +96,7 @@ BEGIN
     IF workload = 'table' THEN
         EXECUTE format('CREATE TEMPORARY TABLE clock_overhead_rows AS SELECT i FROM generate_series(1, %s) AS i', rows);
     END IF;
-    -- Raises work_mem, because rows that do not fit would be written to files. Then frees a large
+    -- Raises work_mem, so that the rows are not written to files. Then allocates and frees a large
     -- block: afterwards, glibc's malloc() keeps smaller freed blocks instead of returning them to
     -- the system. Otherwise the next execution would have page faults.
     PERFORM set_config('work_mem', greatest(rows * 112 / 1024 + 1024, 4096)::text, true), length(repeat(' ', 8000000));
@@ -101,11 +106,13 @@ BEGIN
     LOOP
         round_started := clock_timestamp();
         times := '{}';
-        -- executes three modes over many rows, in varying order, and in some rounds also over none
+        -- executes the three modes over many rows, in varying order, and in every fourth round also
+        -- over no rows
         FOR turn IN 0 .. CASE WHEN round % 4 = 0 THEN 5 ELSE 2 END LOOP
             mode := CASE WHEN round % 6 < 3 THEN (round + turn) % 3 ELSE (round + 5 - turn) % 3 END + turn / 3 * 3;
             executions := executions + 1;
-            -- not random(), because the session may have called setseed()
+            -- uses a hash instead of random(), whose sequence the session may have fixed by
+            -- setseed()
             places := ARRAY(SELECT abs(hashint4(3 * executions + i)::bigint) FROM generate_series(0, 2) AS i);
             times[mode] := @extschema@.internal_clock_once(explain[mode % 3], CASE WHEN mode < 3 THEN many ELSE none END || repeat(' ', places[1] % 4000),
                 places[2] % 13, repeat(' ', places[3] % 60000));
@@ -114,7 +121,7 @@ BEGIN
         round_s := extract(epoch FROM clock_timestamp() - round_started);
         round := round + 1;
         plain_none := plain_none || times[3]; counting_none := counting_none || times[4]; timing_none := timing_none || times[5];
-        -- the first round fills caches; it is used only if there is hardly time for another round
+        -- the first round fills caches; it does not count if there is time for two more rounds
         CONTINUE WHEN round = 1 AND clock_timestamp() + 2 * round_s * interval '1 s' < until;
         EXIT WHEN times[0] IS NULL OR times[1] IS NULL OR times[2] IS NULL;
         plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2];
@@ -184,7 +191,7 @@ BEGIN
     END IF;
     duration := @extschema@.internal_clock_duration(duration);
     clock := @extschema@.internal_clock_clock();
-    -- SQL cannot read the TSC
+    -- the cost of reading the TSC is unknown, because SQL cannot read it
     IF clock <> 'RDTSC' THEN
         cost := @extschema@.internal_clock_cost(duration / 6);
         reading_ns := round(cost.cost_ns::numeric, 2);
@@ -214,10 +221,11 @@ COMMENT ON PROCEDURE @extschema@.clock_executor_overhead IS
     'some seconds (3): overhead of counting and of timing in nanoseconds per row, undisturbed and '
     'typical (median), with margins, and the overhead predicted from the cost of a reading';
 
--- "Execution Time" includes the start and the end of the executor; a cursor's time does not. They
--- are estimated as EXPLAIN's time minus the time of its root node. That difference also includes
--- the executor's work between two rows of the root. If the root returns many rows, the difference
--- is therefore measured with count(*) as the root.
+-- Compares EXPLAIN's "Execution Time" with the time of a cursor. Only the former includes the start
+-- and the end of the executor, so their duration is added to the cursor's time. It is estimated as
+-- EXPLAIN's time minus the time of its root node. That difference also includes the executor's work
+-- between two rows of the root. So if the root returns many rows, the difference is measured with
+-- count(*) as the root.
 CREATE FUNCTION @extschema@.internal_clock_query(query text, duration double precision, allow_writes boolean,
     clock_sources text[], params text[], path text,
     OUT mode text, OUT clock text, OUT runs bigint,
@@ -242,8 +250,8 @@ DECLARE
     times double precision[];
     plain double precision[]; counting double precision[]; timing double precision[]; buffers double precision[];
     modes double precision[];
-    planning double precision[];    -- times of planning, unless a cursor excludes it
-    more double precision[];    -- times of the executor's start and end
+    planning double precision[];    -- durations of planning; empty with a cursor, whose time excludes it
+    more double precision[];        -- durations of the executor's start and end
     round integer;
     m integer;
     executed integer := 0;
@@ -271,7 +279,7 @@ BEGIN
     statement := @extschema@.internal_clock_statement(query, allow_writes, params);
     shape := @extschema@.internal_clock_shape(statement, allow_writes, path);
     parallel := shape.plan::text ~ '"Node Type": "Gather';
-    PERFORM length(repeat(' ', 8000000));   -- see internal_clock_overhead
+    PERFORM length(repeat(' ', 8000000));   -- frees a large block, as in internal_clock_overhead
 
     FOREACH source IN ARRAY coalesce((SELECT array_agg(DISTINCT s) FROM unnest(clock_sources) AS s), ARRAY[NULL::text]) LOOP
         IF source IS NOT NULL THEN
@@ -319,7 +327,7 @@ BEGIN
             END LOOP;
             elapsed := extract(epoch FROM clock_timestamp() - until) + part;
             round := round + 1;
-            -- the first round fills caches; it is used only if there is no time for another round
+            -- the first round fills caches; it does not count if there is time for two more rounds
             CONTINUE WHEN round = 1 AND elapsed * 3 < part;
             plain := plain || times[0]; counting := counting || times[1]; timing := timing || times[2]; buffers := buffers || times[3];
             EXIT WHEN elapsed * (round + 1) / round > part OR round = most;
@@ -353,7 +361,6 @@ BEGIN
                 DETAIL = format('The duration was %s s.', duration), HINT = 'Two rounds of all modes need a longer one.';
         END IF;
     END LOOP;
-    -- restores the session's setting
     IF clock_sources IS NOT NULL THEN
         PERFORM set_config('timing_clock_source', set_before, true);
     END IF;

@@ -1,12 +1,13 @@
--- clock_explain(): executes a query with and without the server's instrumentation.
+-- clock_explain(): checks a statement, and executes it with and without the server's
+-- instrumentation.
 
--- Rejects statements that cannot be measured, with the C extension's messages. Does not check that
--- the text is a single statement, because the server does so.
+-- Rejects statements that cannot be measured, with the C extension's messages. When the statement
+-- is executed, the server checks that it is a single one.
 CREATE FUNCTION @extschema@.internal_clock_statement(query text, allow_writes boolean, params text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
-    -- skips space, comments and parentheses before the first word
+    -- the first two words, after white space, comments and parentheses
     words text[] := regexp_match(query, '^(?:[\s(;]|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*+[^*/])*\*+/)*([[:alpha:]]*)\s*([[:alpha:]]*)');
     word text := upper(words[1]);
     rest text := query;
@@ -37,8 +38,8 @@ BEGIN
             HINT = 'Give the values as EXECUTE takes them: EXECUTE name(42, ''abc'').';
     END IF;
 
-    -- Replaces $1, $2 by literals. As with PREPARE, the context determines their types. The plan is
-    -- a custom plan, and no prepared statement remains in the session.
+    -- Replaces $1, $2 by literals, because a prepared statement would remain in the session. As
+    -- with PREPARE, the context determines the types of the values. The plan is a custom plan.
     WHILE rest <> '' LOOP
         part := coalesce(
             substring(rest FROM '^(?:[eE]''(?:[^''\\]|''''|\\.)*''|''(?:[^'']|'''')*''|"(?:[^"]|"")*"|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/)'),
@@ -70,8 +71,8 @@ COMMENT ON FUNCTION @extschema@.internal_clock_statement(text, boolean, text[]) 
     'internal: returns the statement with the values of its parameters; raises an error if it '
     'cannot be measured';
 
--- Executes the statement under the caller's search_path, although this function has its own. The
--- block always ends with an error, which rolls its changes back; variables keep their values.
+-- Executes the statement under the caller's search_path ("path"). The block always ends with an
+-- error, which rolls back the statement's changes and the settings. Variables keep their values.
 CREATE FUNCTION @extschema@.internal_clock_execute(statement text, how text, allow_writes boolean, path text,
     OUT ms double precision, OUT output text)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -100,8 +101,9 @@ BEGIN
             OPEN opened NO SCROLL FOR EXECUTE statement;
         END IF;
         IF is_plain THEN
-            -- Uses one expression for both readings. A second one would be planned during the
-            -- measurement, because search_path has changed.
+            -- The same expression reads the clock before and after the statement. A second
+            -- expression would be planned between the readings, because search_path has changed,
+            -- and its planning would be measured.
             LOOP
                 stopped := pg_catalog.clock_timestamp();
                 EXIT WHEN is_second;
@@ -114,7 +116,7 @@ BEGIN
                 END IF;
             END LOOP;
         ELSE
-            -- FOR opens a cursor, whose query must be a single statement
+            -- opens a cursor, which rejects several statements
             FOR line IN EXECUTE pg_catalog.concat(how, statement) LOOP
                 lines := pg_catalog.array_append(lines, line);
             END LOOP;
@@ -148,7 +150,7 @@ COMMENT ON FUNCTION @extschema@.internal_clock_execute(text, text, boolean, text
     'duration in milliseconds, if it is "as a cursor", returns the duration without parsing and '
     'planning, else returns the output of the EXPLAIN in how';
 
--- Returns the nodes in the order in which EXPLAIN prints them.
+-- Returns the nodes of a plan in the order in which EXPLAIN prints them.
 CREATE FUNCTION @extschema@.internal_clock_nodes(plan jsonb,
     OUT node integer, OUT parent integer, OUT depth integer, OUT item jsonb) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -168,8 +170,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_nodes(jsonb) IS
     'internal: returns the nodes of a plan in EXPLAIN''s JSON, a row per node';
 
--- A query is measured by a cursor, because that discards rows as EXPLAIN does. A cursor cannot
--- execute a parallel plan.
+-- Plans the statement, and decides whether a cursor can execute it. A cursor discards rows, as
+-- EXPLAIN does, but cannot execute parallel plans and statements that write.
 CREATE FUNCTION @extschema@.internal_clock_shape(statement text, allow_writes boolean, path text, OUT plan jsonb, OUT as_cursor boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -203,11 +205,12 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $body$
 DECLARE
     seconds constant double precision := 3;
-    -- statements that write leave dead rows although they are rolled back, which slows down the
-    -- following executions
+    -- maximum number of rounds. Statements that write leave dead rows, although they are rolled
+    -- back, and these slow down the following executions.
     most constant integer := CASE WHEN allow_writes THEN 3 ELSE 40 END;
     count_calls constant text := pg_catalog.format('EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT %s) ', coalesce(format, 'TEXT'));
-    -- VERBOSE shows the times of workers, by which the leader's time in a Gather's child is known
+    -- VERBOSE prints the time of each worker, from which the leader's own time below a Gather
+    -- follows
     time_calls constant text := 'EXPLAIN (ANALYZE, BUFFERS OFF, VERBOSE, FORMAT JSON) ';
     began timestamptz := clock_timestamp();
     until timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0');
@@ -226,7 +229,7 @@ BEGIN
     PERFORM length(repeat(' ', 8000000));
     LOOP
         n := n + 1;
-        -- alternates the order of both modes
+        -- executes both modes, in alternating order
         FOR turn IN 0..1 LOOP
             elapsed := extract(epoch FROM clock_timestamp() - began);
             IF n = 1 AND turn = 1 AND clock_timestamp() + 1.5 * elapsed * interval '1 s' > until THEN
@@ -246,7 +249,8 @@ BEGIN
             END IF;
         END LOOP;
         elapsed := extract(epoch FROM clock_timestamp() - began);
-        -- ends before statement_timeout would expire, because some results are better than none
+        -- ends before the next round would exceed statement_timeout, because the function would
+        -- then return nothing
         EXIT WHEN n >= coalesce(runs, most) OR runs IS NULL AND elapsed * (n + 1) / n > seconds
             OR clock_timestamp() + elapsed / n * CASE WHEN format IS NOT NULL AND printed IS NULL THEN 2.5 ELSE 1.5 END * interval '1 s' > until;
     END LOOP;

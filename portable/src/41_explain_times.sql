@@ -1,49 +1,54 @@
--- clock_explain(): times of plan nodes without the cost of timing.
+-- clock_explain(): computes the times of plan nodes without the cost of timing.
 
--- A node's measured time in ms, of one process on average, is
+-- A node's measured time in ms, as a mean over processes, is
 --
--- measured = true + calls * inside + (all calls below) * (inside + outside)
+-- measured = true + calls * inside + (calls of all nodes below) * (inside + outside)
 --
--- A call is timed by two readings of the clock. "inside" is the part of their cost that the node's
--- own time includes, and "outside" is the rest, which only the nodes above include. The sum of all
--- costs is the difference between the root's time and the query's time without timing.
+-- A call is timed by two readings of the clock. "inside" is the part of their cost that falls
+-- between the two readings, so that the node's own time includes it. "outside" is the rest, which
+-- only the times of the nodes above include. The argument "each" is the sum of both. In total, the
+-- cost is the difference between the root's time and the query's time without timing.
+--
+-- "counting" is the cost of counting a call, in ms.
 CREATE FUNCTION @extschema@.internal_clock_times(measured jsonb, inside double precision, each double precision, counting double precision)
 RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $body$
 DECLARE
-    -- assumed relative standard deviations of a query's time between runs, and of the cost of a
-    -- call; usual self time of a call
+    -- assumed relative standard deviation of a query's time between runs
     variation constant double precision := 0.03;
+    -- assumed relative standard deviation of the cost of timing a call
     cost_deviation constant double precision := 0.25;
+    -- usual self time of a node in ms, per call of the node and per call of its children
     self_prior_ms constant double precision := 30e-6;
     timed jsonb;
     plain double precision[];
     roots double precision[];
     n integer;
     k integer;
-    item jsonb[];
+    -- Arrays with an element per node, in EXPLAIN's order. Times are in ms, means over processes.
+    item jsonb[];              -- the node in EXPLAIN's JSON
     parent integer[];          -- node whose time includes this node's; NULL: none
-    shown_parent integer[];
+    shown_parent integer[];    -- node above in EXPLAIN's output
     depth integer[];
     type text[];
     lines text[];
     loops double precision[];
     rows double precision[];
-    rows_bound double precision[];
+    rows_bound double precision[];         -- bound of the error of rows
     calls double precision[];
-    processes double precision[];
-    total double precision[];
-    start double precision[];
-    leader double precision[];
-    shown double precision[];
+    processes double precision[];          -- number of processes that execute the node
+    total double precision[];              -- time with all nodes below: first as measured, then as corrected
+    start double precision[];              -- time until the first row
+    leader double precision[];             -- time in the leader of a parallel query
+    shown double precision[];              -- total before the corrections
     below double precision[];
-    rounding double precision[];
+    rounding double precision[];           -- range of total that EXPLAIN rounds to the same value
     is_timed boolean[];
-    rounding_variance double precision[];
-    variance double precision[];
-    children double precision[];
-    children_variance double precision[];
+    rounding_variance double precision[];  -- variance of total by rounding
+    variance double precision[];           -- variance of total by rounding and by the cost of timing
+    children double precision[];           -- sum of the children's totals
+    children_variance double precision[];  -- sum of the children's variances
     children_cost double precision[];
     self double precision;
     x double precision;
@@ -67,8 +72,7 @@ BEGIN
     timed := measured -> 'timed';
     lines := ARRAY(SELECT line FROM unnest(string_to_array(measured ->> 'lines', chr(10))) WITH ORDINALITY AS l (line, n) WHERE l.n = 1 OR line ~ '^ *-> ' ORDER BY l.n);
 
-    -- Reads the tree of the last run. The parent of a CTE is the slowest of its scans. The parent
-    -- of an InitPlan is the deepest node that uses its value.
+    -- Reads the nodes of the last run, and EXPLAIN's tree of them (shown_parent).
     SELECT array_agg(t.item ORDER BY node), array_agg(t.parent ORDER BY node), array_agg(t.depth ORDER BY node),
            array_agg(t.item ->> 'Node Type' ORDER BY node), array_agg(coalesce((t.item ->> 'Actual Loops')::double precision, 0) ORDER BY node),
            array_agg(coalesce((t.item ->> 'Actual Rows')::double precision, 0) ORDER BY node)
@@ -76,9 +80,9 @@ BEGIN
         FROM @extschema@.internal_clock_nodes(timed -> -1 -> 'Plan') AS t;
     n := cardinality(item);
 
-    -- Calculates each node's mean over its fastest third of the runs, because disturbances are
-    -- temporary. In each run a node's time is at least that of its children, so this is also true
-    -- of these means.
+    -- Computes each node's mean over its fastest third of the runs, because disturbances affect
+    -- only some runs. In each run, a node takes at least as long as its children. The means have
+    -- the same property.
     WITH run AS (
         SELECT i, explained, (SELECT count(*) FROM @extschema@.internal_clock_nodes(explained -> 'Plan')) AS size
         FROM jsonb_array_elements(timed) WITH ORDINALITY AS r (explained, i)
@@ -97,12 +101,15 @@ BEGIN
     SELECT array_agg(time ORDER BY node), array_agg(first ORDER BY node), array_agg(mean.leader ORDER BY node),
            (SELECT array_agg(time) FROM node WHERE node = 1)
         INTO total, start, leader, roots FROM mean;
-    -- time outside of all nodes: the executor's start and end, and triggers at the end
+    -- time outside of all nodes: start and end of the executor, and triggers that fire after the
+    -- last row
     SELECT avg(fastest.ms) INTO outside FROM (
         SELECT (r ->> 'Execution Time')::double precision - (r #>> '{Plan,Actual Total Time}')::double precision AS ms
         FROM jsonb_array_elements(timed) AS r ORDER BY 1 LIMIT (jsonb_array_length(timed) + 2) / 3) AS fastest;
 
     FOR i IN 1..n LOOP
+        -- The time of a CTE is part of that of the slowest of its scans. The time of an InitPlan is
+        -- part of that of the deepest node that uses its value.
         parent[i] := shown_parent[i];
         IF item[i] ->> 'Subplan Name' LIKE 'CTE %' THEN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
@@ -113,15 +120,16 @@ BEGIN
             parent[i] := coalesce((SELECT j FROM generate_series(1, n) AS j
                 WHERE (item[j] - 'Subplan Name')::text ~ pattern ORDER BY depth[j] DESC LIMIT 1), shown_parent[i]);
         END IF;
-        -- number of processes below a Gather, if each executes the Gather's child once
+        -- number of processes below a Gather, assuming that each executes the Gather's child once
         processes[i] := CASE WHEN i = 1 THEN 1
             WHEN type[shown_parent[i]] LIKE 'Gather%' AND loops[shown_parent[i]] > 0 THEN greatest(round(loops[i] / loops[shown_parent[i]]), 1)
             ELSE processes[shown_parent[i]] END;
-        -- bound of the error of rows, because EXPLAIN shows rows per loop, and rounds them
+        -- bound of the error of rows, because EXPLAIN prints the rows per loop, rounded
         rows_bound[i] := CASE WHEN loops[i] <= 1 OR item[i] ->> 'Strategy' = 'Plain' THEN 0
             WHEN current_setting('server_version_num')::integer >= 180000 THEN 0.005 ELSE 0.5 END * loops[i];
         rows[i] := rows[i] * loops[i];
-        -- an inner join returns the rows of its inner side minus the removed ones
+        -- The inner side of an inner join has returned the rows of the join, plus those that the
+        -- join has removed. Replaces the rounded number of rows by this exact one, if they agree.
         IF rows_bound[i] > 0 AND type[shown_parent[i]] = 'Nested Loop' AND item[i] ->> 'Parent Relationship' = 'Inner'
             AND item[shown_parent[i]] ->> 'Join Type' = 'Inner' AND rows_bound[shown_parent[i]] = 0
             AND NOT item[shown_parent[i]] ? 'Rows Removed by Filter' THEN
@@ -133,7 +141,8 @@ BEGIN
         END IF;
         rows[i] := round(rows[i]);
         calls[i] := CASE WHEN type[i] IN ('Hash', 'BitmapAnd', 'BitmapOr', 'Bitmap Index Scan') THEN loops[i]
-            -- the first match ends a loop, without a last call that returns no row
+            -- a join that needs only one match ends the loop there, without a last call that
+            -- returns no row
             WHEN item[i] ->> 'Parent Relationship' = 'Inner' AND type[shown_parent[i]] = 'Nested Loop'
                 AND (item[shown_parent[i]] ->> 'Inner Unique' = 'true' OR item[shown_parent[i]] ->> 'Join Type' IN ('Semi', 'Anti'))
                 OR type[shown_parent[i]] = 'Memoize' AND item[shown_parent[shown_parent[i]]] ->> 'Inner Unique' = 'true'
@@ -145,7 +154,8 @@ BEGIN
         is_timed[i] := NOT (item[i] ->> 'Async Capable' = 'true' AND type[shown_parent[i]] = 'Append') IS TRUE;
     END LOOP;
 
-    -- numbers of calls in one process: "below" of all descendants, "children_cost" of the children
+    -- numbers of calls in one process: "below" of all nodes below a node, "children_cost" of its
+    -- children only
     below := array_fill(0::double precision, ARRAY[n]);
     children_cost := below;
     FOR i IN 2..n LOOP
@@ -157,13 +167,14 @@ BEGIN
         END LOOP;
     END LOOP;
 
-    -- Time of ExecutorRun without timing. "undisturbed" is the mean of the fastest third, for
-    -- comparison with the timed runs. "plain_ms" is the median.
+    -- Durations of ExecutorRun without timing. "plain_ms" is the median. "undisturbed" is the mean
+    -- of the fastest third, like the means of the timed runs, with which it is compared.
     plain := ARRAY(SELECT jsonb_array_elements_text(measured -> 'plain')::double precision);
     SELECT avg(v) INTO undisturbed FROM (SELECT v FROM unnest(plain) AS v ORDER BY v LIMIT (cardinality(plain) + 2) / 3) AS fastest;
     SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) INTO plain_ms FROM unnest(plain) AS v;
-    -- Relative standard deviation of the median. Times have a resolution of a microsecond. A
-    -- disturbance may last a second, so the executions of 3 s count as at most 4 independent ones.
+    -- "noise" is the relative standard deviation of plain_ms. It includes the times' resolution of
+    -- a microsecond. A disturbance may last a second, so the executions within 3 s count as at most
+    -- 4 independent ones.
     noise := sqrt(variation ^ 2 + (0.001 / greatest(plain_ms, 0.001)) ^ 2);
     IF cardinality(plain) >= 3 THEN
         SELECT 1.4826 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(v - plain_ms)) / nullif(plain_ms, 0) INTO x FROM unnest(plain) AS v;
@@ -173,20 +184,21 @@ BEGIN
         noise := sqrt(noise ^ 2 + coalesce(greatest(x, y), 0) ^ 2 / least(cardinality(plain), 4));
     END IF;
     IF NOT (measured ->> 'cursor')::boolean THEN
-        -- EXPLAIN's Execution Time includes the executor's start and end, and the cost of counting.
-        -- Both are subtracted.
+        -- Without a cursor, plain_ms is EXPLAIN's "Execution Time". This includes the executor's
+        -- start and end, and the cost of counting, which are subtracted.
         x := outside + counting * (below[1] + calls[1]);
         plain_ms := greatest(plain_ms - x, plain_ms / 2);
         undisturbed := greatest(undisturbed - x, undisturbed / 2);
     END IF;
 
-    -- Ratio of the cost of timing in this query to the calibrated cost: the measured ratio and the
-    -- expected ratio of 1, weighted by their inverse variances.
+    -- "scale" is the ratio of the cost of timing in this query to the calibrated cost. It is the
+    -- mean of the measured ratio and of 1, the expected ratio, weighted by their inverse variances.
     x := inside * calls[1] + each * below[1];
     scale_deviation := cost_deviation;
     IF x > 0 THEN
         y := (total[1] - undisturbed) / x;
-        -- plain and timed runs alternated, so that disturbances affect both and cancel out
+        -- standard deviation of the measured ratio. noise_of_difference is smaller than noise:
+        -- plain and timed runs alternate, so that a disturbance affects both
         z := greatest(coalesce(noise_of_difference, noise) * undisturbed * 1.4 / x, 1e-3);
         scale := greatest((y / z ^ 2 + 1 / cost_deviation ^ 2) / (1 / z ^ 2 + 1 / cost_deviation ^ 2), 0);
         scale_deviation := sqrt(1 / (1 / z ^ 2 + 1 / cost_deviation ^ 2));
@@ -198,7 +210,8 @@ BEGIN
     FOR i IN 1..n LOOP
         total[i] := greatest(total[i] - inside * calls[i] / processes[i] - each * below[i], 0);
     END LOOP;
-    -- Attributes the remaining difference to the plain runs to the machine's speed.
+    -- If the root's time still differs from plain_ms, the machine's speed was different in the
+    -- timed runs. So all times are multiplied by the ratio.
     x := CASE WHEN total[1] > 0 AND plain_ms > 0 THEN plain_ms / total[1] ELSE 1 END;
     FOR i IN 1..n LOOP
         total[i] := CASE WHEN is_timed[i] THEN total[i] * x ELSE 0 END;
@@ -207,11 +220,14 @@ BEGIN
         variance[i] := rounding_variance[i] + (cost_deviation * inside * calls[i] / processes[i]) ^ 2 + (cost_deviation * each * below[i] / 2) ^ 2;
     END LOOP;
 
-    -- Rounding leaves few digits in the times of many short loops. But the times of the nodes above
-    -- are precise, and a node's self time is usually about 30 ns per call. From the leaves to the
-    -- root, a node's rounded time is combined with the sum of its children's times and the usual
-    -- self time. From the root to the leaves, the difference between a node's time and that sum is
-    -- distributed to the children by their variances.
+    -- EXPLAIN rounds the time of a loop, so the total time of many short loops has few correct
+    -- digits. Two other facts are known: the times of the nodes above are precise, and a node's
+    -- self time is usually about 30 ns per call.
+    --
+    -- First, from the leaves to the root, a node's rounded time is combined with the sum of its
+    -- children's times and its usual self time. Then, from the root to the leaves, the difference
+    -- between a node's time and that sum is distributed to its children in proportion to their
+    -- variances.
     children := array_fill(0::double precision, ARRAY[n]);
     children_variance := children;
     FOR i IN REVERSE n..1 LOOP
@@ -255,7 +271,8 @@ BEGIN
 
     whole := total[1];
     FOR i IN 1..n LOOP
-        -- a Gather's time includes only the leader's part of its children's times
+        -- a Gather's time is that of the leader, so it includes only the leader's part of its
+        -- children's times
         SELECT total[i] - coalesce(sum(CASE WHEN type[i] LIKE 'Gather%' AND processes[j] > 1 AND shown[j] > 0
                                            THEN leader[j] * total[j] / shown[j] ELSE total[j] END), 0),
                coalesce(sum(rounding_variance[j]), 0)
@@ -314,9 +331,10 @@ BEGIN
     END IF;
     measured := @extschema@.internal_clock_rounds(@extschema@.internal_clock_statement(query, allow_writes, params),
         allow_writes, runs, format, path);
-    -- A timed call costs two readings, minus a part that overlaps other work. This estimate is
-    -- combined with the measured overhead, weighted by inverse variances. On a busy machine the
-    -- measured overhead has a wide margin, and so a low weight.
+    -- Estimates the cost of timing a call in two ways. The first is the cost of two readings, minus
+    -- a part that overlaps other work. The second is the measured overhead of EXPLAIN ANALYZE. The
+    -- two estimates are weighted by their inverse variances. On a busy machine the measured
+    -- overhead has a wide margin, and so a low weight.
     overhead := @extschema@.internal_clock_overhead(10000, 'generate_series', 0.15);
     reading := (@extschema@.internal_clock_cost(0.05)).cost_ns;
     IF @extschema@.internal_clock_clock() = 'RDTSC' THEN

@@ -1,4 +1,4 @@
--- clock_explain(): the functions for users.
+-- clock_explain(): the functions that users call, and the output as text and JSON.
 
 CREATE FUNCTION @extschema@.clock_explain(query text, allow_writes boolean DEFAULT false, params text[] DEFAULT NULL, runs integer DEFAULT NULL,
     OUT node integer, OUT depth integer, OUT line text, OUT node_type text, OUT relation text,
@@ -28,8 +28,9 @@ COMMENT ON FUNCTION @extschema@.clock_explain(text, boolean, text[], integer) IS
     'executes a query several times, with and without timing, and returns a row per plan node, '
     'with times without the cost of timing';
 
--- Inserts times into EXPLAIN's text of a run without timing. Adds a line at the end of each node's
--- lines: before the next node, a heading, or a line that belongs to no node.
+-- Inserts times into EXPLAIN's text of a run without timing. Adds a line "Clock:" at the end of
+-- each node's lines. These end before the next node, before a heading such as "SubPlan 1", or
+-- before a line that belongs to no node.
 CREATE FUNCTION @extschema@.internal_clock_explain_text(result jsonb) RETURNS SETOF text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$
@@ -90,8 +91,8 @@ COMMENT ON FUNCTION @extschema@.clock_explain_text(text, boolean, text[], intege
     'executes a query several times, with and without timing, and returns the output of EXPLAIN '
     'ANALYZE without the cost of timing';
 
--- Inserts keys into EXPLAIN's JSON line by line, to keep the order of its keys. EXPLAIN writes each
--- key on a line of its own.
+-- Inserts keys into EXPLAIN's JSON as text, because a conversion to jsonb would change the order of
+-- its keys. EXPLAIN writes each key on a line of its own.
 CREATE FUNCTION @extschema@.internal_clock_explain_json(result jsonb) RETURNS json
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $body$

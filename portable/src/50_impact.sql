@@ -1,5 +1,5 @@
 --
--- Cost of timing for the work of this server.
+-- clock_impact(): measures the costs of timing on this server, and applies them to its work.
 --
 
 CREATE FUNCTION @extschema@.internal_clock_impact(
@@ -35,7 +35,7 @@ BEGIN
         'reading_ns', system.cost_ns, 'reading_margin_ns', system.cost_margin_ns, 'plan_clock', @extschema@.internal_clock_clock(),
         'plan_reading_ns', system.cost_ns, 'plan_reading_margin_ns', system.cost_margin_ns, 'counting_ns', NULL, 'is_bound', by_tsc);
     BEGIN
-        -- noise may make a difference negative
+        -- noise may make the difference of two times, and so a cost, negative
         SELECT costs || jsonb_build_object('counting_ns', greatest(o.typical_counting_ns, 0), 'counting_margin_ns', o.typical_counting_margin_ns,
                                            'timing_ns', greatest(o.typical_timing_ns, 0), 'timing_margin_ns', o.typical_timing_margin_ns)
         INTO STRICT costs FROM @extschema@.internal_clock_overhead(1000, 'generate_series', 0.6 * duration) AS o
@@ -51,7 +51,8 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_impact(double precision) IS
     'internal: returns the rows of clock_impact() with detail';
 
--- If the cost for a kind of work is unknown, the sum over the other kinds is a lower bound.
+-- Without detail, a row is the sum over the kinds of work of a setting. If the cost of one kind is
+-- unknown, the sum over the others is a lower bound.
 CREATE FUNCTION @extschema@.clock_impact(
     seconds double precision DEFAULT NULL,
     detail  boolean          DEFAULT false,

@@ -1,8 +1,8 @@
 --
--- Checks of the clock.
+-- clock_check(): the checks of the clock, and the measurements for them and for clock_advice().
 --
 
--- Reads the clock continuously. A PL/pgSQL loop takes about 3 readings per microsecond.
+-- Reads the clock continuously, by a PL/pgSQL loop with about 3 readings per microsecond.
 CREATE FUNCTION @extschema@.internal_clock_watch(
     duration double precision,
     OUT seconds double precision, OUT readings bigint, OUT backward_steps bigint, OUT backward_max_us double precision,
@@ -36,7 +36,7 @@ BEGIN
                 IF d < '0' THEN
                     backward_steps := backward_steps + 1;
                     backward_max_us := greatest(backward_max_us, -1e6 * extract(epoch FROM d));
-                    -- the backward step would otherwise prolong the loop
+                    -- without this, a backward step would prolong the loop
                     ends := ends + d;
                 ELSE
                     gaps := gaps + 1;
@@ -57,15 +57,17 @@ BEGIN
     END LOOP;
     seconds := extract(epoch FROM last - began);
 
-    -- A CPU quota lets a process continue at the beginning of the next period, usually of 100 ms. A
-    -- scheduler lets it continue after other processes' turns, at shorter or irregular intervals.
+    -- Detects a CPU quota, by the intervals between the ends of long gaps. With a quota, a process
+    -- continues at the beginning of the next period, usually of 100 ms. If other processes use the
+    -- CPU, the process continues at shorter or irregular intervals.
     SELECT p.period INTO period_s
     FROM (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY distance) AS period, array_agg(distance) AS distances
           FROM (SELECT t - lag(t) OVER (ORDER BY t) AS distance FROM unnest(stops, stopped) AS s(t, s)
                 WHERE s > 0.3 * gap_max_us / 1e6) AS s WHERE distance IS NOT NULL) AS p
     WHERE cardinality(p.distances) >= 3 AND p.period >= 0.02
           AND (SELECT avg(abs(x / p.period - round(x / p.period))) FROM unnest(p.distances) AS x) < 0.05;
-    -- compares the processor's speed, by the fastest blocks, at the end and at the beginning
+    -- compares the fastest blocks of readings in the last 30 % of the time with those in the first
+    -- 30 %, because the processor may have become slower
     SELECT extract(epoch FROM min(f) FILTER (WHERE n > 7)) / nullif(extract(epoch FROM min(f) FILTER (WHERE n < 4)), 0) INTO slowdown
     FROM unnest(fastest) WITH ORDINALITY AS s(f, n);
 END
@@ -74,7 +76,6 @@ COMMENT ON FUNCTION @extschema@.internal_clock_watch(double precision) IS
     'internal: observes clock_timestamp() for some seconds: backward steps, times off the CPU, '
     'their period if it is regular, and the factor by which the processor became slower';
 
--- Executes all measurements for the checks.
 CREATE FUNCTION @extschema@.internal_clock_facts(duration double precision) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
@@ -82,7 +83,7 @@ DECLARE
     facts jsonb;
     calls jsonb;
 BEGIN
-    -- watches first, before the other measurements may cause the processor to be throttled
+    -- watches the clock first, because the other measurements may cause the CPU to be throttled
     SELECT to_jsonb(w) INTO facts FROM @extschema@.internal_clock_watch(0.4 * seconds) AS w;
     SELECT facts || to_jsonb(c) INTO facts FROM @extschema@.internal_clock_cost(0.2 * seconds) AS c;
     BEGIN

@@ -1,5 +1,6 @@
 --
--- Texts of clock_advice().  The C extension includes this file.
+-- clock_advice(): line breaks in its texts, and the summary of all checks.  The C extension
+-- includes this file.
 --
 
 -- Breaks a text into lines between words.  Breaks a word only if it is longer than a line.  Does
@@ -15,7 +16,7 @@ $body$;
 COMMENT ON FUNCTION @extschema@.internal_clock_lines(text, int) IS
     'internal: breaks a text into lines of a number of columns';
 
--- Summarizes all checks.  Checks that SQL alone cannot decide have a null severity.
+-- Summarizes all checks in one row.  The severity of a check is null if SQL alone cannot decide it.
 CREATE FUNCTION @extschema@.internal_clock_overall(found jsonb[], all_right text) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $body$
     SELECT jsonb_build_object('check_name', 'overall', 'severity', CASE WHEN c.warnings > 0 THEN 'warning' WHEN c.notices > 0 THEN 'notice' ELSE 'ok' END,

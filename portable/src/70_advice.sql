@@ -1,10 +1,11 @@
--- Measures the cost of timing with another clock, and restores the setting.
+-- Measures the cost of timing with another setting of timing_clock_source, and restores the
+-- setting.
 CREATE FUNCTION @extschema@.internal_clock_timing_by(source text, duration double precision, OUT timing_ns numeric, OUT problem text)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
     PERFORM set_config('timing_clock_source', source, true);
     SELECT round(o.timing_ns::numeric, 1) INTO timing_ns FROM @extschema@.internal_clock_overhead(1000, 'generate_series', duration) AS o;
-    -- The rollback restores the setting; variables keep their values.
+    -- The error rolls the setting back. The variable timing_ns keeps its value.
     RAISE EXCEPTION USING ERRCODE = 'CT000';
 EXCEPTION
     WHEN SQLSTATE 'CT000' THEN RETURN;
