@@ -300,7 +300,7 @@ evaluate_arguments(void *arg)
 	planning->query->params = params;
 }
 
-/* Evaluates EXECUTE's arguments, which may deallocate the statement.  So looks it up afterwards. */
+/* Evaluates EXECUTE's arguments.  They may deallocate the statement, so looks it up afterwards. */
 static CachedPlanSource *
 prepared_source(Planning *planning, const ExecuteStmt *execute)
 {
@@ -433,7 +433,7 @@ plan_refresh(Planning *planning, const RefreshMatViewStmt *refresh)
 	work_as_role(planning->query->role, plan_view, planning);
 }
 
-/* Plans the statement.  Called by guarded_work(), because the planner executes functions. */
+/* Plans the statement.  Called by guarded_work(), because the planner may execute functions. */
 static void
 plan_it(void *arg)
 {

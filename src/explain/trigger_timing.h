@@ -1,4 +1,4 @@
-/* Times a sample of triggers' firings, treated as calls of a node without children and loops. */
+/* Times a sample of triggers' firings.  A trigger is treated as a node, and a firing as a call. */
 #ifndef CLOCKTIMING_TRIGGER_TIMING_H
 #define CLOCKTIMING_TRIGGER_TIMING_H
 
