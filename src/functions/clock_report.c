@@ -1,5 +1,5 @@
 /*
- * The lines of clock_report() other than the tables of durations, which the install script makes.
+ * Returns the lines of clock_report().  The install script adds the tables of durations.
  *
  * Lines and blanks are the same as those of PostgreSQL 19's pg_test_timing, because programs parse
  * them.
