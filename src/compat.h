@@ -86,9 +86,7 @@ compat_plan_query(Query *query, const char *text, int cursor_options, ParamListI
 #endif
 }
 
-/*
- * PostgreSQL 19 removed ShmemInitHash()'s init_size argument, and allocates all elements at once.
- */
+/* PostgreSQL 19 removed the argument init_size of ShmemInitHash() and allocates all elements. */
 static inline HTAB *
 compat_ShmemInitHash(const char *name, int n, HASHCTL *info, int flags)
 {

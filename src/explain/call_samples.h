@@ -21,9 +21,7 @@ extern int64 draw_gap(const CallClass *class);
 
 extern void draw_later(NodeTiming *t);
 
-/*
- * Returns the work so far below a node: calls of nodes below, and rows removed there and by itself.
- */
+/* Returns the work so far below a node: calls of nodes below, and rows that they and it removed. */
 extern CallsBelow calls_below(const NodeTiming *t);
 
 /*
@@ -37,8 +35,8 @@ extern void keep_sample(NodeTiming *t, CallClass *class, uint64 start, uint64 st
 extern void begin_timed_call(NodeTiming *t, uint64 start);
 
 /*
- * Adds the duration of a call to "known" of the node and of those above.  Every call is timed at
- * present.  The part "known" of the duration, of calls below, has already been added.
+ * Adds the duration of a call to NodeTiming.known of its node and of the nodes above, while every
+ * call is timed.  The part "known" of the duration, that of calls below, was added before.
  */
 extern void add_known(NodeTiming *t, CallClass *class, double ticks, double known);
 

@@ -205,7 +205,7 @@ begin(NodeTiming *t)
 	/* as ExecProcNodeFirst() does, which the wrapper replaces */
 	check_stack_depth();
 
-	/* was on in case another extension replaces the wrapper */
+	/* the timer was on in case another extension replaces the wrapper */
 	instr_set_timer(&t->instr, false);
 	begin_samples(t);
 	t->begun = true;
@@ -545,10 +545,7 @@ counted_call_with_uses(PlanState *node)
 		subplan_set_use(use->outer);
 	if (t->use != NULL)
 	{
-		/*
-		 * a call after the loop's end does no work, so it is counted for the
-		 * latest user
-		 */
+		/* a call after the loop's end counts for the latest user */
 		if (t->calls_again == calls_again)
 		{
 			t->latest_use = t->use;

@@ -1,6 +1,4 @@
-/*
- * EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (from 18 on), and margins in its output.
- */
+/* EXPLAIN's options CLOCK_SAMPLING and CLOCK_MAX_OVERHEAD (18 and later), and printed margins. */
 #ifndef CLOCKTIMING_EXPLAIN_OPTION_H
 #define CLOCKTIMING_EXPLAIN_OPTION_H
 

@@ -21,9 +21,7 @@ extern void parallel_timing_told(QueryTiming *query);
 
 extern void parallel_timing_release(QueryTiming *query);
 
-/*
- * Called in a worker before it executes its part of the plan, and afterwards to write its results.
- */
+/* Called in a worker before it executes its part of the plan, and afterwards to write results. */
 extern void parallel_timing_join(QueryDesc *desc);
 extern void parallel_timing_report(QueryDesc *desc);
 

@@ -193,10 +193,7 @@ add_untimed_workers(const NodeTiming *t, int nworkers, NodeEstimate *estimate)
 	}
 }
 
-/*
- * Copies the workers' records of a node, or of a subplan's use, whose ids follow those of the
- * nodes.
- */
+/* Copies the workers' records of a node, or of a subplan's use, whose id follows the nodes' ids. */
 static void
 copy_workers(const QueryTiming *query, int id, int nworkers, const NodeRecord *records,
 			 NodeEstimate *estimate)

@@ -25,10 +25,7 @@ extern void record_parts(const QueryTiming *query, const NodeRecord *records, Pl
 /* Sets the time outside of the root's calls. */
 extern void record_outside(const QueryTiming *query, PlanEstimate *plan);
 
-/*
- * Sets the record of a user's calls of a shared subplan in this process. whole_ns is the subplan's
- * total time.
- */
+/* Sets the record of one user's calls of a shared subplan whose total time is whole_ns. */
 extern void record_part(const SubplanUse *use, double whole_ns, NodeRecord *record);
 
 #endif							/* CLOCKTIMING_PLAN_RECORD_H */

@@ -28,15 +28,11 @@
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
-/*
- * The result is the mean of this share of executions, the fastest ones, but at least FASTEST_MIN.
- */
+/* The result is the mean of the fastest executions: this share of all, at least FASTEST_MIN. */
 #define FASTEST_SHARE	0.02
 #define FASTEST_MIN		5
 
-/*
- * Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO times the result.
- */
+/* Rounds go on while the mean of the fastest SETTLED_SHARE is above SETTLED_RATIO * the result. */
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 

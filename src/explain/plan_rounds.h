@@ -64,10 +64,7 @@ extern PlanRounds *plan_rounds(const PlanQuery *query, const int *modes, int nmo
 							   int block, double duration_s, bool by_statement,
 							   const char *label);
 
-/*
- * Warns that the duration is too short.  Recommends a duration that is "needed" times as long as
- * two rounds.
- */
+/* Warns that the duration is too short; recommends "needed" times the duration of two rounds. */
 extern void plan_rounds_warn(int executions, double elapsed_s, int nmodes,
 							 double duration_s, double needed);
 

@@ -1,6 +1,4 @@
-/*
- * The table of plan node types: names, how nodes read their inputs, and whether their calls vary.
- */
+/* The table of plan node types: names, how nodes read their inputs, whether their calls vary. */
 #ifndef CLOCKTIMING_PLAN_SHAPE_H
 #define CLOCKTIMING_PLAN_SHAPE_H
 

@@ -209,9 +209,7 @@ take_plan(const Planning *planning, PlannedStmt *plan)
 				 errhint(ALLOW_WRITES_HINT)));
 }
 
-/*
- * Returns the only statement.  Raises an error if rules added others, or for a utility statement.
- */
+/* Returns the only statement.  ERROR if rules added others, or if it is a utility statement. */
 static void *
 only_statement(List *statements)
 {

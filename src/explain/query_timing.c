@@ -61,9 +61,9 @@ query_set_cost(QueryTiming *query, const CallCost *cost)
 }
 
 /*
- * The time since the latest reading was spent on asking the kernel, or by another process
- * meanwhile.  The kernel's next answer includes the latter.  So asked_ticks increases by at most
- * long_ticks.
+ * Most of the time since the latest reading was spent on asking the kernel.  If it was long,
+ * another process has used the CPU meanwhile, which the kernel's next answer will include.  So
+ * asked_ticks increases by at most long_ticks.
  */
 void
 query_take_off(QueryTiming *query)
@@ -182,7 +182,7 @@ add_long_gap(NodeTiming *t, double ticks)
 	}
 }
 
-/* Adds a long gap to a node, an untimed call of which may have been long in it. */
+/* Adds a long gap to a node that may have been in a long untimed call during the gap. */
 static void
 add_hidden_gap(NodeSamples *samples, double ticks)
 {
@@ -201,8 +201,8 @@ attribute_gap(QueryTiming *query, NodeTiming *t, bool within, bool waited, doubl
 {
 	const NodeTiming *open = t;
 	bool		outside = true; /* the gap is outside of the root's calls */
-	double		sum = 1;		/* sum of weights, from 1 for the node "open"
-								 * or for the time outside of calls */
+	double		sum = 1;		/* sum of weights; it begins with 1 for "open"
+								 * or time outside of calls */
 
 	if (!within)
 	{

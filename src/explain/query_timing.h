@@ -28,7 +28,8 @@
 typedef struct NodeTimingOptions
 {
 	int			sampling;		/* one call in this many is timed; 0: none */
-	int			only_node;		/* only plan_node_id to time; -1: all */
+	int			only_node;		/* plan_node_id of the only timed node; -1:
+								 * all */
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * add, in percent of the elapsed time */
 	bool		may_stop;		/* rows may be fetched in parts, or not all */
@@ -42,7 +43,7 @@ typedef struct NodeTimingOptions
  */
 #define MAX_BELOW		16
 
-/* A timed call.  Its known part is the time of calls below it while every call was timed. */
+/* A timed call.  Its known part is the time of calls below it whose nodes timed every call. */
 typedef struct CallSample
 {
 	double		ticks;
@@ -60,7 +61,8 @@ typedef struct CallClass
 {
 	SamplingClass policy;		/* policy.gap is 0 if no call is timed */
 	float		gap_scale;		/* factor for draw_gap(): -1 / ln(1 - 1 / gap) */
-	int64		before;			/* number of calls when the gap was last set */
+	int64		before;			/* number of its calls when the gap was last
+								 * set */
 	int			nsamples;
 	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added to the
 										 * sums in batches, so that the
@@ -70,7 +72,7 @@ typedef struct CallClass
 	/* number and total duration of calls made while every call was timed */
 	int64		all_timed;
 	double		all_timed_sum;
-	double		latest_mean;	/* running mean duration, with long gaps */
+	double		latest_mean;	/* running mean of timed calls, with long gaps */
 
 	/* calls sampled at random: durations in ticks, without known parts */
 	CallSeries	drawn;
@@ -97,10 +99,11 @@ typedef struct NodeSamples
 	int64		timed_first;
 	uint64		timed_start;	/* by a clock that includes long gaps */
 
-	/* between starts of timed calls: decaying sums of ticks and of calls */
+	/* decaying sums over the intervals between starts of timed calls */
 	double		interval_ticks; /* including long gaps */
 	double		interval_calls;
-	double		interval_spread;	/* approximate median of deviations */
+	double		interval_spread;	/* approximate median of an interval's
+									 * deviation from its expected length */
 
 	/*
 	 * Long gaps, in ticks.  Durations of timed calls exclude them.  A certain
@@ -143,7 +146,7 @@ typedef struct NodeTiming
 	/* fields that first calls use: one cache line */
 	int64		first_skip;		/* first calls until the next timed one */
 	int64		first_calls;
-	int64		later_due;		/* later_calls() at which a call is timed next */
+	int64		later_due;		/* later_calls() before the next timed call */
 	int64		calls_before;	/* number of calls before the current loop */
 	int64		ends;			/* number of calls that returned no tuple; not
 								 * counted for INPUT_READ_TO_END, as each loop
@@ -160,7 +163,7 @@ typedef struct NodeTiming
 	uint64		returned;		/* root only: time when the latest timed call
 								 * returned a tuple; else 0 */
 
-	/* fields that every call uses: the next line, with the start of instr */
+	/* fields that every call uses: next cache line, with part of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
 	int64		calls;
 	uintptr_t	wrapped;		/* see wrapped_node(); 0: no wrapper */
@@ -168,7 +171,8 @@ typedef struct NodeTiming
 	/* the node's "instrument" points to this field; it contains next_due() */
 	NodeInstr	instr;
 
-	double		calls_again;	/* calls after a loop's end; in first_calls */
+	double		calls_again;	/* calls after a loop's end, which begin no
+								 * loop but are in first_calls */
 	double		shown_rows;		/* written by record_show_counts() */
 	double		shown_loops;
 	ExecProcNodeMtd counted_call;	/* counted_call() or counted_call_unseen() */
@@ -179,9 +183,10 @@ typedef struct NodeTiming
 	SubplanUse *latest_use;		/* of a shared subplan: use of its latest call */
 
 	/*
-	 * Total time, in ticks, of calls of this node and of nodes below it while
-	 * every call was timed. It is exact, so it is subtracted from timed calls
-	 * before the time of untimed calls is estimated.
+	 * Total time, in ticks, of those calls of this node and of nodes below it
+	 * that were made while every call of their node was timed.  It is exact,
+	 * so it is subtracted from timed calls before the time of untimed calls
+	 * is estimated.
 	 */
 	double		known;
 	double		off_ticks;		/* NODE_WHOLE: ticks off the CPU in its calls */
@@ -192,7 +197,7 @@ typedef struct NodeTiming
 	struct NodeTiming **below;	/* descendants counted in its timed calls */
 	int			nbelow;			/* at most MAX_BELOW */
 	struct NodeTiming *parent;	/* node that calls this one; for a shared
-								 * subplan, the present one */
+								 * subplan, its user at present */
 	struct NodeTiming *child;
 	struct NodeTiming *sibling;
 	const SubPlanState *subplan;	/* subplan whose root this is; or NULL */
@@ -213,15 +218,15 @@ typedef struct NodeTiming
 StaticAssertDecl(offsetof(NodeTiming, samples) == LINE_SIZE,
 				 "first calls need one line of the caches");
 
-/* Time of the execution outside of the root's calls, in ticks. */
+/* Time outside of the root's calls, in ticks.  n times between calls were measured. */
 typedef struct OutsideCalls
 {
 	uint64		first_ticks;	/* start of the first call; 0: not timed */
 	uint64		last_ticks;		/* end of the last call; 0: not timed */
-	double		sum;			/* times between a timed call and the next */
+	double		sum;			/* sum of the n times between calls */
 	double		sum_sq;
 	double		long_sum;		/* sum of long gaps outside of calls */
-	double		ends;			/* times after the last calls of the root */
+	double		ends;			/* sum of times after the root's last calls */
 	int64		n;
 } OutsideCalls;
 
@@ -256,7 +261,7 @@ typedef struct QueryTiming
 	int			nworkers;		/* maximum number of workers */
 	NodeTiming *root;
 	SubplanUse *uses;
-	int			nparts;			/* number of uses by nodes, of shared subplans */
+	int			nparts;			/* number of SubplanUses in "uses" */
 	NodeSamples *spare;			/* NodeSamples allocated in advance */
 	int			nspare;
 	struct TimedTrigger *triggers;
@@ -266,8 +271,8 @@ typedef struct QueryTiming
 	OutsideCalls outside;
 	CallCost	cost;
 	double		ticks_per_ns;	/* from calibration */
-	double		long_ticks;		/* LONG_CALL_NS in ticks */
-	double		ask_ticks;		/* ASK_NS in ticks */
+	double		long_ticks;		/* shortest long gap: LONG_CALL_NS in ticks */
+	double		ask_ticks;		/* ASK_NS in ticks, see end_gap() */
 	SamplingPolicy policy;
 
 	uint64		last_reading;	/* latest reading of the clock */
@@ -275,7 +280,7 @@ typedef struct QueryTiming
 	dsm_segment *segment;		/* memory shared with workers */
 	struct SharedTiming *shared;
 	int			guc_nest_level; /* nest level of worker_timing; 0: not set */
-	bool		workers_untimed;	/* without shared memory for workers */
+	bool		workers_untimed;	/* no shared memory: workers are not timed */
 
 	/*
 	 * Ticks that are subtracted from readings of the clock: time of other

@@ -7,9 +7,7 @@
 /* Installs wrappers for all relations that the plan writes to, if the server counts firings. */
 extern void triggers_attach(QueryTiming *query);
 
-/*
- * Adds the cost of timing BEFORE triggers to their nodes, and of all other triggers to the query.
- */
+/* Adds the cost of timing BEFORE triggers to their nodes, and of other triggers to the query. */
 extern void triggers_add_costs(const QueryTiming *query, PlanEstimate *plan);
 
 /* Writes the times of triggers, without the cost of timing, to the server's instrumentation. */

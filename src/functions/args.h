@@ -7,7 +7,6 @@
 #include "clock/source.h"
 #include "core/comparison.h"
 
-/* Raises an ERROR if the argument is NULL. */
 extern void check_not_null(FunctionCallInfo fcinfo, int argno, const char *name);
 
 /* Raises an ERROR if the reference is the source itself. */
@@ -32,9 +31,7 @@ extern CompareLevel arg_confidence(FunctionCallInfo fcinfo, int argno);
 /* Returns a text.  Raises an ERROR if it is NULL. */
 extern char *arg_text(FunctionCallInfo fcinfo, int argno, const char *name);
 
-/*
- * Returns the index of a text among n words, ignoring case.  Raises an ERROR if it is none of them.
- */
+/* Returns the index of a text among n words, ignoring case.  ERROR if it is none of them. */
 extern int	arg_choice(FunctionCallInfo fcinfo, int argno, const char *name,
 					   const char *const *words, int n, const char *hint);
 
