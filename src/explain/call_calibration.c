@@ -28,7 +28,7 @@ enum
 	DIRECT,						/* neither counted nor timed */
 	COUNTED,
 	UNSEEN,						/* counted, without checking the result */
-	TIMED,						/* extra time of a timed call */
+	TIMED,						/* time that timing adds to a counted call */
 	INSIDE,						/* between a timed call's two readings */
 	INSIDE_ALL,					/* INSIDE if all calls are timed */
 	OUTSIDE,					/* from a timed call to the next one */

@@ -20,7 +20,7 @@
 #include "explain/plan_run.h"
 #include "explain/timing_clock.h"
 
-/* Number of calls that the server can time in the time it takes to set up sampling. */
+/* Calls that the server can time while sampling is set up.  For fewer, sampling does not pay. */
 #define FEW_CALLS		800
 
 /*
@@ -185,7 +185,7 @@ begin_execution(QueryDesc *desc, bool whole, bool workers, bool *is_short)
 	if (!asked && drawn.weight == 0)
 		return NULL;
 
-	/* calibrates before start_ns, so that no timed execution includes it */
+	/* calibrates first, so that no timed execution includes calibration */
 	if (asked || drawn.nodes)
 		(void) node_timing_prepare(false, true);
 	start_ns = reference_ns();
@@ -367,7 +367,7 @@ run_next(EXECUTOR_RUN_PARAMETERS)
 		NEXT(ExecutorRun) (EXECUTOR_RUN_ARGUMENTS);
 		return;
 	}
-	/* ExecutorFinish() fires AFTER triggers, which may execute statements */
+	/* also watches ExecutorFinish(): AFTER triggers may execute statements */
 	if (unlikely(desc->operation != CMD_SELECT || desc->plannedstmt->hasModifyingCTE))
 		TAKE_HOOK(ExecutorFinish);
 	call_watched(desc, direction, count, EXECUTE_ONCE, false);
@@ -519,7 +519,7 @@ executor_hooks_init(void)
 	parallel_timing_init(executor_hooks_take);
 #if PG_VERSION_NUM >= 180000
 
-	/* it sets explain_at_work, which option_validate() needs */
+	/* hooked_ProcessUtility() sets explain_at_work for option_validate() */
 	TAKE_HOOK(ProcessUtility);
 #endif
 }

@@ -40,9 +40,10 @@ extern void explain_put_node(ExplainState *es, const NodeEstimate *node);
 extern void explain_put_summary(ExplainState *es, const TimedPlan *timed);
 
 /*
- * Markers of nodes, for servers without a hook. explain_set_markers() sets a number for each node
- * of an executed plan, which EXPLAIN (WAL) prints. explain_put_margins() replaces the markers in
- * the output, from position "from", by the lines of explain_put_node().  Text and JSON only.
+ * Markers of nodes, for PostgreSQL before 18, whose EXPLAIN has no hook for nodes.
+ * explain_set_markers() sets a number for each node of an executed plan, which EXPLAIN (WAL)
+ * prints. explain_put_margins() replaces the markers in the output, from position "from", by the
+ * lines of explain_put_node().  Text and JSON only.
  */
 typedef struct Markers
 {

@@ -357,7 +357,7 @@ explain_query(ExplainedQuery *explained)
 		return;
 	}
 
-	/* before and after, because the load may change meanwhile */
+	/* plain runs before and after, because the load may change meanwhile */
 	explained->plain_ms = verify ? run_plain_ms(explained) : NAN;
 	if (explained->method == METHOD_FULL)
 		explain_full(explained);

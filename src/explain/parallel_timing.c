@@ -27,7 +27,7 @@ typedef struct SharedTiming
 	int			nnodes;
 	int			nparts;
 	int			nworkers;
-	uint32		text_hash;		/* of the query; functions execute others */
+	uint32		text_hash;		/* of the query's text, to recognize the query */
 	CallCost	cost;
 	bool		by_counter;
 	NodeRecord	records[FLEXIBLE_ARRAY_MEMBER]; /* for each worker: one for

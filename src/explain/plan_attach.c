@@ -192,7 +192,7 @@ collect_node(PlanState *node, void *context)
 	if (query->only_node < 0 || query->only_node == id)
 	{
 		node->instrument = &t->instr;
-		/* as for the Hash Join, see resumed_call() */
+		/* the server times these nodes; for Hash Join, see resumed_call() */
 		if (t->kind == NODE_WHOLE)
 			instr_set_timer(&t->instr, query->sampling > 0);
 		else if (t->kind == NODE_SAMPLED && query->sampling > 0 && !query->late &&
@@ -283,7 +283,6 @@ add_use(NodeTiming *user, const PlanState *root)
 	user->query->uses = use;
 }
 
-/* Collects all uses of subplans by nodes. */
 static void
 collect_uses(QueryTiming *query)
 {

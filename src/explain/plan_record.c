@@ -45,7 +45,7 @@ record_samples(NodeTiming *t, NodeRecord *record)
 	if (plan_shape(t->node)->counts_rows)
 		record->rows += instr_own_rows(&t->instr) - t->shown_rows;
 	record->loops = loops_of(t);
-	/* needs no note if the node's type makes its calls vary */
+	/* calls that vary by the node's type need no note about rare long ones */
 	if (!t->calls_vary)
 		record->rare_ns = NORMAL_975 * error * scale * drawn.hidden;
 	if (first->drawn.timed > 0)

@@ -24,7 +24,8 @@
  */
 #define MIN_ROUNDS		10
 #define MIN_SHARE		0.5
-#define CALM_ROUNDS		20		/* number of rounds that must fit */
+#define CALM_ROUNDS		20		/* blocks are short enough for this many
+								 * rounds */
 #define MAX_RUNS		100000	/* largest number of executions of a mode */
 #define CONFIDENCE		0.95
 
@@ -36,7 +37,10 @@
 #define SETTLED_SHARE	0.1
 #define SETTLED_RATIO	1.01
 
-/* Maximum number and size, in bytes, of random shifts of memory contexts and of the stack. */
+/*
+ * Random addresses.  Up to N_PADS memory contexts are allocated first, at random distances of up to
+ * PAD_STEPS * PAD_STEP bytes.  The stack is moved by up to STACK_STEPS * STACK_STEP bytes.
+ */
 #define N_PADS			32
 #define PAD_STEPS		1024
 #define PAD_STEP		64

@@ -45,7 +45,7 @@ typedef struct PlanRounds
 									 * complete rounds, or of an incomplete
 									 * first round */
 	double	  **ms;				/* [index in modes][execution] */
-	double		node_calls;		/* of one execution; 0: no mode counts them */
+	double		node_calls;		/* per execution; 0: no mode counts them */
 	int			executions;		/* number of all executions, with warm-ups */
 	double		elapsed_s;		/* duration of all executions */
 } PlanRounds;

@@ -28,8 +28,7 @@
 typedef struct NodeTimingOptions
 {
 	int			sampling;		/* one call in this many is timed; 0: none */
-	int			only_node;		/* plan_node_id of the only timed node; -1:
-								 * all */
+	int			only_node;		/* only plan_node_id that is timed; -1: all */
 	double		max_overhead;	/* limit of the time that counting and timing
 								 * add, in percent of the elapsed time */
 	bool		may_stop;		/* rows may be fetched in parts, or not all */
@@ -61,8 +60,7 @@ typedef struct CallClass
 {
 	SamplingClass policy;		/* policy.gap is 0 if no call is timed */
 	float		gap_scale;		/* factor for draw_gap(): -1 / ln(1 - 1 / gap) */
-	int64		before;			/* number of its calls when the gap was last
-								 * set */
+	int64		before;			/* calls of the class when gap was last set */
 	int			nsamples;
 	CallSample	samples[POLICY_BATCH];	/* latest timed calls; added to the
 										 * sums in batches, so that the

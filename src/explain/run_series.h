@@ -19,7 +19,6 @@ typedef struct RunSeries
 	double		preempted_ns;
 } RunSeries;
 
-/* Adds a run's estimates. */
 extern void run_series_add(RunSeries *series, const PlanEstimate *plan);
 
 /*
