@@ -36,7 +36,7 @@ typedef struct Drift
 	double		duration_s;
 	double		rate_ppm;		/* drift without steps */
 	double		margin_ppm;
-	double		residual_max_ns;
+	double		residual_max_ns;	/* largest distance from the fitted line */
 	double		bracket_ns;		/* median width of the brackets */
 	double		backward_max_ns;
 	JumpsCount	warps;

@@ -13,11 +13,11 @@
 #include "explain/call_wrapper.h"
 #include "explain/timing_clock.h"
 
-#define ROUNDS			12
-#define CALLS			512
-#define CALLS_ALL_TIMED	32
-#define GAP				64
-#define LONG_CALL_TICKS	20000
+#define ROUNDS			12		/* number of rounds */
+#define CALLS			512		/* calls per measurement */
+#define CALLS_ALL_TIMED	32		/* the same if all calls are timed */
+#define GAP				64		/* one call in this many is timed */
+#define LONG_CALL_TICKS	20000	/* shortest long gap, in ticks */
 
 /* Validity of a calibration, in nanoseconds. */
 #define MAX_AGE_NS		UINT64CONST(60000000000)
@@ -26,13 +26,13 @@
 enum
 {
 	DIRECT,						/* neither counted nor timed */
-	COUNTED,
+	COUNTED,					/* counted, not timed */
 	UNSEEN,						/* counted, without checking the result */
 	TIMED,						/* time that timing adds to a counted call */
 	INSIDE,						/* between a timed call's two readings */
 	INSIDE_ALL,					/* INSIDE if all calls are timed */
 	OUTSIDE,					/* from a timed call to the next one */
-	OUTSIDE_ALL,
+	OUTSIDE_ALL,				/* OUTSIDE if all calls are timed */
 	SERVER,						/* a call that the server times */
 	SERVER_INSIDE,				/* interval that the server measures, in ns */
 	N_MEASURED

@@ -24,7 +24,7 @@ extern Oid	explain_relation(const Plan *plan, const List *rtable);
 typedef struct TimedPlan
 {
 	const PlanEstimate *estimate;
-	const char *method;
+	const char *method;			/* name of the method, see explain_methods */
 	int			sampling;		/* 0: no sampling */
 	int			runs;			/* number of runs that are averaged */
 	double		planning_ms;

@@ -24,7 +24,7 @@ typedef struct SharedTiming
 {
 	uint32		magic;
 	NodeTimingOptions options;
-	int			nnodes;
+	int			nnodes;			/* these three: see QueryTiming */
 	int			nparts;
 	int			nworkers;
 	uint32		text_hash;		/* of the query's text, to recognize the query */

@@ -23,10 +23,10 @@ typedef enum NodeOutput
 
 typedef struct PlanShape
 {
-	NodeTag		plan;
+	NodeTag		plan;			/* type of the plan node */
 	const char *name;			/* Node Type in EXPLAIN (FORMAT JSON) */
 	NodeOutput	output;
-	InputReading inputs;
+	InputReading inputs;		/* how it reads its inputs */
 	bool		gathers;		/* its inputs are also executed in workers */
 	bool		counts_rows;	/* may count rows that it does not return */
 	bool		scans_relation; /* its struct is a Scan; scanrelid may be 0 */

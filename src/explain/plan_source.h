@@ -9,7 +9,7 @@
 
 typedef struct PlanQuery
 {
-	const char *text;
+	const char *text;			/* text of the statement */
 	const char *source_text;	/* text of the query, or of the prepared
 								 * statement */
 	PlannedStmt *plan;

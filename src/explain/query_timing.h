@@ -45,9 +45,9 @@ typedef struct NodeTimingOptions
 /* A timed call.  Its known part is the time of calls below it whose nodes timed every call. */
 typedef struct CallSample
 {
-	double		ticks;
+	double		ticks;			/* duration */
 	double		known;			/* known part of ticks */
-	CallsBelow	below;
+	CallsBelow	below;			/* work of the nodes below */
 	struct SubplanUse *use;		/* use of a shared subplan; else NULL */
 } CallSample;
 
@@ -77,7 +77,7 @@ typedef struct CallClass
 	double		drawn_sum;		/* sum of these durations, with known parts */
 	double		largest;		/* largest duration, minus the part explained
 								 * by the work counted below */
-	double		second_largest;
+	double		second_largest; /* second largest duration, likewise */
 	int			largest_gap;	/* policy.gap when "largest" was timed */
 } CallClass;
 
@@ -111,7 +111,7 @@ typedef struct NodeSamples
 	double		long_ticks;		/* certain gaps */
 	double		long_first_ticks;	/* part of long_ticks in first calls of
 									 * loops */
-	double		hidden_ticks;
+	double		hidden_ticks;	/* hidden gaps */
 	double		hidden_prior_ticks; /* hidden_ticks times the probability that
 									 * this node caused the gap */
 	double		gap_weight;		/* gap_weight() for the latest long gap */
@@ -143,7 +143,7 @@ typedef struct NodeTiming
 {
 	/* fields that first calls use: one cache line */
 	int64		first_skip;		/* first calls until the next timed one */
-	int64		first_calls;
+	int64		first_calls;	/* number of first calls */
 	int64		later_due;		/* later_calls() before the next timed call */
 	int64		calls_before;	/* number of calls before the current loop */
 	int64		ends;			/* number of calls that returned no tuple; not
@@ -151,7 +151,7 @@ typedef struct NodeTiming
 								 * has one */
 	struct QueryTiming *query;
 	bool		ended;			/* the latest call is known to return no tuple */
-	bool		begun;
+	bool		begun;			/* the node was called */
 	bool		in_loop;		/* the current loop's first call has ended */
 	bool		dynamic;		/* an InitPlan: its first call sets "parent" */
 	bool		is_root;
@@ -163,7 +163,7 @@ typedef struct NodeTiming
 
 	/* fields that every call uses: next cache line, with part of "instr" */
 	NodeSamples *samples;		/* NULL before the first call */
-	int64		calls;
+	int64		calls;			/* number of calls, with first calls */
 	uintptr_t	wrapped;		/* see wrapped_node(); 0: no wrapper */
 
 	/* the node's "instrument" points to this field; it contains next_due() */
@@ -222,7 +222,7 @@ typedef struct OutsideCalls
 	uint64		first_ticks;	/* start of the first call; 0: not timed */
 	uint64		last_ticks;		/* end of the last call; 0: not timed */
 	double		sum;			/* sum of the n times between calls */
-	double		sum_sq;
+	double		sum_sq;			/* sum of their squares */
 	double		long_sum;		/* sum of long gaps outside of calls */
 	double		ends;			/* sum of times after the root's last calls */
 	int64		n;
@@ -255,7 +255,7 @@ typedef struct QueryTiming
 
 	int			nnodes;			/* upper limit of the plan_node_ids, excluded */
 	NodeTiming **nodes;			/* by plan_node_id; NULL: no such node */
-	int			nplaces;
+	int			nplaces;		/* number of nodes */
 	int			nworkers;		/* maximum number of workers */
 	NodeTiming *root;
 	SubplanUse *uses;
@@ -263,7 +263,7 @@ typedef struct QueryTiming
 	NodeSamples *spare;			/* NodeSamples allocated in advance */
 	int			nspare;
 	struct TimedTrigger *triggers;
-	MemoryContextCallback at_end;
+	MemoryContextCallback at_end;	/* calls end_timing() */
 
 	NodeTiming *innermost;		/* innermost node in a timed or first call */
 	OutsideCalls outside;
@@ -288,18 +288,18 @@ typedef struct QueryTiming
 	uint64		off_ticks;
 	uint64		asked_ticks;	/* part of off_ticks: time to ask the kernel */
 	uint64		long_off_ticks; /* part of off_ticks: long gaps */
-	double		preempted_ns;
+	double		preempted_ns;	/* time of other processes */
 	CpuUsage	usage;			/* latest answer of the kernel */
 	uint64		usage_ns;		/* time of that answer */
-	uint64		start_ns;
-	uint64		start_ticks;
-	uint64		ran_ticks;
+	uint64		start_ns;		/* start of the run, by reference_ns() */
+	uint64		start_ticks;	/* the same, by the clock for timed calls */
+	uint64		ran_ticks;		/* end of the latest ExecutorRun() */
 	bool		has_sentinel;	/* root's loop is active: query_was_read() */
 	bool		rewound;		/* rewound cursor: the root begins a loop */
 	/* sum of pauses between ExecutorRun() and the executor's next call */
 	uint64		paused_ticks;
-	uint64		stop_ns;
-	uint64		stop_ticks;
+	uint64		stop_ns;		/* end of the run, by reference_ns() */
+	uint64		stop_ticks;		/* the same, by the clock for timed calls */
 } QueryTiming;
 
 /*

@@ -55,7 +55,7 @@ typedef struct Metric
 {
 	const char *name;
 	const char *type;
-	const char *labels;
+	const char *labels;			/* names, separated by commas */
 	const char *help;
 } Metric;
 

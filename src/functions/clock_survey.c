@@ -303,7 +303,7 @@ clock_survey(PG_FUNCTION_ARGS)
 	{
 		clocks[i].source = list_nth(sources, i);
 		clocks[i].reference = reference;
-		/* if all clocks are requested, the reference has another reference */
+		/* with all clocks, the reference is compared with the default one */
 		if (n == clock_source_count() &&
 			strcmp(clocks[i].source->name, reference.name) == 0)
 			clocks[i].reference = clock_reference_get(REFERENCE_BY_DEFAULT);

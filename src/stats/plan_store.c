@@ -283,7 +283,7 @@ fill_slots(PlanEntry *entry, const PlanTree *tree, const NewNode *nodes)
 	}
 }
 
-/* Finds or creates an entry; NULL: full.  The caller holds store_lock() exclusively. */
+/* Finds or creates an entry; NULL: the store is full.  Caller holds store_lock() exclusively. */
 static PlanEntry *
 find_or_make(const PlanKey *key, uint32 hash, int nslots)
 {

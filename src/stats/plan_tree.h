@@ -32,7 +32,7 @@ typedef struct PlanTree
 } PlanTree;
 
 /*
- * Lists the nodes in EXPLAIN's order, each before its children; but subplans of expressions come
+ * Lists the nodes in EXPLAIN's order, each before its children.  But subplans of expressions come
  * last, in reverse order.  Plans with the same hash have the same order.
  */
 extern void plan_tree(const PlannedStmt *plan, PlanTree *tree);

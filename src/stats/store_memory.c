@@ -1,7 +1,8 @@
 /*
- * The postmaster writes the file when it exits without an error, even in an immediate shutdown.  It
- * does not if a killed process held the lock.  After reading the file it removes it, so that a
- * crash does not restore outdated statistics.  If the file is invalid, the statistics start empty.
+ * The postmaster writes pg_stat/clocktiming.stat when it exits without an error, even in an
+ * immediate shutdown, but not if a killed process held the lock.  After reading the file, it
+ * removes the file, so that a crash does not restore outdated statistics.  If the file is invalid,
+ * the statistics start empty.
  */
 #include "postgres.h"
 
